@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kubelet/grant.h"
+#include "os/root.h"
+
+/// The other side of the sockets: kubelet's device manager and PodResources server, as kubelet 1.32
+/// to 1.36 behave. Used by tests, by the benchmarks and by `aliquot up`.
+namespace aliquot::sim {
+
+struct KubeletOptions {
+    std::string plugin_directory = "/var/lib/kubelet/device-plugins";  // beneath the root
+    std::string plugins_registry = "/var/lib/kubelet/plugins_registry";
+    std::string pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
+    std::chrono::milliseconds dial_timeout{10'000};  // dial-back inside Register
+    std::chrono::milliseconds stop_grace{5 * 60 *
+                                         1000};  // a resource without stream is dropped after
+    double pod_resources_qps = 100;              // 0: no limit
+    unsigned pod_resources_burst = 10;
+};
+
+/// What a container asks for.
+struct ContainerRequest {
+    std::string name;
+    std::map<std::string, unsigned> limits;  // extended resources: "nvidia.com/gpu" -> 1
+};
+struct PodRequest {
+    std::string uid;
+    std::string pod_namespace = "default";
+    std::string name;
+    std::vector<ContainerRequest> init_containers;  // their devices are reused by the containers
+    std::vector<ContainerRequest> containers;
+};
+
+/// What a container got, merged over its resources as kubelet does.
+struct ContainerGrant {
+    std::string name;
+    std::map<std::string, std::vector<std::string>> devices;  // resource -> ids
+    kubelet::Grant grant;                                     // `shares` is not on the wire: empty
+};
+
+struct ResourceView {
+    unsigned capacity = 0;     // healthy and unhealthy
+    unsigned allocatable = 0;  // healthy
+    unsigned allocated = 0;
+    bool connected = false;              // its plugin's stream is open
+    std::vector<std::string> unhealthy;  // ids
+};
+
+/// Not a kubelet: no pods run. It admits pods and keeps their devices. Thread-safe.
+class Kubelet {
+public:
+    Kubelet(const os::Root& root, KubeletOptions options);
+    ~Kubelet();  // as stop()
+
+    /// Deletes every socket in the plugin directory (as kubelet does), reads the checkpoint,
+    /// listens.
+    Result<Done> start();
+    /// Leaves the checkpoint; the sockets go, the streams break.
+    void stop();
+    Result<Done> restart();
+
+    /// Chooses devices, asks the plugin for its preference, calls Allocate once per container and
+    /// resource, writes the checkpoint.
+    /// errors   kConflict: too few free devices (kubelet's own words); kUnavailable: the plugin is
+    /// away
+    ///          or refused (UnexpectedAdmissionError, with its message). Nothing is kept then.
+    Result<std::vector<ContainerGrant>> admit(const PodRequest& pod);
+    void remove(const std::string& uid);
+
+    [[nodiscard]] std::map<std::string, ResourceView> resources() const;
+
+    /// Waits until `resource` has this many allocatable devices.
+    bool wait_allocatable(const std::string& resource, unsigned count,
+                          std::chrono::milliseconds timeout) const;
+
+    /// For invariants: device id -> "pod-uid/container", over all resources.
+    [[nodiscard]] std::map<std::string, std::string> holders() const;
+    [[nodiscard]] std::uint64_t registrations() const;
+
+private:
+    class Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace aliquot::sim

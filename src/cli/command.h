@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <span>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+/// The command line of `aliquot`: one file per command, an explicit list of them in cmd/aliquot.
+namespace aliquot::cli {
+
+/// Exit codes of every program of ours.
+enum ExitCode : int {
+    kOk = 0,
+    kFindings = 1,  // findings, or a check or job that failed
+    kUsage = 2,     // wrong words on the command line, or an input file that cannot be read as such
+    kCouldNotRun = 3,  // the machine, the node or the cluster did not let us
+};
+
+/// What a command gets besides its arguments.
+struct Context {
+    std::ostream& out;  // the result
+    std::ostream& err;  // progress, warnings, errors
+    bool out_is_terminal = false;
+    bool err_is_terminal = false;
+    bool colour = false;  // for `out`: terminal, NO_COLOR unset, TERM not dumb, or --color always
+    std::filesystem::path program_directory;  // where this program lies: its siblings are ours
+    int exit_code = kOk;                      // set by the command that ran
+};
+
+/// Adds one command to the program. The callback of the CLI11 subcommand sets context.exit_code.
+/// The context outlives the run.
+using AddCommand = void (*)(CLI::App& program, Context& context);
+
+/// Output format of `-o`.
+enum class Format : std::uint8_t { kText, kTable, kJson, kYaml };
+
+/// Runs the program: parses, calls one command, prints "aliquot: <one line>" on usage errors (with
+/// the nearest known word), and returns the exit code.
+int run(int argc, char** argv, std::span<const AddCommand> commands);
+
+/// Prints "aliquot: <message>" to err and sets the exit code.
+void fail(Context& context, int exit_code, const std::string& message);
+
+// The commands of this folder.
+void add_completion_command(CLI::App& program, Context& context);
+void add_config_command(CLI::App& program, Context& context);
+void add_version_command(CLI::App& program, Context& context);
+
+}  // namespace aliquot::cli

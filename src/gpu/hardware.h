@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/inventory.h"
+
+namespace aliquot::gpu {
+
+/// One reading of one GPU. An empty field means: this GPU does not report it.
+struct Sample {
+    std::uint64_t memory_used_bytes = 0;
+    std::uint64_t memory_total_bytes = 0;
+    std::optional<unsigned> gpu_busy_percent;     // 0 to 100, over the driver's own window
+    std::optional<unsigned> memory_busy_percent;  // 0 to 100
+    std::optional<unsigned> temperature_celsius;
+    std::optional<std::uint64_t> power_milliwatts;
+};
+
+/// A process that holds memory of a GPU. Pids are of the driver's (host) pid namespace.
+struct Process {
+    std::uint32_t pid = 0;
+    std::optional<std::uint64_t> memory_bytes;  // empty: the driver does not tell
+    bool graphics = false;
+};
+
+/// Something the driver reported by itself.
+struct FaultEvent {
+    Uuid gpu;               // empty: it concerns the node
+    std::uint64_t xid = 0;  // NVIDIA's error number
+};
+
+/// How one GPU answers right now; the basis of recovery.
+struct Probe {
+    Uuid gpu;
+    bool answers = false;
+    std::string problem;  // why it does not answer: "GPU is lost"
+    /// The driver's own advice (field GPU_RECOVERY_ACTION): 0 none, 1 GPU reset, 2 node reboot,
+    /// 3 drain P2P, 4 drain and reset, 5 recover IMEX domain. Empty: this driver has no such field.
+    std::optional<unsigned> recovery_action;
+};
+
+/// What a node can tell about its GPUs. A holder of Sensors cannot change a device.
+/// Thread-safe. A call ends within the implementation's deadline even when the driver hangs
+/// (kUnavailable). One bad GPU never fails a call that is about all of them.
+/// Implemented by nvml::Driver; tests/contract asks the simulated and a real driver the same
+/// questions.
+class Sensors {
+public:
+    virtual ~Sensors() = default;
+
+    /// Looks at every GPU anew. A GPU that fails has Health kUnhealthy and what it could still
+    /// tell. errors   kUnavailable: no driver, or it does not answer; kUnsupported: not a driver we
+    /// know
+    virtual Result<Inventory> enumerate() = 0;
+
+    virtual Result<Sample> sample(const Uuid& gpu) = 0;
+    virtual Result<std::vector<Process>> processes(const Uuid& gpu) = 0;
+
+    /// Asks each of `gpus` whether it answers. A GPU that fails is an answer, not an error.
+    virtual Result<std::vector<Probe>> probe(const std::vector<Uuid>& gpus) = 0;
+
+    /// Waits at most `timeout` for fault reports; empty when there was none. Registers for events
+    /// on first use and again after enumerate() found other GPUs.
+    virtual Result<std::vector<FaultEvent>> wait_faults(std::chrono::milliseconds timeout) = 0;
+};
+
+}  // namespace aliquot::gpu

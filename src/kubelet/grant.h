@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace aliquot::kubelet {
+
+/// What a container gets for the devices that kubelet chose: the answer to Allocate, and what later
+/// parts of the agent (guard, MPS) need to know about the same decision.
+struct Grant {
+    struct Mount {
+        std::string container_path;
+        std::string host_path;
+        bool read_only = true;
+        friend bool operator==(const Mount&, const Mount&) = default;
+    };
+    struct DeviceNode {
+        std::string container_path;
+        std::string host_path;
+        std::string permissions = "rw";
+        friend bool operator==(const DeviceNode&, const DeviceNode&) = default;
+    };
+    /// The part of one GPU that was granted. Carried so that limits can be enforced; not on the
+    /// wire.
+    struct Share {
+        std::string gpu_uuid;
+        unsigned replicas = 1;                      // how many of that GPU's replicas
+        std::optional<std::uint64_t> memory_bytes;  // limit; empty: none was configured
+        std::optional<unsigned> compute_percent;    // limit, 1 to 100; empty: none was configured
+        friend bool operator==(const Share&, const Share&) = default;
+    };
+
+    std::map<std::string, std::string> environment;
+    std::vector<Mount> mounts;
+    std::vector<DeviceNode> device_nodes;
+    std::map<std::string, std::string> annotations;
+    std::vector<std::string> cdi_devices;  // "vendor/class=name"
+    std::vector<Share> shares;             // by GPU, each GPU once
+
+    friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+/// One device of a resource as kubelet sees it.
+struct Device {
+    std::string id;  // "GPU-8a6b..." or "GPU-8a6b...::2"; at most 63 characters
+    bool healthy = true;
+    std::optional<unsigned> numa_node;  // empty: no affinity
+    friend bool operator==(const Device&, const Device&) = default;
+};
+
+}  // namespace aliquot::kubelet

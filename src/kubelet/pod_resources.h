@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/root.h"
+
+namespace aliquot::kubelet {
+
+/// A container that holds devices, as kubelet's PodResources API tells it.
+struct Holder {
+    std::string pod_namespace;
+    std::string pod;
+    std::string container;
+    std::string resource;
+    std::vector<std::string> ids;  // sorted, each once (kubelet repeats an id per NUMA node)
+    friend bool operator==(const Holder&, const Holder&) = default;
+};
+
+/// Client of kubelet's PodResources v1 socket. Thread-safe. Ask at most once a second: kubelet
+/// limits all its clients together.
+class PodResources {
+public:
+    PodResources(const os::Root& root, std::string socket_path);
+    ~PodResources();
+
+    /// Every container that holds a device, sorted by namespace, pod, container, resource.
+    /// errors   kUnavailable: no kubelet, too many requests, or `timeout` passed
+    Result<std::vector<Holder>> list(std::chrono::milliseconds timeout);
+
+    /// All healthy devices of a resource (not the free ones).
+    Result<std::vector<std::string>> allocatable(const std::string& resource,
+                                                 std::chrono::milliseconds timeout);
+
+private:
+    class Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace aliquot::kubelet

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/inventory.h"
+#include "kubelet/grant.h"
+#include "sharing/config.h"
+
+namespace aliquot::sharing {
+
+/// One GPU's part in a resource.
+struct OfferedGpu {
+    gpu::Gpu gpu;
+    unsigned replicas = 1;                      // 1: the whole GPU, its id is the bare uuid
+    std::optional<std::uint64_t> memory_bytes;  // limit of one replica
+    std::optional<unsigned> compute_percent;
+};
+
+/// One extended resource that this node offers.
+struct Resource {
+    std::string name;  // "nvidia.com/gpu"
+    bool shared = false;
+    bool fail_requests_greater_than_one = false;
+    std::vector<OfferedGpu> gpus;  // by index
+
+    /// Every device as kubelet sees it: by GPU index, then replica.
+    [[nodiscard]] std::vector<kubelet::Device> devices() const;
+};
+
+/// What the node offers, and what of the configuration found no GPU.
+struct Offer {
+    std::vector<Resource> resources;  // by name; never two of one name
+    std::vector<std::string>
+        remarks;  // "sharing.timeSlicing.resources[1] (devices [3]) matches no GPU"
+};
+
+/// Decides what a node with `inventory` offers under `config`. Pure.
+///
+/// A GPU belongs to the first entry that matches it, else it is offered whole as nvidia.com/gpu.
+/// GPUs without a uuid are not offered. Display boards ("NVIDIA DGX Display") are skipped. errors
+/// kUnsupported: MPS, or a MIG strategy while a GPU is in MIG mode (not in this version);
+///          kInvalidInput: limits that no GPU can keep (replicas x memory above the GPU's memory)
+Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory);
+
+/// The file name of a resource's socket: "nvidia.com/gpu.shared" gives "nvidia-gpu.shared.sock".
+std::string socket_name(std::string_view resource);
+
+/// Chooses `size` of `available` ids, with all of `must_include`: kubelet's GetPreferredAllocation.
+///
+/// Replicas: never two of one GPU while another GPU has room; between GPUs the one with fewest
+/// (kDistributed) or most (kPacked) replicas in use. Whole GPUs: the set with the best links, so
+/// that what remains is as well connected as can be among equals. Ties go to the lower index. Ids
+/// that are not of `resource` are passed over; the answer may then be short. Deterministic; O(n log
+/// n) for replicas. links    as in gpu::Inventory, by position in resource.gpus; may be empty
+std::vector<std::string> prefer(const Resource& resource,
+                                const std::vector<std::vector<gpu::LinkScore>>& links,
+                                AllocationPolicy policy, std::span<const std::string> available,
+                                std::span<const std::string> must_include, std::size_t size);
+
+/// How a container learns its devices.
+struct GrantOptions {
+    std::vector<DeviceListStrategy> strategies{DeviceListStrategy::kEnvvar};
+    DeviceIdStrategy id_strategy = DeviceIdStrategy::kUuid;
+    bool pass_device_specs = false;
+    bool gdrcopy = false;
+    bool gds = false;
+    bool mofed = false;
+    std::string cdi_vendor = "k8s.device-plugin.nvidia.com";
+    std::string cdi_class = "gpu";
+    std::string cdi_annotation_prefix = "cdi.k8s.io/";
+    std::string dev_root = "/";  // host path under which dev/nvidia* lie
+    std::vector<unsigned> imex_channel_ids;
+    std::vector<std::string> control_nodes;  // of /dev/nvidiactl, ... those that exist on this host
+};
+
+/// The answer to Allocate for `ids`. Pure. Annotation names hold `nonce` to be unique per call.
+/// errors   kInvalidInput: more than one replica where that is forbidden, no id; kNotFound: an id
+/// that
+///          is not of this resource (the message names it)
+Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& options,
+                                  std::span<const std::string> ids, std::string_view nonce);
+
+}  // namespace aliquot::sharing

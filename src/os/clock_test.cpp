@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 TEST(ManualClock, WakesASleeperWhenItsTimeHasCome) {
     ManualClock clock;
     bool woke = false;
-    std::jthread sleeper([&](std::stop_token stop) { woke = clock.sleep_for(10s, stop); });
+    const TimePoint end = clock.now() + 10s;
+    std::jthread sleeper([&](std::stop_token stop) { woke = clock.sleep_until(end, stop); });
     clock.advance(4s);
     clock.advance(6s);
     sleeper.join();

@@ -66,6 +66,10 @@ public:
         for (const document::SyntaxError& error : stream.errors) {
             report_.problem(error.mark, error.message);
         }
+        const auto by_place = [](const Remark& a, const Remark& b) {
+            return std::pair(a.mark.line, a.mark.column) < std::pair(b.mark.line, b.mark.column);
+        };
+        std::ranges::stable_sort(report_.problems, by_place);
         std::ranges::move(report_.problems, std::back_inserter(result_.problems));
         std::ranges::move(report_.notes, std::back_inserter(result_.notes));
     }

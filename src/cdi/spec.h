@@ -68,8 +68,14 @@ std::vector<std::string> problems_of(const Spec& spec);
 /// errors   kInvalidInput: problems_of() is not empty
 Result<std::string> to_json(const Spec& spec);
 
-/// Reads a CDI file as a runtime would: unknown fields refused, rules checked. For tests, doctor
-/// and `up`, which stands in for the runtime. errors   kInvalidInput with the place in the file
+/// Reads a CDI file (JSON or YAML) as a runtime would: unknown fields refused, rules checked. For
+/// tests, doctor and `up`, which stands in for the runtime.
+///
+/// Fields of the schema that Spec has no place for (annotations, device numbers, mount types, hook
+/// timeouts, additionalGids, intelRdt, netDevices) are checked for their type and dropped.
+/// errors   kInvalidInput with line and column: no YAML, an unknown or repeated field, a wrong
+/// type,
+///          a cdiVersion that is unknown or too low for what the spec uses, any of problems_of()
 Result<Spec> parse(std::string_view text);
 
 /// Where the driver lies on this host.
@@ -87,8 +93,9 @@ struct DescribeOptions {
 
 /// Describes the node's GPUs for container runtimes: device nodes, driver libraries and programs
 /// that are found under the driver root, no NVIDIA tool needed. Unhealthy GPUs are in it too when
-/// their minor is known (a running container may restart). There is always a device "all". errors
-/// kNotFound: no GPU, or no driver library under the driver root
+/// their minor is known (a running container may restart). There is always a device "all". Paths in
+/// the result are host paths: `root` only says where to look for them.
+/// errors   kNotFound: no GPU, or no driver library under the driver root
 Result<Spec> describe_node(const os::Root& root, const gpu::Inventory& inventory,
                            const DescribeOptions& options);
 
@@ -97,13 +104,14 @@ class SpecFile {
 public:
     /// path   "/var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json"; root must outlive this
     SpecFile(const os::Root& root, std::string path);
+    /// errors   kInvalidInput: problems_of(spec); kPermission, kUnavailable: cannot be written
     Result<Done> write(const Spec& spec);
+    /// That it is not there is success.
     Result<Done> remove();
 
 private:
     const os::Root& root_;
     std::string path_;
-    std::string written_;  // the content that we wrote last
 };
 
 }  // namespace aliquot::cdi

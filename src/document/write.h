@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "document/node.h"
+
+namespace aliquot::document {
+
+/// Writes a value as YAML in block style, every line `indent` blanks in and ended by a line break.
+/// Texts of several lines become literal blocks. Reading the result gives an equal value.
+/// Comments, anchors and the original layout are lost.
+std::string to_yaml(const Node& node, unsigned indent = 0);
+
+/// A scalar as it may stand behind "key: ", quoted where it must be.
+std::string scalar_text(const Node& scalar);
+
+/// For building values: a plain text, and an empty mapping or sequence.
+Node make_string(std::string text);
+Node make_mapping();
+Node make_sequence();
+
+/// Adds an entry to a mapping.
+void append(Node& mapping, std::string key, Node value);
+
+}  // namespace aliquot::document

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "document/write.h"
+
+#include <gtest/gtest.h>
+
+#include "document/yaml.h"
+
+namespace aliquot::document {
+namespace {
+
+bool same(const Node& a, const Node& b) {
+    if (a.kind != b.kind || a.items.size() != b.items.size() ||
+        a.entries.size() != b.entries.size()) {
+        return false;
+    }
+    if (a.kind != Node::Kind::kNull && a.scalar != b.scalar) return false;
+    for (std::size_t i = 0; i < a.items.size(); ++i) {
+        if (!same(a.items[i], b.items[i])) return false;
+    }
+    for (std::size_t i = 0; i < a.entries.size(); ++i) {
+        if (!same(a.entries[i].first, b.entries[i].first)) return false;
+        if (!same(a.entries[i].second, b.entries[i].second)) return false;
+    }
+    return true;
+}
+
+TEST(Write, BlockStyleLooksAsAPersonWritesIt) {
+    const auto read = parse_yaml(
+        "{sharing: {timeSlicing: {renameByDefault: false, resources: [{name: nvidia.com/gpu, "
+        "replicas: 2}]}}}");
+    ASSERT_EQ(read.documents.size(), 1U);
+    EXPECT_EQ(to_yaml(read.documents[0]),
+              "sharing:\n"
+              "  timeSlicing:\n"
+              "    renameByDefault: false\n"
+              "    resources:\n"
+              "    - name: nvidia.com/gpu\n"
+              "      replicas: 2\n");
+}
+
+TEST(Write, WhatIsWrittenReadsAsTheSame) {
+    for (const auto* text :
+         {"a: 1", "[1, 2, [3, {a: b}], {}]", "a: \"yes\"\nb: 'null'\nc: \"1\"\nd: ''",
+          "data:\n  x: |\n    l1\n      l2\n\n    l3\n  y: |-\n    a\n    b\n  z: |+\n    a\n\n",
+          "a: \"tab\\there\"", "a: ' lead'\nb: 'trail '\nc: 'x: y'\nd: 'x #y'\n'e: f': g",
+          "- - - deep\n    - x\n  - y\n- z", "a: {}\nb: []\nc:\nd: ~", "\"quote\\\"\\\\\": 1",
+          "just text", "- \"\\n\\nx\"\n- \"  x\\ny\"", "2024-01-01", "'2024-01-01'", "\"a\\r\\nb\"",
+          "x: [ [ ], [ { } ] ]"}) {
+        const auto once = parse_yaml(text);
+        ASSERT_TRUE(once.errors.empty()) << text << ": " << once.errors[0].message;
+        const std::string written = to_yaml(once.documents[0]);
+        const auto twice = parse_yaml(written);
+        ASSERT_TRUE(twice.errors.empty()) << written << ": " << twice.errors[0].message;
+        EXPECT_TRUE(same(once.documents[0], twice.documents[0])) << text << "\n->\n" << written;
+    }
+}
+
+TEST(Write, AnIndentMovesEveryLine) {
+    EXPECT_EQ(to_yaml(parse_yaml("a: {b: [1, {c: 2, d: 3}]}").documents[0], 4),
+              "    a:\n      b:\n      - 1\n      - c: 2\n        d: 3\n");
+    EXPECT_EQ(to_yaml(make_string("x"), 2), "  x\n");
+}
+
+}  // namespace
+}  // namespace aliquot::document

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/finding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace aliquot::findings {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Finding at(unsigned line, unsigned column, std::string rule) {
+    return {.file = "a.yaml", .line = line, .column = column, .rule = std::move(rule)};
+}
+
+const Finding kMisplaced{.file = "a.yaml",
+                         .line = 9,
+                         .column = 5,
+                         .rule = "DPC003",
+                         .severity = Severity::kError,
+                         .message = "'replicas' is not a key of \"sharing\"",
+                         .expected = "an entry",
+                         .fix = "sharing:\n  timeSlicing: {}\n"};
+
+TEST(Findings, AreSortedByPlaceWithoutDuplicates) {
+    std::vector<Finding> findings{at(3, 1, "B"), at(1, 9, "C"), at(1, 2, "A"),
+                                  at(3, 1, "A"), at(3, 1, "B"), at(0, 0, "Z")};
+    sort(findings);
+    std::vector<Finding> expected{at(0, 0, "Z"), at(1, 2, "A"), at(1, 9, "C"), at(3, 1, "B"),
+                                  at(3, 1, "A")};
+    EXPECT_EQ(findings, expected);
+}
+
+TEST(Findings, OnlyErrorsCountAsErrors) {
+    std::vector<Finding> findings{at(1, 1, "A")};
+    EXPECT_TRUE(has_errors(findings));
+    findings[0].severity = Severity::kWarning;
+    EXPECT_FALSE(has_errors(findings));
+    EXPECT_FALSE(has_errors({}));
+}
+
+TEST(Findings, TextLooksLikeACompilersAndIndentsFurtherLines) {
+    std::ostringstream out;
+    print_text(out, std::vector<Finding>{kMisplaced}, false);
+    EXPECT_EQ(out.str(),
+              "a.yaml:9:5: error DPC003 'replicas' is not a key of \"sharing\"\n"
+              "  expected: an entry\n"
+              "  fix: sharing:\n"
+              "         timeSlicing: {}\n");
+}
+
+TEST(Findings, TextOfAWholeFileHasNoLineNumber) {
+    std::ostringstream out;
+    print_text(out, std::vector<Finding>{at(0, 0, "A")}, false);
+    EXPECT_EQ(out.str(), "a.yaml: error A \n");
+}
+
+TEST(Findings, ColourIsOnlyThereWhenAskedFor) {
+    std::ostringstream plain;
+    std::ostringstream coloured;
+    print_text(plain, std::vector<Finding>{kMisplaced}, false);
+    print_text(coloured, std::vector<Finding>{kMisplaced}, true);
+    EXPECT_THAT(plain.str(), Not(HasSubstr("\x1b")));
+    EXPECT_THAT(coloured.str(), HasSubstr("\x1b[1;31merror\x1b[0m"));
+}
+
+TEST(Findings, TextCannotCarryControlBytesToATerminal) {
+    std::ostringstream out;
+    auto finding = at(1, 1, "A");
+    finding.message = "bad \x1b[2J\nbyte";
+    finding.fix = "x: \x1b[2J";
+    print_text(out, std::vector<Finding>{finding}, false);
+    const std::string text = out.str();
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+TEST(Findings, JsonHasExactlyTheFieldsOfTheContract) {
+    std::ostringstream out;
+    print_json(out, std::vector<Finding>{kMisplaced});
+    const auto read = nlohmann::ordered_json::parse(out.str());
+    EXPECT_EQ(read.size(), 1U);
+    ASSERT_EQ(read["findings"].size(), 1U);
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : read["findings"][0].items()) keys.push_back(key);
+    EXPECT_EQ(keys, (std::vector<std::string>{"file", "line", "column", "rule", "severity",
+                                              "message", "expected", "fix"}));
+    EXPECT_EQ(read["findings"][0]["line"], 9);
+    EXPECT_EQ(read["findings"][0]["severity"], "error");
+    EXPECT_EQ(read["findings"][0]["fix"], kMisplaced.fix);
+}
+
+TEST(Findings, JsonOfNothingIsAnEmptyList) {
+    std::ostringstream out;
+    print_json(out, {});
+    EXPECT_EQ(out.str(), "{\"findings\":[]}\n");
+}
+
+TEST(Findings, JsonSurvivesBytesThatAreNoUtf8) {
+    std::ostringstream out;
+    auto finding = at(1, 1, "A");
+    finding.file = "caf\xe9.yaml";
+    print_json(out, std::vector<Finding>{finding});
+    EXPECT_TRUE(nlohmann::json::accept(out.str()));
+}
+
+TEST(Findings, YamlQuotesEveryText) {
+    std::ostringstream out;
+    print_yaml(out, std::vector<Finding>{kMisplaced});
+    EXPECT_THAT(out.str(), HasSubstr("- file: \"a.yaml\"\n  line: 9\n"));
+    EXPECT_THAT(out.str(), HasSubstr("fix: \"sharing:\\n  timeSlicing: {}\\n\"\n"));
+}
+
+TEST(Findings, TableColumnsFitTheirContent) {
+    std::ostringstream out;
+    print_table(out, std::vector<Finding>{kMisplaced});
+    EXPECT_EQ(out.str(),
+              "FILE    LINE  COLUMN  SEVERITY  RULE    MESSAGE\n"
+              "a.yaml  9     5       error     DPC003  'replicas' is not a key of \"sharing\"\n");
+}
+
+}  // namespace
+}  // namespace aliquot::findings

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "findings/finding.h"
+
+namespace aliquot::findings {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view colour_of(Severity severity) {
+    switch (severity) {
+        case Severity::kError:
+            return "\x1b[1;31m";
+        case Severity::kWarning:
+            return "\x1b[1;33m";
+        case Severity::kInfo:
+            return "\x1b[1;36m";
+    }
+    return "";
+}
+
+/// A message quotes what was found, which may be any bytes: keeps a terminal and a line whole.
+std::string one_line(std::string_view text) {
+    std::string safe;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        safe += byte < 0x20U || byte == 0x7fU ? ' ' : c;
+    }
+    return safe;
+}
+
+std::string without_controls(std::string_view line) {
+    std::string safe;
+    for (const char c : line) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '\t' || (byte >= 0x20U && byte != 0x7fU)) safe += c;
+    }
+    return safe;
+}
+
+void print_labelled(std::ostream& out, std::string_view label, std::string_view text) {
+    if (text.empty()) return;
+    while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    out << "  " << label << ": ";
+    const std::string indent(label.size() + 4, ' ');
+    for (bool first = true;; first = false) {
+        const auto end = text.find('\n');
+        const std::string line = without_controls(text.substr(0, end));
+        if (!first && !line.empty()) out << indent;
+        out << line << '\n';
+        if (end == std::string_view::npos) return;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string place_of(const Finding& finding) {
+    std::string place = one_line(finding.file);
+    if (finding.line != 0) {
+        place += ':' + std::to_string(finding.line) + ':' + std::to_string(finding.column);
+    }
+    return place;
+}
+
+std::string quoted(const std::string& text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The number of characters of UTF-8 text; good enough for the width of a column.
+std::size_t width_of(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+    }));
+}
+
+}  // namespace
+
+void print_text(std::ostream& out, std::span<const Finding> findings, bool colour) {
+    for (const Finding& finding : findings) {
+        out << place_of(finding) << ": ";
+        if (colour) out << colour_of(finding.severity);
+        out << to_text(finding.severity);
+        if (colour) out << "\x1b[0m";
+        out << ' ';
+        if (colour) out << "\x1b[1m";
+        out << finding.rule;
+        if (colour) out << "\x1b[0m";
+        out << ' ' << one_line(finding.message) << '\n';
+        print_labelled(out, "expected", finding.expected);
+        print_labelled(out, "fix", finding.fix);
+    }
+}
+
+void print_json(std::ostream& out, std::span<const Finding> findings) {
+    Json list = Json::array();
+    for (const Finding& finding : findings) {
+        list.push_back({{"file", finding.file},
+                        {"line", finding.line},
+                        {"column", finding.column},
+                        {"rule", finding.rule},
+                        {"severity", to_text(finding.severity)},
+                        {"message", finding.message},
+                        {"expected", finding.expected},
+                        {"fix", finding.fix}});
+    }
+    out << Json{{"findings", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace)
+        << '\n';
+}
+
+void print_yaml(std::ostream& out, std::span<const Finding> findings) {
+    if (findings.empty()) {
+        out << "findings: []\n";
+        return;
+    }
+    out << "findings:\n";
+    for (const Finding& finding : findings) {
+        out << "- file: " << quoted(finding.file) << "\n  line: " << finding.line
+            << "\n  column: " << finding.column << "\n  rule: " << finding.rule
+            << "\n  severity: " << to_text(finding.severity)
+            << "\n  message: " << quoted(finding.message)
+            << "\n  expected: " << quoted(finding.expected) << "\n  fix: " << quoted(finding.fix)
+            << '\n';
+    }
+}
+
+void print_table(std::ostream& out, std::span<const Finding> findings) {
+    constexpr std::size_t kColumns = 6;
+    std::vector<std::array<std::string, kColumns>> rows{
+        {"FILE", "LINE", "COLUMN", "SEVERITY", "RULE", "MESSAGE"}};
+    for (const Finding& finding : findings) {
+        rows.push_back({one_line(finding.file), std::to_string(finding.line),
+                        std::to_string(finding.column), std::string(to_text(finding.severity)),
+                        finding.rule, one_line(finding.message)});
+    }
+    std::array<std::size_t, kColumns> widths{};
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i < kColumns; ++i) {
+            widths[i] = std::max(widths[i], width_of(row[i]));
+        }
+    }
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i + 1 < kColumns; ++i) {
+            out << row[i] << std::string(widths[i] + 2 - width_of(row[i]), ' ');
+        }
+        out << row[kColumns - 1] << '\n';
+    }
+}
+
+}  // namespace aliquot::findings

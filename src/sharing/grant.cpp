@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "sharing/offer.h"
+#include "sharing/replica_id.h"
+
+namespace aliquot::sharing {
+namespace {
+
+constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
+constexpr std::string_view kDeviceMountRoot = "/var/run/nvidia-container-devices";
+
+/// The GPUs of a request, by index, with how many of each one's replicas.
+struct Chosen {
+    const OfferedGpu* offered = nullptr;
+    unsigned replicas = 0;
+};
+
+Result<std::vector<Chosen>> resolve(const Resource& resource, std::span<const std::string> ids) {
+    std::vector<Chosen> chosen;
+    std::set<std::string_view> seen;
+    for (const std::string& id : ids) {
+        if (!seen.insert(id).second) {
+            return Error{ErrorCode::kInvalidInput, resource.name + ": device '" + id + "' twice"};
+        }
+        const auto offered = std::ranges::find_if(resource.gpus, [&](const OfferedGpu& candidate) {
+            if (candidate.replicas == 1) return candidate.gpu.uuid.text == id;
+            const auto replica = parse_replica_id(id);
+            return replica && replica->gpu == candidate.gpu.uuid &&
+                   replica->index < candidate.replicas;
+        });
+        if (offered == resource.gpus.end()) {
+            return Error{ErrorCode::kNotFound,
+                         resource.name + ": no device '" + id + "' on this node"};
+        }
+        const auto known = std::ranges::find(chosen, &*offered, &Chosen::offered);
+        if (known != chosen.end()) {
+            ++known->replicas;
+        } else {
+            chosen.push_back({&*offered, 1});
+        }
+    }
+    std::ranges::sort(chosen, {}, [](const Chosen& one) { return one.offered->gpu.index; });
+    return chosen;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+    return text;
+}
+
+bool includes(const GrantOptions& options, DeviceListStrategy strategy) {
+    return std::ranges::find(options.strategies, strategy) != options.strategies.end();
+}
+
+void name_devices(const GrantOptions& options, const std::vector<std::string>& names,
+                  std::string_view nonce, kubelet::Grant& grant) {
+    if (includes(options, DeviceListStrategy::kEnvvar)) {
+        grant.environment[std::string(kVisibleDevices)] = joined(names);
+    }
+    if (includes(options, DeviceListStrategy::kVolumeMounts)) {
+        grant.environment[std::string(kVisibleDevices)] = kDeviceMountRoot;
+        for (const std::string& name : names) {
+            grant.mounts.push_back({.container_path = std::string(kDeviceMountRoot) + "/" + name,
+                                    .host_path = "/dev/null"});
+        }
+    }
+    std::vector<std::string> qualified;
+    for (const std::string& name : names) {
+        qualified.push_back(options.cdi_vendor + "/" + options.cdi_class + "=" + name);
+    }
+    if (includes(options, DeviceListStrategy::kCdiAnnotations)) {
+        grant.annotations[options.cdi_annotation_prefix + "nvidia-device-plugin_" +
+                          std::string(nonce)] = joined(qualified);
+    }
+    if (includes(options, DeviceListStrategy::kCdiCri)) grant.cdi_devices = qualified;
+}
+
+void name_channels(const GrantOptions& options, kubelet::Grant& grant) {
+    std::vector<std::string> channels;
+    for (const unsigned id : options.imex_channel_ids) channels.push_back(std::to_string(id));
+    if (channels.empty()) return;
+    if (includes(options, DeviceListStrategy::kEnvvar)) {
+        grant.environment["NVIDIA_IMEX_CHANNELS"] = joined(channels);
+    }
+    if (includes(options, DeviceListStrategy::kVolumeMounts)) {
+        for (const std::string& channel : channels) {
+            grant.mounts.push_back(
+                {.container_path = std::string(kDeviceMountRoot) + "/imex/" + channel,
+                 .host_path = "/dev/null"});
+        }
+    }
+}
+
+void pass_nodes(const GrantOptions& options, const std::vector<Chosen>& chosen,
+                kubelet::Grant& grant) {
+    const auto add = [&](const std::string& path) {
+        std::string host = options.dev_root;
+        while (host.ends_with('/')) host.pop_back();
+        grant.device_nodes.push_back({.container_path = path, .host_path = host + path});
+    };
+    for (const std::string& path : options.control_nodes) add(path);
+    for (const Chosen& one : chosen) add("/dev/nvidia" + std::to_string(one.offered->gpu.minor));
+}
+
+}  // namespace
+
+Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& options,
+                                  std::span<const std::string> ids, std::string_view nonce) {
+    if (ids.empty())
+        return Error{ErrorCode::kInvalidInput, resource.name + ": no device asked for"};
+    if (resource.shared && resource.fail_requests_greater_than_one && ids.size() > 1) {
+        return Error{ErrorCode::kInvalidInput,
+                     "request for " + resource.name + ": " + std::to_string(ids.size()) +
+                         "; a container may ask for 1 share at most (failRequestsGreaterThanOne)"};
+    }
+    auto chosen = resolve(resource, ids);
+    if (!chosen) return std::move(chosen).error();
+
+    kubelet::Grant grant;
+    std::vector<std::string> names;
+    for (const Chosen& one : *chosen) {
+        const OfferedGpu& offered = *one.offered;
+        names.push_back(options.id_strategy == DeviceIdStrategy::kIndex
+                            ? std::to_string(offered.gpu.index)
+                            : offered.gpu.uuid.text);
+        kubelet::Grant::Share share{.gpu_uuid = offered.gpu.uuid.text, .replicas = one.replicas};
+        if (offered.memory_bytes) share.memory_bytes = *offered.memory_bytes * one.replicas;
+        if (offered.compute_percent) {
+            share.compute_percent = std::min(100U, *offered.compute_percent * one.replicas);
+        }
+        grant.shares.push_back(std::move(share));
+    }
+    name_devices(options, names, nonce, grant);
+    name_channels(options, grant);
+    const bool beside_cdi = includes(options, DeviceListStrategy::kEnvvar) ||
+                            includes(options, DeviceListStrategy::kVolumeMounts);
+    if (options.pass_device_specs && beside_cdi) pass_nodes(options, *chosen, grant);
+    if (options.gdrcopy) grant.environment["NVIDIA_GDRCOPY"] = "enabled";
+    if (options.gds) grant.environment["NVIDIA_GDS"] = "enabled";
+    if (options.mofed) grant.environment["NVIDIA_MOFED"] = "enabled";
+    return grant;
+}
+
+}  // namespace aliquot::sharing

@@ -28,7 +28,7 @@ struct ContainerPlan {
 class ContainerRun {
 public:
     enum class State : std::uint8_t {
-        kWaiting,   // not started yet
+        kWaiting,  // not started yet
         kRunning,
         kBackOff,  // ended, will be started again
         kEnded,

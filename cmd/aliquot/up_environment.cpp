@@ -46,8 +46,7 @@ std::string expand(std::string_view text, const Environment& variables) {
             continue;
         }
         const std::string_view reference = text.substr(at, close - at + 1);
-        const auto found =
-            variables.find(std::string(reference.substr(2, reference.size() - 3)));
+        const auto found = variables.find(std::string(reference.substr(2, reference.size() - 3)));
         result += found == variables.end() ? std::string(reference) : found->second;
         at = close;
     }

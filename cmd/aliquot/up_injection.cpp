@@ -72,7 +72,8 @@ class Runtime {
 public:
     explicit Runtime(const gpu::Inventory& inventory) : inventory_(inventory) {}
 
-    Result<Done> apply_cdi(const std::vector<std::string>& names, const std::vector<cdi::Spec>& specs) {
+    Result<Done> apply_cdi(const std::vector<std::string>& names,
+                           const std::vector<cdi::Spec>& specs) {
         for (const std::string& name : names) {
             bool found = false;
             for (const cdi::Spec& spec : specs) {

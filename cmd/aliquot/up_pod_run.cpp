@@ -11,10 +11,14 @@ using State = ContainerRun::State;
 
 std::string_view to_text(Phase phase) {
     switch (phase) {
-        case Phase::kPending: return "Pending";
-        case Phase::kRunning: return "Running";
-        case Phase::kSucceeded: return "Succeeded";
-        case Phase::kFailed: return "Failed";
+        case Phase::kPending:
+            return "Pending";
+        case Phase::kRunning:
+            return "Running";
+        case Phase::kSucceeded:
+            return "Succeeded";
+        case Phase::kFailed:
+            return "Failed";
     }
     return "Unknown";
 }
@@ -114,7 +118,8 @@ TimePoint PodRun::changed() const {
     for (const ContainerRun& container : init_containers_) {
         newest = std::max(newest, container.changed());
     }
-    for (const ContainerRun& container : containers_) newest = std::max(newest, container.changed());
+    for (const ContainerRun& container : containers_)
+        newest = std::max(newest, container.changed());
     return newest;
 }
 

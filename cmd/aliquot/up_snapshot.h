@@ -34,7 +34,7 @@ struct PodRow {
     std::string gpu_text;              // "0 NVIDIA A2"
     std::string share_text;            // "1 of 2, 7Gi"
     std::string reason;
-    std::string log;  // of its first container; empty: it has not started
+    std::string log;        // of its first container; empty: it has not started
     bool troubled = false;  // failed, or keeps crashing
     friend bool operator==(const PodRow&, const PodRow&) = default;
 };

@@ -29,9 +29,12 @@ Result<Done> DeviceManager::start() {
         return written;
     }
     if (auto deleted = delete_sockets(); !deleted) return deleted;
-    const Lock lock(mutex_);
-    read_checkpoint();
-    running_ = true;
+    {
+        const Lock lock(mutex_);
+        read_checkpoint();
+        running_ = true;
+    }
+    write_checkpoint();  // without the pods that ended meanwhile
     return Done{};
 }
 

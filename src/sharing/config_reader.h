@@ -45,6 +45,7 @@ public:
 
     /// The root of the configuration that is being read, for mended(); null: none.
     void set_root(const Node* root);
+    [[nodiscard]] const Node* root() const { return root_; }
     /// The whole `sharing:` block as it should be: mended_sharing() of the root, or nothing.
     const std::string& mended();
 

@@ -13,7 +13,8 @@ add_library(aliquot_grpc INTERFACE)
 target_compile_definitions(aliquot_grpc INTERFACE GRPC_USE_PROTO_LITE)
 # Every archive that pkg-config names; a library that exists only as .so stays dynamic.
 set(archives "")
-foreach(name IN LISTS GRPCPP_STATIC_LIBRARIES ITEMS protobuf-lite)
+# The last five are what Debian's .pc file of gRPC leaves out.
+foreach(name IN LISTS GRPCPP_STATIC_LIBRARIES ITEMS protobuf-lite upb address_sorting cares re2 z)
   find_library(ALIQUOT_ARCHIVE_${name} NAMES lib${name}.a)
   if(ALIQUOT_ARCHIVE_${name} AND NOT name MATCHES "^(rt|atomic|dl|m|pthread|c)$")
     list(APPEND archives ${ALIQUOT_ARCHIVE_${name}})

@@ -60,6 +60,8 @@ struct PluginOptions {
     std::chrono::milliseconds register_timeout{10'000};
     std::chrono::milliseconds poll_interval{1000};      // looks at kubelet.sock besides inotify
     std::chrono::milliseconds no_stream_limit{15'000};  // registered but nobody listens: again
+    std::chrono::milliseconds retry_first{1000};        // after a failure; doubles
+    std::chrono::milliseconds retry_limit{30'000};
 };
 
 /// For status pages, metrics and tests.

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/pod_resources.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "api/kubelet/podresources.grpc.pb.h"
+#include "kubelet/grpc_words.h"
+#include "kubelet/unix_socket.h"
+
+namespace aliquot::kubelet {
+namespace {
+
+constexpr int kReceiveLimitBytes = 16 << 20;  // what kubelet itself sends at most
+
+}  // namespace
+
+/// Every call has its own connection: they are seldom, a connection to a local socket is cheap, and
+/// so none is ever left over from a kubelet that is gone.
+class PodResources::Implementation {
+public:
+    Implementation(const os::Root& root, const std::string& socket_path)
+        : socket_(root.resolve(socket_path)) {}
+
+    template <class Request, class Response>
+    using Method = grpc::Status (v1::PodResourcesLister::Stub::*)(grpc::ClientContext*,
+                                                                  const Request&, Response*);
+
+    template <class Request, class Response>
+    Result<Response> call(Method<Request, Response> method, const char* name,
+                          std::chrono::milliseconds timeout) const {
+        auto connection = connect_unix(socket_);
+        if (!connection) {
+            Error error = std::move(connection).error().during(name);
+            error.code = ErrorCode::kUnavailable;  // for the caller all of it is: no kubelet
+            return error;
+        }
+        v1::PodResourcesLister::Stub stub(channel_over(*std::move(connection), kReceiveLimitBytes));
+        grpc::ClientContext context;
+        set_deadline(context, timeout);
+        Response response;
+        const auto status = (stub.*method)(&context, {}, &response);
+        if (!status.ok()) return from_status(status, std::string(name) + " at " + socket_.native());
+        return response;
+    }
+
+private:
+    const std::filesystem::path socket_;
+};
+
+PodResources::PodResources(const os::Root& root, std::string socket_path)
+    : implementation_(std::make_unique<Implementation>(root, socket_path)) {}
+
+PodResources::~PodResources() = default;
+
+Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout) {
+    const auto response =
+        implementation_->call<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse>(
+            &v1::PodResourcesLister::Stub::List, "PodResources List", timeout);
+    if (!response) return response.error();
+
+    // kubelet sends one entry per device, and one per NUMA node of a device, in any order.
+    using Key = std::tuple<std::string, std::string, std::string, std::string>;
+    std::map<Key, std::set<std::string>> holders;
+    for (const auto& pod : response->pod_resources())
+        for (const auto& container : pod.containers())
+            for (const auto& devices : container.devices()) {
+                if (devices.device_ids().empty()) continue;
+                auto& ids = holders[{pod.namespace_(), pod.name(), container.name(),
+                                     devices.resource_name()}];
+                ids.insert(devices.device_ids().begin(), devices.device_ids().end());
+            }
+
+    std::vector<Holder> sorted;
+    sorted.reserve(holders.size());
+    for (const auto& [key, ids] : holders) {
+        const auto& [pod_namespace, pod, container, resource] = key;
+        sorted.push_back({pod_namespace, pod, container, resource, {ids.begin(), ids.end()}});
+    }
+    return sorted;
+}
+
+Result<std::vector<std::string>> PodResources::allocatable(const std::string& resource,
+                                                           std::chrono::milliseconds timeout) {
+    const auto response =
+        implementation_->call<v1::AllocatableResourcesRequest, v1::AllocatableResourcesResponse>(
+            &v1::PodResourcesLister::Stub::GetAllocatableResources,
+            "PodResources GetAllocatableResources", timeout);
+    if (!response) return response.error();
+    std::set<std::string> ids;
+    for (const auto& devices : response->devices())
+        if (devices.resource_name() == resource)
+            ids.insert(devices.device_ids().begin(), devices.device_ids().end());
+    return std::vector<std::string>(ids.begin(), ids.end());
+}
+
+}  // namespace aliquot::kubelet

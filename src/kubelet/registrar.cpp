@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/registrar.h"
+
+#include "base/log.h"
+#include "kubelet/socket_watch.h"
+#include "kubelet/unix_socket.h"
+
+namespace aliquot::kubelet {
+namespace {
+
+// A new kubelet.sock is there a moment before kubelet listens on it.
+constexpr std::chrono::milliseconds kNewSocketRetry{20};
+constexpr std::chrono::milliseconds kNewSocketWindow{1000};
+
+}  // namespace
+
+Registrar::Registrar(const os::Root& root, const PluginOptions& options, StatusBoard& board,
+                     std::function<void()> wake)
+    : root_(root),
+      options_(options),
+      board_(board),
+      wake_(std::move(wake)),
+      subject_("Register at " + root.resolve(options.paths.kubelet_socket).native()),
+      retry_(options.retry_first, options.retry_limit),
+      vigil_(options) {}
+
+bool Registrar::kubelet_changed(Agenda& agenda) {
+    const auto found = socket_identity(root_, options_.paths.kubelet_socket);
+    if (present_ != found.has_value() && !found)
+        log::info("kubelet.gone", {{"resource", options_.resource}});
+    present_ = found.has_value();
+    if (!found || found == kubelet_) return false;
+    kubelet_ = found;
+    appeared_at_ = register_at_ = agenda.now();
+    retry_.reset();
+    return registered_ || call_;
+}
+
+void Registrar::step(Streams& streams, Agenda& agenda) {
+    if (call_) finish(agenda);
+    if (call_ || !present_) return;
+    if (registered_) {
+        if (!vigil_.missing(streams, agenda)) return;
+        log::warning("plugin.no_stream", {{"resource", options_.resource}});
+        registered_ = false;
+    }
+    if (agenda.due(register_at_)) begin(streams, agenda);
+}
+
+void Registrar::forget() {
+    call_.reset();
+    registered_ = false;
+    register_at_ = {};
+}
+
+void Registrar::begin(Streams& streams, Agenda& agenda) {
+    vigil_.begin(streams);
+    auto connection = connect_unix(root_.resolve(options_.paths.kubelet_socket));
+    if (!connection) {
+        fail(std::move(connection).error().during("Register"), false, agenda);
+        return;
+    }
+    call_ = RegisterCall::start(*std::move(connection), options_.resource, options_.socket_name,
+                                subject_, options_.register_timeout, wake_);
+}
+
+void Registrar::finish(Agenda& agenda) {
+    const auto result = call_->result();
+    if (!result) return;
+    call_.reset();
+    if (!*result) {
+        fail(result->error(), true, agenda);
+        return;
+    }
+    registered_ = true;
+    retry_.reset();
+    vigil_.confirm(agenda.now());
+    board_.note_registration({});
+    log::info("plugin.registered",
+              {{"resource", options_.resource}, {"socket", options_.socket_name}});
+}
+
+void Registrar::fail(const Error& error, bool listens, Agenda& agenda) {
+    const bool starting = !listens && agenda.now() - appeared_at_ < kNewSocketWindow;
+    const auto wait = starting ? kNewSocketRetry : retry_.next();
+    register_at_ = agenda.now() + wait;
+    agenda.due(register_at_);
+    board_.note_registration(error.message);
+    if (starting) return;
+    log::warning("plugin.register_failed", {{"resource", options_.resource},
+                                            {"reason", error.message},
+                                            {"retry_milliseconds", wait.count()}});
+}
+
+}  // namespace aliquot::kubelet

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kubelet/agenda.h"
+#include "kubelet/back_off.h"
+#include "kubelet/device_plugin.h"
+#include "kubelet/register_call.h"
+#include "kubelet/status_board.h"
+#include "kubelet/stream_vigil.h"
+#include "os/root.h"
+
+namespace aliquot::kubelet {
+
+/// Keeps a plugin registered at kubelet.sock: calls Register when there is a new kubelet, when the
+/// last call failed (with back-off), and when kubelet does not listen any more. Not thread-safe.
+class Registrar {
+public:
+    /// wake   called from a gRPC thread when a call has ended and step() has something to do
+    Registrar(const os::Root& root, const PluginOptions& options, StatusBoard& board,
+              std::function<void()> wake);
+
+    /// Looks at kubelet.sock. True when it is another one than that which knows our endpoint: the
+    /// endpoint must then be closed fully and made anew before the next step().
+    bool kubelet_changed(Agenda& agenda);
+
+    /// Ends and begins calls, as is due.
+    void step(Streams& streams, Agenda& agenda);
+
+    /// The endpoint is closed: ends a call under way (at once); the next step() registers.
+    void forget();
+
+    /// kubelet is there and has taken our registration.
+    [[nodiscard]] bool registered() const { return present_ && registered_; }
+
+private:
+    void begin(Streams& streams, Agenda& agenda);
+    void finish(Agenda& agenda);
+    void fail(const Error& error, bool listens, Agenda& agenda);
+
+    const os::Root& root_;
+    const PluginOptions& options_;
+    StatusBoard& board_;
+    const std::function<void()> wake_;
+    const std::string subject_;
+
+    std::optional<os::FileStatus::Identity> kubelet_;  // the last one seen
+    bool present_ = false;
+    bool registered_ = false;
+    os::TimePoint appeared_at_{};
+    os::TimePoint register_at_{};
+    BackOff retry_;
+    StreamVigil vigil_;
+    std::unique_ptr<RegisterCall> call_;
+};
+
+}  // namespace aliquot::kubelet

@@ -33,8 +33,12 @@ void run_up(const UpOptions& options, cli::Context& context) {
     }
     const auto directory = state_directory(options.state);
     const auto ours = context.program_directory.parent_path() / "sim";
-    const auto made =
-        Node::create(directory, node, ours / "libnvidia-ml.so.1", ours / "nvidia-smi");
+    fs::path smi = ours / "nvidia-smi";
+    if (std::error_code problem; !fs::exists(smi, problem)) {
+        context.err << "aliquot: " << smi.native() << " is not built: the node has no nvidia-smi\n";
+        smi.clear();
+    }
+    const auto made = Node::create(directory, node, ours / "libnvidia-ml.so.1", smi);
     if (!made) return fail_with(context, made.error());
     for (const GpuView& gpu : made->gpus()) {
         context.out << "GPU " << gpu.index << ": " << gpu.product << " ("

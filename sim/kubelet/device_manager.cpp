@@ -29,9 +29,15 @@ Result<Done> DeviceManager::start() {
         return written;
     }
     if (auto deleted = delete_sockets(); !deleted) return deleted;
-    const Lock lock(mutex_);
-    read_checkpoint();
-    running_ = true;
+    bool changed = false;
+    {
+        const Lock lock(mutex_);
+        read_checkpoint();
+        for (const auto& uid : gone_) changed = accounts_.forget(uid) || changed;
+        gone_.clear();
+        running_ = true;
+    }
+    if (changed) write_checkpoint();
     return Done{};
 }
 
@@ -236,8 +242,6 @@ void DeviceManager::read_checkpoint() {
         return;
     }
     accounts_.restore(*checkpoint);
-    for (const auto& uid : gone_) accounts_.forget(uid);
-    gone_.clear();
     for (const auto& [resource, ids] : checkpoint->registered) {
         endpoints_[resource] = {.connection = nullptr, .options = {}, .stopped = Clock::now()};
         node_status_.insert(resource);

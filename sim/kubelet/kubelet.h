@@ -26,12 +26,20 @@ struct KubeletOptions {
                                          1000};  // a resource without stream is dropped after
     double pod_resources_qps = 100;              // 0: no limit
     unsigned pod_resources_burst = 10;
+    std::chrono::milliseconds reconcile_interval{1000};  // looks at plugins_registry
+    /// For Allocate and GetPreferredAllocation. kubelet sets none; ours lets a test end.
+    std::chrono::milliseconds call_timeout{60'000};
+    /// When a stream ends, kubelet looks up its client by the resource's name: it may then close
+    /// the client that has just replaced the one that ended. False: a kubelet without that race.
+    bool reproduce_registration_race = true;
+    std::uint64_t seed = 1;  // of every order that is random in kubelet
 };
 
 /// What a container asks for.
 struct ContainerRequest {
     std::string name;
     std::map<std::string, unsigned> limits;  // extended resources: "nvidia.com/gpu" -> 1
+    bool restartable = false;                // an init container that keeps running (a sidecar)
 };
 struct PodRequest {
     std::string uid;
@@ -67,15 +75,30 @@ public:
     Result<Done> start();
     /// Leaves the checkpoint; the sockets go, the streams break.
     void stop();
+    /// As stop() when kubelet is killed: kubelet.sock stays behind and refuses connections.
+    void kill();
     Result<Done> restart();
 
     /// Chooses devices, asks the plugin for its preference, calls Allocate once per container and
-    /// resource, writes the checkpoint.
+    /// resource, writes the checkpoint. A pod that is known already (kubelet restarted) gets the
+    /// cached answer and no plugin is asked. One pod at a time, as kubelet does.
+    /// returns  the init containers, then the containers, in the order of the request
     /// errors   kConflict: too few free devices (kubelet's own words); kUnavailable: the plugin is
     /// away
     ///          or refused (UnexpectedAdmissionError, with its message). Nothing is kept then.
     Result<std::vector<ContainerGrant>> admit(const PodRequest& pod);
     void remove(const std::string& uid);
+
+    /// What kubelet does at each start of a container, also of one that crashed: PreStartContainer
+    /// when the plugin asked for it, then the cached answer.
+    /// errors   kNotFound: no such pod or container; kUnavailable: the plugin refused (kubelet
+    /// tries
+    ///          again later, the pod lives on)
+    Result<ContainerGrant> start_container(const std::string& uid, const std::string& container);
+
+    /// All pods of this node are admitted: frees the devices of pods that only the checkpoint knows
+    /// (they ended while kubelet was away).
+    void forget_unknown_pods();
 
     [[nodiscard]] std::map<std::string, ResourceView> resources() const;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 
@@ -202,18 +201,11 @@ DeviceNode device_node(const std::string& path, const std::string& dev_root) {
     return {.path = path, .host_path = host == path ? "" : host, .permissions = "rw"};
 }
 
-/// "0000:3b:00.0"
-std::string sysfs_name(const gpu::PciAddress& pci) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.device);
-    return text.data();
-}
-
 /// /dev/dri/card1 and renderD128 of a GPU, for EGL and Vulkan; none on most compute nodes.
 std::vector<DeviceNode> drm_nodes(const os::Root& root, const gpu::Gpu& gpu,
                                   const std::string& dev_root) {
     std::vector<DeviceNode> nodes;
-    const auto names = root.list("/sys/bus/pci/devices/" + sysfs_name(gpu.pci) + "/drm", 64);
+    const auto names = root.list("/sys/bus/pci/devices/" + to_text(gpu.pci) + "/drm", 64);
     if (!names) return nodes;
     for (const std::string& name : *names) {
         const bool known = name.starts_with("card") || name.starts_with("renderD");

@@ -56,7 +56,7 @@ TEST(CdiParse, RefusesWhatARuntimeRefusesAndSaysWhere) {
     };
     const std::vector<std::pair<std::string, std::string>> cases{
         {"", "expected an object"},
-        {"[]", "line 1, column 1: a CDI spec is a list"},
+        {"[]", "line 1, column 1: a CDI spec is an empty list"},
         {"{", "line"},
         {"{}", "'cdiVersion' is missing"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b"})", "'devices' is missing"},
@@ -65,7 +65,7 @@ TEST(CdiParse, RefusesWhatARuntimeRefusesAndSaysWhere) {
         {R"({"cdiVersion": "0.3.0", "kind": "a/b", "devices": []})", "there is none"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b", "devices": {}})", "expected a list"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b", "devices": [], "x": 1})",
-         "column 58: 'x' is not a field of a CDI spec"},
+         "column 55: 'x' is not a field of a CDI spec"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b", "kind": "a/c", "devices": []})",
          "'kind' is in a CDI spec twice"},
         {one(R"({"name": "d", "containerEdits": {}})"), "'d' has no container edits"},

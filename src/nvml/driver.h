@@ -19,6 +19,9 @@ struct DriverOptions {
     std::string driver_root = "/";
     std::chrono::milliseconds deadline{5000};  // for one call to return to its caller
     bool read_links = true;                    // NVLink and PCIe distances in enumerate()
+    /// NVML never finds a lost GPU again by itself: after this time the next enumerate() or probe()
+    /// initialises it anew.
+    std::chrono::milliseconds reopen_after{10000};
 };
 
 /// gpu::Sensors over libnvidia-ml.so.1, opened at run time. All calls into the library are made by

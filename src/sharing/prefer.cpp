@@ -106,65 +106,68 @@ void choose_replicas(Chooser& chooser, AllocationPolicy policy, std::size_t size
 /// Searches all ways to add `wanted` GPUs to the ones that are taken already.
 class LinkSearch {
 public:
-    LinkSearch(const Links& links, std::vector<std::size_t> taken, std::vector<std::size_t> free)
-        : links_(links), taken_(std::move(taken)), free_(std::move(free)) {}
+    LinkSearch(const Links& links, const std::vector<std::size_t>& taken,
+               const std::vector<std::size_t>& free)
+        : free_(free), score_(free.size() * free.size()), base_(free.size()), degree_(free.size()) {
+        const auto link = [&](std::size_t a, std::size_t b) -> std::uint64_t {
+            return a < links.size() && b < links[a].size() ? links[a][b] : 0;
+        };
+        for (std::size_t i = 0; i < free.size(); ++i) {
+            for (const std::size_t other : taken) base_[i] += link(free[i], other);
+            for (std::size_t j = 0; j < free.size(); ++j) {
+                if (i == j) continue;
+                score_[i * free.size() + j] = link(free[i], free[j]);
+                degree_[i] += link(free[i], free[j]);
+            }
+        }
+    }
 
+    /// Positions in the list of GPUs, ascending.
     std::vector<std::size_t> best(std::size_t wanted) {
-        picked_.clear();
-        extend(0, wanted, 0);
-        return best_;
+        extend(0, wanted, {});
+        std::vector<std::size_t> result;
+        for (const std::size_t i : best_) result.push_back(free_[i]);
+        return result;
     }
 
 private:
-    [[nodiscard]] std::uint64_t link(std::size_t a, std::size_t b) const {
-        return a < links_.size() && b < links_[a].size() ? links_[a][b] : 0;
-    }
+    /// Of the GPUs picked so far. The links among what remains are a constant less `cut`.
+    struct Sum {
+        std::uint64_t score = 0;   // links to what is taken and among the picked
+        std::uint64_t inside = 0;  // links among the picked
+        std::uint64_t degree = 0;  // links of the picked to all that is free
+        [[nodiscard]] std::uint64_t cut() const { return degree - inside; }
+    };
 
-    [[nodiscard]] std::uint64_t gain(std::size_t gpu) const {
-        std::uint64_t sum = 0;
-        for (const std::size_t other : taken_) sum += link(gpu, other);
-        for (const std::size_t other : picked_) sum += link(gpu, other);
-        return sum;
-    }
-
-    [[nodiscard]] std::uint64_t remainder() const {
-        std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < free_.size(); ++i) {
-            if (std::ranges::find(picked_, free_[i]) != picked_.end()) continue;
-            for (std::size_t j = i + 1; j < free_.size(); ++j) {
-                if (std::ranges::find(picked_, free_[j]) != picked_.end()) continue;
-                sum += link(free_[i], free_[j]);
-            }
-        }
-        return sum;
-    }
-
-    void extend(std::size_t from, std::size_t wanted, std::uint64_t score) {
+    void extend(std::size_t from, std::size_t wanted, Sum sum) {
         if (picked_.size() == wanted) {
-            if (found_ && score < best_score_) return;
-            const std::uint64_t rest = remainder();
-            if (found_ && score == best_score_ && rest <= best_rest_) return;
+            const bool better = !found_ || sum.score > best_sum_.score ||
+                                (sum.score == best_sum_.score && sum.cut() < best_sum_.cut());
+            if (!better) return;
             found_ = true;
             best_ = picked_;
-            best_score_ = score;
-            best_rest_ = rest;
+            best_sum_ = sum;
             return;
         }
         for (std::size_t i = from; i + (wanted - picked_.size()) <= free_.size(); ++i) {
-            const std::uint64_t more = gain(free_[i]);
-            picked_.push_back(free_[i]);
-            extend(i + 1, wanted, score + more);
+            std::uint64_t inside = 0;
+            for (const std::size_t other : picked_) inside += score_[i * free_.size() + other];
+            picked_.push_back(i);
+            extend(i + 1, wanted,
+                   {.score = sum.score + base_[i] + inside,
+                    .inside = sum.inside + inside,
+                    .degree = sum.degree + degree_[i]});
             picked_.pop_back();
         }
     }
 
-    const Links& links_;
-    std::vector<std::size_t> taken_;
-    std::vector<std::size_t> free_;
+    const std::vector<std::size_t>& free_;
+    std::vector<std::uint64_t> score_;   // between free GPUs, a matrix by position in free_
+    std::vector<std::uint64_t> base_;    // to what is taken
+    std::vector<std::uint64_t> degree_;  // to all that is free
     std::vector<std::size_t> picked_;
     std::vector<std::size_t> best_;
-    std::uint64_t best_score_ = 0;
-    std::uint64_t best_rest_ = 0;
+    Sum best_sum_;
     bool found_ = false;
 };
 

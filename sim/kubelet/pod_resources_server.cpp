@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kubelet/pod_resources_server.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "api/kubelet/podresources.grpc.pb.h"
+
+namespace aliquot::sim {
+namespace {
+
+using Devices = google::protobuf::RepeatedPtrField<v1::ContainerDevices>;
+
+/// A token bucket that starts full.
+class Bucket {
+public:
+    explicit Bucket(PodResourcesServer::Limit limit) : limit_(limit), tokens_(limit.burst) {}
+
+    bool take() {
+        if (limit_.qps <= 0) return true;
+        const std::lock_guard lock(mutex_);
+        const auto now = std::chrono::steady_clock::now();
+        tokens_ += std::chrono::duration<double>(now - filled_).count() * limit_.qps;
+        tokens_ = std::min(tokens_, static_cast<double>(limit_.burst));
+        filled_ = now;
+        if (tokens_ < 1) return false;
+        tokens_ -= 1;
+        return true;
+    }
+
+private:
+    const PodResourcesServer::Limit limit_;
+    std::mutex mutex_;
+    double tokens_;
+    std::chrono::steady_clock::time_point filled_ = std::chrono::steady_clock::now();
+};
+
+v1::ContainerDevices& add(const HeldDevice& device, Devices& to) {
+    auto& entry = *to.Add();
+    entry.set_resource_name(device.resource);
+    entry.add_device_ids(device.id);
+    return entry;
+}
+
+}  // namespace
+
+class PodResourcesServer::Implementation final : public v1::PodResourcesLister::Service {
+public:
+    Implementation(Source source, Limit limit, std::uint64_t seed)
+        : source_(std::move(source)), bucket_(limit), random_(seed) {}
+    ~Implementation() override {
+        if (server) server->Shutdown(std::chrono::system_clock::now());
+    }
+
+    grpc::Status List(grpc::ServerContext* /*context*/,
+                      const v1::ListPodResourcesRequest* /*request*/,
+                      v1::ListPodResourcesResponse* answer) override {
+        if (!bucket_.take()) return exhausted();
+        auto pods = source_.pods();
+        shuffle(pods);
+        for (auto& pod : pods) fill(std::move(pod), *answer->add_pod_resources());
+        return grpc::Status::OK;
+    }
+
+    grpc::Status GetAllocatableResources(grpc::ServerContext* /*context*/,
+                                         const v1::AllocatableResourcesRequest* /*request*/,
+                                         v1::AllocatableResourcesResponse* answer) override {
+        if (!bucket_.take()) return exhausted();
+        fill(source_.allocatable(), *answer->mutable_devices());
+        return grpc::Status::OK;
+    }
+
+    grpc::Status Get(grpc::ServerContext* /*context*/, const v1::GetPodResourcesRequest* request,
+                     v1::GetPodResourcesResponse* answer) override {
+        if (!bucket_.take()) return exhausted();
+        for (auto& pod : source_.pods()) {
+            if (pod.name != request->pod_name() || pod.pod_namespace != request->pod_namespace()) {
+                continue;
+            }
+            fill(std::move(pod), *answer->mutable_pod_resources());
+            return grpc::Status::OK;
+        }
+        return {grpc::StatusCode::UNKNOWN, "pod " + request->pod_name() + " in namespace " +
+                                               request->pod_namespace() + " not found"};
+    }
+
+    std::unique_ptr<grpc::Server> server;
+
+private:
+    static grpc::Status exhausted() {
+        return {grpc::StatusCode::RESOURCE_EXHAUSTED, "rejected by rate limit"};
+    }
+
+    void fill(PodHoldings pod, v1::PodResources& to) {
+        to.set_name(pod.name);
+        to.set_namespace_(pod.pod_namespace);
+        for (auto& container : pod.containers) {
+            auto& entry = *to.add_containers();
+            entry.set_name(container.name);
+            fill(std::move(container.devices), *entry.mutable_devices());
+        }
+    }
+
+    void fill(std::vector<HeldDevice> devices, Devices& to) {
+        shuffle(devices);
+        for (const auto& device : devices) {
+            if (device.numa_nodes.empty()) add(device, to);
+            for (const auto node : device.numa_nodes) {
+                add(device, to).mutable_topology()->add_nodes()->set_id(node);
+            }
+        }
+    }
+
+    template <class T>
+    void shuffle(std::vector<T>& values) {
+        const std::lock_guard lock(mutex_);
+        std::shuffle(values.begin(), values.end(), random_);
+    }
+
+    const Source source_;
+    Bucket bucket_;
+    std::mutex mutex_;
+    std::mt19937_64 random_;
+};
+
+PodResourcesServer::PodResourcesServer(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+PodResourcesServer::~PodResourcesServer() = default;
+
+Result<std::unique_ptr<PodResourcesServer>> PodResourcesServer::listen(const std::string& socket,
+                                                                       Source source, Limit limit,
+                                                                       std::uint64_t seed) {
+    auto implementation = std::make_unique<Implementation>(std::move(source), limit, seed);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+    builder.RegisterService(implementation.get());
+    implementation->server = builder.BuildAndStart();
+    if (!implementation->server) {
+        return Error{ErrorCode::kUnavailable, socket + ": cannot listen on this socket"};
+    }
+    return std::unique_ptr<PodResourcesServer>(new PodResourcesServer(std::move(implementation)));
+}
+
+}  // namespace aliquot::sim

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/node/processes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/quantity.h"
+#include "sim/node/shared_state.h"
+
+namespace aliquot::sim {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // a sum of them cannot overflow
+constexpr int kStateFieldAfterName = 0;
+constexpr int kStartTimeFieldAfterName = 19;  // field 22; the name is field 2
+
+/// Field `number` (0 is the one after the closing parenthesis of the name) of a stat line.
+std::string_view field(std::string_view after_name, int number) {
+    for (;;) {
+        const auto begin = after_name.find_first_not_of(' ');
+        if (begin == std::string_view::npos) return {};
+        after_name.remove_prefix(begin);
+        const auto end = after_name.find(' ');
+        if (number-- == 0) return after_name.substr(0, end);
+        if (end == std::string_view::npos) return {};
+        after_name.remove_prefix(end);
+    }
+}
+
+/// Entries whose fields can be used; others exist only in a damaged file.
+bool plausible(const State& state, const ProcessState& process) {
+    return process.gpu < std::min(state.gpu_count, kMaxGpus);
+}
+
+bool lives(const ProcessState& process, std::uint64_t own_namespace) {
+    if (process.pid_namespace != own_namespace) return true;  // its pid means nothing to us
+    return start_time_of(process.pid) == process.start_time;
+}
+
+void remove_entry(State& state, ProcessState& process) {
+    if (plausible(state, process)) {
+        GpuState& gpu = state.gpus[process.gpu];
+        if (const Model* const model = find_model(gpu.model.view()); model != nullptr) {
+            settle_sums(*model, gpu, load_on(state, process.gpu), monotonic_ns());
+        }
+        gpu.load_changed_us = epoch_us();
+    }
+    std::atomic_ref(process.pid).store(0, std::memory_order_release);
+}
+
+ProcessState* find_entry(State& state, unsigned gpu, std::uint32_t pid) {
+    const std::uint64_t name_space = own_pid_namespace();
+    for (ProcessState& process : state.processes) {
+        if (process.pid == pid && process.gpu == gpu && process.pid_namespace == name_space) {
+            return &process;
+        }
+    }
+    return nullptr;
+}
+
+ProcessState* free_entry(State& state) {
+    for (ProcessState& process : state.processes) {
+        if (process.pid == 0) return &process;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> start_time_of(std::uint32_t pid) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return std::nullopt;
+    std::array<char, 1024> buffer{};
+    const ssize_t length = ::read(file, buffer.data(), buffer.size());
+    ::close(file);
+    if (length <= 0) return std::nullopt;
+    std::string_view line(buffer.data(), static_cast<std::size_t>(length));
+    const auto name_end = line.rfind(')');  // the name may hold spaces and parentheses
+    if (name_end == std::string_view::npos) return std::nullopt;
+    line.remove_prefix(name_end + 1);
+    const std::string_view status = field(line, kStateFieldAfterName);
+    if (status == "Z" || status == "X") return std::nullopt;
+    const std::string_view digits = field(line, kStartTimeFieldAfterName);
+    std::uint64_t ticks = 0;
+    const auto [stop, problem] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), ticks);
+    if (problem != std::errc{} || stop == digits.data()) return std::nullopt;
+    return ticks;
+}
+
+std::uint64_t own_pid_namespace() {
+    struct stat status {};
+    return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+void drop_dead_processes(State& state) {
+    const std::uint64_t own_namespace = own_pid_namespace();
+    for (ProcessState& process : state.processes) {
+        if (process.pid == 0) continue;
+        if (!plausible(state, process) || !lives(process, own_namespace))
+            remove_entry(state, process);
+    }
+}
+
+std::vector<ProcessState> processes_on(const State& state, unsigned gpu) {
+    std::vector<ProcessState> found;
+    for (const ProcessState& process : state.processes) {
+        if (process.pid != 0 && process.gpu == gpu) found.push_back(process);
+    }
+    std::ranges::sort(found, {}, &ProcessState::pid);
+    return found;
+}
+
+Load load_on(const State& state, unsigned gpu) {
+    Load load;
+    std::uint64_t sm_percent = 0;
+    for (const ProcessState& process : state.processes) {
+        if (process.pid == 0 || process.gpu != gpu) continue;
+        ++load.processes;
+        load.memory_bytes += std::min(process.memory_bytes, kMostBytes);
+        sm_percent += std::min(process.sm_percent, 100U);
+    }
+    load.sm_percent = static_cast<unsigned>(std::min<std::uint64_t>(sm_percent, 100));
+    load.memory_percent = load.sm_percent * 6 / 10;  // a memory-hungry kernel, as most are
+    return load;
+}
+
+std::uint64_t free_bytes_on(const State& state, unsigned gpu) {
+    const Model* const model = find_model(state.gpus[gpu].model.view());
+    if (model == nullptr) return 0;
+    const std::uint64_t taken = load_on(state, gpu).memory_bytes + model->reserved_bytes();
+    return taken >= model->memory_bytes() ? 0 : model->memory_bytes() - taken;
+}
+
+Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
+                         unsigned sm_percent) {
+    drop_dead_processes(state);
+    ProcessState* entry = find_entry(state, gpu, pid);
+    if (memory_bytes == 0) {
+        if (entry != nullptr) remove_entry(state, *entry);
+        return Done{};
+    }
+    const auto start_time = start_time_of(pid);
+    if (!start_time)
+        return Error{ErrorCode::kNotFound, "there is no process " + std::to_string(pid)};
+
+    const std::uint64_t held = entry != nullptr ? entry->memory_bytes : 0;
+    const std::uint64_t available = free_bytes_on(state, gpu) + held;
+    if (memory_bytes > available) {
+        return Error{ErrorCode::kConflict, "GPU " + std::to_string(gpu) +
+                                               ": out of memory: process " + std::to_string(pid) +
+                                               " wants " + bytes_text(memory_bytes) + ", " +
+                                               bytes_text(available) + " is free"};
+    }
+    GpuState& state_of_gpu = state.gpus[gpu];
+    if (const Model* const model = find_model(state_of_gpu.model.view()); model != nullptr) {
+        settle_sums(*model, state_of_gpu, load_on(state, gpu), monotonic_ns());
+    }
+    state_of_gpu.load_changed_us = epoch_us();
+    if (entry != nullptr) {
+        entry->memory_bytes = memory_bytes;
+        entry->sm_percent = std::min(sm_percent, 100U);
+        return Done{};
+    }
+    entry = free_entry(state);
+    if (entry == nullptr) {
+        return Error{ErrorCode::kUnavailable, "the node already has " +
+                                                  std::to_string(kMaxProcesses) +
+                                                  " processes, the most it can hold"};
+    }
+    entry->gpu = gpu;
+    entry->start_time = *start_time;
+    entry->pid_namespace = own_pid_namespace();
+    entry->memory_bytes = memory_bytes;
+    entry->sm_percent = std::min(sm_percent, 100U);
+    entry->since_us = epoch_us();
+    std::atomic_ref(entry->pid).store(pid, std::memory_order_release);
+    return Done{};
+}
+
+}  // namespace aliquot::sim

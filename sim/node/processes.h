@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/node/load.h"
+#include "sim/node/state.h"
+
+/// The process table of a node. All of it under the node's lock.
+namespace aliquot::sim {
+
+/// When a process started, in clock ticks since boot; empty: there is none, or it has ended and
+/// only waits for its parent (its memory is free then).
+std::optional<std::uint64_t> start_time_of(std::uint32_t pid);
+
+/// Inode of this process's pid namespace; 0 when the system does not tell.
+std::uint64_t own_pid_namespace();
+
+/// Removes the entries of processes that are gone (or that make no sense).
+void drop_dead_processes(State& state);
+
+/// The processes on one GPU, by pid.
+std::vector<ProcessState> processes_on(const State& state, unsigned gpu);
+
+Load load_on(const State& state, unsigned gpu);
+
+/// Bytes that a new process could get.
+std::uint64_t free_bytes_on(const State& state, unsigned gpu);
+
+/// Adds, changes or (0 bytes) removes the entry of `pid` on `gpu`, which must exist.
+/// errors   kNotFound: no such process; kConflict: not so much memory is free; kUnavailable: table
+///          full
+Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
+                         unsigned sm_percent);
+
+}  // namespace aliquot::sim

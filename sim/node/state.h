@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// The content of node.state: one block of plain data that every process of a simulated node maps.
+///
+/// Written only under `mutex`. A writer may be killed between any two stores, so nothing here is
+/// derived from anything else: memory in use is the sum of the process table, an entry or event
+/// exists from the moment its one deciding field is stored. Readers check every index and length.
+namespace aliquot::sim {
+
+inline constexpr std::uint64_t kStateMagic = 0x51'4c'41'4d'49'53'0a'1a;
+inline constexpr std::uint32_t kStateVersion = 1;
+inline constexpr unsigned kMaxGpus = 32;
+inline constexpr unsigned kMaxProcesses = 1024;
+inline constexpr unsigned kMaxEvents = 256;
+
+/// Text of fixed size; always ended by a zero, whatever was in the file.
+template <std::size_t N>
+struct Text {
+    char bytes[N];
+    [[nodiscard]] std::string_view view() const {
+        std::size_t length = 0;
+        while (length < N - 1 && bytes[length] != '\0') ++length;
+        return {bytes, length};
+    }
+    void assign(std::string_view text) {
+        for (std::size_t i = 0; i < N; ++i)
+            bytes[i] = i < text.size() && i < N - 1 ? text[i] : '\0';
+    }
+};
+
+struct FaultState {
+    std::uint32_t lost;
+    std::uint32_t call_error;     // NVML error of every call; 0: none
+    std::uint32_t hang;           // calls block
+    std::uint32_t temperature;    // degrees Celsius instead of the load's; 0: the load's
+    std::uint64_t hang_until_ns;  // monotonic; 0: until cleared
+    std::uint64_t throttle;       // NVML clocks event reasons
+    std::uint32_t recovery_action;
+    std::uint32_t remap_pending;
+    std::uint64_t last_xid;
+};
+
+/// Load over time, so that averages and energy are exact: sums up to `since_ns`, the current load
+/// goes on from there (load.h).
+struct LoadSums {
+    std::uint64_t since_ns;  // monotonic
+    std::uint64_t energy_microjoules;
+    std::uint64_t busy_percent_ms;
+    std::uint64_t memory_busy_percent_ms;
+};
+
+struct GpuState {
+    Text<24> model;
+    Text<48> uuid;
+    Text<24> serial;
+    std::uint32_t group;  // which GpuRequest it came from: GPUs of one group share a board
+    std::uint32_t index_in_group;
+    std::uint32_t group_size;
+    std::uint32_t minor;
+    std::uint32_t pci_domain;
+    std::uint32_t pci_bus;
+    std::int32_t numa_node;  // -1: none
+    std::uint32_t persistence;
+    std::uint32_t compute_mode;
+    std::uint32_t accounting;
+    std::uint32_t ecc_pending;
+    std::uint32_t power_limit_milliwatts;
+    std::uint32_t graphics_clock_limit_mhz;  // locked clocks; 0: none
+    std::uint32_t mig_current;
+    std::uint32_t mig_pending;
+    std::uint64_t ecc_corrected_volatile;
+    std::uint64_t ecc_corrected_aggregate;
+    std::uint64_t ecc_uncorrected_volatile;
+    std::uint64_t ecc_uncorrected_aggregate;
+    std::uint64_t remapped_uncorrected;
+    std::uint64_t retired_uncorrected;
+    std::uint64_t load_changed_us;  // since the epoch: the load has been as it is since then
+    LoadSums sums;
+    FaultState fault;
+};
+
+/// A process that holds memory of a GPU. The entry exists while `pid` is not 0.
+struct ProcessState {
+    std::uint32_t pid;
+    std::uint32_t gpu;
+    std::uint64_t start_time;     // field 22 of /proc/<pid>/stat: a reused pid is another process
+    std::uint64_t pid_namespace;  // inode; only lookers of the same one can tell whether it lives
+    std::uint64_t memory_bytes;
+    std::uint32_t sm_percent;
+    std::uint32_t reserved;
+    std::uint64_t since_us;  // since the epoch
+};
+
+/// Something the driver reports. It exists when next_event is past its sequence number.
+struct EventState {
+    std::uint64_t sequence;
+    std::uint64_t type;  // NVML event bit
+    std::uint64_t data;
+    std::uint32_t gpu;
+    std::uint32_t reserved;
+};
+
+struct State {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t size;  // sizeof(State)
+    std::uint32_t gpu_count;
+    std::int32_t cuda_version;
+    std::uint32_t directory_made;  // destroy() removes the directory too
+    std::uint32_t destroyed;       // every GPU answers as lost from now on
+    std::uint32_t change;          // futex word: counts changes that a sleeper may wait for
+    std::uint32_t reserved;
+    std::uint64_t created_us;
+    Text<32> driver_version;
+    pthread_mutex_t mutex;  // shared between processes, robust
+    std::uint64_t next_event;
+    EventState events[kMaxEvents];
+    GpuState gpus[kMaxGpus];
+    ProcessState processes[kMaxProcesses];
+};
+
+// NVML event bits that the node sends.
+inline constexpr std::uint64_t kEventEccCorrected = 0x1;
+inline constexpr std::uint64_t kEventEccUncorrected = 0x2;
+inline constexpr std::uint64_t kEventXid = 0x8;
+inline constexpr std::uint64_t kEventClock = 0x10;
+
+}  // namespace aliquot::sim

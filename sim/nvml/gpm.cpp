@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GPU performance monitoring (Hopper and newer): averages between two samples.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "sim/nvml/library.h"
+
+using namespace aliquot::sim;
+
+struct nvmlGpmSample_st {
+    bool taken = false;
+    unsigned slot = 0;
+    std::uint64_t at_ns = 0;
+    LoadSums sums{};
+    double full_rx_mib_per_second = 0;  // of PCIe, when the GPU is busy all the time
+};
+
+namespace {
+
+using Sample = nvmlGpmSample_st;
+
+constexpr unsigned kLastMetric = 333;
+
+struct Samples {
+    std::mutex mutex;
+    std::map<nvmlGpmSample_t, std::unique_ptr<Sample>> live;
+};
+
+Samples& samples() {
+    static auto* const only = new Samples;
+    return *only;
+}
+
+std::optional<Sample> copy_of(nvmlGpmSample_t handle) {
+    const std::lock_guard lock(samples().mutex);
+    const auto found = samples().live.find(handle);
+    if (found == samples().live.end()) return std::nullopt;
+    return *found->second;
+}
+
+bool has_gpm(const Model& model) { return model.architecture >= NVML_DEVICE_ARCH_HOPPER; }
+
+/// What one metric was on average, given how busy GPU and memory were. The shares of the parts of a
+/// multiprocessor are those of mixed-precision training.
+std::optional<double> metric(unsigned id, double busy, double memory, double full_rx) {
+    switch (id) {
+        case NVML_GPM_METRIC_GRAPHICS_UTIL:
+        case NVML_GPM_METRIC_SM_UTIL:
+            return busy;
+        case NVML_GPM_METRIC_SM_OCCUPANCY:
+            return busy * 0.5;
+        case NVML_GPM_METRIC_ANY_TENSOR_UTIL:
+        case NVML_GPM_METRIC_HMMA_TENSOR_UTIL:
+            return busy * 0.4;
+        case NVML_GPM_METRIC_INTEGER_UTIL:
+        case NVML_GPM_METRIC_FP16_UTIL:
+            return busy * 0.1;
+        case NVML_GPM_METRIC_FP32_UTIL:
+            return busy * 0.2;
+        case NVML_GPM_METRIC_DFMA_TENSOR_UTIL:
+        case NVML_GPM_METRIC_DMMA_TENSOR_UTIL:
+        case NVML_GPM_METRIC_IMMA_TENSOR_UTIL:
+        case NVML_GPM_METRIC_FP64_UTIL:
+            return 0;
+        case NVML_GPM_METRIC_DRAM_BW_UTIL:
+            return memory;
+        case NVML_GPM_METRIC_PCIE_RX_PER_SEC:
+            return full_rx * busy / 100;
+        case NVML_GPM_METRIC_PCIE_TX_PER_SEC:
+            return full_rx * busy / 400;
+        default:
+            if (id >= NVML_GPM_METRIC_NVDEC_0_UTIL &&
+                id < NVML_GPM_METRIC_NVLINK_L0_TX_PER_SEC + 36) {
+                return 0;  // video engines and NVLink: nothing simulated uses them
+            }
+            return std::nullopt;
+    }
+}
+
+nvmlReturn_t take_sample(nvmlDevice_t device, nvmlGpmSample_t handle) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (!has_gpm(*gpu.model)) return NVML_ERROR_NOT_SUPPORTED;
+        const std::lock_guard lock(samples().mutex);
+        const auto found = samples().live.find(handle);
+        if (found == samples().live.end()) return NVML_ERROR_INVALID_ARGUMENT;
+        const auto full = figures_of(*gpu.model, gpu.state, {.processes = 1, .sm_percent = 100});
+        *found->second = {
+            .taken = true,
+            .slot = gpu.slot,
+            .at_ns = gpu.state.sums.since_ns,
+            .sums = gpu.state.sums,
+            .full_rx_mib_per_second = static_cast<double>(full.pcie_rx_kib_per_second) / 1024};
+        return NVML_SUCCESS;
+    });
+}
+
+}  // namespace
+
+namespace aliquot::sim {
+
+void forget_samples() {
+    const std::lock_guard lock(samples().mutex);
+    samples().live.clear();
+}
+
+}  // namespace aliquot::sim
+
+extern "C" {
+
+nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSupport_t* support) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (support == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (support->version != NVML_GPM_SUPPORT_VERSION)
+            return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+        support->isSupportedDevice = has_gpm(*gpu.model) ? 1 : 0;
+        return NVML_SUCCESS;
+    });
+}
+
+nvmlReturn_t nvmlGpmSampleAlloc(nvmlGpmSample_t* sample) {
+    if (!Session::current()) return NVML_ERROR_UNINITIALIZED;
+    if (sample == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    auto made = std::make_unique<Sample>();
+    *sample = made.get();
+    const std::lock_guard lock(samples().mutex);
+    samples().live.emplace(made.get(), std::move(made));
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t sample) {
+    if (!Session::current()) return NVML_ERROR_UNINITIALIZED;
+    const std::lock_guard lock(samples().mutex);
+    return samples().live.erase(sample) == 1 ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample) {
+    return take_sample(device, sample);
+}
+
+nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int /*gpuInstanceId*/,
+                                 nvmlGpmSample_t /*sample*/) {
+    return with_gpu(device, [](const Gpu&) { return NVML_ERROR_NOT_SUPPORTED; });  // MIG is off
+}
+
+nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* metrics) {
+    if (!Session::current()) return NVML_ERROR_UNINITIALIZED;
+    if (metrics == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (metrics->version != NVML_GPM_METRICS_GET_VERSION)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (metrics->numMetrics > kLastMetric) return NVML_ERROR_INVALID_ARGUMENT;
+    const auto first = copy_of(metrics->sample1);
+    const auto second = copy_of(metrics->sample2);
+    if (!first || !second || !first->taken || !second->taken || first->slot != second->slot ||
+        second->at_ns <= first->at_ns) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    const double milliseconds = static_cast<double>(second->at_ns - first->at_ns) / 1e6;
+    const double busy =
+        static_cast<double>(second->sums.busy_percent_ms - first->sums.busy_percent_ms) /
+        milliseconds;
+    const double memory = static_cast<double>(second->sums.memory_busy_percent_ms -
+                                              first->sums.memory_busy_percent_ms) /
+                          milliseconds;
+    nvmlGpmMetric_t* const asked = metrics->metrics;
+    for (unsigned i = 0; i < metrics->numMetrics; ++i) {
+        const auto value = metric(asked[i].metricId, busy, memory, second->full_rx_mib_per_second);
+        asked[i].nvmlReturn = value ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+        asked[i].value = value.value_or(0);
+        asked[i].metricInfo = {};
+    }
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlGpmSetStreamingEnabled(nvmlDevice_t device, unsigned int /*enabled*/) {
+    return with_gpu(device, [](const Gpu& gpu) {
+        return has_gpm(*gpu.model) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many GPUs there are, and handles for them.
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "sim/nvml/library.h"
+
+using namespace aliquot::sim;
+
+namespace {
+
+nvmlReturn_t give_handle(Session& session, unsigned index, nvmlDevice_t* device) {
+    Gpu gpu;
+    if (const auto result = session.look_at(index, gpu); result != NVML_SUCCESS) return result;
+    *device = Session::handle_of(index);
+    return NVML_SUCCESS;
+}
+
+/// The handle of the first visible GPU that `fits`, or why there is none.
+template <class Fits>
+nvmlReturn_t find_handle(nvmlDevice_t* device, Fits&& fits) {
+    const auto session = Session::current();
+    if (!session) return NVML_ERROR_UNINITIALIZED;
+    if (device == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    std::optional<unsigned> found;
+    {
+        const auto state = session->lock();
+        if (!state) return NVML_ERROR_UNKNOWN;
+        for (unsigned i = 0; i < session->gpu_count() && !found; ++i) {
+            if (fits((*state)->gpus[session->slot_of(i)])) found = i;
+        }
+    }
+    return found ? give_handle(*session, *found, device) : NVML_ERROR_NOT_FOUND;
+}
+
+/// Takes a hexadecimal number off the front of `text`.
+std::optional<unsigned> take_hexadecimal(std::string_view& text) {
+    unsigned value = 0;
+    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (problem != std::errc{}) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+    return value;
+}
+
+struct PciAddress {
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+};
+
+/// "0000:3B:00.0", "00000000:3B:00.0", "3B:00.0", "0000:3b:00".
+std::optional<PciAddress> parse_bus_id(std::string_view text) {
+    PciAddress address;
+    unsigned numbers[3] = {};
+    unsigned count = 0;
+    while (count < 3) {
+        const auto number = take_hexadecimal(text);
+        if (!number) return std::nullopt;
+        numbers[count++] = *number;
+        if (text.empty() || text.front() != ':') break;
+        text.remove_prefix(1);
+    }
+    if (count == 2) address = {.domain = 0, .bus = numbers[0], .device = numbers[1]};
+    if (count == 3) address = {.domain = numbers[0], .bus = numbers[1], .device = numbers[2]};
+    if (count < 2 || (!text.empty() && text != ".0")) return std::nullopt;
+    return address;
+}
+
+}  // namespace
+
+extern "C" {
+
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int* count) {
+    const auto session = Session::current();
+    if (!session) return NVML_ERROR_UNINITIALIZED;
+    if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *count = session->gpu_count();
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetCount(unsigned int* count) {
+    const auto session = Session::current();
+    if (!session) return NVML_ERROR_UNINITIALIZED;
+    if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *count = 0;
+    for (unsigned i = 0; i < session->gpu_count(); ++i) {
+        Gpu gpu;
+        if (session->look_at(i, gpu) == NVML_SUCCESS) ++*count;
+    }
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t* device) {
+    const auto session = Session::current();
+    if (!session) return NVML_ERROR_UNINITIALIZED;
+    if (device == nullptr || index >= session->gpu_count()) return NVML_ERROR_INVALID_ARGUMENT;
+    return give_handle(*session, index, device);
+}
+nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device) {
+    return nvmlDeviceGetHandleByIndex_v2(index, device);
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
+    if (uuid == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    return find_handle(device, [&](const GpuState& gpu) { return gpu.uuid.view() == uuid; });
+}
+
+/// A uuid as text or as bytes, in a struct that says which.
+struct UuidArgument {
+    unsigned version;
+    unsigned type;  // 1 text, 2 sixteen bytes
+    char value[41];
+};
+nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const UuidArgument* uuid, nvmlDevice_t* device);
+nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const UuidArgument* uuid, nvmlDevice_t* device) {
+    if (!Session::current()) return NVML_ERROR_UNINITIALIZED;
+    if (uuid == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (uuid->version != NVML_STRUCT_VERSION(sizeof(UuidArgument), 1)) {
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    }
+    if (uuid->type != 1) return NVML_ERROR_NOT_SUPPORTED;
+    const std::string_view text(uuid->value, sizeof uuid->value);
+    const auto name = text.substr(0, text.find('\0'));
+    return find_handle(device, [&](const GpuState& gpu) { return gpu.uuid.view() == name; });
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* busId, nvmlDevice_t* device) {
+    if (!Session::current()) return NVML_ERROR_UNINITIALIZED;
+    const auto address = busId == nullptr ? std::nullopt : parse_bus_id(busId);
+    if (!address) return NVML_ERROR_INVALID_ARGUMENT;
+    return find_handle(device, [&](const GpuState& gpu) {
+        return gpu.pci_domain == address->domain && gpu.pci_bus == address->bus &&
+               address->device == 0;
+    });
+}
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* busId, nvmlDevice_t* device) {
+    return nvmlDeviceGetHandleByPciBusId_v2(busId, device);
+}
+
+nvmlReturn_t nvmlDeviceGetHandleBySerial(const char* serial, nvmlDevice_t* device) {
+    if (serial == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    return find_handle(device, [&](const GpuState& gpu) {
+        return *serial != '\0' && gpu.serial.view() == serial;
+    });
+}
+
+}  // extern "C"

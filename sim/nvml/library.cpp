@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/nvml/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <string>
+
+#include "sim/node/fault.h"
+#include "sim/node/node.h"
+#include "sim/node/processes.h"
+
+/// What a handle points to. Clients may look at it, so it is readable for ever and looks like
+/// something.
+struct nvmlDevice_st {
+    std::uint64_t magic;
+    std::uint32_t index;
+    std::uint32_t reserved[13];
+};
+
+namespace aliquot::sim {
+namespace {
+
+constexpr std::uint64_t kHandleMagic = 0x6c6d'766e'5f6d'6973;
+constexpr int kDirectoriesUp = 8;  // from the library to the node's directory
+
+std::array<nvmlDevice_st, kMaxGpus> handles;
+
+struct Process {
+    std::mutex mutex;
+    std::shared_ptr<Session> session;
+    unsigned references = 0;
+};
+
+/// Never destroyed: threads may still call while the program ends.
+Process& process() {
+    static auto* const only = new Process;
+    return *only;
+}
+
+void before_fork() { process().mutex.lock(); }
+void after_fork() { process().mutex.unlock(); }
+
+/// This library's own file, by the name it was loaded under: links are not followed, since a node's
+/// directory may only hold a link to the library.
+std::filesystem::path own_file() {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0 ||
+        info.dli_fname == nullptr) {
+        return {};
+    }
+    std::error_code problem;
+    const auto path = std::filesystem::absolute(info.dli_fname, problem);
+    return problem ? std::filesystem::path() : path.lexically_normal();
+}
+
+std::filesystem::path state_file() {
+    const char* const named = std::getenv("ALIQUOT_SIM_STATE");  // NOLINT(concurrency-mt-unsafe)
+    if (named != nullptr && *named != '\0') return std::filesystem::path(named) / kStateFile;
+    auto directory = own_file().parent_path();
+    for (int i = 0; i < kDirectoriesUp && directory.has_relative_path(); ++i) {
+        std::error_code problem;
+        if (std::filesystem::exists(directory / kStateFile, problem)) return directory / kStateFile;
+        directory = directory.parent_path();
+    }
+    return {};
+}
+
+nvmlReturn_t answer_for(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::kNotFound:
+            return NVML_ERROR_DRIVER_NOT_LOADED;
+        case ErrorCode::kPermission:
+            return NVML_ERROR_NO_PERMISSION;
+        case ErrorCode::kInvalidInput:  // a node made by another version
+            return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+        default:
+            return NVML_ERROR_UNKNOWN;
+    }
+}
+
+/// Does an item of ALIQUOT_SIM_VISIBLE_DEVICES mean this GPU?
+bool means(std::string_view item, unsigned slot, const GpuState& gpu) {
+    if (item == "all" || item == gpu.uuid.view()) return true;
+    unsigned number = 0;
+    const auto [stop, problem] = std::from_chars(item.data(), item.data() + item.size(), number);
+    return problem == std::errc{} && stop == item.data() + item.size() && number == slot;
+}
+
+/// Slots that this process may see, in the driver's order whatever the order of the list.
+std::vector<unsigned> visible_slots(const State& state) {
+    const char* const variable =
+        std::getenv("ALIQUOT_SIM_VISIBLE_DEVICES");  // NOLINT(concurrency-mt-unsafe)
+    std::vector<unsigned> visible;
+    for (unsigned slot = 0; slot < std::min(state.gpu_count, kMaxGpus); ++slot) {
+        bool wanted = variable == nullptr;
+        std::string_view rest = variable == nullptr ? "" : variable;
+        while (!rest.empty() && !wanted) {
+            const auto comma = rest.find(',');
+            wanted = means(rest.substr(0, comma), slot, state.gpus[slot]);
+            rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+        }
+        if (wanted) visible.push_back(slot);
+    }
+    return visible;
+}
+
+}  // namespace
+
+std::pair<nvmlReturn_t, std::shared_ptr<Session>> Session::open() {
+    const auto file = state_file();
+    if (file.empty()) return {NVML_ERROR_DRIVER_NOT_LOADED, nullptr};
+    auto state = SharedState::open(file);
+    if (!state) return {answer_for(state.error()), nullptr};
+    if ((*state)->destroyed()) return {NVML_ERROR_DRIVER_NOT_LOADED, nullptr};
+    std::shared_ptr<Session> session(new Session(*std::move(state)));
+    {
+        const auto content = session->lock();
+        if (!content) return {NVML_ERROR_UNKNOWN, nullptr};
+        session->visible_ = visible_slots(**content);
+    }
+    for (unsigned i = 0; i < kMaxGpus; ++i) handles[i] = {.magic = kHandleMagic, .index = i};
+    return {NVML_SUCCESS, std::move(session)};
+}
+
+std::shared_ptr<Session> Session::current() {
+    const std::lock_guard lock(process().mutex);
+    return process().session;
+}
+
+std::optional<unsigned> Session::index_of_slot(unsigned slot) const {
+    const auto found = std::ranges::find(visible_, slot);
+    if (found == visible_.end()) return std::nullopt;
+    return static_cast<unsigned>(found - visible_.begin());
+}
+
+std::optional<unsigned> Session::index_of(nvmlDevice_t device) const {
+    for (unsigned index = 0; index < gpu_count(); ++index) {
+        if (device == &handles[index]) return index;
+    }
+    return std::nullopt;
+}
+
+nvmlDevice_t Session::handle_of(unsigned index) { return &handles[index]; }
+
+nvmlReturn_t Session::look_at(unsigned index, Gpu& gpu) {
+    gpu.index = index;
+    gpu.slot = visible_[index];
+    for (;;) {
+        if (state_->destroyed()) return NVML_ERROR_GPU_IS_LOST;
+        const std::uint32_t seen = state_->change();
+        const std::uint64_t now = monotonic_ns();
+        std::uint64_t until = 0;
+        {
+            const auto state = lock();
+            if (!state) return NVML_ERROR_UNKNOWN;
+            GpuState& content = (*state)->gpus[gpu.slot];
+            gpu.model = find_model(content.model.view());
+            if (gpu.model == nullptr) return NVML_ERROR_UNKNOWN;  // the file was damaged since
+            if (!hangs(content.fault, now)) {
+                if (content.fault.lost != 0) return NVML_ERROR_GPU_IS_LOST;
+                if (content.fault.call_error != 0) {
+                    return static_cast<nvmlReturn_t>(content.fault.call_error);
+                }
+                drop_dead_processes(**state);
+                gpu.load = load_on(**state, gpu.slot);
+                settle_sums(*gpu.model, content, gpu.load, now);
+                gpu.state = content;
+                break;
+            }
+            until = content.fault.hang_until_ns;
+        }
+        state_->wait_change(seen, until == 0 ? std::chrono::nanoseconds::max()
+                                             : std::chrono::nanoseconds(until - now));
+        if (current().get() != this) return NVML_ERROR_UNINITIALIZED;
+    }
+    gpu.figures = figures_of(*gpu.model, gpu.state, gpu.load);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t copy_text(std::string_view text, char* to, unsigned length) {
+    if (to == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (length <= text.size()) return NVML_ERROR_INSUFFICIENT_SIZE;
+    std::memcpy(to, text.data(), text.size());
+    to[text.size()] = '\0';
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t begin_list(unsigned* count, const void* room, std::size_t needed) {
+    if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    const unsigned has = *count;
+    *count = static_cast<unsigned>(needed);
+    if (has < needed) return NVML_ERROR_INSUFFICIENT_SIZE;
+    return room == nullptr && needed > 0 ? NVML_ERROR_INVALID_ARGUMENT : NVML_SUCCESS;
+}
+
+nvmlReturn_t initialise() {
+    static std::once_flag once;
+    std::call_once(once, [] { ::pthread_atfork(before_fork, after_fork, after_fork); });
+    const std::lock_guard lock(process().mutex);
+    if (!process().session) {
+        auto [result, session] = Session::open();
+        if (result != NVML_SUCCESS) return result;
+        process().session = std::move(session);
+    }
+    ++process().references;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t shut_down() {
+    std::shared_ptr<Session> last;
+    {
+        const std::lock_guard lock(process().mutex);
+        if (process().references == 0) return NVML_ERROR_UNINITIALIZED;
+        if (--process().references > 0) return NVML_SUCCESS;
+        last = std::exchange(process().session, nullptr);
+    }
+    forget_event_sets();
+    forget_samples();
+    last->shared().announce();  // calls that block find out
+    return NVML_SUCCESS;
+}
+
+}  // namespace aliquot::sim

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory in space and GPU in time.
+#include <algorithm>
+
+#include "sim/nvml/library.h"
+
+using namespace aliquot::sim;
+
+namespace {
+
+constexpr unsigned kSamplingPeriodUs = 166'667;  // six times a second
+constexpr unsigned kMostSamples = 119;
+constexpr std::uint64_t kBar1UsedBytes = std::uint64_t{1} << 20;
+
+/// Video engines idle: nothing that is simulated encodes or decodes.
+nvmlReturn_t tell_engine(nvmlDevice_t device, unsigned* percent, unsigned* period,
+                         bool (*has)(const Model&)) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (percent == nullptr || period == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (!has(*gpu.model)) return NVML_ERROR_NOT_SUPPORTED;
+        *percent = 0;
+        *period = kSamplingPeriodUs;
+        return NVML_SUCCESS;
+    });
+}
+
+/// What a buffer of samples holds; empty: this GPU has no such buffer.
+std::optional<unsigned> sampled_value(const Gpu& gpu, nvmlSamplingType_t type) {
+    switch (type) {
+        case NVML_TOTAL_POWER_SAMPLES:
+        case NVML_MODULE_POWER_SAMPLES:
+            if (type == NVML_MODULE_POWER_SAMPLES &&
+                gpu.model->architecture < NVML_DEVICE_ARCH_HOPPER) {
+                return std::nullopt;
+            }
+            return static_cast<unsigned>(gpu.figures.power_milliwatts);
+        case NVML_GPU_UTILIZATION_SAMPLES:
+            return gpu.load.sm_percent;
+        case NVML_MEMORY_UTILIZATION_SAMPLES:
+            return gpu.load.memory_percent;
+        case NVML_ENC_UTILIZATION_SAMPLES:
+        case NVML_DEC_UTILIZATION_SAMPLES:
+            return 0U;
+        case NVML_PROCESSOR_CLK_SAMPLES:
+            return gpu.figures.graphics_mhz;
+        case NVML_MEMORY_CLK_SAMPLES:
+            return gpu.figures.memory_mhz;
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        const auto total = gpu.model->memory_bytes();
+        memory->total = total;
+        memory->used = std::min(total, gpu.load.memory_bytes + gpu.model->reserved_bytes());
+        memory->free = total - memory->used;
+        return NVML_SUCCESS;
+    });
+}
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+        memory->total = gpu.model->memory_bytes();
+        memory->reserved = gpu.model->reserved_bytes();
+        memory->used = std::min(memory->total - memory->reserved, gpu.load.memory_bytes);
+        memory->free = memory->total - memory->reserved - memory->used;
+        return NVML_SUCCESS;
+    });
+}
+nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* memory) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        memory->bar1Total = std::uint64_t{gpu.model->bar1_mib} << 20;
+        memory->bar1Used = kBar1UsedBytes * (1 + gpu.load.processes);
+        memory->bar1Free = memory->bar1Total - memory->bar1Used;
+        return NVML_SUCCESS;
+    });
+}
+
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* utilization) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (utilization == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        utilization->gpu = gpu.load.sm_percent;
+        utilization->memory = gpu.load.memory_percent;
+        return NVML_SUCCESS;
+    });
+}
+nvmlReturn_t nvmlDeviceGetEncoderUtilization(nvmlDevice_t device, unsigned int* percent,
+                                             unsigned int* periodMicroseconds) {
+    return tell_engine(device, percent, periodMicroseconds, [](const Model&) { return true; });
+}
+nvmlReturn_t nvmlDeviceGetDecoderUtilization(nvmlDevice_t device, unsigned int* percent,
+                                             unsigned int* periodMicroseconds) {
+    return tell_engine(device, percent, periodMicroseconds, [](const Model&) { return true; });
+}
+nvmlReturn_t nvmlDeviceGetJpgUtilization(nvmlDevice_t device, unsigned int* percent,
+                                         unsigned int* periodMicroseconds) {
+    return tell_engine(device, percent, periodMicroseconds, [](const Model& model) {
+        return model.architecture >= NVML_DEVICE_ARCH_TURING;
+    });
+}
+nvmlReturn_t nvmlDeviceGetOfaUtilization(nvmlDevice_t device, unsigned int* percent,
+                                         unsigned int* periodMicroseconds) {
+    return tell_engine(device, percent, periodMicroseconds, [](const Model& model) {
+        return model.architecture >= NVML_DEVICE_ARCH_TURING;
+    });
+}
+
+nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type,
+                                  unsigned long long lastSeen, nvmlValueType_t* valueType,
+                                  unsigned int* count, nvmlSample_t* samples) {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (valueType == nullptr || count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        const auto value = sampled_value(gpu, type);
+        if (!value) return NVML_ERROR_NOT_SUPPORTED;
+        *valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+        // The load has been what it is since load_changed_us; older samples are forgotten.
+        const std::uint64_t newest = epoch_us() / kSamplingPeriodUs;
+        const std::uint64_t after = std::max<std::uint64_t>(
+            {lastSeen, gpu.state.load_changed_us, (newest - kMostSamples) * kSamplingPeriodUs});
+        const std::uint64_t oldest = after / kSamplingPeriodUs + 1;
+        const std::uint64_t available = newest < oldest ? 0 : newest - oldest + 1;
+        if (samples == nullptr) {
+            *count = kMostSamples;
+            return NVML_SUCCESS;
+        }
+        if (available == 0) return NVML_ERROR_NOT_FOUND;
+        const unsigned given = static_cast<unsigned>(std::min<std::uint64_t>(available, *count));
+        for (unsigned i = 0; i < given; ++i) {
+            samples[i] = {};
+            samples[i].timeStamp = (oldest + i) * kSamplingPeriodUs;
+            samples[i].sampleValue.uiVal = *value;
+        }
+        *count = given;
+        return NVML_SUCCESS;
+    });
+}
+
+}  // extern "C"

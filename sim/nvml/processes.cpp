@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who uses a GPU.
+#include "sim/node/processes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/nvml/library.h"
+
+using namespace aliquot::sim;
+
+namespace {
+
+constexpr std::uint64_t kSamplingPeriodUs = 166'667;
+constexpr unsigned kAccountingEntries = 4000;
+
+void fill(nvmlProcessInfo_v1_t& info, const ProcessState& process) {
+    info.pid = process.pid;
+    info.usedGpuMemory = process.memory_bytes;
+}
+void fill(nvmlProcessInfo_t& info, const ProcessState& process) {
+    info.pid = process.pid;
+    info.usedGpuMemory = process.memory_bytes;
+    info.gpuInstanceId = NVML_NO_INSTANCE;
+    info.computeInstanceId = NVML_NO_INSTANCE;
+}
+
+template <class Info>
+nvmlReturn_t list_compute(nvmlDevice_t device, unsigned* count, Info* infos) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+        const auto processes = processes_on(state, gpu.slot);
+        const auto result = begin_list(count, infos, processes.size());
+        if (result != NVML_SUCCESS) return result;
+        for (std::size_t i = 0; i < processes.size(); ++i) {
+            infos[i] = {};
+            fill(infos[i], processes[i]);
+        }
+        return NVML_SUCCESS;
+    });
+}
+
+/// Graphics and MPS processes: there are none.
+nvmlReturn_t list_none(nvmlDevice_t device, unsigned* count) {
+    return with_gpu(device,
+                    [&](const Gpu&) -> nvmlReturn_t { return begin_list(count, nullptr, 0); });
+}
+
+/// Processes that kept the GPU busy at a sampling point after `last_seen`; sets when that was.
+std::vector<ProcessState> active_since(const State& state, unsigned slot, std::uint64_t last_seen,
+                                       std::uint64_t& when) {
+    when = epoch_us() / kSamplingPeriodUs * kSamplingPeriodUs;
+    std::vector<ProcessState> active;
+    if (when <= last_seen) return active;
+    for (const ProcessState& process : processes_on(state, slot)) {
+        if (process.sm_percent > 0) active.push_back(process);
+    }
+    return active;
+}
+
+unsigned memory_percent(const ProcessState& process) {
+    return std::min(process.sm_percent, 100U) * 6 / 10;  // as Load has it
+}
+
+}  // namespace
+
+extern "C" {
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
+                                                  nvmlProcessInfo_v1_t* infos) {
+    return list_compute(device, count, infos);
+}
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_v2_t* infos) {
+    return list_compute(device, count, infos);
+}
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_t* infos) {
+    return list_compute(device, count, infos);
+}
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned int* count,
+                                                   nvmlProcessInfo_v1_t* /*infos*/) {
+    return list_none(device, count);
+}
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
+                                                      nvmlProcessInfo_v2_t* /*infos*/) {
+    return list_none(device, count);
+}
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                      nvmlProcessInfo_t* /*infos*/) {
+    return list_none(device, count);
+}
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_v1_t* /*infos*/) {
+    return list_none(device, count);
+}
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
+                                                        nvmlProcessInfo_v2_t* /*infos*/) {
+    return list_none(device, count);
+}
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                        nvmlProcessInfo_t* /*infos*/) {
+    return list_none(device, count);
+}
+
+nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
+                                                   nvmlProcessDetailList_t* list) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+        if (list == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (list->version != nvmlProcessDetailList_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+        if (list->mode > NVML_PROCESS_MODE_MPS) return NVML_ERROR_INVALID_ARGUMENT;
+        std::vector<ProcessState> processes;
+        if (list->mode == NVML_PROCESS_MODE_COMPUTE) processes = processes_on(state, gpu.slot);
+        const auto result =
+            begin_list(&list->numProcArrayEntries, list->procArray, processes.size());
+        if (result != NVML_SUCCESS) return result;
+        for (std::size_t i = 0; i < processes.size(); ++i) {
+            list->procArray[i] = {.pid = processes[i].pid,
+                                  .usedGpuMemory = processes[i].memory_bytes,
+                                  .gpuInstanceId = NVML_NO_INSTANCE,
+                                  .computeInstanceId = NVML_NO_INSTANCE,
+                                  .usedGpuCcProtectedMemory = 0};
+        }
+        return NVML_SUCCESS;
+    });
+}
+
+nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
+                                             nvmlProcessUtilizationSample_t* samples,
+                                             unsigned int* count, unsigned long long lastSeen) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+        if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        std::uint64_t when = 0;
+        const auto active = active_since(state, gpu.slot, lastSeen, when);
+        if (samples == nullptr) {
+            *count = static_cast<unsigned>(std::max<std::size_t>(active.size(), 1));
+            return NVML_ERROR_INSUFFICIENT_SIZE;
+        }
+        if (active.empty()) {
+            *count = 0;
+            return NVML_ERROR_NOT_FOUND;
+        }
+        const auto result = begin_list(count, samples, active.size());
+        if (result != NVML_SUCCESS) return result;
+        for (std::size_t i = 0; i < active.size(); ++i) {
+            samples[i] = {};
+            samples[i].pid = active[i].pid;
+            samples[i].timeStamp = when;
+            samples[i].smUtil = active[i].sm_percent;
+            samples[i].memUtil = memory_percent(active[i]);
+        }
+        return NVML_SUCCESS;
+    });
+}
+
+nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
+                                                   nvmlProcessesUtilizationInfo_t* info) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+        if (info == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (info->version != nvmlProcessesUtilizationInfo_v1) {
+            return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+        }
+        std::uint64_t when = 0;
+        const auto active = active_since(state, gpu.slot, info->lastSeenTimeStamp, when);
+        if (info->procUtilArray == nullptr) {
+            info->processSamplesCount =
+                static_cast<unsigned>(std::max<std::size_t>(active.size(), 1));
+            return NVML_ERROR_INSUFFICIENT_SIZE;
+        }
+        if (active.empty()) {
+            info->processSamplesCount = 0;
+            return NVML_ERROR_NOT_FOUND;
+        }
+        const auto result =
+            begin_list(&info->processSamplesCount, info->procUtilArray, active.size());
+        if (result != NVML_SUCCESS) return result;
+        for (std::size_t i = 0; i < active.size(); ++i) {
+            info->procUtilArray[i] = {};
+            info->procUtilArray[i].timeStamp = when;
+            info->procUtilArray[i].pid = active[i].pid;
+            info->procUtilArray[i].smUtil = active[i].sm_percent;
+            info->procUtilArray[i].memUtil = memory_percent(active[i]);
+        }
+        info->lastSeenTimeStamp = when;
+        return NVML_SUCCESS;
+    });
+}
+
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mode) {
+    return tell(device, mode, [](const Gpu& gpu) { return gpu.state.compute_mode; });
+}
+nvmlReturn_t nvmlDeviceSetComputeMode(nvmlDevice_t device, nvmlComputeMode_t mode) {
+    return with_state_of(device, [&](const Gpu& gpu, State& state) -> nvmlReturn_t {
+        if (mode > NVML_COMPUTEMODE_EXCLUSIVE_PROCESS) return NVML_ERROR_INVALID_ARGUMENT;
+        if (mode == NVML_COMPUTEMODE_EXCLUSIVE_THREAD) return NVML_ERROR_NOT_SUPPORTED;
+        state.gpus[gpu.slot].compute_mode = mode;
+        return NVML_SUCCESS;
+    });
+}
+
+nvmlReturn_t nvmlDeviceGetAccountingMode(nvmlDevice_t device, nvmlEnableState_t* mode) {
+    return tell(device, mode, [](const Gpu& gpu) { return gpu.state.accounting; });
+}
+nvmlReturn_t nvmlDeviceSetAccountingMode(nvmlDevice_t device, nvmlEnableState_t mode) {
+    return with_state_of(device, [&](const Gpu& gpu, State& state) -> nvmlReturn_t {
+        if (mode > NVML_FEATURE_ENABLED) return NVML_ERROR_INVALID_ARGUMENT;
+        state.gpus[gpu.slot].accounting = mode;
+        return NVML_SUCCESS;
+    });
+}
+// Only running processes have accounts: what the node forgets with a process is gone.
+nvmlReturn_t nvmlDeviceGetAccountingStats(nvmlDevice_t device, unsigned int pid,
+                                          nvmlAccountingStats_t* stats) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+        if (stats == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (gpu.state.accounting == 0) return NVML_ERROR_NOT_SUPPORTED;
+        for (const ProcessState& process : processes_on(state, gpu.slot)) {
+            if (process.pid != pid) continue;
+            *stats = {};
+            stats->gpuUtilization = process.sm_percent;
+            stats->memoryUtilization = memory_percent(process);
+            stats->maxMemoryUsage = process.memory_bytes;
+            stats->startTime = process.since_us;
+            stats->isRunning = 1;
+            return NVML_SUCCESS;
+        }
+        return NVML_ERROR_NOT_FOUND;
+    });
+}
+nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned int* count,
+                                         unsigned int* pids) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+        if (gpu.state.accounting == 0) return NVML_ERROR_NOT_SUPPORTED;
+        const auto processes = processes_on(state, gpu.slot);
+        const auto result = begin_list(count, pids, processes.size());
+        if (result != NVML_SUCCESS) return result;
+        for (std::size_t i = 0; i < processes.size(); ++i) pids[i] = processes[i].pid;
+        return NVML_SUCCESS;
+    });
+}
+nvmlReturn_t nvmlDeviceGetAccountingBufferSize(nvmlDevice_t device, unsigned int* entries) {
+    return tell(device, entries, [](const Gpu&) { return kAccountingEntries; });
+}
+nvmlReturn_t nvmlDeviceClearAccountingPids(nvmlDevice_t device) {
+    return with_gpu(device, [](const Gpu&) { return NVML_SUCCESS; });
+}
+
+}  // extern "C"

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.h"
+
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigtimedwait is POSIX
+
+#include <atomic>
+#include <iostream>
+#include <thread>
+
+#include "agent/config_source.h"
+#include "agent/late_driver.h"
+#include "agent/observer.h"
+#include "agent/privileges.h"
+#include "agent/serving.h"
+#include "agent/settings.h"
+#include "agent/status_page.h"
+#include "base/log.h"
+
+namespace aliquot::agent {
+namespace {
+
+constexpr int kOk = 0;
+constexpr int kBadConfig = 2;
+constexpr int kCouldNotRun = 3;
+
+/// Waits for signals on a thread of its own. Must be made before any other thread, which then have
+/// the signals blocked.
+class Signals {
+public:
+    Signals() {
+        ::sigemptyset(&set_);
+        for (const int number : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set_, number);
+        ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+        ::signal(SIGPIPE, SIG_IGN);
+        thread_ = std::jthread([this](const std::stop_token& stop) { wait(stop); });
+    }
+
+    [[nodiscard]] std::stop_token stop() const { return ended_.get_token(); }
+    /// True once per SIGHUP (several in a row count as one).
+    bool take_reload() { return reload_.exchange(false); }
+
+private:
+    void wait(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            const timespec slice{.tv_sec = 0, .tv_nsec = 250'000'000};
+            const int number = ::sigtimedwait(&set_, nullptr, &slice);
+            if (number == SIGHUP) reload_ = true;
+            if (number == SIGTERM || number == SIGINT) {
+                log::info("agent.ending", {{"signal", number}});
+                ended_.request_stop();
+            }
+        }
+    }
+
+    sigset_t set_{};
+    std::stop_source ended_;
+    std::atomic<bool> reload_{false};
+    std::jthread thread_;
+};
+
+/// The configuration that is served, and how a new one replaces it.
+class Configuration {
+public:
+    Configuration(const os::Root& root, const Options& options, StatusBoard& board)
+        : options_(options),
+          source_(root, options.config_file, options.state_directory, options.compatibility),
+          board_(board) {}
+
+    /// The first reading: the file, else the last good one.
+    Result<Done> load() {
+        pending_ = source_.read();
+        if (auto settings = settled(pending_)) {
+            settings_ = *std::move(settings);
+            is_new_ = true;
+            return Done{};
+        }
+        refuse(settle_problem_);
+        auto last = source_.read_last_good();
+        if (last) {
+            if (auto settings = settled(*last)) {
+                log::warning("config.last_good", {{"file", source_.file()}});
+                settings_ = *std::move(settings);
+                return Done{};
+            }
+        }
+        return Error{ErrorCode::kInvalidInput, settle_problem_};
+    }
+
+    /// Looks at the file again; true when there are settings to try.
+    bool reload(bool forced) {
+        if (!forced && !source_.changed()) return false;
+        pending_ = source_.read();
+        auto settings = settled(pending_);
+        if (!settings) {
+            refuse(settle_problem_);
+            return false;
+        }
+        before_ = settings_;
+        settings_ = *std::move(settings);
+        is_new_ = true;
+        return true;
+    }
+
+    /// The node can serve what settings() says.
+    void accept() {
+        if (!is_new_) return;
+        is_new_ = false;
+        before_.reset();
+        const bool from_file = !source_.file().empty();
+        if (from_file) source_.keep(pending_.text);
+        log::info("config.served", {{"file", from_file ? source_.file() : "(defaults)"}});
+        for (const auto& finding : pending_.findings) {
+            log::warning("config.finding", {{"file", finding.file},
+                                            {"line", finding.line},
+                                            {"column", finding.column},
+                                            {"rule", finding.rule},
+                                            {"message", finding.message}});
+        }
+        board_.set_config({.file = source_.file(),
+                           .state = from_file ? ConfigState::kServed : ConfigState::kDefault,
+                           .findings = pending_.findings});
+    }
+
+    /// It reads well but this node cannot serve it. Returns whether an earlier one holds again.
+    bool reject(const std::string& why) {
+        if (!is_new_) return false;
+        refuse(why);
+        is_new_ = false;
+        if (before_) {
+            settings_ = *std::exchange(before_, std::nullopt);
+            return true;
+        }
+        auto last = source_.read_last_good();
+        auto settings = last ? settled(*last) : std::nullopt;
+        if (!settings) return false;
+        log::warning("config.last_good", {{"file", source_.file()}});
+        settings_ = *std::move(settings);
+        return true;
+    }
+
+    [[nodiscard]] const Settings& settings() const { return settings_; }
+    [[nodiscard]] const ReadSource& pending() const { return pending_; }
+
+private:
+    std::optional<Settings> settled(const ReadSource& read) {
+        if (!read.config) {
+            settle_problem_ = read.problem;
+            for (const auto& finding : read.findings) {
+                if (!settle_problem_.empty()) break;
+                if (finding.severity != findings::Severity::kError) continue;
+                settle_problem_ = finding.file + ":" + std::to_string(finding.line) + ":" +
+                                  std::to_string(finding.column) + ": " + finding.rule + " " +
+                                  finding.message;
+            }
+            return std::nullopt;
+        }
+        auto settings = settle(options_, *read.config);
+        if (settings) return *std::move(settings);
+        settle_problem_ = settings.error().message;
+        return std::nullopt;
+    }
+
+    void refuse(const std::string& why) {
+        log::error(
+            "config.refused",
+            {{"file", source_.file()}, {"why", why}, {"serving", "the last good configuration"}});
+        board_.set_config({.file = source_.file(),
+                           .state = ConfigState::kRefused,
+                           .problem = why,
+                           .findings = pending_.findings});
+    }
+
+    const Options& options_;
+    ConfigSource source_;
+    StatusBoard& board_;
+    ReadSource pending_;
+    Settings settings_;
+    std::optional<Settings> before_;
+    std::string settle_problem_;
+    bool is_new_ = false;
+};
+
+/// Makes kubelet see what the newest observation and the configuration say.
+/// Returns false when nothing could be offered because even the configuration in force does not
+/// fit.
+bool reconcile(Configuration& configuration, const Observation& seen, Serving& serving,
+               StatusBoard& board) {
+    auto offer = sharing::make_offer(configuration.settings().config, seen.inventory);
+    if (!offer) {
+        if (!configuration.reject(offer.error().message)) {
+            log::error("offer.impossible", {{"why", offer.error().message}});
+            return false;
+        }
+        offer = sharing::make_offer(configuration.settings().config, seen.inventory);
+        if (!offer) return false;
+    } else {
+        configuration.accept();
+    }
+    board.set_remarks(offer->remarks);
+    // Failures are logged where they arise; the next round tries again.
+    return serving.apply(configuration.settings(), *offer, seen.inventory).ok();
+}
+
+nvml::DriverOptions driver_options(const Options& options, const Settings& settings,
+                                   const os::Root& root) {
+    const bool mounted = root.exists(settings.container_driver_root);
+    return {.driver_root = mounted ? settings.container_driver_root : settings.driver_root,
+            .deadline = options.driver_deadline};
+}
+
+int explain_bad_config(const Result<Done>& loaded, const ReadSource& read) {
+    if (read.findings.empty()) {
+        std::cerr << "aliquot-agent: " << loaded.error().message << "\n";
+    } else {
+        findings::print_text(std::cerr, read.findings, false);
+    }
+    return kBadConfig;
+}
+
+void reconcile_until_told(const Options& options, Signals& signals, Configuration& configuration,
+                          Observer& observer, Serving& serving, StatusBoard& board) {
+    std::uint64_t version = 0;
+    std::string restart_needed_for = configuration.settings().driver_root;
+    bool again = false;  // the last round did not do everything
+    while (!signals.stop().stop_requested()) {
+        const auto seen = observer.observations().wait_newer(
+            version, version == 0 ? std::chrono::milliseconds(0) : options.config_interval,
+            signals.stop());
+        board.beat();
+        const bool reloaded = configuration.reload(signals.take_reload());
+        if (reloaded && configuration.settings().driver_root != restart_needed_for) {
+            restart_needed_for = configuration.settings().driver_root;
+            log::warning("config.needs_restart", {{"for", "nvidiaDriverRoot"}});
+        }
+        if (!seen.value || (seen.version == version && !reloaded && !again)) continue;
+        version = seen.version;
+        again = !reconcile(configuration, *seen.value, serving, board);
+    }
+}
+
+}  // namespace
+
+int run(const Options& options) {
+    log::configure(options.log_level, options.log_format);
+    if (!options.keep_capabilities) {
+        const auto dropped = drop_capabilities();
+        if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
+    }
+    Signals signals;
+    os::SystemClock clock;
+    const os::Root root(options.root);
+    StatusBoard board(clock);
+
+    const auto policy = gpu::XidPolicy::from_environment(options.disabled_health_checks,
+                                                         options.enabled_health_checks);
+    if (!policy) {
+        std::cerr << "aliquot-agent: " << policy.error().message << "\n";
+        return kBadConfig;
+    }
+    Configuration configuration(root, options, board);
+    if (const auto loaded = configuration.load(); !loaded) {
+        return explain_bad_config(loaded, configuration.pending());
+    }
+
+    LateDriver driver(root, driver_options(options, configuration.settings(), root));
+    Observer observer(driver, clock, *policy,
+                      {.probe_interval = options.probe_interval,
+                       .enumerate_interval = options.enumerate_interval});
+    const auto started = observer.start();
+    if (!started && configuration.settings().fail_on_init_error) {
+        std::cerr << "aliquot-agent: " << started.error().message
+                  << " (failOnInitError is true: set it to false to wait for the driver)\n";
+        return kCouldNotRun;
+    }
+    Serving serving(root, {.kubelet = options.kubelet,
+                           .registration = options.registration,
+                           .cdi_directory = options.cdi_directory});
+    std::unique_ptr<HttpEndpoint> http;
+    if (options.http_listen != "off") {
+        auto listening =
+            HttpEndpoint::listen(root, options.http_listen, [&](std::string_view path) {
+                return board.answer(path, observer.observations(), serving);
+            });
+        // The status page is beside the point: without it the GPUs are served all the same.
+        if (!listening) log::error("http.not_served", {{"why", listening.error().message}});
+        if (listening) http = *std::move(listening);
+    }
+    log::info("agent.started", {{"version", ALIQUOT_VERSION}});
+    reconcile_until_told(options, signals, configuration, observer, serving, board);
+    return kOk;
+}
+
+}  // namespace aliquot::agent

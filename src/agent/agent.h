@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "agent/options.h"
+
+namespace aliquot::agent {
+
+/// Runs the node agent until SIGTERM or SIGINT, on the calling thread. Threads, all owned here:
+///   caller     reconcile: configuration + newest observation -> offer -> kubelet and CDI
+///   observer   asks the driver (agent/observer.h); nvml keeps one more for the calls themselves
+///   signals    waits for SIGTERM, SIGINT, SIGHUP
+///   http       status page (agent/http_endpoint.h)
+///   per resource: registration, and what gRPC needs (kubelet/device_plugin.h)
+///
+/// returns   exit code: 0 told to end; 2 the configuration cannot be read and no good one is kept;
+///           3 the machine does not let us (driver with failOnInitError, sockets)
+int run(const Options& options);
+
+}  // namespace aliquot::agent

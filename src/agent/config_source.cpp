@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/config_source.h"
+
+#include "base/log.h"
+
+namespace aliquot::agent {
+
+ConfigSource::ConfigSource(const os::Root& root, std::string file, std::string state_directory,
+                           sharing::Compatibility compatibility)
+    : root_(root),
+      file_(std::move(file)),
+      last_good_(std::move(state_directory) + "/last-good-config.yaml"),
+      compatibility_(compatibility) {}
+
+std::optional<os::FileStatus::Identity> ConfigSource::identity() const {
+    const auto status = root_.status(file_);  // follows links: a ConfigMap is a chain of them
+    if (!status) return std::nullopt;
+    return status->identity;
+}
+
+ReadSource ConfigSource::read() {
+    if (file_.empty()) return {.config = sharing::Config{}};
+    seen_ = identity();
+    auto text = root_.read(file_);
+    if (!text) return {.problem = text.error().message};
+    ReadSource result{.text = *std::move(text)};
+    auto read = sharing::read_config(file_, result.text, compatibility_);
+    result.config = std::move(read.config);
+    result.findings = std::move(read.findings);
+    return result;
+}
+
+std::optional<ReadSource> ConfigSource::read_last_good() {
+    if (file_.empty()) return std::nullopt;
+    auto text = root_.read(last_good_);
+    if (!text) return std::nullopt;
+    ReadSource result{.text = *std::move(text)};
+    auto read = sharing::read_config(last_good_, result.text, compatibility_);
+    if (!read.config) return std::nullopt;
+    result.config = std::move(read.config);
+    kept_ = result.text;
+    return result;
+}
+
+bool ConfigSource::changed() { return !file_.empty() && identity() != seen_; }
+
+void ConfigSource::keep(std::string_view text) {
+    if (file_.empty() || text == kept_) return;
+    const auto written = root_.write_atomically(last_good_, text, 0600);
+    if (!written) {
+        log::warning("config.not_kept", {{"why", written.error().message}});
+        return;
+    }
+    kept_ = text;
+}
+
+}  // namespace aliquot::agent

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "findings/finding.h"
+#include "os/root.h"
+#include "sharing/config.h"
+
+namespace aliquot::agent {
+
+/// One reading of the configuration file.
+struct ReadSource {
+    std::string text;
+    std::optional<sharing::Config> config;  // empty: `findings` or `problem` say why
+    std::vector<findings::Finding> findings;
+    std::string problem;  // the file itself cannot be read; empty otherwise
+};
+
+/// The configuration file and the copy of the last one that was served, both beneath a Root.
+/// A bad new file must not take GPUs away: not while the agent runs, nor when it starts anew.
+/// Not thread-safe.
+class ConfigSource {
+public:
+    /// file   host path; empty: there is none, and every reading is the default configuration
+    ConfigSource(const os::Root& root, std::string file, std::string state_directory,
+                 sharing::Compatibility compatibility);
+
+    ReadSource read();
+
+    /// The copy that keep() left; empty when there is none or it does not read any more.
+    std::optional<ReadSource> read_last_good();
+
+    /// Has the file changed (its identity, not only its text) since the last read()?
+    bool changed();
+
+    /// Remembers `text` as good. That it cannot be written is no error: the agent runs on.
+    void keep(std::string_view text);
+
+    [[nodiscard]] const std::string& file() const { return file_; }
+
+private:
+    [[nodiscard]] std::optional<os::FileStatus::Identity> identity() const;
+
+    const os::Root& root_;
+    std::string file_;
+    std::string last_good_;  // host path
+    sharing::Compatibility compatibility_;
+    std::optional<os::FileStatus::Identity> seen_;
+    std::string kept_;
+};
+
+}  // namespace aliquot::agent

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/latest.h"
+#include "kubelet/device_plugin.h"
+#include "sharing/offer.h"
+
+namespace aliquot::agent {
+
+/// What is decided from, for one resource. Immutable once published.
+struct Basis {
+    sharing::Resource resource;
+    std::vector<std::vector<gpu::LinkScore>> links;  // by position in resource.gpus
+    sharing::AllocationPolicy policy = sharing::AllocationPolicy::kDistributed;
+    sharing::GrantOptions grant;
+};
+
+/// Answers kubelet for one resource from the newest Basis. Speaks to no driver. Thread-safe.
+class ResourceDecider final : public kubelet::Decider {
+public:
+    void publish(Basis basis) { basis_.publish(std::move(basis)); }
+
+    std::vector<std::string> prefer(std::span<const std::string> available,
+                                    std::span<const std::string> must_include,
+                                    std::size_t size) noexcept override;
+    Result<kubelet::Grant> allocate(std::span<const std::string> ids) override;
+
+private:
+    Latest<Basis> basis_;
+};
+
+}  // namespace aliquot::agent

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/observer.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace aliquot::agent {
+
+Observer::Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy policy,
+                   ObserverOptions options)
+    : sensors_(sensors), clock_(clock), options_(options), book_(std::move(policy)) {}
+
+Observer::~Observer() = default;
+
+Result<Done> Observer::start() {
+    enumerate();
+    publish_if(true);
+    const std::string problem = driver_problem_;
+    thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    if (!problem.empty()) return Error{ErrorCode::kUnavailable, problem};
+    return Done{};
+}
+
+bool Observer::enumerate() {
+    auto seen = sensors_.enumerate();
+    if (!seen) {
+        const bool changed = driver_problem_ != seen.error().message;
+        driver_problem_ = seen.error().message;
+        if (changed) log::error("driver.unavailable", {{"why", driver_problem_}});
+        return changed;
+    }
+    const bool recovered = !driver_problem_.empty();
+    if (recovered) log::info("driver.available");
+    driver_problem_.clear();
+    gpu::Inventory next = gpu::with_memory_of(inventory_, *std::move(seen));
+    const bool changed = !(next == inventory_) || recovered;
+    inventory_ = std::move(next);
+    return book_.note_inventory(inventory_) || changed;
+}
+
+bool Observer::probe() {
+    std::vector<gpu::Uuid> gpus;
+    for (const gpu::Gpu& one : inventory_.gpus) {
+        if (!one.uuid.text.empty()) gpus.push_back(one.uuid);
+    }
+    if (gpus.empty()) return false;
+    const auto probes = sensors_.probe(gpus);
+    if (!probes) {
+        const bool changed = driver_problem_ != probes.error().message;
+        driver_problem_ = probes.error().message;
+        if (changed) log::error("driver.unavailable", {{"why", driver_problem_}});
+        return changed;
+    }
+    const bool silent_driver = !driver_problem_.empty();
+    // A GPU that answers again may have been replaced, and one that stopped may be gone: look anew.
+    const bool changed = book_.note_probes(*probes);
+    if (changed || silent_driver) enumerate();
+    return changed || silent_driver;
+}
+
+void Observer::publish_if(bool changed) {
+    if (!changed) return;
+    Observation observation{.inventory = inventory_, .driver_problem = driver_problem_};
+    const auto before = latest_.get().value;
+    for (gpu::Gpu& one : observation.inventory.gpus) {
+        if (!one.uuid.text.empty()) one.health = book_.health_of(one.uuid);
+        const gpu::Gpu* known = before ? before->inventory.find(one.uuid) : nullptr;
+        if (known != nullptr && known->health == one.health) continue;
+        if (!one.health.ok()) {
+            log::warning(
+                "gpu.unhealthy",
+                {{"gpu", one.uuid.text}, {"index", one.index}, {"why", one.health.reason}});
+        } else if (known != nullptr) {
+            log::info("gpu.healthy", {{"gpu", one.uuid.text}, {"index", one.index}});
+        } else {
+            log::info("gpu.found", {{"gpu", one.uuid.text},
+                                    {"index", one.index},
+                                    {"model", one.model},
+                                    {"memory_bytes", one.memory_bytes}});
+        }
+    }
+    latest_.publish(std::move(observation));
+}
+
+void Observer::watch(const std::stop_token& stop) {
+    auto next_probe = clock_.now() + options_.probe_interval;
+    auto next_enumerate = clock_.now() + options_.enumerate_interval;
+    while (!stop.stop_requested()) {
+        const auto wait =
+            std::min<std::chrono::milliseconds>(options_.fault_wait, options_.probe_interval);
+        const auto faults = sensors_.wait_faults(wait);
+        bool changed = false;
+        if (faults && !faults->empty()) {
+            for (const gpu::FaultEvent& event : *faults) {
+                log::warning("gpu.xid", {{"gpu", event.gpu.text}, {"xid", event.xid}});
+            }
+            changed = book_.note_faults(*faults);
+            changed = probe() || changed;
+        } else if (!faults) {
+            // No events to be had: probes must do, at their own pace.
+            if (!clock_.sleep_for(wait, stop)) break;
+        }
+        if (clock_.now() >= next_probe) {
+            changed = probe() || changed;
+            next_probe = clock_.now() + options_.probe_interval;
+        }
+        if (clock_.now() >= next_enumerate || inventory_.gpus.empty()) {
+            if (clock_.now() >= next_enumerate || clock_.now() >= next_probe) {
+                next_enumerate = clock_.now() + options_.enumerate_interval;
+            }
+            changed = enumerate() || changed;
+        }
+        publish_if(changed);
+    }
+}
+
+}  // namespace aliquot::agent

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/latest.h"
+#include "gpu/hardware.h"
+#include "gpu/health.h"
+#include "os/clock.h"
+
+namespace aliquot::agent {
+
+/// What is known of this node's GPUs: the newest inventory, each Gpu with the health that
+/// enumeration, events and probes add up to.
+struct Observation {
+    gpu::Inventory inventory;
+    std::string driver_problem;  // why the driver as a whole does not answer; empty: it does
+};
+
+struct ObserverOptions {
+    std::chrono::milliseconds probe_interval{2000};
+    std::chrono::milliseconds enumerate_interval{30'000};
+    std::chrono::milliseconds fault_wait{
+        500};  // one wait for events; bounds how late a stop is seen
+};
+
+/// Watches the GPUs on a thread of its own and publishes what it sees. A driver that does not
+/// answer changes nothing in the inventory that is served: it says nothing about the GPUs.
+class Observer {
+public:
+    /// sensors, clock   must outlive the Observer
+    Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy policy,
+             ObserverOptions options);
+    ~Observer();
+
+    /// Enumerates once on the calling thread, publishes, then starts watching.
+    /// errors   what the first enumeration said; the watching has started all the same
+    Result<Done> start();
+
+    [[nodiscard]] const Latest<Observation>& observations() const { return latest_; }
+
+private:
+    void watch(const std::stop_token& stop);
+    bool enumerate();
+    bool probe();
+    void publish_if(bool changed);
+
+    gpu::Sensors& sensors_;
+    os::Clock& clock_;
+    ObserverOptions options_;
+    gpu::HealthBook book_;
+    gpu::Inventory inventory_;
+    std::string driver_problem_;
+    Latest<Observation> latest_;
+    std::jthread thread_;  // last: it uses all the others
+};
+
+}  // namespace aliquot::agent

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/observer.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+
+namespace aliquot::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two GPUs whose state a test sets; waits for faults as a driver does.
+class TwoGpus final : public gpu::Sensors {
+public:
+    Result<gpu::Inventory> enumerate() override {
+        const std::scoped_lock lock(mutex_);
+        if (wedged_) return Error{ErrorCode::kUnavailable, "driver does not answer"};
+        gpu::Inventory inventory;
+        for (unsigned i = 0; i < 2; ++i) {
+            gpu::Gpu one{.index = i};
+            if (lost_ == static_cast<int>(i)) {
+                one.health = {gpu::Health::State::kUnhealthy, "GPU is lost"};
+            } else {
+                one.uuid = {i == 0 ? "GPU-a" : "GPU-b"};
+            }
+            inventory.gpus.push_back(one);
+        }
+        return inventory;
+    }
+    Result<gpu::Sample> sample(const gpu::Uuid&) override { return gpu::Sample{}; }
+    Result<std::vector<gpu::Process>> processes(const gpu::Uuid&) override {
+        return std::vector<gpu::Process>{};
+    }
+    Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus) override {
+        const std::scoped_lock lock(mutex_);
+        if (wedged_) return Error{ErrorCode::kUnavailable, "driver does not answer"};
+        std::vector<gpu::Probe> probes;
+        for (const auto& uuid : gpus) {
+            const bool lost = lost_ == (uuid.text == "GPU-a" ? 0 : 1);
+            probes.push_back({.gpu = uuid,
+                              .answers = !lost,
+                              .problem = lost ? "GPU is lost" : "",
+                              .recovery_action = action_});
+        }
+        return probes;
+    }
+    Result<std::vector<gpu::FaultEvent>> wait_faults(std::chrono::milliseconds timeout) override {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, timeout, [&] { return !faults_.empty(); });
+        std::vector<gpu::FaultEvent> faults(faults_.begin(), faults_.end());
+        faults_.clear();
+        return faults;
+    }
+
+    void xid(const char* uuid, std::uint64_t number, unsigned action) {
+        const std::scoped_lock lock(mutex_);
+        action_ = action;
+        faults_.push_back({{uuid}, number});
+        changed_.notify_all();
+    }
+    void set(int lost, bool wedged, unsigned action) {
+        const std::scoped_lock lock(mutex_);
+        lost_ = lost;
+        wedged_ = wedged;
+        action_ = action;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<gpu::FaultEvent> faults_;
+    int lost_ = -1;
+    bool wedged_ = false;
+    unsigned action_ = 0;
+};
+
+class ObserverTest : public ::testing::Test {
+protected:
+    template <class Predicate>
+    bool eventually(Predicate holds) {
+        std::uint64_t version = 0;
+        const auto end = std::chrono::steady_clock::now() + 10s;
+        while (std::chrono::steady_clock::now() < end) {
+            const auto seen = observer_.observations().wait_newer(version, 1s);
+            if (seen.value && holds(*seen.value)) return true;
+            version = seen.version;
+        }
+        return false;
+    }
+    static bool healthy(const Observation& seen, const char* uuid) {
+        const gpu::Gpu* found = seen.inventory.find({uuid});
+        return found != nullptr && found->health.ok();
+    }
+
+    TwoGpus gpus_;
+    os::SystemClock clock_;
+    Observer observer_{gpus_,
+                       clock_,
+                       *gpu::XidPolicy::from_environment("", ""),
+                       {.probe_interval = 10ms, .enumerate_interval = 50ms, .fault_wait = 5ms}};
+};
+
+TEST_F(ObserverTest, PublishesTheFirstLookBeforeStartReturns) {
+    ASSERT_TRUE(observer_.start());
+    ASSERT_NE(observer_.observations().get().value, nullptr);
+    EXPECT_EQ(observer_.observations().get().value->inventory.gpus.size(), 2U);
+}
+
+TEST_F(ObserverTest, AnXidTakesOneGpuAndRecoveryGivesItBack) {
+    ASSERT_TRUE(observer_.start());
+    gpus_.xid("GPU-b", 79, 1);
+    EXPECT_TRUE(eventually(
+        [](const Observation& seen) { return healthy(seen, "GPU-a") && !healthy(seen, "GPU-b"); }));
+    gpus_.set(-1, false, 0);
+    EXPECT_TRUE(eventually([](const Observation& seen) { return healthy(seen, "GPU-b"); }));
+}
+
+TEST_F(ObserverTest, ALostGpuKeepsItsNameAndComesBack) {
+    ASSERT_TRUE(observer_.start());
+    gpus_.set(1, false, 0);
+    EXPECT_TRUE(eventually([](const Observation& seen) {
+        return healthy(seen, "GPU-a") && seen.inventory.find({"GPU-b"}) != nullptr &&
+               !healthy(seen, "GPU-b");
+    }));
+    gpus_.set(-1, false, 0);
+    EXPECT_TRUE(eventually([](const Observation& seen) { return healthy(seen, "GPU-b"); }));
+}
+
+TEST_F(ObserverTest, AWedgedDriverTakesNoGpuAway) {
+    ASSERT_TRUE(observer_.start());
+    gpus_.set(-1, true, 0);
+    EXPECT_TRUE(eventually([](const Observation& seen) { return !seen.driver_problem.empty(); }));
+    const auto seen = observer_.observations().get().value;
+    EXPECT_TRUE(healthy(*seen, "GPU-a") && healthy(*seen, "GPU-b"));
+    gpus_.set(-1, false, 0);
+    EXPECT_TRUE(eventually([](const Observation& now) { return now.driver_problem.empty(); }));
+}
+
+}  // namespace
+}  // namespace aliquot::agent

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvml/call_thread.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace aliquot::nvml {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct Job {
+    std::string what;
+    std::function<void()> body;
+    SteadyClock::time_point started;
+    bool finished = false;
+    bool left_behind = false;  // its caller has gone
+};
+
+std::string seconds_text(SteadyClock::duration duration) {
+    const auto tenths =
+        std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+}  // namespace
+
+struct CallThread::State {
+    std::mutex mutex;
+    std::condition_variable work;      // wakes the thread
+    std::condition_variable progress;  // wakes the callers
+    std::deque<std::shared_ptr<Job>> queue;
+    std::shared_ptr<Job> running;
+    bool stopping = false;
+    bool ended = false;
+    std::shared_ptr<const CallPosition> position;
+    std::function<void()> at_end;
+    std::thread thread;
+
+    /// Says what keeps the thread busy; the mutex is held.
+    [[nodiscard]] std::string running_text() const {
+        if (!running) return "nothing runs";
+        const char* const function = position->load();
+        return "'" + running->what + "'" +
+               (function != nullptr ? " is in " + std::string(function) : std::string(" runs")) +
+               " for " + seconds_text(SteadyClock::now() - running->started);
+    }
+
+    [[nodiscard]] bool stuck() const { return running && running->left_behind; }
+
+    Error stuck_error(const std::string& what) const {
+        return {ErrorCode::kUnavailable,
+                what + ": the NVIDIA driver hangs: " + running_text() +
+                    "; it is asked again when that returns. Look at dmesg (NVRM, Xid); a GPU "
+                    "reset or a reboot mends it"};
+    }
+
+    void serve() {
+        std::unique_lock lock(mutex);
+        for (;;) {
+            work.wait(lock, [this] { return stopping || !queue.empty(); });
+            if (stopping) break;
+            running = std::move(queue.front());
+            queue.pop_front();
+            running->started = SteadyClock::now();
+            const std::shared_ptr<Job> job = running;
+            lock.unlock();
+            job->body();
+            job->body = nullptr;  // what it owns ends here, not with the last caller
+            lock.lock();
+            job->finished = true;
+            running = nullptr;
+            progress.notify_all();
+        }
+        lock.unlock();
+        if (at_end) at_end();
+        at_end = nullptr;
+        lock.lock();
+        ended = true;
+        progress.notify_all();
+    }
+};
+
+CallThread::CallThread(std::shared_ptr<const CallPosition> position, std::function<void()> at_end)
+    : state_(std::make_shared<State>()) {
+    state_->position = std::move(position);
+    state_->at_end = std::move(at_end);
+    state_->thread = std::thread([state = state_] {
+        ::pthread_setname_np(::pthread_self(), "nvml");
+        state->serve();
+    });
+}
+
+CallThread::~CallThread() {
+    std::unique_lock lock(state_->mutex);
+    state_->stopping = true;
+    state_->queue.clear();
+    state_->work.notify_all();
+    state_->progress.notify_all();
+    const bool ended = !state_->stuck() &&
+                       state_->progress.wait_for(lock, kGrace, [this] { return state_->ended; });
+    std::thread thread = std::move(state_->thread);
+    lock.unlock();
+    if (ended) {
+        thread.join();
+    } else {
+        thread.detach();
+    }
+}
+
+Result<Done> CallThread::run(const std::string& what, std::chrono::milliseconds deadline,
+                             std::function<void()> job) {
+    State& state = *state_;
+    std::unique_lock lock(state.mutex);
+    if (state.stuck()) return state.stuck_error(what);
+    if (state.queue.size() >= kQueueLimit) {
+        return Error{ErrorCode::kUnavailable, what + ": " + std::to_string(kQueueLimit) +
+                                                  " calls wait for the NVIDIA driver already; " +
+                                                  state.running_text()};
+    }
+    const auto mine = std::make_shared<Job>();
+    mine->what = what;
+    mine->body = std::move(job);
+    state.queue.push_back(mine);
+    state.work.notify_one();
+    state.progress.wait_for(lock, deadline, [&state, &mine] {
+        return mine->finished || state.stopping || (state.stuck() && state.running != mine);
+    });
+    if (mine->finished) return Done{};
+    if (state.running == mine) {
+        mine->left_behind = true;
+        state.progress.notify_all();  // whoever waits behind it need not wait out its deadline
+        return state.stuck_error(what);
+    }
+    std::erase(state.queue, mine);
+    if (state.stuck()) return state.stuck_error(what);
+    return Error{ErrorCode::kUnavailable, what + ": the NVIDIA driver was busy for " +
+                                              seconds_text(deadline) + ": " + state.running_text()};
+}
+
+}  // namespace aliquot::nvml

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace aliquot::nvml {
+
+/// The function a thread is in, as a string that lives for ever; nullptr: in none.
+using CallPosition = std::atomic<const char*>;
+
+/// One thread for calls that may never return: a driver that hangs leaves its caller in the kernel,
+/// where nothing can end it. Callers wait with a deadline; when it passes they go on and the job
+/// stays behind, so a job must own all it touches. While a left-behind job runs every call is
+/// answered at once; when it returns the thread works again by itself.
+///
+/// Thread-safe. Jobs run one at a time in the order of their calls.
+class CallThread {
+public:
+    /// Calls that may wait at once; one more is answered kUnavailable.
+    static constexpr std::size_t kQueueLimit = 64;
+    /// How long the destructor waits for a job that runs before it leaves the thread behind.
+    static constexpr std::chrono::milliseconds kGrace{2000};
+
+    /// position   where a running job is, for messages
+    /// at_end     runs on the thread as its last job; must own all it touches
+    CallThread(std::shared_ptr<const CallPosition> position, std::function<void()> at_end);
+    /// Never takes longer than kGrace; a thread that does not come back is detached.
+    ~CallThread();
+    CallThread(const CallThread&) = delete;
+    CallThread& operator=(const CallThread&) = delete;
+
+    /// Runs `job` on the thread. Success means that it has returned.
+    /// what     names the job in messages: "sample of GPU-3f2a"
+    /// errors   kUnavailable: not done within `deadline` (a job that waited in the queue is
+    ///          dropped), or an earlier job is left behind, or the queue is full
+    Result<Done> run(const std::string& what, std::chrono::milliseconds deadline,
+                     std::function<void()> job);
+
+private:
+    struct State;
+    std::shared_ptr<State> state_;  // the thread's own share keeps it alive when left behind
+};
+
+}  // namespace aliquot::nvml

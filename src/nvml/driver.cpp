@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvml/driver.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "nvml/call_thread.h"
+#include "nvml/library.h"
+#include "nvml/session.h"
+
+namespace aliquot::nvml {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// The longest that wait_faults() keeps the thread from the calls of others.
+constexpr std::chrono::milliseconds kFaultSlice{50};
+
+}  // namespace
+
+class Driver::Implementation {
+public:
+    Implementation(std::shared_ptr<Session> session, std::shared_ptr<CallPosition> position,
+                   std::string path, std::chrono::milliseconds deadline)
+        : session_(session),
+          path_(std::move(path)),
+          deadline_(deadline),
+          thread_(std::move(position), [session = std::move(session)] { session->end(); }) {}
+
+    /// Puts `question` to the session on the library's thread. The answer's place and the session
+    /// belong to the job as well: it may finish long after we have gone.
+    template <class T>
+    Result<T> ask(const std::string& what, std::function<Result<T>(Session&)> question) {
+        auto answer = std::make_shared<std::optional<Result<T>>>();
+        auto done = thread_.run(what, deadline_,
+                                [answer, session = session_, question = std::move(question)] {
+                                    answer->emplace(question(*session));
+                                });
+        if (!done) return std::move(done).error();
+        return **std::move(answer);
+    }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    std::shared_ptr<Session> session_;
+    std::string path_;
+    std::chrono::milliseconds deadline_;
+    CallThread thread_;  // last: its end comes first
+};
+
+Driver::Driver(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+
+Driver::~Driver() = default;
+
+Result<std::unique_ptr<Driver>> Driver::open(const os::Root& root, DriverOptions options) {
+    const auto position = std::make_shared<CallPosition>(nullptr);
+    auto library = Library::open(library_candidates(root, options.driver_root), position);
+    if (!library) return std::move(library).error();
+    std::string path = (*library)->path();
+    const auto deadline = options.deadline;
+    auto session =
+        std::make_shared<Session>(*std::move(library), position, root, std::move(options));
+    return std::unique_ptr<Driver>(new Driver(
+        std::make_unique<Implementation>(std::move(session), position, std::move(path), deadline)));
+}
+
+const std::string& Driver::library_path() const { return implementation_->path(); }
+
+Result<gpu::Inventory> Driver::enumerate() {
+    return implementation_->ask<gpu::Inventory>(
+        "enumeration of the GPUs", [](Session& session) { return session.enumerate(); });
+}
+
+Result<gpu::Sample> Driver::sample(const gpu::Uuid& gpu) {
+    return implementation_->ask<gpu::Sample>(
+        "sample of " + gpu.text, [gpu](Session& session) { return session.sample(gpu); });
+}
+
+Result<std::vector<gpu::Process>> Driver::processes(const gpu::Uuid& gpu) {
+    return implementation_->ask<std::vector<gpu::Process>>(
+        "processes of " + gpu.text, [gpu](Session& session) { return session.processes(gpu); });
+}
+
+Result<std::vector<gpu::Probe>> Driver::probe(const std::vector<gpu::Uuid>& gpus) {
+    return implementation_->ask<std::vector<gpu::Probe>>(
+        "probe of " + std::to_string(gpus.size()) + " GPUs",
+        [gpus](Session& session) { return session.probe(gpus); });
+}
+
+Result<std::vector<gpu::FaultEvent>> Driver::wait_faults(std::chrono::milliseconds timeout) {
+    const auto end = SteadyClock::now() + timeout;
+    for (;;) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
+        const auto slice = std::clamp(left, std::chrono::milliseconds{0}, kFaultSlice);
+        auto look = implementation_->ask<FaultEvents::Look>(
+            "wait for faults",
+            [slice](Session& session) { return session.look_for_faults(slice); });
+        if (!look) return std::move(look).error();
+        if (!look->events.empty()) return std::move(look->events);
+        if (SteadyClock::now() >= end) return std::vector<gpu::FaultEvent>{};
+        // Nobody to listen to: pass the time here, not in the driver and not in a busy loop.
+        if (!look->listening) std::this_thread::sleep_for(slice);
+    }
+}
+
+}  // namespace aliquot::nvml

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvml/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nvml/device_facts.h"
+
+namespace aliquot::nvml {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+std::vector<gpu::PciAddress> addresses(const std::vector<KernelGpu>& gpus) {
+    std::vector<gpu::PciAddress> result;
+    for (const auto& gpu : gpus) result.push_back(gpu.pci);
+    return result;
+}
+
+}  // namespace
+
+Session::Session(std::unique_ptr<Library> library, std::shared_ptr<CallPosition> position,
+                 const os::Root& root, DriverOptions options)
+    : path_(library->path()),
+      position_(std::move(position)),
+      library_(std::move(library)),
+      kernel_(root, options.driver_root),
+      options_(std::move(options)) {}
+
+/// Puts a question to an initialised library; once more when the driver was found to be reloaded.
+template <class T, class Question>
+Result<T> Session::ask(Question question) {
+    for (bool again = true;; again = false) {
+        auto ready = make_ready();
+        if (!ready) return std::move(ready).error();
+        library_->take_driver_gone();
+        Result<T> answer = question();
+        if (!library_->take_driver_gone() || !again) return answer;
+        end();
+    }
+}
+
+Result<Done> Session::open_library() {
+    auto library = Library::open({path_}, position_);
+    if (!library) return std::move(library).error();
+    library_ = *std::move(library);
+    return Done{};
+}
+
+Result<Done> Session::make_ready() {
+    if (ready_) return Done{};
+    if (!library_) {
+        auto opened = open_library();
+        if (!opened) return opened;
+    }
+    nvmlReturn_t code = library_->init();
+    if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH) {
+        // The driver may have been replaced as a whole since we opened the old library. The loader
+        // takes the new file only when the old one is closed.
+        library_.reset();
+        auto opened = open_library();
+        if (!opened) return opened;
+        code = library_->init();
+    }
+    if (code != NVML_SUCCESS && code != NVML_ERROR_ALREADY_INITIALIZED) return cannot_start(code);
+    ready_ = true;
+    lost_gpu_seen_ = false;
+    ready_since_ = SteadyClock::now();
+    kernel_gpus_ = addresses(kernel_.gpus());
+    return Done{};
+}
+
+Error Session::cannot_start(nvmlReturn_t code) const {
+    const std::string what = "NVIDIA driver: " + library_->text(code);
+    if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH) {
+        const std::string version = kernel_.module_version();
+        return {ErrorCode::kUnavailable,
+                what + ": the loaded kernel module" +
+                    (version.empty() ? "" : " (" + version + ")") + " and " + path_ +
+                    " are of different versions, as after a driver upgrade; reboot the node or "
+                    "reload the nvidia kernel modules"};
+    }
+    if (code == NVML_ERROR_DRIVER_NOT_LOADED) {
+        return {ErrorCode::kUnavailable,
+                what +
+                    ": the nvidia kernel module is not loaded; run 'modprobe nvidia' or install "
+                    "the driver on this node"};
+    }
+    if (code == NVML_ERROR_NO_PERMISSION) {
+        return {ErrorCode::kPermission,
+                what +
+                    ": /dev/nvidiactl cannot be opened; give this container the GPU devices "
+                    "(privileged, or NVIDIA_VISIBLE_DEVICES=all)"};
+    }
+    return {ErrorCode::kUnavailable, what + " from nvmlInit of " + path_};
+}
+
+void Session::end() {
+    if (library_ && ready_) {
+        faults_.close(*library_);
+        library_->nvml().nvmlShutdown();
+    }
+    faults_.forget();
+    devices_.clear();
+    ready_ = false;
+}
+
+void Session::refresh_when_due() {
+    if (!ready_) return;
+    const bool due = SteadyClock::now() - ready_since_ >= options_.reopen_after;
+    const auto now = addresses(kernel_.gpus());
+    if ((lost_gpu_seen_ && due) || (!now.empty() && now != kernel_gpus_)) end();
+}
+
+Result<Done> Session::list_devices() {
+    const auto count = library_->count();
+    if (!count.ok()) {
+        return Error{ErrorCode::kUnavailable,
+                     "NVIDIA driver: " + library_->text(count.code) + " when asked for its GPUs"};
+    }
+    devices_.clear();
+    for (unsigned index = 0; index < count.value; ++index) {
+        Device device;
+        const auto handle = library_->handle(index);
+        device.problem = handle.code;
+        if (handle.ok()) {
+            device.handle = handle.value;
+            const auto uuid = library_->uuid(device.handle);
+            device.problem = uuid.code;
+            if (uuid.ok()) device.uuid.text = uuid.value;
+        }
+        devices_.push_back(std::move(device));
+    }
+    return Done{};
+}
+
+Answer<nvmlDevice_t> Session::find_device(const gpu::Uuid& gpu) {
+    for (const bool listed : {true, false}) {
+        const auto match = std::ranges::find(devices_, gpu, &Device::uuid);
+        if (match != devices_.end() && !gpu.text.empty()) return {NVML_SUCCESS, match->handle};
+        if (listed && !list_devices()) return {NVML_ERROR_UNKNOWN, nullptr};
+    }
+    Answer<nvmlDevice_t> answer;
+    answer.code = library_->nvml().nvmlDeviceGetHandleByUUID(gpu.text.c_str(), &answer.value);
+    if (answer.ok() || !is_not_reported(answer.code)) return answer;
+    // A GPU that cannot tell its UUID may be the wanted one.
+    const auto failing = std::ranges::find_if(
+        devices_, [](const Device& device) { return device.problem != NVML_SUCCESS; });
+    answer.code = failing != devices_.end() ? failing->problem : NVML_ERROR_NOT_FOUND;
+    return answer;
+}
+
+Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
+    switch (code) {
+        case NVML_ERROR_NOT_FOUND:
+            return {ErrorCode::kNotFound, gpu.text + ": the driver lists no such GPU"};
+        case NVML_ERROR_NOT_SUPPORTED:
+        case NVML_ERROR_FUNCTION_NOT_FOUND:
+            return {ErrorCode::kUnsupported, gpu.text + ": " + library_->text(code)};
+        case NVML_ERROR_NO_PERMISSION:
+            return {ErrorCode::kPermission, gpu.text + ": " + library_->text(code)};
+        case NVML_ERROR_INVALID_ARGUMENT:
+            devices_.clear();  // its handle is no longer one
+            break;
+        default:
+            lost_gpu_seen_ = true;
+    }
+    return {ErrorCode::kUnavailable, gpu.text + ": " + library_->text(code)};
+}
+
+Result<gpu::Inventory> Session::enumerate() {
+    refresh_when_due();
+    return ask<gpu::Inventory>([this] { return look_at_all(); });
+}
+
+Result<gpu::Inventory> Session::look_at_all() {
+    auto listed = list_devices();
+    if (!listed) return std::move(listed).error();
+    gpu::Inventory inventory;
+    inventory.driver_version = library_->driver_version().value;
+    inventory.cuda_version = library_->cuda_version().value;
+    std::vector<nvmlDevice_t> answering;
+    for (unsigned index = 0; index < devices_.size(); ++index) {
+        const Device& device = devices_[index];
+        if (device.handle == nullptr) {
+            gpu::Gpu gpu{.index = index, .minor = index};
+            gpu.health = {gpu::Health::State::kUnhealthy, library_->text(device.problem)};
+            inventory.gpus.push_back(std::move(gpu));
+        } else {
+            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle));
+        }
+        const bool ok = inventory.gpus.back().health.ok();
+        answering.push_back(ok ? device.handle : nullptr);
+        lost_gpu_seen_ = lost_gpu_seen_ || !ok;
+    }
+    name_the_lost(kernel_, inventory.gpus);
+    if (options_.read_links) inventory.links = read_links(*library_, answering, inventory.gpus);
+    if (faults_wanted_) listen();
+    return inventory;
+}
+
+Result<gpu::Sample> Session::sample(const gpu::Uuid& gpu) {
+    return ask<gpu::Sample>([&]() -> Result<gpu::Sample> {
+        const auto device = find_device(gpu);
+        if (!device.ok()) return failed(gpu, device.code);
+        auto answer = read_sample(*library_, device.value);
+        if (!answer.ok()) return failed(gpu, answer.code);
+        return answer.value;
+    });
+}
+
+Result<std::vector<gpu::Process>> Session::processes(const gpu::Uuid& gpu) {
+    return ask<std::vector<gpu::Process>>([&]() -> Result<std::vector<gpu::Process>> {
+        const auto device = find_device(gpu);
+        if (!device.ok()) return failed(gpu, device.code);
+        auto answer = read_process_list(*library_, device.value);
+        if (!answer.ok()) return failed(gpu, answer.code);
+        return std::move(answer.value);
+    });
+}
+
+Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpus) {
+    refresh_when_due();
+    return ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
+        std::vector<gpu::Probe> probes;
+        for (const auto& gpu : gpus) probes.push_back(probe_one(gpu));
+        return probes;
+    });
+}
+
+gpu::Probe Session::probe_one(const gpu::Uuid& gpu) {
+    gpu::Probe probe{.gpu = gpu};
+    const auto device = find_device(gpu);
+    nvmlReturn_t code = device.code;
+    if (device.ok()) {
+        // Memory is kept by the kernel module, the temperature is read from the GPU.
+        code = library_->memory(device.value).code;
+        if (code == NVML_SUCCESS || code == NVML_ERROR_NOT_SUPPORTED) {
+            code = library_->temperature(device.value).code;
+        }
+        const auto action = library_->field(device.value, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION);
+        if (action.ok()) probe.recovery_action = static_cast<unsigned>(action.value);
+    }
+    probe.answers = device.ok() && (code == NVML_SUCCESS || code == NVML_ERROR_NOT_SUPPORTED ||
+                                    code == NVML_ERROR_FUNCTION_NOT_FOUND);
+    if (probe.answers) return probe;
+    const Error problem = failed(gpu, code);
+    probe.problem =
+        code == NVML_ERROR_NOT_FOUND ? "the driver lists no such GPU" : library_->text(code);
+    return probe;
+}
+
+void Session::listen() {
+    FaultEvents::Watched watched;
+    for (const Device& device : devices_) {
+        if (!device.uuid.text.empty()) watched.emplace_back(device.handle, device.uuid);
+    }
+    const auto now = SteadyClock::now();
+    if (!faults_.complete() && now - listening_since_ >= options_.reopen_after) {
+        faults_.close(*library_);  // perhaps the missing ones can be heard now
+    }
+    if (faults_.listen(*library_, watched)) listening_since_ = now;
+}
+
+Result<FaultEvents::Look> Session::look_for_faults(std::chrono::milliseconds wait) {
+    return ask<FaultEvents::Look>([&]() -> Result<FaultEvents::Look> {
+        faults_wanted_ = true;
+        if (devices_.empty()) {
+            auto listed = list_devices();
+            if (!listed) return std::move(listed).error();
+        }
+        listen();
+        return faults_.look(*library_, wait);
+    });
+}
+
+}  // namespace aliquot::nvml

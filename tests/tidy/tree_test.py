@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tree keeps its promises: licence lines, names, lengths, links. Prints one line per breach."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BANNED = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers"}
+MOST_LINES = 400
+OPEN = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+# Longer than the rule, with the reason.
+AGREED_LONG = {
+    "abi/nvml.h": "one ABI, one file",
+}
+
+
+def tracked():
+    out = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                         cwd=ROOT, capture_output=True, check=True)
+    names = [n for n in out.stdout.decode().split("\0") if n]
+    return [n for n in names if (ROOT / n).is_file()]
+
+
+def source_breaches(name, text):
+    if "SPDX-License-Identifier: Apache-2.0" not in text[:200]:
+        yield f"{name}:1: no SPDX line"
+    lines = text.count("\n")
+    if lines > MOST_LINES and name not in AGREED_LONG:
+        yield f"{name}: {lines} lines, over {MOST_LINES}: split it by noun, or agree on it in tests/tidy"
+    for number, line in enumerate(text.splitlines(), 1):
+        if OPEN.search(line):
+            yield f"{name}:{number}: left open: {line.strip()}"
+
+
+def link_breaches(name, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", line):
+            if re.match(r"[a-z]+:", target):
+                continue
+            if not ((ROOT / name).parent / target).exists():
+                yield f"{name}:{number}: dead link {target}"
+
+
+def breaches():
+    for name in tracked():
+        path = pathlib.PurePosixPath(name)
+        words = {part for piece in path.parts for part in re.split(r"[._-]", piece.lower())}
+        for word in sorted(words & BANNED):
+            yield f"{name}: '{word}' hides what it holds"
+        if path.suffix in {".cpp", ".h", ".py"} or path.name in {"check", "quickstart", "run"}:
+            yield from source_breaches(name, (ROOT / name).read_text(errors="replace"))
+        if path.suffix == ".md":
+            yield from link_breaches(name, (ROOT / name).read_text(errors="replace"))
+    for folder in sorted((ROOT / "src").iterdir()):
+        if folder.is_dir() and not list(folder.glob("*_test.cpp")):
+            yield f"src/{folder.name}: no unit test"
+
+
+found = list(breaches())
+print("\n".join(found) if found else "the tree is tidy")
+sys.exit(1 if found else 0)

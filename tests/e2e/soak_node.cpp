@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 const std::string kGpu = "nvidia.com/gpu";
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kSettle = std::chrono::seconds(10);  // for files that go a moment later
+constexpr auto kLook = milliseconds(2);
 constexpr std::string_view kConfig =
     "version: v1\n"
     "sharing:\n"
@@ -85,6 +86,7 @@ void SoakNode::start_agent() {
 }
 
 void SoakNode::kill_agent() {
+    registrations_ = kubelet_->registrations();
     if (random(3) == 0 && allocated() < kDevices) {
         auto request = next_pod();
         auto answer = std::async(std::launch::async, [&] { return kubelet_->admit(request); });
@@ -108,12 +110,14 @@ void SoakNode::end_agent() {
 }
 
 void SoakNode::restart_kubelet() {
+    registrations_ = kubelet_->registrations();
     const unsigned how = random(3);
     if (how == 0) kubelet_->kill();
     if (how != 0) kubelet_->stop();
     if (random(2) == 0) remove_one();  // a pod that ends while nobody looks
     if (how == 2) {
         // Another process: it knows the pods by its checkpoint and by who asks again.
+        registrations_ = 0;
         kubelet_.reset();
         kubelet_ = std::make_unique<sim::Kubelet>(root_, sim::KubeletOptions{.seed = random_()});
     }
@@ -191,12 +195,23 @@ void SoakNode::change_pods() {
 
 milliseconds SoakNode::wait_for_all() {
     const auto begin = std::chrono::steady_clock::now();
-    if (!kubelet_->wait_allocatable(kGpu, kDevices, kPatience)) {
+    const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
+    while (true) {
         const auto view = kubelet_->resources()[kGpu];
-        throw Broken("devices lost: capacity " + std::to_string(view.capacity) + ", allocatable " +
-                     std::to_string(view.allocatable) + " of " + std::to_string(kDevices));
+        const auto registrations = kubelet_->registrations();
+        if (registrations > registrations_ && view.streams == 1 && view.connected &&
+            view.allocatable == kDevices) {
+            return std::chrono::duration_cast<milliseconds>(elapsed());
+        }
+        if (elapsed() > kPatience) {
+            throw Broken("devices lost: capacity " + std::to_string(view.capacity) +
+                         ", allocatable " + std::to_string(view.allocatable) + " of " +
+                         std::to_string(kDevices) + ", " + std::to_string(view.streams) +
+                         " streams, " + std::to_string(registrations - registrations_) +
+                         " registrations since the event");
+        }
+        std::this_thread::sleep_for(kLook);  // polls: four things at once, one in another process
     }
-    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
 }
 
 unsigned SoakNode::allocated() const {

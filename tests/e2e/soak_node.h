@@ -55,7 +55,8 @@ public:
     /// A few pods come and go.
     void change_pods();
 
-    /// Waits until all devices are allocatable. Returns how long it took.
+    /// Waits until the agent has registered since the last event and all devices are allocatable,
+    /// with one stream and no other on its way out. Returns how long it took.
     std::chrono::milliseconds wait_for_all();
     /// Pods hold what they were given, no device is held twice, no file is left over.
     void check();
@@ -93,6 +94,7 @@ private:
     std::optional<os::Process> process_;
     std::map<std::string, Pod> pods_;
     std::uint64_t admitted_ = 0;
+    std::uint64_t registrations_ = 0;  // that kubelet had seen before the last event
 };
 
 }  // namespace aliquot::soak

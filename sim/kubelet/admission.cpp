@@ -115,7 +115,7 @@ Result<Done> DeviceManager::admit_containers(const PodRequest& pod) {
 Result<Done> DeviceManager::allocate_container(const PodRequest& pod,
                                                const ContainerRequest& container,
                                                const Reusable& reusable) {
-    static const Ids kNone;
+    static const Ids none;
     std::vector<std::pair<std::string, unsigned>> limits(container.limits.begin(),
                                                          container.limits.end());
     {
@@ -130,7 +130,7 @@ Result<Done> DeviceManager::allocate_container(const PodRequest& pod,
             if (accounts_.allocation(pod.uid, container.name, resource) != nullptr) continue;
         }
         const auto left = reusable.find(resource);
-        const Ids& reuse = left == reusable.end() ? kNone : left->second;
+        const Ids& reuse = left == reusable.end() ? none : left->second;
         if (auto done = allocate_resource(pod, container, resource, count, reuse); !done) {
             return done;
         }

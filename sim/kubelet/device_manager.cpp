@@ -137,16 +137,17 @@ Result<Done> DeviceManager::connect(const std::string& resource, const std::stri
     node_status_.insert(resource);
     ++registrations_;
     auto& stream = *streams_.emplace_back(std::make_unique<Stream>());
+    stream.resource = resource;
     stream.connection = connection;
-    stream.thread = std::jthread([this, resource, &stream] { watch(resource, stream); });
+    stream.thread = std::jthread([this, &stream] { watch(stream); });
     changed_.notify_all();
     return Done{};
 }
 
-void DeviceManager::watch(const std::string& resource, Stream& stream) {
+void DeviceManager::watch(Stream& stream) {
     stream.connection->watch(
-        [&](const std::vector<ListedDevice>& devices) { receive(resource, devices); });
-    close_after_stream(resource, stream.connection);
+        [&](const std::vector<ListedDevice>& devices) { receive(stream.resource, devices); });
+    close_after_stream(stream.resource, stream.connection);
     stream.ended = true;
 }
 
@@ -262,6 +263,9 @@ std::map<std::string, ResourceView> DeviceManager::resources() {
         const auto endpoint = endpoints_.find(resource);
         view.connected = endpoint != endpoints_.end() && !endpoint->second.stopped;
         view.unhealthy.assign(unhealthy.begin(), unhealthy.end());
+    }
+    for (const auto& stream : streams_) {
+        if (!stream->ended) ++result[stream->resource].streams;
     }
     return result;
 }

@@ -72,6 +72,7 @@ private:
         std::optional<Clock::time_point> stopped;
     };
     struct Stream {
+        std::string resource;
         Connection connection;
         std::atomic<bool> ended = false;
         std::jthread thread;
@@ -81,7 +82,7 @@ private:
     using Lock = std::unique_lock<std::mutex>;
 
     // Streams (device_manager.cpp)
-    void watch(const std::string& resource, Stream& stream);
+    void watch(Stream& stream);
     void receive(const std::string& resource, const std::vector<ListedDevice>& devices);
     void close_after_stream(const std::string& resource, const Connection& ended);
     void mark_disconnected(const std::string& resource);

@@ -90,7 +90,9 @@ Stream parse_embedded(std::string_view outer, const Node& scalar, const Limits& 
     const auto origin = find_origin(outer, scalar);
     for (Node& document : stream.documents) move_marks(document, scalar, origin);
     for (SyntaxError& error : stream.errors) {
+        const bool tab = error.message == tab_message(error.mark.line);
         move_mark(error.mark, scalar, origin);
+        if (tab) error.message = tab_message(error.mark.line);
         // An error at the end of the scalar may point below the outer text's last line.
         const std::string_view line = line_of(outer, error.mark.line);
         if (line.data() == nullptr) error.mark = scalar.mark;

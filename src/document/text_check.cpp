@@ -69,6 +69,10 @@ std::string_view line_of(std::string_view text, unsigned line) {
     return text;
 }
 
+std::string tab_message(unsigned line) {
+    return "tab in the indentation at line " + std::to_string(line) + ": YAML wants spaces";
+}
+
 Mark find_tab_indent(std::string_view text, unsigned line) {
     const std::string_view content = line_of(text, line);
     const auto tab = content.find_first_not_of(' ');

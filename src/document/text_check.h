@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "document/yaml.h"
@@ -14,6 +15,9 @@ std::optional<SyntaxError> find_forbidden_byte(std::string_view text);
 
 /// The place of a tab among the leading blanks of line `line` (from 1); line 0 when there is none.
 Mark find_tab_indent(std::string_view text, unsigned line);
+
+/// What is said of it.
+std::string tab_message(unsigned line);
 
 /// One line of a text, from 1, without its line break; empty when there is no such line.
 std::string_view line_of(std::string_view text, unsigned line);

@@ -354,8 +354,7 @@ SyntaxError explain(std::string_view text, Mark mark, const std::string& message
     for (unsigned line = mark.line; line + 1 >= mark.line && line != 0; --line) {
         const Mark tab = find_tab_indent(text, line);
         if (tab.line != 0) {
-            return {tab, "tab in the indentation at line " + std::to_string(tab.line) +
-                             ": YAML wants spaces"};
+            return {tab, tab_message(tab.line)};
         }
     }
     return {clamped(text, mark), plain_words(message)};

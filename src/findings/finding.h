@@ -38,7 +38,8 @@ void sort(std::vector<Finding>& findings);
 /// Compiler style, one finding after another:
 ///   file:line:column: error DPC003 message
 ///     expected: ...
-///     fix: ...            (further lines of a fix are indented alike)
+///     fix: ...            (further lines of a fix are indented alike; a block that mends several
+///                         findings is printed once, then "as for line N")
 /// colour   ANSI colours for severity and rule
 void print_text(std::ostream& out, std::span<const Finding> findings, bool colour);
 

@@ -57,6 +57,19 @@ void print_labelled(std::ostream& out, std::string_view label, std::string_view 
     }
 }
 
+/// A block that mends several findings is printed once.
+std::string fix_text(std::span<const Finding> findings, const Finding& finding) {
+    if (finding.fix.find('\n') == std::string::npos) return finding.fix;
+    for (const Finding& earlier : findings) {
+        if (&earlier == &finding) break;
+        if (earlier.fix == finding.fix && earlier.file == finding.file &&
+            earlier.line != finding.line) {
+            return "as for line " + std::to_string(earlier.line);
+        }
+    }
+    return finding.fix;
+}
+
 std::string place_of(const Finding& finding) {
     std::string place = one_line(finding.file);
     if (finding.line != 0) {
@@ -90,7 +103,7 @@ void print_text(std::ostream& out, std::span<const Finding> findings, bool colou
         if (colour) out << "\x1b[0m";
         out << ' ' << one_line(finding.message) << '\n';
         print_labelled(out, "expected", finding.expected);
-        print_labelled(out, "fix", finding.fix);
+        print_labelled(out, "fix", fix_text(findings, finding));
     }
 }
 

@@ -17,6 +17,7 @@ TemporaryDirectory::TemporaryDirectory() {
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
+    if (kept_) return;
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
 }

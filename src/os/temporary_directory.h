@@ -16,8 +16,12 @@ public:
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+    /// The destructor leaves it and all that it holds.
+    void keep() { kept_ = true; }
+
 private:
     std::filesystem::path path_;
+    bool kept_ = false;
 };
 
 }  // namespace aliquot::os

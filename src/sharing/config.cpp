@@ -183,7 +183,7 @@ ReadConfig read_config(std::string_view file, std::string_view text, Compatibili
             reader.warning(error.mark, rule::kSyntax,
                            error.message + "; NVIDIA's plugin reads only the first document");
         } else {
-            reader.error(error.mark, rule::kSyntax, error.message, {"YAML", ""});
+            reader.error(error.mark, rule::kSyntax, error.message);
         }
     }
     ReadConfig result;

@@ -95,11 +95,9 @@ std::optional<DeviceSelector> selector_of(Reader& reader, const Node& node,
     }
     if (!node.is_sequence() || node.items.empty()) {
         std::string fix = "devices: all";
-        if (node.is_string() && !node.scalar.empty() && reader.strict()) {
-            fix = "devices: [" + document::scalar_text(node) + "]";
-            if (node.scalar.front() == '*') fix = "devices: [\"" + node.scalar + "\"]";
-            if (same_letters(node.scalar, "all")) fix = "devices: all";
-        }
+        const bool selects =
+            node.is_string() && (node.scalar.find_first_of("*?0123456789") != std::string::npos);
+        if (selects) fix = "devices: [" + document::scalar_text(node) + "]";
         complain(reader, node, path, fix);
         return std::nullopt;
     }

@@ -20,6 +20,18 @@ const Node* search(const Node& node, std::string_view key) {
     return nullptr;
 }
 
+/// The same, in entries of lists too: a switch for all may stand in one of them.
+const Node* search_everywhere(const Node& node, std::string_view key) {
+    if (const Node* outside = search(node, key)) return outside;
+    for (const Node& item : node.items) {
+        if (const Node* below = search_everywhere(item, key)) return below;
+    }
+    for (const auto& [name, value] : node.entries) {
+        if (const Node* below = search_everywhere(value, key)) return below;
+    }
+    return nullptr;
+}
+
 /// A fix is for reading.
 constexpr std::size_t kMostItems = 20;
 constexpr std::size_t kLongestText = 100;
@@ -89,7 +101,7 @@ std::string mended_sharing(const Node& root) {
     const std::string mechanism = mps ? "mps" : "timeSlicing";
     Node block = document::make_mapping();
     for (const auto* key : {"renameByDefault", "failRequestsGreaterThanOne"}) {
-        if (const Node* value = search(root, key); is_bool(value)) {
+        if (const Node* value = search_everywhere(root, key); is_bool(value)) {
             document::append(block, key, *value);
         }
     }

@@ -220,7 +220,7 @@ std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& n
         reader.error(node.mark, rule::kReplicas, "'" + path + "' has no 'replicas'",
                      {"into how many each GPU is divided, 2 or more", "replicas: 2"});
     }
-    if (auto devices = read_devices(reader, *fields)) resource.devices = *std::move(devices);
+    auto devices = read_devices(reader, *fields);
     if (fields->find("rename") != nullptr) {
         resource.rename = read_name(reader, *fields, "rename", flags);
     }
@@ -230,9 +230,10 @@ std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& n
     } else {
         discard_extensions(reader, *fields);
     }
-    if (!name || !replicas) return std::nullopt;
+    if (!name || !replicas || !devices) return std::nullopt;
     resource.name = *std::move(name);
     resource.replicas = *replicas;
+    resource.devices = *std::move(devices);
     return resource;
 }
 

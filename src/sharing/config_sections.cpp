@@ -82,7 +82,8 @@ void complain_misplaced(Reader& reader, const Node& mapping, const Node& key, co
         advice.expected = "'" + std::string(*proper) + "' in each entry of the list " +
                           std::string(home.path.substr(0, home.path.size() - 2));
     } else {
-        advice.expected = "'" + std::string(*proper) + "' at " + place_text(home.path);
+        advice.expected = "'" + std::string(*proper) + (home.path.empty() ? "' at " : "' under ") +
+                          place_text(home.path);
     }
     advice.fix = in_sharing ? reader.mended() : nested(home.path, *proper, value);
     const std::string_view rule = rule_of_misplaced(key.scalar);
@@ -120,24 +121,29 @@ std::string_view alias_of(std::string_view key) {
 
 void complain_unknown(Reader& reader, const Node& mapping, const Node& key, const Node& value,
                       std::string_view path, const Section& section) {
-    const auto known = [&section](Words word) {
-        return std::find(section.keys.begin(), section.keys.end(), word) != section.keys.end();
+    // NVIDIA's plugin has no `memory` and no `compute`, the last two keys of an entry.
+    std::span<const Words> known_keys = section.keys;
+    if (!reader.strict() && known_keys.back() == "compute") {
+        known_keys = known_keys.first(known_keys.size() - 2);
+    }
+    const auto known = [known_keys](Words word) {
+        return std::find(known_keys.begin(), known_keys.end(), word) != known_keys.end();
     };
     std::string_view near = alias_of(key.scalar);
-    if (near.empty() || !known(near)) {
+    if (near.empty() || !known(near) || key.quoted) {
         if (const Section* home = home_of(key.scalar, section.path)) {
             complain_misplaced(reader, mapping, key, value, path, *home);
             return;
         }
-        near = nearest_word(key.scalar, section.keys);
+        near = nearest_word(key.scalar, known_keys);
     }
     std::string message = "'" + key.scalar.substr(0, 80) + "' is not a key of " + place_text(path);
-    Advice advice{join_words(section.keys), ""};
+    Advice advice{join_words(known_keys), ""};
     if (key.scalar == "<<") {
         message += ": merge keys are not read";
         advice.expected = "the keys themselves";
     } else if (!near.empty()) {
-        message += "; did you mean '" + std::string(near) + "'?";
+        message += " (did you mean '" + std::string(near) + "'?)";
         Node fixed = document::make_mapping();
         Node mended = value;
         if (near == "memory" && value.kind == Node::Kind::kInteger) {
@@ -196,18 +202,19 @@ std::optional<Fields> read_section(Reader& reader, const Node& node, const Secti
             return same_letters(key.scalar, known);
         });
         if (match == section.keys.end()) {
-            if (!reader.full()) complain_unknown(reader, node, key, value, path, section);
+            if (!reader.full() || !reader.failed())
+                complain_unknown(reader, node, key, value, path, section);
             continue;
         }
         if (key.scalar != *match) {
-            Node fixed = document::make_mapping();
-            document::append(fixed, std::string(*match), value);
-            reader.refuse(key.mark, rule::kLetterCase,
-                          "'" + key.scalar + "' is written '" + std::string(*match) + "'",
-                          section.any_case
-                              ? "accepts it, as of every key outside timeSlicing and mps"
-                              : "ignores it: here it compares letter by letter",
-                          {"'" + std::string(*match) + "'", document::to_yaml(fixed)});
+            const bool scalar = !value.is_mapping() && !value.is_sequence();
+            reader.refuse(
+                key.mark, rule::kLetterCase,
+                "'" + key.scalar + "' is written '" + std::string(*match) + "'",
+                section.any_case ? "accepts it, as of every key outside timeSlicing and mps"
+                                 : "ignores it: here it compares letter by letter",
+                {"'" + std::string(*match) + "'",
+                 std::string(*match) + ':' + (scalar ? ' ' + document::scalar_text(value) : "")});
             if (!reader.strict() && !section.any_case) continue;
         }
         const auto [field, fresh] = fields.fields_.insert({*match, {key.mark, &value}});

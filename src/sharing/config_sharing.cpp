@@ -20,8 +20,14 @@ void complain_no_resources(Reader& reader, Mark mark, const std::string& path,
 const Node* find_resources(Reader& reader, const Node& node, const Fields& fields, Mark key) {
     const std::string path = fields.path;
     if (!fields.has("resources")) {
-        // A `replicas` beside it was complained about already, with the same mended form.
-        if (find_any_case(node, "replicas") == nullptr) {
+        // Of `replicas` beside it, or of the list one level higher, all was said already.
+        const Node* sharing =
+            reader.root() == nullptr ? nullptr : find_any_case(*reader.root(), "sharing");
+        const bool list_above =
+            sharing != nullptr && find_any_case(*sharing, "resources") != nullptr;
+        const bool told =
+            find_any_case(node, "replicas") != nullptr || (list_above && reader.strict());
+        if (!told || !reader.failed()) {
             complain_no_resources(reader, key, path, "has no list 'resources'");
         }
         return nullptr;
@@ -157,10 +163,8 @@ void check_mps(Reader& reader, const Sharing& mps, Mark key, const Flags& flags)
                        "or MPS_ROOT names it",
                        {"a directory of the host for MPS", "flags:\n  mpsRoot: /run/nvidia/mps"});
     }
-    reader.info(
-        key, rule::kMpsNotServed,
-        "this version of aliquot-agent does not serve MPS yet, and refuses to start with it",
-        {"timeSlicing, with 'memory' and 'compute' to limit each share", ""});
+    reader.info(key, rule::kMpsNotServed, "this version of aliquot-agent does not serve MPS yet",
+                {"timeSlicing, with 'memory' and 'compute' to limit each share", ""});
 }
 
 }  // namespace

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changes a GPU: -pm, -c, -r; and the answer to mig.
+#include <cctype>
+
+#include "sim/node/node.h"
+#include "sim/smi/show.h"
+#include "sim/smi/text.h"
+
+namespace aliquot::sim::smi {
+namespace {
+
+constexpr int kInUse = NVML_ERROR_IN_USE;
+
+int exit_code(nvmlReturn_t code) { return code > 255 ? 255 : code; }
+
+std::string bus_id(const Gpu& gpu) {
+    return text_or(gpu.bus_id(), detail_problem, [](const std::string& text) { return text; });
+}
+
+std::string upper_case(std::string text) {
+    for (char& letter : text) {
+        letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    }
+    return text;
+}
+
+/// Applies one change to each GPU; the tool stops at the first that refuses.
+template <class Change>
+Output change_all(const View& view, Change change) {
+    Output output;
+    for (const Gpu& gpu : view.gpus) {
+        const auto [code, line] = change(gpu);
+        if (code != NVML_SUCCESS) {
+            output.text +=
+                "Unable to change GPU " + bus_id(gpu) + ": " + view.library.error_text(code) + "\n";
+            output.code = exit_code(code);
+            return output;
+        }
+        output.text += line + "\n";
+    }
+    output.text += "All done.\n";
+    return output;
+}
+
+}  // namespace
+
+Output set_persistence(const View& view, const Request& request) {
+    return change_all(view, [&](const Gpu& gpu) -> std::pair<nvmlReturn_t, std::string> {
+        const auto before = gpu.persistence();
+        if (!before.ok()) return {before.code, {}};
+        const std::string wanted = request.value != 0 ? "Enabled" : "Disabled";
+        if (before.value == request.value) {
+            return {NVML_SUCCESS,
+                    "Persistence mode is already " + wanted + " for GPU " + bus_id(gpu) + "."};
+        }
+        const auto code =
+            SMI_CALL(view.library, nvmlDeviceSetPersistenceMode, gpu.handle(), request.value);
+        return {code, wanted + " persistence mode for GPU " + bus_id(gpu) + "."};
+    });
+}
+
+Output set_compute_mode(const View& view, const Request& request) {
+    return change_all(view, [&](const Gpu& gpu) -> std::pair<nvmlReturn_t, std::string> {
+        const auto before = gpu.compute_mode();
+        if (!before.ok()) return {before.code, {}};
+        const std::string wanted = upper_case(compute_mode_name(request.value));
+        if (before.value == request.value) {
+            return {NVML_SUCCESS,
+                    "Compute mode is already set to " + wanted + " for GPU " + bus_id(gpu) + "."};
+        }
+        const auto code =
+            SMI_CALL(view.library, nvmlDeviceSetComputeMode, gpu.handle(), request.value);
+        return {code, "Set compute mode to " + wanted + " for GPU " + bus_id(gpu) + "."};
+    });
+}
+
+Output reset(const View& view, const Request& request) {
+    if (view.directory.empty()) {
+        return {"GPU reset works on simulated nodes only, and this program belongs to none.\n",
+                NVML_ERROR_NOT_SUPPORTED};
+    }
+    auto node = Node::open(view.directory);
+    if (!node) return {node.error().message + "\n", NVML_ERROR_NOT_FOUND};
+    Output output;
+    const auto states = node->gpus();
+    for (const GpuView& state : states) {
+        // A lost GPU has no handle, so the node itself is asked which one is meant.
+        const std::string bus = upper_case(state.pci_bus_id);
+        bool meant = request.gpus.empty();
+        for (const std::string& name : request.gpus) {
+            meant = meant || name == std::to_string(state.index) || name == state.uuid ||
+                    upper_case(name) == bus || "0000" + upper_case(name) == bus;
+        }
+        if (!meant) continue;
+        if (state.processes > 0) {
+            output.text += "GPU " + bus + " could not be reset: in use by " +
+                           std::to_string(state.processes) + " process(es); end them first.\n";
+            output.code = kInUse;
+            continue;
+        }
+        auto cleared = node->inject(state.index, FaultKind::kClear, 0);
+        if (!cleared) return {output.text + cleared.error().message + "\n", NVML_ERROR_NOT_FOUND};
+        output.text += "GPU " + bus + " was successfully reset.\n";
+    }
+    if (output.text.empty()) return {"No devices were found\n", NVML_ERROR_NOT_FOUND};
+    if (output.code == 0) output.text += "All done.\n";
+    return output;
+}
+
+Output answer_mig() {
+    return {
+        "The simulated driver of this version has no MIG instances: it cannot change the MIG mode "
+        "and "
+        "lists no profiles.\n",
+        NVML_ERROR_NOT_SUPPORTED};
+}
+
+}  // namespace aliquot::sim::smi

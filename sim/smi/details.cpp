@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// -q: all about a GPU in sections, as deep as users ask for it.
+#include <algorithm>
+
+#include "sim/smi/show.h"
+#include "sim/smi/text.h"
+
+namespace aliquot::sim::smi {
+namespace {
+
+constexpr int kColumn = 51;  // of the colon, inside a GPU's block
+
+/// Lines with their colons in one column, four spaces in for each level.
+class Lines {
+public:
+    void group(int level, const char* name) { text_ += print("%*s%s\n", level * 4, "", name); }
+    void line(int level, const char* name, const std::string& value) {
+        text_ +=
+            print("%*s%-*s: %s\n", level * 4, "", kColumn - (level - 1) * 4, name, value.c_str());
+    }
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+};
+
+std::string same(const std::string& value) { return value; }
+std::string megabytes(std::uint64_t bytes) { return mib(bytes) + " MiB"; }
+
+std::string number(const Reading<unsigned>& reading, const char* unit) {
+    return text_or(reading, detail_problem,
+                   [unit](unsigned value) { return std::to_string(value) + unit; });
+}
+std::string text(const Reading<std::string>& reading) {
+    return text_or(reading, detail_problem, same);
+}
+std::string state(const Reading<unsigned>& reading) {
+    return text_or(reading, detail_problem, enabled_disabled);
+}
+std::string watt(const Reading<unsigned>& reading) {
+    return text_or(reading, detail_problem, [](unsigned value) { return watts(value) + " W"; });
+}
+
+void identity(const Gpu& gpu, Lines& lines) {
+    lines.line(1, "Product Name", text(gpu.name()));
+    lines.line(1, "Product Architecture",
+               text_or(gpu.architecture(), detail_problem, architecture_name));
+    lines.line(1, "Display Mode", state(gpu.display_mode()));
+    lines.line(1, "Display Active", state(gpu.display_active()));
+    lines.line(1, "Persistence Mode", state(gpu.persistence()));
+    lines.group(1, "MIG Mode");
+    const auto mig = gpu.mig_mode();
+    lines.line(2, "Current", text_or(mig, detail_problem, [](const Modes& m) {
+                   return enabled_disabled(m.current);
+               }));
+    lines.line(2, "Pending", text_or(mig, detail_problem, [](const Modes& m) {
+                   return enabled_disabled(m.pending);
+               }));
+    lines.line(1, "Accounting Mode", state(gpu.accounting()));
+    lines.line(1, "Serial Number", text(gpu.serial()));
+    lines.line(1, "GPU UUID", text(gpu.uuid()));
+    lines.line(1, "Minor Number", number(gpu.minor(), ""));
+    lines.line(1, "VBIOS Version", text(gpu.vbios()));
+    lines.line(1, "GPU Part Number", text(gpu.part_number()));
+    lines.group(1, "PCI");
+    const auto pci = gpu.pci();
+    const auto hexadecimal = [&pci](int digits, std::uint32_t value) {
+        return pci.ok() ? print("0x%0*X", digits, value) : detail_problem(pci.code);
+    };
+    lines.line(2, "Bus", hexadecimal(2, pci.value.bus));
+    lines.line(2, "Device", hexadecimal(2, pci.value.device));
+    lines.line(2, "Domain", hexadecimal(4, pci.value.domain));
+    lines.line(2, "Device Id", hexadecimal(8, pci.value.pciDeviceId));
+    lines.line(2, "Bus Id", text(gpu.bus_id()));
+    lines.line(2, "Sub System Id", hexadecimal(8, pci.value.pciSubSystemId));
+    lines.group(2, "GPU Link Info");
+    lines.group(3, "PCIe Generation");
+    lines.line(4, "Max", number(gpu.max_pcie_generation(), ""));
+    lines.line(4, "Current", number(gpu.pcie_generation(), ""));
+    lines.group(3, "Link Width");
+    lines.line(4, "Max", number(gpu.max_pcie_width(), "x"));
+    lines.line(4, "Current", number(gpu.pcie_width(), "x"));
+    lines.line(1, "Fan Speed", number(gpu.fan(), " %"));
+    lines.line(1, "Performance State",
+               text_or(gpu.performance_state(), detail_problem,
+                       [](unsigned p) { return "P" + std::to_string(p); }));
+}
+
+void memory(const Gpu& gpu, Lines& lines) {
+    const auto frame = gpu.memory();
+    const auto part = [&frame](std::uint64_t bytes) {
+        return frame.ok() ? megabytes(bytes) : detail_problem(frame.code);
+    };
+    lines.group(1, "FB Memory Usage");
+    lines.line(2, "Total", part(frame.value.total));
+    lines.line(2, "Reserved", part(frame.value.reserved));
+    lines.line(2, "Used", part(frame.value.used));
+    lines.line(2, "Free", part(frame.value.free));
+    const auto bar = gpu.bar1();
+    const auto bar_part = [&bar](std::uint64_t bytes) {
+        return bar.ok() ? megabytes(bytes) : detail_problem(bar.code);
+    };
+    lines.group(1, "BAR1 Memory Usage");
+    lines.line(2, "Total", bar_part(bar.value.bar1Total));
+    lines.line(2, "Used", bar_part(bar.value.bar1Used));
+    lines.line(2, "Free", bar_part(bar.value.bar1Free));
+}
+
+void utilization(const Gpu& gpu, Lines& lines) {
+    const auto busy = gpu.utilization();
+    lines.group(1, "Utilization");
+    lines.line(2, "GPU", text_or(busy, detail_problem, [](const auto& u) {
+                   return std::to_string(u.gpu) + " %";
+               }));
+    lines.line(2, "Memory", text_or(busy, detail_problem, [](const auto& u) {
+                   return std::to_string(u.memory) + " %";
+               }));
+    lines.line(2, "Encoder", number(gpu.encoder(), " %"));
+    lines.line(2, "Decoder", number(gpu.decoder(), " %"));
+    lines.line(2, "JPEG", number(gpu.jpeg(), " %"));
+    lines.line(2, "OFA", number(gpu.flow(), " %"));
+}
+
+void ecc(const Gpu& gpu, Lines& lines) {
+    const auto mode = gpu.ecc_mode();
+    lines.group(1, "ECC Mode");
+    lines.line(2, "Current", text_or(mode, detail_problem, [](const Modes& m) {
+                   return enabled_disabled(m.current);
+               }));
+    lines.line(2, "Pending", text_or(mode, detail_problem, [](const Modes& m) {
+                   return enabled_disabled(m.pending);
+               }));
+    lines.group(1, "ECC Errors");
+    for (const nvmlEccCounterType_t counter : {NVML_VOLATILE_ECC, NVML_AGGREGATE_ECC}) {
+        const auto count = [&](nvmlMemoryErrorType_t type) {
+            return text_or(gpu.ecc_errors(type, counter), detail_problem,
+                           [](std::uint64_t value) { return std::to_string(value); });
+        };
+        lines.group(2, counter == NVML_VOLATILE_ECC ? "Volatile" : "Aggregate");
+        lines.line(3, "Total Correctable", count(NVML_MEMORY_ERROR_TYPE_CORRECTED));
+        lines.line(3, "Total Uncorrectable", count(NVML_MEMORY_ERROR_TYPE_UNCORRECTED));
+    }
+}
+
+void temperature(const Gpu& gpu, Lines& lines) {
+    lines.group(1, "Temperature");
+    lines.line(2, "GPU Current Temp", number(gpu.temperature(), " C"));
+    lines.line(2, "GPU Shutdown Temp",
+               number(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_SHUTDOWN), " C"));
+    lines.line(2, "GPU Slowdown Temp",
+               number(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_SLOWDOWN), " C"));
+    lines.line(2, "GPU Max Operating Temp",
+               number(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_GPU_MAX), " C"));
+}
+
+void power(const Gpu& gpu, Lines& lines) {
+    const auto limits = gpu.power_limits();
+    lines.group(1, "GPU Power Readings");
+    lines.line(2, "Average Power Draw", watt(gpu.power()));
+    lines.line(2, "Current Power Limit", watt(gpu.power_limit()));
+    lines.line(2, "Default Power Limit", watt(gpu.power_default_limit()));
+    lines.line(2, "Min Power Limit", watt({limits.code, limits.value.current}));
+    lines.line(2, "Max Power Limit", watt({limits.code, limits.value.pending}));
+}
+
+void clocks(const Gpu& gpu, Lines& lines) {
+    const auto three = [&lines](const auto& ask) {
+        lines.line(2, "Graphics", number(ask(NVML_CLOCK_GRAPHICS), " MHz"));
+        lines.line(2, "SM", number(ask(NVML_CLOCK_SM), " MHz"));
+        lines.line(2, "Memory", number(ask(NVML_CLOCK_MEM), " MHz"));
+        lines.line(2, "Video", number(ask(NVML_CLOCK_VIDEO), " MHz"));
+    };
+    lines.group(1, "Clocks");
+    three([&gpu](nvmlClockType_t type) { return gpu.clock(type); });
+    lines.group(1, "Max Clocks");
+    three([&gpu](nvmlClockType_t type) { return gpu.max_clock(type); });
+}
+
+void compute(const Gpu& gpu, Lines& lines) {
+    lines.line(1, "Compute Mode", text_or(gpu.compute_mode(), detail_problem, compute_mode_name));
+}
+
+void processes(const Gpu& gpu, Lines& lines) {
+    const auto list = gpu.processes();
+    if (!list.ok() || list.value.empty()) {
+        lines.line(1, "Processes", list.ok() ? "None" : detail_problem(list.code));
+        return;
+    }
+    lines.group(1, "Processes");
+    for (const Process& process : list.value) {
+        lines.line(2, "Process ID", std::to_string(process.pid));
+        lines.line(3, "Type", process.type);
+        lines.line(3, "Name", process_name(gpu.library(), process.pid));
+        lines.line(3, "Used GPU Memory",
+                   process.memory_bytes == NVML_VALUE_NOT_AVAILABLE
+                       ? "N/A"
+                       : megabytes(process.memory_bytes));
+    }
+}
+
+struct Section {
+    const char* name;  // of -d; nullptr: only without -d
+    void (*print)(const Gpu&, Lines&);
+};
+
+constexpr Section kSections[] = {
+    {nullptr, identity},  {"MEMORY", memory},
+    {"COMPUTE", compute}, {"UTILIZATION", utilization},
+    {"ECC", ecc},         {"TEMPERATURE", temperature},
+    {"POWER", power},     {"CLOCK", clocks},
+    {"PIDS", processes},
+};
+
+}  // namespace
+
+std::string show_details(const View& view, const Request& request) {
+    std::string text = "\n==============NVSMI LOG==============\n\n";
+    const auto head = [&text](const char* name, const std::string& value) {
+        text += print("%-55s: %s\n", name, value.c_str());
+    };
+    head("Timestamp", date_text());
+    head("Driver Version", view.driver_version);
+    head("CUDA Version", cuda_text(view.cuda_version));
+    text += "\n";
+    head("Attached GPUs", std::to_string(view.attached));
+    for (const Gpu& gpu : view.gpus) {
+        if (gpu.problem() != NVML_SUCCESS) continue;
+        text += "GPU " + text_or(gpu.bus_id(), detail_problem, same) + "\n";
+        Lines lines;
+        for (const Section& section : kSections) {
+            const bool chosen =
+                section.name != nullptr &&
+                std::ranges::find(request.sections, section.name) != request.sections.end();
+            if (request.sections.empty() || chosen) section.print(gpu, lines);
+        }
+        text += lines.text() + "\n";
+    }
+    return text;
+}
+
+}  // namespace aliquot::sim::smi

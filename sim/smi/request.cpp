@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/smi/request.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <system_error>
+
+#include "abi/nvml.h"
+
+namespace aliquot::sim::smi {
+namespace {
+
+constexpr unsigned kMostSeconds = 3600;
+
+Error invalid(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> parts;
+    std::size_t start = 0;
+    while (start <= text.size()) {
+        const auto comma = std::min(text.find(',', start), text.size());
+        std::string part = text.substr(start, comma - start);
+        part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
+        part.erase(part.find_last_not_of(' ') + 1);
+        if (!part.empty()) parts.push_back(std::move(part));
+        start = comma + 1;
+    }
+    return parts;
+}
+
+std::string upper(std::string text) {
+    for (char& letter : text) {
+        letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    }
+    return text;
+}
+
+std::optional<unsigned> number(const std::string& text) {
+    unsigned value = 0;
+    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<unsigned> compute_mode(const std::string& text) {
+    const std::string name = upper(text);
+    if (name == "0" || name == "DEFAULT") return NVML_COMPUTEMODE_DEFAULT;
+    if (name == "1" || name == "EXCLUSIVE_THREAD") return NVML_COMPUTEMODE_EXCLUSIVE_PROCESS;
+    if (name == "2" || name == "PROHIBITED") return NVML_COMPUTEMODE_PROHIBITED;
+    if (name == "3" || name == "EXCLUSIVE_PROCESS") return NVML_COMPUTEMODE_EXCLUSIVE_PROCESS;
+    return std::nullopt;
+}
+
+/// The arguments as "name" and "value" pairs are read from: "--loop=3", "--loop 3" and "-l 3".
+class Reader {
+public:
+    explicit Reader(std::span<const std::string> rest) : rest_(rest) {}
+
+    bool next() {
+        if (rest_.empty()) return false;
+        option_ = rest_.front();
+        rest_ = rest_.subspan(1);
+        value_.reset();
+        const auto equals = option_.find('=');
+        if (option_.starts_with("--") && equals != std::string::npos) {
+            value_ = option_.substr(equals + 1);
+            option_.erase(equals);
+        }
+        return true;
+    }
+    [[nodiscard]] const std::string& option() const { return option_; }
+    [[nodiscard]] bool is(const char* short_name, const char* long_name) const {
+        return option_ == short_name || option_ == long_name;
+    }
+    /// Also takes the next argument as the value when it is no option.
+    std::optional<std::string> value() {
+        if (!value_ && !rest_.empty() && !rest_.front().starts_with('-')) {
+            value_ = rest_.front();
+            rest_ = rest_.subspan(1);
+        }
+        return value_;
+    }
+
+private:
+    std::span<const std::string> rest_;
+    std::string option_;
+    std::optional<std::string> value_;
+};
+
+Result<Done> read_format(const std::string& text, Request& request) {
+    const auto words = split(text);
+    if (std::ranges::find(words, "csv") == words.end()) {
+        return invalid("Format '" + text +
+                       "' is not known: use --format=csv[,noheader][,nounits].");
+    }
+    for (const std::string& word : words) {
+        if (word == "noheader") {
+            request.header = false;
+        } else if (word == "nounits") {
+            request.units = false;
+        } else if (word != "csv") {
+            return invalid("Format option '" + word + "' is not known.");
+        }
+    }
+    return Done{};
+}
+
+Result<Done> read_interval(const std::optional<std::string>& text, unsigned unit_ms,
+                           Request& request) {
+    const auto value = text ? number(*text) : std::optional<unsigned>(5);
+    if (!value || *value == 0 || *value > kMostSeconds * 1000 / unit_ms) {
+        return invalid("Loop interval '" + text.value_or("") + "' is not a number in range.");
+    }
+    request.interval = std::chrono::milliseconds(*value * unit_ms);
+    return Done{};
+}
+
+Result<Request> parse_monitor(Request::Kind kind, std::span<const std::string> arguments) {
+    Request request;
+    request.kind = kind;
+    request.interval = std::chrono::seconds(1);
+    Reader reader(arguments);
+    while (reader.next()) {
+        const std::string option = reader.option();
+        const auto value = reader.value();
+        if (!value) return invalid("Option '" + option + "' needs a value or is not known.");
+        if (option == "-i" || option == "--id") {
+            request.gpus = split(*value);
+        } else if (option == "-s" || option == "--select") {
+            request.groups = *value;
+            if (value->find_first_not_of("pucm") != std::string::npos || value->empty()) {
+                return invalid("Metric group '" + *value + "' is not known: use p, u, c, m.");
+            }
+        } else if (option == "-c" || option == "--count") {
+            const auto count = number(*value);
+            if (!count || *count == 0) return invalid("Count '" + *value + "' is not a number.");
+            request.rounds = *count;
+        } else if (option == "-d" || option == "--delay") {
+            auto read = read_interval(value, 1000, request);
+            if (!read) return std::move(read).error();
+        } else {
+            return invalid("Option '" + option + "' is not known.");
+        }
+    }
+    return request;
+}
+
+Result<Request> check_topology(std::span<const std::string> arguments) {
+    if (arguments.size() != 1 || (arguments[0] != "-m" && arguments[0] != "--matrix")) {
+        return invalid("topo: only -m (--matrix) is supported.");
+    }
+    Request request;
+    request.kind = Request::Kind::kTopology;
+    return request;
+}
+
+/// One option of the main command; false: it is none.
+Result<bool> read_option(Reader& reader, Request& request, bool& csv) {
+    using Kind = Request::Kind;
+    const std::string option = reader.option();
+    const auto needs_value = [&option] {
+        return invalid("Option '" + option + "' needs a value.");
+    };
+    if (reader.is("-h", "--help")) {
+        request.kind = Kind::kHelp;
+    } else if (reader.is("-L", "--list-gpus")) {
+        request.kind = Kind::kList;
+    } else if (reader.is("-q", "--query")) {
+        request.kind = Kind::kDetails;
+    } else if (reader.is("-r", "--gpu-reset")) {
+        request.kind = Kind::kReset;
+    } else if (reader.is("-mig", "--multi-instance-gpu")) {
+        reader.value();
+        request.kind = Kind::kMig;
+    } else if (reader.is("-l", "--loop") || reader.is("-lms", "--loop-ms")) {
+        const unsigned unit = reader.is("-lms", "--loop-ms") ? 1 : 1000;
+        auto read = read_interval(reader.value(), unit, request);
+        if (!read) return std::move(read).error();
+    } else if (reader.is("-i", "--id")) {
+        const auto value = reader.value();
+        if (!value) return needs_value();
+        request.gpus = split(*value);
+    } else if (reader.is("-d", "--display")) {
+        const auto value = reader.value();
+        if (!value) return needs_value();
+        request.sections = split(upper(*value));
+    } else if (option == "--query-gpu" || option == "--query-compute-apps") {
+        const auto value = reader.value();
+        if (!value || split(*value).empty()) return needs_value();
+        request.kind = option == "--query-gpu" ? Kind::kQueryGpu : Kind::kQueryProcesses;
+        request.fields = split(*value);
+    } else if (option == "--format") {
+        const auto value = reader.value();
+        if (!value) return needs_value();
+        auto read = read_format(*value, request);
+        if (!read) return std::move(read).error();
+        csv = true;
+    } else if (reader.is("-pm", "--persistence-mode")) {
+        const auto value = reader.value();
+        if (!value || (*value != "0" && *value != "1")) return needs_value();
+        request.kind = Kind::kSetPersistence;
+        request.value = *value == "1" ? 1 : 0;
+    } else if (reader.is("-c", "--compute-mode")) {
+        const auto value = reader.value();
+        const auto mode = value ? compute_mode(*value) : std::nullopt;
+        if (!mode) return invalid("Compute mode '" + value.value_or("") + "' is not valid.");
+        request.kind = Kind::kSetComputeMode;
+        request.value = *mode;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<Request> parse_request(const std::vector<std::string>& arguments) {
+    using Kind = Request::Kind;
+    if (!arguments.empty()) {
+        const std::span rest(arguments.begin() + 1, arguments.end());
+        if (arguments[0] == "dmon") return parse_monitor(Kind::kMonitorGpus, rest);
+        if (arguments[0] == "pmon") return parse_monitor(Kind::kMonitorProcesses, rest);
+        if (arguments[0] == "topo") return check_topology(rest);
+        if (arguments[0] == "mig") {
+            Request request;
+            request.kind = Kind::kMig;
+            return request;
+        }
+    }
+    Request request;
+    bool csv = false;
+    Reader reader(arguments);
+    while (reader.next()) {
+        auto known = read_option(reader, request, csv);
+        if (!known) return std::move(known).error();
+        if (!*known) {
+            return invalid("Option '" + reader.option() +
+                           "' is not known. Run 'nvidia-smi -h' for help.");
+        }
+    }
+    const bool query = request.kind == Kind::kQueryGpu || request.kind == Kind::kQueryProcesses;
+    if (query && !csv) return invalid("A query needs --format=csv[,noheader][,nounits].");
+    return request;
+}
+
+std::string help_text() {
+    return "nvidia-smi of a simulated node (Aliquot)\n"
+           "\n"
+           "    nvidia-smi [OPTION]...\n"
+           "\n"
+           "  -h, --help                 this text\n"
+           "  -L, --list-gpus            one line for each GPU\n"
+           "  -i, --id=ID                only these: index, UUID or PCI bus id, with commas\n"
+           "  -q, --query                everything about the GPUs\n"
+           "  -d, --display=SECTION      with -q: MEMORY, UTILIZATION, TEMPERATURE, POWER, CLOCK,\n"
+           "                             ECC, COMPUTE, PIDS\n"
+           "      --query-gpu=FIELDS     table of fields, one row for each GPU\n"
+           "      --query-compute-apps=FIELDS\n"
+           "                             table of fields, one row for each process\n"
+           "      --format=csv[,noheader][,nounits]\n"
+           "  -l, --loop=SECONDS         again and again\n"
+           "      --loop-ms=MILLISECONDS\n"
+           "  -pm, --persistence-mode=0|1\n"
+           "  -c, --compute-mode=DEFAULT|EXCLUSIVE_PROCESS|PROHIBITED\n"
+           "  -r, --gpu-reset            with -i; clears the faults of idle GPUs\n"
+           "\n"
+           "    nvidia-smi dmon [-s pucm] [-d SECONDS] [-c COUNT] [-i ID]\n"
+           "    nvidia-smi pmon [-d SECONDS] [-c COUNT] [-i ID]\n"
+           "    nvidia-smi topo -m\n";
+}
+
+}  // namespace aliquot::sim::smi

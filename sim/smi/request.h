@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace aliquot::sim::smi {
+
+/// What one command line asks for.
+struct Request {
+    enum class Kind : std::uint8_t {
+        kTable,
+        kList,
+        kDetails,
+        kQueryGpu,
+        kQueryProcesses,
+        kMonitorGpus,
+        kMonitorProcesses,
+        kTopology,
+        kSetPersistence,
+        kSetComputeMode,
+        kReset,
+        kMig,
+        kHelp
+    };
+    Kind kind = Kind::kTable;
+    std::vector<std::string> gpus;      // -i; empty: all
+    std::vector<std::string> fields;    // of a query
+    std::vector<std::string> sections;  // -d of -q, upper case; empty: all
+    bool header = true;
+    bool units = true;
+    std::string groups = "puc";  // -s of dmon
+    unsigned value = 0;          // of -pm and -c
+    /// Between two rounds; 0: one round only.
+    std::chrono::milliseconds interval{0};
+    unsigned rounds = 0;  // 0: until ended by a signal
+};
+
+/// Reads a command line without the program's name.
+/// errors   kInvalidInput: the line to print before leaving with exit code 2
+Result<Request> parse_request(const std::vector<std::string>& arguments);
+
+/// The text of -h.
+std::string help_text();
+
+}  // namespace aliquot::sim::smi

@@ -24,7 +24,7 @@ DeviceManager::~DeviceManager() { stop(); }
 
 Result<Done> DeviceManager::start() {
     const std::string& directory = options_.plugin_directory;
-    if (auto made = root_.make_directories(directory, 0750); !made) return made;
+    if (auto made = root_.make_directories(directory, 0755); !made) return made;
     if (auto written = root_.write_atomically(directory + "/DEPRECATION", ""); !written) {
         return written;
     }
@@ -46,9 +46,10 @@ Result<Done> DeviceManager::delete_sockets() const {
     const auto names = root_.list(directory);
     if (!names) return names.error();
     for (const auto& name : *names) {
-        const auto status = root_.status(directory + "/" + name);
+        const std::string path = std::string(directory).append("/").append(name);
+        const auto status = root_.status(path);
         if (!status || status->kind != os::FileStatus::Kind::kSocket) continue;
-        if (auto removed = root_.remove(directory + "/" + name); !removed) return removed;
+        if (auto removed = root_.remove(path); !removed) return removed;
     }
     return Done{};
 }
@@ -234,6 +235,7 @@ void DeviceManager::write_checkpoint() {
 
 void DeviceManager::read_checkpoint() {
     accounts_ = DeviceAccounts{};
+    stranded_.clear();
     const std::string path = options_.plugin_directory + std::string(kCheckpointName);
     const auto text = root_.read(path, kCheckpointLimit);
     if (!text) return;  // a new node
@@ -288,10 +290,11 @@ std::map<std::string, std::string> DeviceManager::holders() const {
                 pod != pods_.end() &&
                 std::ranges::find(pod->second.init_containers, container,
                                   &ContainerRequest::name) != pod->second.init_containers.end();
+            const std::string holder = std::string(uid).append("/").append(container);
             for (const auto& [resource, allocation] : allocations) {
                 for (const auto& id : allocation.ids()) {
-                    const auto [place, is_new] = result.try_emplace(id, uid + "/" + container);
-                    if (!is_new && !is_init) place->second = uid + "/" + container;
+                    const auto [place, is_new] = result.try_emplace(id, holder);
+                    if (!is_new && !is_init) place->second = holder;
                 }
             }
         }

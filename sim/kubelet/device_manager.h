@@ -116,6 +116,7 @@ private:
     std::condition_variable changed_;
     bool running_ = false;
     DeviceAccounts accounts_;
+    std::map<std::string, Ids> stranded_;  // by resource: see allocate_resource()
     std::map<std::string, Endpoint> endpoints_;
     std::map<std::string, Connection> clients_;  // the registration server's, also while dialling
     std::list<std::unique_ptr<Stream>> streams_;

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-const std::string kGpu = "nvidia.com/gpu";
+constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kSettle = std::chrono::seconds(10);  // for files that go a moment later
 constexpr auto kLook = milliseconds(2);
@@ -74,13 +74,13 @@ SoakNode::SoakNode(std::string agent, std::uint64_t seed)
 
 void SoakNode::start_agent() {
     auto environment = os::current_environment();
-    auto process = os::Process::start(
-        {.argv = {agent_, "--root", temporary_.path().string(), "--driver-root", "/driver",
-                  "--config-file", "/etc/aliquot/config.yaml", "--device-list-strategy",
-                  "envvar,cdi-cri", "--log-level", "warning"},
-         .environment = std::move(environment),
-         .working_directory = temporary_.path().string(),
-         .output_path = (temporary_.path() / "agent.log").string()});
+    auto process =
+        os::Process::start({.argv = {agent_, "--root", temporary_.path().string(), "--driver-root",
+                                     "/driver", "--config-file", "/etc/aliquot/config.yaml",
+                                     "--device-list-strategy", "envvar,cdi-cri"},
+                            .environment = std::move(environment),
+                            .working_directory = temporary_.path().string(),
+                            .output_path = (temporary_.path() / "agent.log").string()});
     if (!process) throw Broken("start the agent: " + process.error().message);
     process_.emplace(*std::move(process));
 }
@@ -197,8 +197,8 @@ milliseconds SoakNode::wait_for_all() {
     const auto begin = std::chrono::steady_clock::now();
     const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
     while (true) {
+        const auto registrations = kubelet_->registrations();  // first: the view is not older
         const auto view = kubelet_->resources()[kGpu];
-        const auto registrations = kubelet_->registrations();
         if (registrations > registrations_ && view.streams == 1 && view.connected &&
             view.allocatable == kDevices) {
             return std::chrono::duration_cast<milliseconds>(elapsed());

@@ -63,6 +63,10 @@ public:
 
     [[nodiscard]] Leaks agent_holds() const;
     [[nodiscard]] static Leaks we_hold();
+    /// Since the last event.
+    [[nodiscard]] std::uint64_t registrations() const {
+        return kubelet_->registrations() - registrations_;
+    }
     [[nodiscard]] std::size_t pods() const { return pods_.size(); }
     [[nodiscard]] std::uint64_t admitted() const { return admitted_; }
     /// The last lines that the agent wrote.

@@ -101,6 +101,8 @@ public:
         }
         compare("kubelet and driver side", ours, SoakNode::we_hold());
         node_.end_agent();
+        std::printf("events after which the agent registered more than once: %llu\n",
+                    static_cast<unsigned long long>(registered_again_));
         print_times("a restart of kubelet", restart_times_);
         print_times("a kill of the agent", kill_times_);
     }
@@ -130,6 +132,7 @@ private:
         node_.check();
         node_.change_pods();
         node_.check();
+        if (node_.registrations() > 1) ++registered_again_;
         if (++events_ % 100 == 0) {
             std::printf("%llu events, %zu pods running\n", static_cast<unsigned long long>(events_),
                         node_.pods());
@@ -140,6 +143,7 @@ private:
     std::uint64_t left_restarts_;
     std::uint64_t left_kills_;
     std::uint64_t events_ = 0;
+    std::uint64_t registered_again_ = 0;
     std::mt19937_64 random_;
     SoakNode node_;
     std::vector<milliseconds> restart_times_;

@@ -33,8 +33,12 @@ void run_up(const UpOptions& options, cli::Context& context) {
     }
     const auto directory = state_directory(options.state);
     const auto ours = context.program_directory.parent_path() / "sim";
-    const auto made =
-        Node::create(directory, node, ours / "libnvidia-ml.so.1", ours / "nvidia-smi");
+    fs::path smi = ours / "nvidia-smi";
+    if (std::error_code problem; !fs::exists(smi, problem)) {
+        context.err << "aliquot: " << smi.native() << " is not built: the node has no nvidia-smi\n";
+        smi.clear();
+    }
+    const auto made = Node::create(directory, node, ours / "libnvidia-ml.so.1", smi);
     if (!made) return fail_with(context, made.error());
     for (const GpuView& gpu : made->gpus()) {
         context.out << "GPU " << gpu.index << ": " << gpu.product << " ("
@@ -63,6 +67,7 @@ void add_up(CLI::App& sim, cli::Context& context) {
     up->add_option("--gpu", options->gpus, "model[:count], as a2 or h100-80:8; may be repeated")
         ->required()
         ->take_all()
+        ->allow_extra_args(false)
         ->type_name("MODEL[:N]");
     up->add_option("--state", options->state, "directory of the node")->type_name("DIR");
     up->add_option("--driver-version", options->driver_version, "what the driver calls itself")

@@ -115,7 +115,7 @@ Result<Done> DeviceManager::admit_containers(const PodRequest& pod) {
 Result<Done> DeviceManager::allocate_container(const PodRequest& pod,
                                                const ContainerRequest& container,
                                                const Reusable& reusable) {
-    static const Ids kNone;
+    static const Ids none;
     std::vector<std::pair<std::string, unsigned>> limits(container.limits.begin(),
                                                          container.limits.end());
     {
@@ -130,7 +130,7 @@ Result<Done> DeviceManager::allocate_container(const PodRequest& pod,
             if (accounts_.allocation(pod.uid, container.name, resource) != nullptr) continue;
         }
         const auto left = reusable.find(resource);
-        const Ids& reuse = left == reusable.end() ? kNone : left->second;
+        const Ids& reuse = left == reusable.end() ? none : left->second;
         if (auto done = allocate_resource(pod, container, resource, count, reuse); !done) {
             return done;
         }
@@ -156,9 +156,16 @@ Result<Done> DeviceManager::allocate_resource(const PodRequest& pod,
         ids = shuffled(*chosen);
     }
     auto response = connection->allocate(ids, options_.call_timeout);
-    if (!response) return std::move(response).error();
 
     const Lock lock(mutex_);
+    if (!response) {
+        // kubelet counts its books anew after an error, but not after an empty answer: the devices
+        // are held by nobody until some pod with devices ends.
+        const bool empty_answer = response.error().code == ErrorCode::kConflict;
+        if (empty_answer) stranded_[resource].insert(chosen->begin(), chosen->end());
+        if (!empty_answer) stranded_.clear();
+        return unavailable(std::move(response).error().message);
+    }
     if (!running_) return unavailable("kubelet is not running");
     if (!pods_.contains(pod.uid)) return unavailable("pod " + pod.uid + " was removed meanwhile");
     accounts_.record(pod.uid, container.name, resource, *chosen, *std::move(response));
@@ -185,7 +192,8 @@ Result<Ids> DeviceManager::choose(const std::string& resource, unsigned count,
     };
     if (take(reusable)) return chosen;
 
-    const Ids available = minus(accounts_.healthy(resource), accounts_.in_use(resource));
+    const Ids available =
+        minus(minus(accounts_.healthy(resource), accounts_.in_use(resource)), stranded_[resource]);
     const auto needed = count - chosen.size();
     if (available.size() < needed) {
         return Error{ErrorCode::kConflict, "requested number of devices unavailable for " +
@@ -299,6 +307,7 @@ void DeviceManager::remove(const std::string& uid) {
         pods_.erase(uid);
         if (!running_) gone_.insert(uid);  // the checkpoint still has it
         if (!accounts_.forget(uid)) return;
+        stranded_.clear();
         changed_.notify_all();
     }
     write_checkpoint();

@@ -36,15 +36,15 @@ bool DeviceAccounts::registered(const std::string& resource) const {
 }
 
 const Ids& DeviceAccounts::healthy(const std::string& resource) const {
-    static const Ids kNone;
+    static const Ids none;
     const auto found = resources_.find(resource);
-    return found == resources_.end() ? kNone : found->second.healthy;
+    return found == resources_.end() ? none : found->second.healthy;
 }
 
 const Ids& DeviceAccounts::unhealthy(const std::string& resource) const {
-    static const Ids kNone;
+    static const Ids none;
     const auto found = resources_.find(resource);
-    return found == resources_.end() ? kNone : found->second.unhealthy;
+    return found == resources_.end() ? none : found->second.unhealthy;
 }
 
 Ids DeviceAccounts::in_use(const std::string& resource) const {

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const std::string kGpu = "nvidia.com/gpu";
+constexpr const char* kGpu = "nvidia.com/gpu";
 
 TEST(DeviceAccounts, TakeEveryListAsTheWholeList) {
     DeviceAccounts accounts;

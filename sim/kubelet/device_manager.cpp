@@ -24,7 +24,7 @@ DeviceManager::~DeviceManager() { stop(); }
 
 Result<Done> DeviceManager::start() {
     const std::string& directory = options_.plugin_directory;
-    if (auto made = root_.make_directories(directory, 0750); !made) return made;
+    if (auto made = root_.make_directories(directory, 0755); !made) return made;
     if (auto written = root_.write_atomically(directory + "/DEPRECATION", ""); !written) {
         return written;
     }
@@ -46,9 +46,10 @@ Result<Done> DeviceManager::delete_sockets() const {
     const auto names = root_.list(directory);
     if (!names) return names.error();
     for (const auto& name : *names) {
-        const auto status = root_.status(directory + "/" + name);
+        const std::string path = std::string(directory).append("/").append(name);
+        const auto status = root_.status(path);
         if (!status || status->kind != os::FileStatus::Kind::kSocket) continue;
-        if (auto removed = root_.remove(directory + "/" + name); !removed) return removed;
+        if (auto removed = root_.remove(path); !removed) return removed;
     }
     return Done{};
 }
@@ -137,16 +138,17 @@ Result<Done> DeviceManager::connect(const std::string& resource, const std::stri
     node_status_.insert(resource);
     ++registrations_;
     auto& stream = *streams_.emplace_back(std::make_unique<Stream>());
+    stream.resource = resource;
     stream.connection = connection;
-    stream.thread = std::jthread([this, resource, &stream] { watch(resource, stream); });
+    stream.thread = std::jthread([this, &stream] { watch(stream); });
     changed_.notify_all();
     return Done{};
 }
 
-void DeviceManager::watch(const std::string& resource, Stream& stream) {
+void DeviceManager::watch(Stream& stream) {
     stream.connection->watch(
-        [&](const std::vector<ListedDevice>& devices) { receive(resource, devices); });
-    close_after_stream(resource, stream.connection);
+        [&](const std::vector<ListedDevice>& devices) { receive(stream.resource, devices); });
+    close_after_stream(stream.resource, stream.connection);
     stream.ended = true;
 }
 
@@ -233,6 +235,7 @@ void DeviceManager::write_checkpoint() {
 
 void DeviceManager::read_checkpoint() {
     accounts_ = DeviceAccounts{};
+    stranded_.clear();
     const std::string path = options_.plugin_directory + std::string(kCheckpointName);
     const auto text = root_.read(path, kCheckpointLimit);
     if (!text) return;  // a new node
@@ -263,6 +266,9 @@ std::map<std::string, ResourceView> DeviceManager::resources() {
         view.connected = endpoint != endpoints_.end() && !endpoint->second.stopped;
         view.unhealthy.assign(unhealthy.begin(), unhealthy.end());
     }
+    for (const auto& stream : streams_) {
+        if (!stream->ended) ++result[stream->resource].streams;
+    }
     return result;
 }
 
@@ -284,10 +290,11 @@ std::map<std::string, std::string> DeviceManager::holders() const {
                 pod != pods_.end() &&
                 std::ranges::find(pod->second.init_containers, container,
                                   &ContainerRequest::name) != pod->second.init_containers.end();
+            const std::string holder = std::string(uid).append("/").append(container);
             for (const auto& [resource, allocation] : allocations) {
                 for (const auto& id : allocation.ids()) {
-                    const auto [place, is_new] = result.try_emplace(id, uid + "/" + container);
-                    if (!is_new && !is_init) place->second = uid + "/" + container;
+                    const auto [place, is_new] = result.try_emplace(id, holder);
+                    if (!is_new && !is_init) place->second = holder;
                 }
             }
         }

@@ -72,6 +72,7 @@ private:
         std::optional<Clock::time_point> stopped;
     };
     struct Stream {
+        std::string resource;
         Connection connection;
         std::atomic<bool> ended = false;
         std::jthread thread;
@@ -81,7 +82,7 @@ private:
     using Lock = std::unique_lock<std::mutex>;
 
     // Streams (device_manager.cpp)
-    void watch(const std::string& resource, Stream& stream);
+    void watch(Stream& stream);
     void receive(const std::string& resource, const std::vector<ListedDevice>& devices);
     void close_after_stream(const std::string& resource, const Connection& ended);
     void mark_disconnected(const std::string& resource);
@@ -115,6 +116,7 @@ private:
     std::condition_variable changed_;
     bool running_ = false;
     DeviceAccounts accounts_;
+    std::map<std::string, Ids> stranded_;  // by resource: see allocate_resource()
     std::map<std::string, Endpoint> endpoints_;
     std::map<std::string, Connection> clients_;  // the registration server's, also while dialling
     std::list<std::unique_ptr<Stream>> streams_;

@@ -60,7 +60,8 @@ struct ResourceView {
     unsigned capacity = 0;     // healthy and unhealthy
     unsigned allocatable = 0;  // healthy
     unsigned allocated = 0;
-    bool connected = false;              // its plugin's stream is open
+    bool connected = false;              // its plugin may be asked
+    unsigned streams = 0;                // open ListAndWatch streams, of old registrations too
     std::vector<std::string> unhealthy;  // ids
 };
 

@@ -43,9 +43,8 @@ Result<std::shared_ptr<grpc::Channel>> dial_local(const std::string& socket,
         if (state == GRPC_CHANNEL_READY) return channel;
         const auto now = std::chrono::system_clock::now();
         if (now >= deadline || stopped()) {
-            return Error{
-                ErrorCode::kUnavailable,
-                "failed to dial device plugin: context deadline exceeded (" + socket + ")"};
+            return Error{ErrorCode::kUnavailable,
+                         "failed to dial device plugin: context deadline exceeded"};
         }
         channel->WaitForStateChange(
             state, std::min<std::chrono::system_clock::time_point>(deadline, now + kStopLook));

@@ -126,8 +126,7 @@ Result<std::string> PluginConnection::allocate(const std::vector<std::string>& i
     });
     if (!status.ok()) return failed(status);
     if (answer.container_responses().empty()) {
-        return Error{ErrorCode::kUnavailable,
-                     "no containers return in allocation response &AllocateResponse{}"};
+        return Error{ErrorCode::kConflict, "no containers return in allocation response "};
     }
     return answer.container_responses(0).SerializeAsString();
 }

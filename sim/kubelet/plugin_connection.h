@@ -13,8 +13,8 @@
 
 namespace aliquot::sim {
 
-/// kubelet's client of one device plugin. Thread-safe. Every error is kUnavailable and carries the
-/// text that kubelet would show.
+/// kubelet's client of one device plugin. Thread-safe. Every error carries the text that kubelet
+/// would show and is kUnavailable if not said otherwise.
 class PluginConnection {
 public:
     struct Options {
@@ -33,6 +33,7 @@ public:
                                                const std::vector<std::string>& must_include,
                                                unsigned size, std::chrono::milliseconds timeout);
     /// returns  the first ContainerAllocateResponse, serialised
+    /// errors   kConflict: an answer without any
     Result<std::string> allocate(const std::vector<std::string>& ids,
                                  std::chrono::milliseconds timeout);
     Result<Done> pre_start(const std::vector<std::string>& ids, std::chrono::milliseconds timeout);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/endpoint.h"
 
-#include <grpcpp/impl/codegen/service_type.h>
-
 #include <vector>
 
 namespace aliquot::kubelet {
@@ -27,7 +25,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const std::filesystem::path& pa
 
     endpoint->service_ =
         make_device_plugin_service(options.resource, decider, *endpoint->streams_, events);
-    std::vector<grpc::Service*> services{endpoint->service_.get()};
+    std::vector<Service*> services{endpoint->service_.get()};
     if (options.registration == Registration::kRegistry) {
         endpoint->registry_service_ = make_registry_service(options.resource, events);
         services.push_back(endpoint->registry_service_.get());
@@ -45,7 +43,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const std::filesystem::path& pa
     return endpoint;
 }
 
-Endpoint::Endpoint(Listener listener, std::shared_ptr<Streams> streams)
+Endpoint::Endpoint(Listener listener, std::unique_ptr<Streams> streams)
     : listener_(std::move(listener)), streams_(std::move(streams)) {}
 
 Endpoint::~Endpoint() { close(); }

@@ -23,7 +23,7 @@ namespace aliquot::kubelet {
 class Endpoint {
 public:
     /// Listens, serves, and has answered a call of its own when it returns.
-    /// on_stream   called from gRPC threads when a stream opens or ends
+    /// on_stream   called from the server's thread when a stream opens or ends
     /// errors      as Listener::open; kUnavailable: it does not answer
     static Result<std::unique_ptr<Endpoint>> open(const std::filesystem::path& path,
                                                   const PluginOptions& options, Decider& decider,
@@ -44,12 +44,12 @@ public:
     [[nodiscard]] const Listener& listener() const { return listener_; }
 
 private:
-    Endpoint(Listener listener, std::shared_ptr<Streams> streams);
+    Endpoint(Listener listener, std::unique_ptr<Streams> streams);
 
     Listener listener_;
-    std::shared_ptr<Streams> streams_;
-    std::unique_ptr<grpc::Service> service_;
-    std::unique_ptr<grpc::Service> registry_service_;
+    std::unique_ptr<Streams> streams_;
+    std::unique_ptr<Service> service_;
+    std::unique_ptr<Service> registry_service_;
     std::unique_ptr<Server> server_;  // last: it ends before what it uses
 };
 

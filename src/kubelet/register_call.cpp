@@ -3,8 +3,8 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "api/kubelet/deviceplugin.grpc.pb.h"
 #include "kubelet/grpc_words.h"
@@ -17,28 +17,20 @@ constexpr int kReceiveLimitBytes = 64 << 10;  // the answer is an Empty
 
 class GrpcRegisterCall final : public RegisterCall {
 public:
-    GrpcRegisterCall(Descriptor connection, const std::string& resource,
-                     const std::string& socket_name, std::string subject,
+    GrpcRegisterCall(Descriptor connection, v1beta1::RegisterRequest request, std::string subject,
                      std::chrono::milliseconds timeout, std::function<void()> on_done)
         : subject_(std::move(subject)),
+          request_(std::move(request)),
           on_done_(std::move(on_done)),
           stub_(v1beta1::Registration::NewStub(
-              channel_over(std::move(connection), kReceiveLimitBytes))),
-          request_(register_request(resource, socket_name)) {
+              channel_over(std::move(connection), kReceiveLimitBytes))) {
         set_deadline(context_, timeout);
-        stub_->async()->Register(&context_, &request_, &response_,
-                                 [this](const grpc::Status& status) { finish(status); });
+        thread_ = std::jthread([this] { run(); });
     }
 
-    ~GrpcRegisterCall() override {
-        context_.TryCancel();
-        std::unique_lock lock(mutex_);
-        ended_.wait(lock, [this] { return left_; });
-    }
+    ~GrpcRegisterCall() override { context_.TryCancel(); }
     GrpcRegisterCall(const GrpcRegisterCall&) = delete;
     GrpcRegisterCall& operator=(const GrpcRegisterCall&) = delete;
-
-    void cancel() override { context_.TryCancel(); }
 
     std::optional<Result<Done>> result() const override {
         const std::scoped_lock lock(mutex_);
@@ -46,7 +38,9 @@ public:
     }
 
 private:
-    void finish(const grpc::Status& status) {
+    void run() {
+        v1beta1::Empty response;
+        const auto status = stub_->Register(&context_, request_, &response);
         {
             const std::scoped_lock lock(mutex_);
             if (status.ok())
@@ -55,21 +49,16 @@ private:
                 result_ = from_status(status, subject_);
         }
         on_done_();
-        const std::scoped_lock lock(mutex_);
-        left_ = true;
-        ended_.notify_all();
     }
 
     const std::string subject_;
+    const v1beta1::RegisterRequest request_;
     const std::function<void()> on_done_;
     const std::unique_ptr<v1beta1::Registration::Stub> stub_;
     grpc::ClientContext context_;
-    const v1beta1::RegisterRequest request_;
-    v1beta1::Empty response_;
     mutable std::mutex mutex_;
-    std::condition_variable ended_;
     std::optional<Result<Done>> result_;
-    bool left_ = false;  // the callback touches this object no more
+    std::jthread thread_;  // last: it ends before what it uses
 };
 
 }  // namespace
@@ -77,7 +66,8 @@ private:
 std::unique_ptr<RegisterCall> RegisterCall::start(
     Descriptor connection, const std::string& resource, const std::string& socket_name,
     std::string subject, std::chrono::milliseconds timeout, std::function<void()> on_done) {
-    return std::make_unique<GrpcRegisterCall>(std::move(connection), resource, socket_name,
+    return std::make_unique<GrpcRegisterCall>(std::move(connection),
+                                              register_request(resource, socket_name),
                                               std::move(subject), timeout, std::move(on_done));
 }
 

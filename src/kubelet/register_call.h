@@ -13,18 +13,17 @@
 namespace aliquot::kubelet {
 
 /// One call of Register under way. It runs beside its owner, who has to accept kubelet's dial-back
-/// meanwhile. Thread-safe. The destructor cancels and waits for the end.
+/// meanwhile; so it has a thread for as long as it lasts. Thread-safe. The destructor cancels and
+/// waits for the end.
 class RegisterCall {
 public:
     /// subject   names the call in errors: "Register nvidia.com/gpu at /var/.../kubelet.sock"
-    /// on_done   called once, from a gRPC thread, when result() is there
+    /// on_done   called once, from the call's thread, when result() is there
     static std::unique_ptr<RegisterCall> start(Descriptor connection, const std::string& resource,
                                                const std::string& socket_name, std::string subject,
                                                std::chrono::milliseconds timeout,
                                                std::function<void()> on_done);
     virtual ~RegisterCall() = default;
-
-    virtual void cancel() = 0;
 
     /// Empty while it runs.
     [[nodiscard]] virtual std::optional<Result<Done>> result() const = 0;

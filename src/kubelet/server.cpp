@@ -4,7 +4,11 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 
+#include <thread>
+#include <utility>
+
 #include "api/kubelet/deviceplugin.grpc.pb.h"
+#include "kubelet/call_queue.h"
 #include "kubelet/grpc_words.h"
 
 namespace aliquot::kubelet {
@@ -15,7 +19,12 @@ constexpr int kCallsPerConnection = 128;
 
 class GrpcServer final : public Server {
 public:
-    explicit GrpcServer(std::unique_ptr<grpc::Server> server) : server_(std::move(server)) {}
+    GrpcServer(std::unique_ptr<grpc::ServerCompletionQueue> queue,
+               std::unique_ptr<grpc::Server> server, const std::vector<Service*>& services)
+        : queue_(std::move(queue)), server_(std::move(server)) {
+        for (auto* service : services) service->listen(queue_);
+        thread_ = std::jthread([this] { queue_.run(); });
+    }
     ~GrpcServer() override { GrpcServer::stop(std::chrono::milliseconds(0)); }
     GrpcServer(const GrpcServer&) = delete;
     GrpcServer& operator=(const GrpcServer&) = delete;
@@ -25,26 +34,35 @@ public:
     }
 
     void stop(std::chrono::milliseconds grace) override {
+        if (!thread_.joinable()) return;
         server_->Shutdown(std::chrono::system_clock::now() + grace);
-        server_->Wait();
+        queue_.close();
+        thread_.join();
     }
 
 private:
-    std::unique_ptr<grpc::Server> server_;
+    CallQueue queue_;
+    const std::unique_ptr<grpc::Server> server_;
+    std::jthread thread_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(const std::vector<grpc::Service*>& services) {
+Result<std::unique_ptr<Server>> Server::start(const std::vector<Service*>& services) {
     adopt_grpc_log();
     grpc::ServerBuilder builder;
-    for (auto* service : services) builder.RegisterService(service);
+    for (auto* service : services) builder.RegisterService(&service->grpc_service());
     builder.SetMaxReceiveMessageSize(kReceiveLimitBytes);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsPerConnection);
     builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+    auto queue = builder.AddCompletionQueue();
     auto server = builder.BuildAndStart();
-    if (!server) return Error{ErrorCode::kUnavailable, "gRPC server: cannot be started"};
-    return std::unique_ptr<Server>(std::make_unique<GrpcServer>(std::move(server)));
+    if (!server) {
+        queue->Shutdown();
+        return Error{ErrorCode::kUnavailable, "gRPC server: cannot be started"};
+    }
+    return std::unique_ptr<Server>(
+        std::make_unique<GrpcServer>(std::move(queue), std::move(server), services));
 }
 
 Result<Done> ask_options(Descriptor connection, std::chrono::milliseconds timeout) {

@@ -6,26 +6,24 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kubelet/service.h"
 #include "kubelet/unix_socket.h"
-
-namespace grpc {
-class Service;
-}
 
 namespace aliquot::kubelet {
 
 /// A gRPC server without a listening socket: it is given connections. So nothing in gRPC ever
-/// unlinks a path, which by then may be the path of our own next server. Thread-safe.
+/// unlinks a path, which by then may be the path of our own next server. It answers on one thread
+/// of its own. Thread-safe.
 class Server {
 public:
     /// services   must outlive the server
-    static Result<std::unique_ptr<Server>> start(const std::vector<grpc::Service*>& services);
+    static Result<std::unique_ptr<Server>> start(const std::vector<Service*>& services);
     virtual ~Server() = default;  // as stop(0)
 
     virtual void serve(Descriptor connection) = 0;
 
     /// Ends politely (GOAWAY, running calls finish) and cancels what is left after `grace`. All
-    /// connections are closed when it returns. Once.
+    /// connections are closed when it returns.
     virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 

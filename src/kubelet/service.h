@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "kubelet/call_queue.h"
 #include "kubelet/device_plugin.h"
 #include "kubelet/streams.h"
 
@@ -13,7 +14,7 @@ class Service;
 
 namespace aliquot::kubelet {
 
-/// What a plugin wants to know of the calls it serves. Called from gRPC threads.
+/// What a plugin wants to know of the calls it serves. Called from the server's thread.
 class ServiceEvents {
 public:
     virtual ~ServiceEvents() = default;
@@ -23,11 +24,21 @@ public:
     virtual void on_registry_status(const std::string& error) = 0;
 };
 
-/// The gRPC service v1beta1.DevicePlugin. What is given must outlive the service.
-std::unique_ptr<grpc::Service> make_device_plugin_service(std::string resource, Decider& decider,
-                                                          Streams& streams, ServiceEvents& events);
+/// A gRPC service that takes its calls from a queue.
+class Service {
+public:
+    virtual ~Service() = default;
+    virtual grpc::Service& grpc_service() = 0;
 
-/// The gRPC service pluginregistration.Registration, for a socket that serves the plugin as well.
-std::unique_ptr<grpc::Service> make_registry_service(std::string resource, ServiceEvents& events);
+    /// Takes calls from now on. Once, after the server has started.
+    virtual void listen(CallQueue& queue) = 0;
+};
+
+/// v1beta1.DevicePlugin. What is given must outlive the service.
+std::unique_ptr<Service> make_device_plugin_service(std::string resource, Decider& decider,
+                                                    Streams& streams, ServiceEvents& events);
+
+/// pluginregistration.Registration, for a socket that serves the plugin as well.
+std::unique_ptr<Service> make_registry_service(std::string resource, ServiceEvents& events);
 
 }  // namespace aliquot::kubelet

@@ -19,52 +19,47 @@ constexpr std::size_t kStreamLimit = 64;
 
 class AllStreams;
 
-/// One ListAndWatch call. The flags belong to AllStreams and its mutex.
-class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
-public:
-    explicit Stream(std::shared_ptr<AllStreams> all) : all_(std::move(all)) {}
+/// One ListAndWatch call, waiting or open. The flags belong to AllStreams and its mutex.
+struct Stream {
+    using Reaction = void (AllStreams::*)(Stream&, bool);
+    struct Reacting final : Event {
+        Reacting(Stream& owner, Reaction what) : stream(owner), reaction(what) {}
+        void happen(bool ok) override;
+        Stream& stream;
+        Reaction reaction;
+    };
 
-    void OnWriteDone(bool ok) override;
-    void OnCancel() override;
-    void OnDone() override;
+    explicit Stream(AllStreams& owner);
 
+    AllStreams& all;
+    grpc::ServerContext context;
+    grpc::ByteBuffer request;
     grpc::ByteBuffer message;
+    grpc::ServerAsyncWriter<grpc::ByteBuffer> writer{&context};
+    Reacting on_open;
+    Reacting on_write;
+    Reacting on_finish;
+    Reacting on_done;
+
     std::uint64_t sent = 0;     // version of the last list that was written; 0: none
     std::uint64_t writing = 0;  // version of the list that is being written; 0: none
-    bool broken = false;        // cancelled, or a write failed
-    bool finished = false;
-
-private:
-    std::shared_ptr<AllStreams> all_;  // it outlives the last call
-};
-
-/// Ends a call that never became a stream.
-class RefusedStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
-public:
-    explicit RefusedStream(grpc::Status why) { Finish(std::move(why)); }
-    void OnDone() override { delete this; }
+    bool broken = false;        // cancelled, refused, or a write failed
+    bool finishing = false;
+    bool finished = false;  // gRPC is through with Finish...
+    bool done = false;      // ...and with the call
 };
 
 class AllStreams final : public Streams {
 public:
     explicit AllStreams(std::function<void()> on_change) : on_change_(std::move(on_change)) {}
+    ~AllStreams() override = default;
+    AllStreams(const AllStreams&) = delete;
+    AllStreams& operator=(const AllStreams&) = delete;
 
-    StreamReactor* open() override {
-        Stream* stream = nullptr;
-        {
-            const std::scoped_lock lock(mutex_);
-            if (closed_)
-                return new RefusedStream({grpc::StatusCode::UNAVAILABLE, "plugin is stopping"});
-            if (streams_.size() >= kStreamLimit)
-                return new RefusedStream(
-                    {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many ListAndWatch streams"});
-            stream = new Stream(std::static_pointer_cast<AllStreams>(shared_from_this()));
-            streams_.push_back(stream);
-            ++opened_;
-        }
-        step(*stream);
-        on_change_();
-        return stream;
+    void listen(CallQueue& queue, RequestStream request) override {
+        queue_ = &queue;
+        request_ = std::move(request);
+        await();
     }
 
     void set(std::span<const Device> devices) override {
@@ -80,14 +75,9 @@ public:
     }
 
     void push() override {
-        std::vector<Stream*> ready;
-        {
-            const std::scoped_lock lock(mutex_);
-            pushed_ = version_;
-            for (auto* stream : streams_)
-                if (begin(*stream) == Step::kWrite) ready.push_back(stream);
-        }
-        for (auto* stream : ready) stream->StartWrite(&stream->message);
+        const std::scoped_lock lock(mutex_);
+        pushed_ = version_;
+        for (auto* stream : streams_) step(*stream);
     }
 
     bool flush(std::chrono::milliseconds timeout) override {
@@ -101,14 +91,9 @@ public:
     }
 
     void close() override {
-        std::vector<Stream*> ready;
-        {
-            const std::scoped_lock lock(mutex_);
-            closed_ = true;
-            for (auto* stream : streams_)
-                if (begin(*stream) == Step::kFinish) ready.push_back(stream);
-        }
-        for (auto* stream : ready) finish(*stream);
+        const std::scoped_lock lock(mutex_);
+        closed_ = true;
+        for (auto* stream : streams_) step(*stream);
     }
 
     unsigned open_streams() const override {
@@ -122,72 +107,99 @@ public:
         return opened_;
     }
 
-    void written(Stream& stream, bool ok) {
+    // Reactions, on the server's thread.
+
+    void opened(Stream& stream, bool ok) {
+        if (!ok) {  // the server has ended; gRPC tells nothing more of this call
+            delete &stream;
+            return;
+        }
+        await();
         {
             const std::scoped_lock lock(mutex_);
+            stream.broken = streams_.size() >= kStreamLimit;
+            streams_.push_back(&stream);
+            ++opened_;
+            step(stream);
+        }
+        on_change_();
+    }
+
+    void written(Stream& stream, bool ok) {
+        react(stream, [&] {
             if (ok) stream.sent = stream.writing;
             if (!ok) stream.broken = true;
             stream.writing = 0;
             stream.message.Clear();
-            changed_.notify_all();
-        }
-        step(stream);
+        });
     }
 
-    void cancelled(Stream& stream) {
-        {
-            const std::scoped_lock lock(mutex_);
-            stream.broken = true;
-            changed_.notify_all();
-        }
-        on_change_();
-        step(stream);
+    void finished(Stream& stream, bool /*ok*/) {
+        react(stream, [&] { stream.finished = true; });
     }
 
-    void done(Stream& stream) {
-        {
-            const std::scoped_lock lock(mutex_);
-            std::erase(streams_, &stream);
-            changed_.notify_all();
-        }
+    /// The call is over: by our Finish, or since kubelet is gone.
+    void done(Stream& stream, bool /*ok*/) {
+        react(stream, [&] { stream.done = stream.broken = true; });
         on_change_();
     }
 
 private:
-    enum class Step { kNothing, kWrite, kFinish };
-
-    /// Decides what `stream` does next and marks it as being done. With the lock held; the act
-    /// itself comes after, without the lock, since gRPC may call back from within.
-    Step begin(Stream& stream) {
-        if (stream.finished || stream.writing != 0) return Step::kNothing;
-        if (stream.broken || closed_) {
-            stream.finished = true;
-            return Step::kFinish;
-        }
-        if (version_ == 0 || (stream.sent != 0 && stream.sent >= pushed_)) return Step::kNothing;
-        stream.writing = version_;
-        stream.message = list_;
-        return Step::kWrite;
+    void await() {
+        auto* stream = new Stream(*this);
+        if (!queue_->begin([&](grpc::ServerCompletionQueue& queue) {
+                stream->context.AsyncNotifyWhenDone(&stream->on_done);
+                request_(&stream->context, &stream->request, &stream->writer, queue,
+                         &stream->on_open);
+            }))
+            delete stream;
     }
 
-    void step(Stream& stream) {
-        Step step = Step::kNothing;
+    /// Notes what happened, does what follows, and deletes a stream to which nothing can happen.
+    template <class Note>
+    void react(Stream& stream, const Note& note) {
+        bool over = false;
         {
             const std::scoped_lock lock(mutex_);
-            step = begin(stream);
+            note();
+            step(stream);
+            over = stream.finished && stream.done && stream.writing == 0;
+            if (over) std::erase(streams_, &stream);
+            changed_.notify_all();
         }
-        if (step == Step::kWrite) stream.StartWrite(&stream.message);
-        if (step == Step::kFinish) finish(stream);
+        if (over) delete &stream;
     }
 
-    static void finish(Stream& stream) {
-        stream.Finish({grpc::StatusCode::UNAVAILABLE, "plugin is stopping"});
+    /// Begins what `stream` has to do next, if it is not at something. With the lock held.
+    void step(Stream& stream) {
+        if (stream.finishing || stream.writing != 0) return;
+        if (stream.broken || closed_) {
+            stream.finishing = true;
+            const bool full = streams_.size() > kStreamLimit;
+            const grpc::Status why(
+                full ? grpc::StatusCode::RESOURCE_EXHAUSTED : grpc::StatusCode::UNAVAILABLE,
+                full ? "too many ListAndWatch streams" : "plugin is stopping");
+            if (!queue_->begin([&](grpc::ServerCompletionQueue& /*queue*/) {
+                    stream.writer.Finish(why, &stream.on_finish);
+                }))
+                stream.finished = true;
+            return;
+        }
+        if (version_ == 0 || (stream.sent != 0 && stream.sent >= pushed_)) return;
+        stream.message = list_;
+        if (queue_->begin([&](grpc::ServerCompletionQueue& /*queue*/) {
+                stream.writer.Write(stream.message, &stream.on_write);
+            }))
+            stream.writing = version_;
     }
 
     const std::function<void()> on_change_;
+    CallQueue* queue_ = nullptr;
+    RequestStream request_;
+
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Stream*> streams_;  // each deletes itself when gRPC is done with it
+    std::vector<Stream*> streams_;  // open ones; each is deleted by its last event
     grpc::ByteBuffer list_;
     std::uint64_t version_ = 0;  // of list_
     std::uint64_t pushed_ = 0;   // the version that open streams have to have
@@ -195,19 +207,19 @@ private:
     bool closed_ = false;
 };
 
-void Stream::OnWriteDone(bool ok) { all_->written(*this, ok); }
+Stream::Stream(AllStreams& owner)
+    : all(owner),
+      on_open(*this, &AllStreams::opened),
+      on_write(*this, &AllStreams::written),
+      on_finish(*this, &AllStreams::finished),
+      on_done(*this, &AllStreams::done) {}
 
-void Stream::OnCancel() { all_->cancelled(*this); }
-
-void Stream::OnDone() {
-    all_->done(*this);
-    delete this;
-}
+void Stream::Reacting::happen(bool ok) { (stream.all.*reaction)(stream, ok); }
 
 }  // namespace
 
-std::shared_ptr<Streams> Streams::make(std::function<void()> on_change) {
-    return std::make_shared<AllStreams>(std::move(on_change));
+std::unique_ptr<Streams> Streams::make(std::function<void()> on_change) {
+    return std::make_unique<AllStreams>(std::move(on_change));
 }
 
 }  // namespace aliquot::kubelet

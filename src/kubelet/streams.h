@@ -7,30 +7,35 @@
 #include <memory>
 #include <span>
 
+#include "kubelet/call_queue.h"
 #include "kubelet/grant.h"
 
 namespace grpc {
 class ByteBuffer;
-template <class Response>
-class ServerWriteReactor;
+class ServerContext;
+template <class Message>
+class ServerAsyncWriter;
 }  // namespace grpc
 
 namespace aliquot::kubelet {
 
-using StreamReactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+/// Asks gRPC for the next ListAndWatch call; the rest of the arguments of the generated function.
+using RequestStream = std::function<void(grpc::ServerContext*, grpc::ByteBuffer*,
+                                         grpc::ServerAsyncWriter<grpc::ByteBuffer>*,
+                                         grpc::ServerCompletionQueue&, Event*)>;
 
 /// The open ListAndWatch streams of one server, and the list that each of them has to have.
 ///
 /// Every stream gets the newest list at once, and every later one by itself: what one stream was
 /// given tells nothing about the others, and one that does not read holds up nobody. Thread-safe.
-class Streams : public std::enable_shared_from_this<Streams> {
+class Streams {
 public:
-    /// on_change   called from gRPC threads when a stream opens or ends
-    static std::shared_ptr<Streams> make(std::function<void()> on_change);
+    /// on_change   called from the server's thread when a stream opens or ends
+    static std::unique_ptr<Streams> make(std::function<void()> on_change);
     virtual ~Streams() = default;
 
-    /// A new stream; gRPC owns what is returned.
-    virtual StreamReactor* open() = 0;
+    /// Takes calls from now on. Once; `queue` must outlive the streams.
+    virtual void listen(CallQueue& queue, RequestStream request) = 0;
 
     /// The list that streams opened from now on start with; open ones keep theirs until push().
     virtual void set(std::span<const Device> devices) = 0;

@@ -14,6 +14,12 @@ std::vector<std::string> strings(const Field& field) {
     return {field.begin(), field.end()};
 }
 
+template <class Field>
+void assign(std::vector<std::string>& strings, const Field& field) {
+    strings.resize(static_cast<std::size_t>(field.size()));
+    std::copy(field.begin(), field.end(), strings.begin());
+}
+
 Result<Grant> decide(Decider& decider, const std::vector<std::string>& ids) {
     try {
         return decider.allocate(ids);
@@ -91,8 +97,11 @@ v1beta1::PreferredAllocationResponse prefer(
         for (const auto& container : request.container_requests()) {
             auto& answer = *response.add_container_responses();
             if (container.allocation_size() <= 0) continue;
-            const auto available = strings(container.available_deviceids());
-            const auto must_include = strings(container.must_include_deviceids());
+            // Kept between calls: allocating 800 strings takes longer than all the rest here.
+            thread_local std::vector<std::string> available;
+            thread_local std::vector<std::string> must_include;
+            assign(available, container.available_deviceids());
+            assign(must_include, container.must_include_deviceids());
             // More than there is cannot be chosen; a size that fits bounds what a decider reserves.
             const auto size = std::min(static_cast<std::size_t>(container.allocation_size()),
                                        available.size() + must_include.size());

@@ -12,28 +12,6 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-/// Letters to change, add, drop or swap to get from one word to the other, whatever their case.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> before(b.size() + 1);
-    std::vector<std::size_t> row(b.size() + 1);
-    std::vector<std::size_t> next(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        next[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (same ? 0 : 1)});
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                lower(a[i - 2]) == lower(b[j - 1])) {
-                next[j] = std::min(next[j], before[j - 2] + 1);
-            }
-        }
-        before.swap(row);
-        row.swap(next);
-    }
-    return row[b.size()];
-}
-
 /// What YAML 1.1, which NVIDIA's plugin reads, takes for a bool.
 std::optional<bool> old_bool(const Node& node) {
     if (node.quoted || node.kind != Node::Kind::kString) return std::nullopt;
@@ -122,11 +100,6 @@ std::string Fields::path_of(std::string_view key) const {
     return path.empty() ? std::string(key) : path + '.' + std::string(key);
 }
 
-bool same_letters(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](char x, char y) { return lower(x) == lower(y); });
-}
-
 const Node* find_any_case(const Node& mapping, std::string_view key) {
     for (const auto& [name, value] : mapping.entries) {
         if (name.items.empty() && name.entries.empty() && same_letters(name.scalar, key)) {
@@ -134,21 +107,6 @@ const Node* find_any_case(const Node& mapping, std::string_view key) {
         }
     }
     return nullptr;
-}
-
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known) {
-    constexpr std::size_t kLongest = 64;
-    if (word.empty() || word.size() > kLongest) return {};
-    std::string_view best;
-    std::size_t least = std::max<std::size_t>(1, std::min<std::size_t>(3, word.size() / 3)) + 1;
-    for (const std::string_view candidate : known) {
-        const std::size_t cost = distance(word, candidate);
-        if (cost < least) {
-            least = cost;
-            best = candidate;
-        }
-    }
-    return best;
 }
 
 std::string join_words(std::span<const std::string_view> words) {

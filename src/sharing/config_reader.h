@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "document/yaml.h"
 #include "findings/finding.h"
 #include "sharing/config.h"
@@ -121,10 +122,6 @@ void complain_type(Reader& reader, const Node& node, std::string_view path,
 
 /// "a, b or c".
 std::string join_words(std::span<const std::string_view> words);
-
-/// The word of `known` that is most like `word`; empty when none is near.
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known);
-bool same_letters(std::string_view a, std::string_view b);  // whatever their case
 
 /// The value of the first key with these letters, in any case.
 const Node* find_any_case(const Node& mapping, std::string_view key);

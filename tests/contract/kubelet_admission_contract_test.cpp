@@ -102,10 +102,21 @@ TEST_F(KubeletAdmission, AnErrorOfAllocateEndsThePodAndKeepsNothing) {
     EXPECT_EQ(given("two", 2).size(), 2U);
 }
 
-TEST_F(KubeletAdmission, AnAnswerWithoutContainersIsAnError) {
-    serve({{"a"}}, {.answer_nothing = true});
-    EXPECT_THAT(refusal(pod("one", 1)), HasSubstr("no containers return in allocation response"));
-    EXPECT_THAT(kubelet_->holders(), IsEmpty());
+// allocateContainerResources: this way out forgets to count allocatedDevices anew.
+TEST_F(KubeletAdmission, AnAnswerWithoutContainersLosesTheDevicesUntilAnotherPodEnds) {
+    serve({{"a"}, {"b"}, {"c"}});
+    ASSERT_TRUE(kubelet_->admit(pod("other", 1)));
+    plugin_.script({.answer_nothing = true});
+    EXPECT_EQ(refusal(pod("one", 1)),
+              "UnexpectedAdmissionError: Allocate failed due to no containers return in allocation "
+              "response , which is unexpected");
+    EXPECT_EQ(kubelet_->holders().size(), 1U);
+    plugin_.script({});
+    const auto refused = kubelet_->admit(pod("two", 2));
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("Requested: 2, Available: 1"));
+    kubelet_->remove("other");
+    EXPECT_EQ(given("three", 3).size(), 3U);
 }
 
 // One failing container takes all of the pod's with it.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "os/root.h"
@@ -16,9 +17,11 @@
 
 namespace aliquot::contract {
 
-inline const std::string kGpu = "nvidia.com/gpu";
+inline constexpr const char* kGpu = "nvidia.com/gpu";
+// NOLINTBEGIN(readability-identifier-naming): constants, but std::string for "+"
 inline const std::string kDirectory = "/var/lib/kubelet/device-plugins";
 inline const std::string kRegistry = "/var/lib/kubelet/plugins_registry";
+// NOLINTEND(readability-identifier-naming)
 inline constexpr auto kPatience = std::chrono::seconds(20);  // a limit, not an expectation
 
 inline sim::PodRequest pod(const std::string& uid, unsigned count,
@@ -58,6 +61,16 @@ protected:
     }
     [[nodiscard]] bool allocatable(unsigned count, const std::string& resource = kGpu) const {
         return kubelet_->wait_allocatable(resource, count, kPatience);
+    }
+
+    /// Waits until that many ListAndWatch streams are open.
+    [[nodiscard]] bool streams(unsigned count) const {
+        const auto deadline = std::chrono::steady_clock::now() + kPatience;
+        while (view().streams != count) {
+            if (std::chrono::steady_clock::now() > deadline) return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        return true;
     }
 
     os::TemporaryDirectory temporary_;

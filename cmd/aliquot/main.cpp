@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "cli/command.h"
+#include "cmd/aliquot/sim_command.h"
+#include "cmd/aliquot/up_command.h"
+
+int main(int argc, char** argv) {
+    constexpr std::array<aliquot::cli::AddCommand, 5> kCommands{
+        aliquot::up::add_up_command,          aliquot::sim::add_sim_command,
+        aliquot::cli::add_config_command,     aliquot::cli::add_version_command,
+        aliquot::cli::add_completion_command,
+    };
+    return aliquot::cli::run(argc, argv, kCommands);
+}

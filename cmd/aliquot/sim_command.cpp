@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/aliquot/sim_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <ostream>
+#include <system_error>
+
+#include "base/quantity.h"
+
+namespace aliquot::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct UpOptions {
+    std::vector<std::string> gpus;
+    std::string state;
+    std::string driver_version = NodeOptions().driver_version;
+    std::uint64_t seed = NodeOptions().seed;
+};
+
+void run_up(const UpOptions& options, cli::Context& context) {
+    NodeOptions node{.driver_version = options.driver_version, .seed = options.seed};
+    for (const std::string& text : options.gpus) {
+        auto request = parse_gpu_request(text);
+        if (!request) return fail_with(context, request.error());
+        node.gpus.push_back(*std::move(request));
+    }
+    const auto directory = state_directory(options.state);
+    const auto ours = context.program_directory.parent_path() / "sim";
+    fs::path smi = ours / "nvidia-smi";
+    if (std::error_code problem; !fs::exists(smi, problem)) {
+        context.err << "aliquot: " << smi.native() << " is not built: the node has no nvidia-smi\n";
+        smi.clear();
+    }
+    const auto made = Node::create(directory, node, ours / "libnvidia-ml.so.1", smi);
+    if (!made) return fail_with(context, made.error());
+    for (const GpuView& gpu : made->gpus()) {
+        context.out << "GPU " << gpu.index << ": " << gpu.product << " ("
+                    << bytes_text(gpu.memory_total_bytes) << ", " << gpu.uuid << ")\n";
+    }
+    context.out << "node is up in " << directory.native() << "; to see it from here:\n"
+                << "  eval \"$(aliquot sim env --state " << shell_word(directory.native())
+                << ")\" && nvidia-smi\n";
+}
+
+void run_down(const std::string& state, cli::Context& context) {
+    const auto directory = state_directory(state);
+    if (const auto gone = Node::destroy(directory); !gone) return fail_with(context, gone.error());
+    context.out << "node in " << directory.native() << " is down\n";
+}
+
+void run_env(const std::string& state, cli::Context& context) {
+    const auto directory = state_directory(state);
+    if (const auto node = open_node(directory); !node) return fail_with(context, node.error());
+    context.out << environment_text(directory);
+}
+
+void add_up(CLI::App& sim, cli::Context& context) {
+    auto* const up = sim.add_subcommand("up", "make a simulated node; returns when it is there");
+    const auto options = std::make_shared<UpOptions>();
+    up->add_option("--gpu", options->gpus, "model[:count], as a2 or h100-80:8; may be repeated")
+        ->required()
+        ->take_all()
+        ->allow_extra_args(false)
+        ->type_name("MODEL[:N]");
+    up->add_option("--state", options->state, "directory of the node")->type_name("DIR");
+    up->add_option("--driver-version", options->driver_version, "what the driver calls itself")
+        ->capture_default_str()
+        ->type_name("VERSION");
+    up->add_option("--seed", options->seed, "uuids and serial numbers follow from it")
+        ->capture_default_str();
+    up->footer([] {
+        std::string text = "Models:";
+        for (const std::string& name : model_names()) text += " " + name;
+        return text;
+    });
+    up->callback([options, &context] { run_up(*options, context); });
+}
+
+/// A command that takes only --state.
+void add_simple(CLI::App& sim, cli::Context& context, const char* name, const char* help,
+                void (*run)(const std::string&, cli::Context&)) {
+    auto* const command = sim.add_subcommand(name, help);
+    const auto state = std::make_shared<std::string>();
+    command->add_option("--state", *state, "directory of the node")->type_name("DIR");
+    command->callback([state, run, &context] { run(*state, context); });
+}
+
+bool listed(const std::string& list, const GpuView& gpu) {
+    std::string_view rest = list;
+    while (!rest.empty()) {
+        const auto comma = rest.find(',');
+        const auto item = rest.substr(0, comma);
+        if (item == "all" || item == gpu.uuid || item == std::to_string(gpu.index)) return true;
+        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+    return false;
+}
+
+}  // namespace
+
+void add_sim_command(CLI::App& program, cli::Context& context) {
+    auto* const sim = program.add_subcommand("sim", "a simulated GPU node on this machine");
+    sim->require_subcommand(1);
+    add_up(*sim, context);
+    add_simple(*sim, context, "down", "remove the node; programs that use it see lost GPUs",
+               run_down);
+    add_sim_status(*sim, context);
+    add_simple(*sim, context, "env", "print what a shell needs to see the node's driver", run_env);
+    add_sim_fault(*sim, context);
+    add_sim_use(*sim, context);
+}
+
+fs::path state_directory(const std::string& option) {
+    fs::path directory = option;
+    if (option.empty()) {
+        const char* const named =
+            std::getenv("ALIQUOT_SIM_STATE");  // NOLINT(concurrency-mt-unsafe)
+        directory = named != nullptr && *named != '\0'
+                        ? fs::path(named)
+                        : fs::path("/tmp/aliquot-sim-" + std::to_string(::getuid()));
+    }
+    std::error_code problem;
+    const auto absolute = fs::absolute(directory, problem).lexically_normal();
+    if (problem) return directory;
+    return absolute.has_filename() ? absolute : absolute.parent_path();  // "dir/" is dir
+}
+
+Result<Node> open_node(const fs::path& directory) {
+    auto node = Node::open(directory);
+    if (node || node.error().code != ErrorCode::kNotFound) return node;
+    return Error{ErrorCode::kNotFound, node.error().message +
+                                           "; make one with 'aliquot sim up --gpu a2 --state " +
+                                           shell_word(directory.native()) + "'"};
+}
+
+void fail_with(cli::Context& context, const Error& error) {
+    const bool usage = error.code == ErrorCode::kInvalidInput;
+    cli::fail(context, usage ? cli::kUsage : cli::kCouldNotRun, error.message);
+}
+
+std::string shell_word(std::string_view text) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_-./:,+@%=").contains(c);
+    };
+    if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
+
+std::string environment_text(const fs::path& directory) {
+    // The old values stay outside the single quotes, so that the shell puts them in.
+    return "export ALIQUOT_SIM_STATE=" + shell_word(directory.native()) +
+           "\nexport LD_LIBRARY_PATH=" + shell_word((directory / "lib").native()) +
+           "\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\nexport PATH=" +
+           shell_word((directory / "bin").native()) + "\"${PATH:+:$PATH}\"\n";
+}
+
+std::vector<GpuView> visible_gpus(const std::vector<GpuView>& gpus,
+                                  const std::optional<std::string>& sim_visible,
+                                  const std::optional<std::string>& nvidia_visible) {
+    const auto& list = sim_visible ? sim_visible : nvidia_visible;
+    if (!list) return gpus;
+    std::vector<GpuView> visible;
+    for (const GpuView& gpu : gpus) {
+        if (listed(*list, gpu)) visible.push_back(gpu);
+    }
+    return visible;
+}
+
+}  // namespace aliquot::sim

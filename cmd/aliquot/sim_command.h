@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "sim/node/node.h"
+
+namespace aliquot::sim {
+
+/// `aliquot sim`: up, down, status, env, fault, use.
+void add_sim_command(CLI::App& program, cli::Context& context);
+
+/// The parts of it, one file each.
+void add_sim_fault(CLI::App& sim, cli::Context& context);
+void add_sim_status(CLI::App& sim, cli::Context& context);
+void add_sim_use(CLI::App& sim, cli::Context& context);
+
+/// --state, or $ALIQUOT_SIM_STATE, or /tmp/aliquot-sim-<uid>. Absolute.
+std::filesystem::path state_directory(const std::string& option);
+
+/// The node in that directory; the error says how to make one.
+Result<Node> open_node(const std::filesystem::path& directory);
+
+/// Prints the error and sets the exit code: 2 for wrong input, else 3.
+void fail_with(cli::Context& context, const Error& error);
+
+/// A text as one word of a POSIX shell: in single quotes when it needs any.
+std::string shell_word(std::string_view text);
+
+/// What `sim env` prints: three export lines.
+std::string environment_text(const std::filesystem::path& directory);
+
+/// "xid", "lost", ... as `sim fault` takes them, with the value it needs.
+struct FaultWords {
+    FaultKind kind = FaultKind::kClear;
+    std::uint64_t value = 0;
+};
+/// errors   kInvalidInput: unknown word, or a value that is missing, too much or no number
+Result<FaultWords> parse_fault(const std::string& word, const std::optional<std::string>& value,
+                               bool corrected);
+
+/// The GPUs of `gpus` that a program of this environment may use: those of
+/// ALIQUOT_SIM_VISIBLE_DEVICES, else of NVIDIA_VISIBLE_DEVICES, else all. A list holds uuids and
+/// indices; "all" is all; "none" and "void" are none.
+std::vector<GpuView> visible_gpus(const std::vector<GpuView>& gpus,
+                                  const std::optional<std::string>& sim_visible,
+                                  const std::optional<std::string>& nvidia_visible);
+
+}  // namespace aliquot::sim

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/quantity.h"
+#include "cmd/aliquot/sim_command.h"
+#include "document/write.h"
+
+namespace aliquot::sim {
+namespace {
+
+constexpr std::size_t kColumns = 7;
+using Row = std::array<std::string, kColumns>;
+
+void print_table(std::ostream& out, const std::vector<GpuView>& gpus) {
+    std::vector<Row> rows = {{"GPU", "MODEL", "MEMORY", "PROCESSES", "LAST XID", "FAULT", "UUID"}};
+    for (const GpuView& gpu : gpus) {
+        rows.push_back(
+            {std::to_string(gpu.index), gpu.model,
+             bytes_text(gpu.memory_used_bytes) + " / " + bytes_text(gpu.memory_total_bytes),
+             std::to_string(gpu.processes), gpu.last_xid == 0 ? "-" : std::to_string(gpu.last_xid),
+             gpu.fault.empty() ? "-" : gpu.fault, gpu.uuid});
+    }
+    std::array<std::size_t, kColumns> widths{};
+    for (const Row& row : rows) {
+        for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    for (const Row& row : rows) {
+        for (std::size_t i = 0; i + 1 < kColumns; ++i) {
+            out << row[i] << std::string(widths[i] - row[i].size() + 3, ' ');
+        }
+        out << row[kColumns - 1] << "\n";
+    }
+}
+
+nlohmann::ordered_json to_json(const std::filesystem::path& directory,
+                               const std::vector<GpuView>& gpus) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const GpuView& gpu : gpus) {
+        list.push_back({{"index", gpu.index},
+                        {"model", gpu.model},
+                        {"product", gpu.product},
+                        {"uuid", gpu.uuid},
+                        {"pciBusId", gpu.pci_bus_id},
+                        {"memoryTotalBytes", gpu.memory_total_bytes},
+                        {"memoryUsedBytes", gpu.memory_used_bytes},
+                        {"processes", gpu.processes},
+                        {"fault", gpu.fault},
+                        {"lastXid", gpu.last_xid}});
+    }
+    return {{"state", directory.native()}, {"gpus", list}};
+}
+
+/// The same value as YAML.
+document::Node to_node(const nlohmann::ordered_json& value) {
+    if (value.is_object()) {
+        auto mapping = document::make_mapping();
+        for (const auto& [key, item] : value.items()) document::append(mapping, key, to_node(item));
+        return mapping;
+    }
+    if (value.is_array()) {
+        auto sequence = document::make_sequence();
+        for (const auto& item : value) sequence.items.push_back(to_node(item));
+        return sequence;
+    }
+    if (value.is_string()) return document::make_string(value.get<std::string>());
+    document::Node number;
+    number.kind = document::Node::Kind::kInteger;
+    number.scalar = value.dump();
+    return number;
+}
+
+struct StatusOptions {
+    std::string state;
+    std::string format = "table";
+};
+
+void run_status(const StatusOptions& options, cli::Context& context) {
+    const auto directory = state_directory(options.state);
+    const auto node = open_node(directory);
+    if (!node) return fail_with(context, node.error());
+    const auto gpus = node->gpus();
+    if (options.format == "table") {
+        print_table(context.out, gpus);
+    } else if (options.format == "json") {
+        context.out << to_json(directory, gpus)
+                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                    << "\n";
+    } else {
+        context.out << document::to_yaml(to_node(to_json(directory, gpus)));
+    }
+}
+
+}  // namespace
+
+void add_sim_status(CLI::App& sim, cli::Context& context) {
+    auto* const command = sim.add_subcommand("status", "show the GPUs of the node");
+    const auto options = std::make_shared<StatusOptions>();
+    command->add_option("-o,--output", options->format, "table, json or yaml")
+        ->check(CLI::IsMember({"table", "json", "yaml"}))
+        ->capture_default_str()
+        ->type_name("FORMAT");
+    command->add_option("--state", options->state, "directory of the node")->type_name("DIR");
+    command->callback([options, &context] { run_status(*options, context); });
+}
+
+}  // namespace aliquot::sim

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <ostream>
+
+#include "base/quantity.h"
+#include "cmd/aliquot/sim_command.h"
+
+namespace aliquot::sim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kGlance{200};  // how often it looks whether its GPU still works
+constexpr double kLongestSeconds = 1e8;
+
+struct UseOptions {
+    std::string memory;
+    unsigned sm_percent = 30;
+    std::optional<double> seconds;
+    unsigned gpus = 1;
+    std::string state;
+};
+
+std::optional<std::string> environment(const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string name_of(const GpuView& gpu) {
+    return "GPU " + std::to_string(gpu.index) + " (" + gpu.product + ", " + gpu.uuid + ")";
+}
+
+/// What makes the workload stop: a signal, its time, or its GPU.
+enum class End : std::uint8_t { kAsked, kGpuLost };
+
+End hold(const Node& node, const std::vector<unsigned>& held,
+         std::optional<Clock::time_point> until, const sigset_t& signals) {
+    for (;;) {
+        auto wait = std::chrono::nanoseconds(kGlance);
+        if (until) {
+            if (*until <= Clock::now()) return End::kAsked;
+            wait = std::min(wait, std::chrono::nanoseconds(*until - Clock::now()));
+        }
+        wait = std::max(wait, std::chrono::nanoseconds(0));
+        const timespec limit{.tv_sec = wait.count() / 1'000'000'000,
+                             .tv_nsec = wait.count() % 1'000'000'000};
+        if (::sigtimedwait(&signals, nullptr, &limit) > 0) return End::kAsked;
+        const auto gpus = node.gpus();
+        for (const unsigned index : held) {
+            if (index >= gpus.size() || gpus[index].fault.starts_with("lost")) return End::kGpuLost;
+        }
+    }
+}
+
+void run_use(const UseOptions& options, cli::Context& context) {
+    const auto bytes = parse_bytes(options.memory);
+    if (!bytes) return fail_with(context, Error(bytes.error()).during("--memory"));
+    auto node = open_node(state_directory(options.state));
+    if (!node) return fail_with(context, node.error());
+    const auto visible = visible_gpus(node->gpus(), environment("ALIQUOT_SIM_VISIBLE_DEVICES"),
+                                      environment("NVIDIA_VISIBLE_DEVICES"));
+    if (visible.size() < options.gpus) {
+        return cli::fail(context, cli::kFindings,
+                         "no CUDA-capable device is detected: " + std::to_string(options.gpus) +
+                             " wanted, " + std::to_string(visible.size()) +
+                             " visible to this process");
+    }
+    // Signals are taken by hold(), so that memory is always given back.
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+    sigset_t before;
+    ::pthread_sigmask(SIG_BLOCK, &signals, &before);
+
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    std::vector<unsigned> held;
+    std::string trouble;
+    for (unsigned i = 0; i < options.gpus && trouble.empty(); ++i) {
+        const auto taken = node->set_process(visible[i].index, pid, *bytes, options.sm_percent);
+        if (taken) {
+            held.push_back(visible[i].index);
+        } else {
+            trouble = (taken.error().code == ErrorCode::kConflict ? "CUDA out of memory: " : "") +
+                      taken.error().message;
+        }
+    }
+    if (trouble.empty()) {
+        for (const unsigned index : held) {
+            context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and "
+                        << options.sm_percent << " % of " << name_of(node->gpus()[index]) << "\n";
+        }
+        context.out.flush();
+        std::optional<Clock::time_point> until;
+        if (options.seconds) {
+            until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::duration<double>(*options.seconds));
+        }
+        if (hold(*node, held, until, signals) == End::kGpuLost) {
+            trouble = "the GPU is lost: every call to it fails";
+        }
+    }
+    for (const unsigned index : held) (void)node->set_process(index, pid, 0, 0);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!trouble.empty()) cli::fail(context, cli::kFindings, trouble);
+}
+
+}  // namespace
+
+void add_sim_use(CLI::App& sim, cli::Context& context) {
+    auto* const command =
+        sim.add_subcommand("use", "stand in for a workload: hold memory of a GPU");
+    const auto options = std::make_shared<UseOptions>();
+    command->add_option("--memory", options->memory, "how much, as 2Gi or 512Mi")
+        ->required()
+        ->type_name("SIZE");
+    command->add_option("--sm", options->sm_percent, "how busy it keeps the GPU, in percent")
+        ->check(CLI::Range(0U, 100U))
+        ->capture_default_str()
+        ->type_name("PERCENT");
+    command
+        ->add_option("--for", options->seconds,
+                     "end after so long; otherwise when it gets a signal")
+        ->check(CLI::Range(0.0, kLongestSeconds))
+        ->type_name("SECONDS");
+    command->add_option("--gpus", options->gpus, "how many of the visible GPUs it uses")
+        ->check(CLI::Range(1U, 32U))
+        ->capture_default_str()
+        ->type_name("N");
+    command->add_option("--state", options->state, "directory of the node")->type_name("DIR");
+    command->callback([options, &context] { run_use(*options, context); });
+}
+
+}  // namespace aliquot::sim

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/aliquot/up_command.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+
+#include "cmd/aliquot/up_object.h"
+#include "cmd/aliquot/up_session.h"
+
+namespace aliquot::up {
+namespace {
+
+constexpr const char* kDescription =
+    "Run pods on one node, without Kubernetes: a simulated GPU (or this machine's own), the agent\n"
+    "and a kubelet in one process tree. Containers run their command as local processes.\n"
+    "\n"
+    "  aliquot up --gpu a2 --config config.yaml tts.yaml stt.yaml\n"
+    "  aliquot up --gpu a100-40:2 --once -o json manifests/\n";
+
+/// The words as they stand on the command line.
+struct Words {
+    UpOptions options;
+    std::vector<std::string> labels;
+    std::string timeout;
+    std::string format = "table";
+};
+
+/// "90", "90s", "5m", "1h"
+std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
+    unsigned number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, number);
+    constexpr unsigned kMost = 1'000'000;
+    if (problem != std::errc{} || number == 0 || number > kMost) return std::nullopt;
+    const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+    if (unit.empty() || unit == "s") return std::chrono::seconds(number);
+    if (unit == "m") return std::chrono::minutes(number);
+    if (unit == "h") return std::chrono::hours(number);
+    return std::nullopt;
+}
+
+/// Empty: the words are right and `options` is complete.
+std::string settle(Words& words) {
+    UpOptions& options = words.options;
+    for (const std::string& label : words.labels) {
+        const std::size_t equals = label.find('=');
+        const std::string key = label.substr(0, equals);
+        const std::string value =
+            equals == std::string::npos ? std::string() : label.substr(equals + 1);
+        if (equals == std::string::npos || !is_label_key(key) || !is_label_value(value)) {
+            return "--node-label " + label + ": expected KEY=VALUE as a label of Kubernetes";
+        }
+        options.node_labels[key] = value;
+    }
+    if (!words.timeout.empty()) {
+        options.timeout = parse_duration(words.timeout);
+        if (!options.timeout) {
+            return "--timeout " + words.timeout + ": expected a time such as 90s, 5m or 1h";
+        }
+    }
+    if (words.format == "json") options.format = cli::Format::kJson;
+    if (words.format == "yaml") options.format = cli::Format::kYaml;
+    return {};
+}
+
+}  // namespace
+
+void add_up_command(CLI::App& program, cli::Context& context) {
+    auto words = std::make_shared<Words>();
+    CLI::App* const command = program.add_subcommand("up", kDescription);
+    UpOptions& options = words->options;
+    command
+        ->add_option("--gpu", options.gpus,
+                     "GPU model, MODEL[:COUNT] such as a2 or h100-80:8; repeat it for a mixed "
+                     "node. 'real': the GPUs of this machine")
+        ->required()
+        ->type_name("MODEL[:N]")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);  // else it would swallow the manifests behind it
+    command
+        ->add_option("--config", options.config_file,
+                     "sharing configuration of the node (NVIDIA's version: v1 file); without it "
+                     "GPUs are not shared")
+        ->type_name("FILE");
+    command
+        ->add_option("manifest", options.manifests,
+                     "Kubernetes manifests: files, folders, or - for standard input")
+        ->required()
+        ->type_name("FILE");
+    command->add_flag("--once", options.once,
+                      "end as soon as each pod runs, has ended, or is known to wait");
+    command->add_option("-o,--output", words->format, "table, json or yaml")
+        ->check(CLI::IsMember({"table", "json", "yaml"}))
+        ->type_name("FORMAT");
+    command
+        ->add_option("--timeout", words->timeout,
+                     "with --once: how long the pods may take (default 60s); else: how long to run")
+        ->type_name("TIME");
+    command
+        ->add_option("--node-label", words->labels,
+                     "a label of the node, for nodeSelector and affinity; repeat it for more")
+        ->type_name("KEY=VALUE")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);  // else it would swallow the manifests behind it
+    command
+        ->add_option("--state", options.state,
+                     "folder for the simulated node and the logs; the logs stay there")
+        ->type_name("DIR");
+    command->add_flag("--keep", options.keep, "leave node, sockets and logs where they are");
+    command->callback([words, &context] {
+        const std::string problem = settle(*words);
+        if (!problem.empty()) {
+            cli::fail(context, cli::kUsage, problem);
+            return;
+        }
+        run_up(words->options, context);
+    });
+}
+
+}  // namespace aliquot::up

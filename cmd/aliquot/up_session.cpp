@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/aliquot/up_session.h"
+
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigtimedwait() is POSIX
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+#include "base/log.h"
+#include "cmd/aliquot/up_agent.h"
+#include "cmd/aliquot/up_cluster.h"
+#include "cmd/aliquot/up_input.h"
+#include "cmd/aliquot/up_view.h"
+#include "findings/finding.h"
+#include "sharing/config.h"
+
+namespace aliquot::up {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kTick = 50ms;
+constexpr auto kGrace = 3000ms;
+constexpr auto kReadyTimeout = 30s;
+constexpr auto kOnceTimeout = 60s;
+constexpr unsigned kLogLines = 5;
+constexpr std::size_t kMaxConfigBytes = 1U << 20U;
+
+/// SIGINT, SIGTERM, SIGHUP and SIGCHLD, blocked for this and every later thread, so that the loop
+/// can wait for them.
+class Signals {
+public:
+    Signals() {
+        ::sigemptyset(&set_);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&set_, number);
+        ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    }
+    ~Signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+
+    /// Waits for one, at most `timeout`; 0: none came.
+    int wait(std::chrono::milliseconds timeout) {
+        const timespec time{.tv_sec = timeout.count() / 1000,
+                            .tv_nsec = (timeout.count() % 1000) * 1'000'000};
+        const int number = ::sigtimedwait(&set_, nullptr, &time);
+        return number > 0 ? number : 0;
+    }
+
+private:
+    sigset_t set_{};
+    sigset_t before_{};
+};
+
+int exit_code_for(const Error& error) {
+    return error.code == ErrorCode::kInvalidInput ? cli::kUsage : cli::kCouldNotRun;
+}
+
+std::string node_name() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+    std::string text = name.data();
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return text;
+}
+
+/// The parts of one run, made in order and taken down in the reverse order.
+class Session {
+public:
+    Session(const UpOptions& options, cli::Context& context)
+        : options_(options),
+          context_(context),
+          shows_on_out_(!options.once && options.format == cli::Format::kTable),
+          view_(shows_on_out_ ? context.out : context.err,
+                shows_on_out_ ? context.out_is_terminal : context.err_is_terminal, context.colour) {
+    }
+
+    /// False: the exit code is set and nothing was started.
+    bool read() { return read_manifests() && read_config(); }
+
+    bool start() {
+        auto host = Host::make({.gpus = options_.gpus,
+                                .state = options_.state,
+                                .keep = options_.keep,
+                                .config_file = options_.config_file,
+                                .program_directory = context_.program_directory});
+        if (!host) return fail(host.error());
+        host_ = *std::move(host);
+        auto inventory = host_->look();
+        if (!inventory) return fail(inventory.error());
+        auto offer = sharing::make_offer(config_, *inventory);
+        if (!offer) return fail(std::move(offer).error().during(options_.config_file));
+        for (const std::string& remark : offer->remarks) view_.say("note: " + remark);
+
+        Labels labels = node_labels(*inventory, *offer, node_name());
+        for (const auto& label : options_.node_labels) labels[label.first] = label.second;
+        kubelet_ = std::make_unique<sim::Kubelet>(
+            host_->root(), sim::KubeletOptions{.reproduce_registration_race = false});
+        auto listening = kubelet_->start();
+        if (!listening) return fail(std::move(listening).error().during("kubelet's sockets"));
+        if (!start_agent()) return false;
+        cluster_ =
+            std::make_unique<Cluster>(*host_, *kubelet_, *std::move(offer), *std::move(inventory),
+                                      std::move(labels), std::move(workloads_));
+        if (!host_->node_directory().empty()) {
+            view_.say("simulated node in " + host_->node_directory());
+        }
+        view_.say("logs in " + host_->logs().native());
+        return true;
+    }
+
+    void run(Signals& signals) {
+        const auto begin = std::chrono::steady_clock::now();
+        for (;;) {
+            const auto now = std::chrono::steady_clock::now();
+            auto alive = agent_->tick(now);
+            if (!alive) {
+                fail(alive.error());
+                return;
+            }
+            cluster_->tick(now);
+            for (const std::string& note : cluster_->take_notes()) view_.say("note: " + note);
+            view_.show(cluster_->snapshot());
+            if (is_over(now, begin)) return;
+            const int signal = signals.wait(kTick);
+            if (signal != 0 && signal != SIGCHLD) {
+                context_.exit_code = 128 + signal;
+                return;
+            }
+        }
+    }
+
+    void stop() {
+        Snapshot last;
+        if (cluster_) {
+            last = cluster_->snapshot();
+            cluster_->stop(kGrace);
+        }
+        if (agent_) agent_->stop();
+        if (kubelet_) kubelet_->stop();
+        if (cluster_) print_result(last);
+    }
+
+private:
+    bool fail(const Error& error) {
+        view_.clear();
+        cli::fail(context_, exit_code_for(error), error.message);
+        return false;
+    }
+
+    bool read_manifests() {
+        const auto texts = read_inputs(options_.manifests, options_.config_file);
+        if (!texts) {
+            cli::fail(context_, cli::kUsage, texts.error().message);
+            return false;
+        }
+        Manifests manifests = up::read_manifests(*texts);
+        for (const Remark& problem : manifests.problems) context_.err << to_text(problem) << "\n";
+        if (!manifests.problems.empty()) {
+            context_.exit_code = cli::kUsage;
+            return false;
+        }
+        for (const Remark& note : manifests.notes) {
+            context_.err << "note: " << to_text(note) << "\n";
+        }
+        if (manifests.workloads.empty()) {
+            cli::fail(context_, cli::kUsage, "there is no pod to run in these manifests");
+            return false;
+        }
+        workloads_ = std::move(manifests.workloads);
+        return true;
+    }
+
+    bool read_config() {
+        if (options_.config_file.empty()) return true;
+        const std::filesystem::path path = std::filesystem::absolute(options_.config_file);
+        const os::Root root(path.parent_path());
+        const auto text = root.read(path.filename().native(), kMaxConfigBytes);
+        if (!text) {
+            cli::fail(context_, cli::kUsage, text.error().message);
+            return false;
+        }
+        auto read =
+            sharing::read_config(options_.config_file, *text, sharing::Compatibility::kStrict);
+        findings::print_text(context_.err, read.findings, context_.colour);
+        if (!read.config) {
+            context_.exit_code = cli::kUsage;
+            return false;
+        }
+        config_ = *std::move(read.config);
+        return true;
+    }
+
+    bool start_agent() {
+        std::vector<std::string> argv{(context_.program_directory / "aliquot-agent").native(),
+                                      "--root",
+                                      host_->root().base().native(),
+                                      "--driver-root",
+                                      host_->driver_root(),
+                                      "--kubelet-socket",
+                                      "/var/lib/kubelet/device-plugins/kubelet.sock",
+                                      "--http-listen",
+                                      "off",
+                                      "--log-format",
+                                      "json"};
+        if (!host_->config_path().empty()) {
+            argv.insert(argv.end(), {"--config-file", host_->config_path()});
+        }
+        agent_ = std::make_unique<AgentRun>(std::move(argv), host_->agent_environment(),
+                                            host_->logs() / "agent.log");
+        auto started = agent_->start();
+        return started ? true : fail(started.error());
+    }
+
+    /// Sets the exit code when it is.
+    bool is_over(TimePoint now, TimePoint begin) {
+        if (!cluster_->is_ready() && now - begin > kReadyTimeout) {
+            fail(
+                {ErrorCode::kUnavailable, "the agent has not registered its devices within 30 s: " +
+                                              last_words(host_->logs() / "agent.log", 1)});
+            return true;
+        }
+        if (cluster_->is_finished() || (options_.once && cluster_->is_settled(now))) return true;
+        const auto limit = options_.timeout.value_or(kOnceTimeout);
+        if (now - begin < limit || (!options_.once && !options_.timeout)) return false;
+        if (options_.once) {
+            fail({ErrorCode::kUnavailable,
+                  "the pods have not settled within " + std::to_string(limit.count()) + " s"});
+        }
+        return true;
+    }
+
+    void print_result(const Snapshot& snapshot) {
+        view_.clear();
+        switch (options_.format) {
+            case cli::Format::kJson:
+                context_.out << json_text(snapshot);
+                break;
+            case cli::Format::kYaml:
+                context_.out << yaml_text(snapshot);
+                break;
+            case cli::Format::kText:
+            case cli::Format::kTable:
+                context_.out << table_text(snapshot, context_.colour, 0);
+                break;
+        }
+        for (const PodRow& pod : snapshot.pods) {
+            if (!pod.troubled) continue;
+            if (context_.exit_code == cli::kOk) context_.exit_code = cli::kFindings;
+            if (pod.log.empty()) continue;
+            context_.err << pod.name << ": the end of " << pod.log << ":\n"
+                         << last_words(pod.log, kLogLines) << "\n";
+        }
+        context_.out.flush();
+    }
+
+    const UpOptions& options_;
+    cli::Context& context_;
+    bool shows_on_out_;
+    LiveView view_;
+    std::vector<Workload> workloads_;
+    sharing::Config config_;
+    std::unique_ptr<Host> host_;
+    std::unique_ptr<sim::Kubelet> kubelet_;
+    std::unique_ptr<AgentRun> agent_;
+    std::unique_ptr<Cluster> cluster_;
+};
+
+}  // namespace
+
+void run_up(const UpOptions& options, cli::Context& context) {
+    // Before the first thread: kubelet's threads must not be the ones that a signal ends.
+    Signals signals;
+    log::configure(log::Level::kOff, log::Format::kText);
+    Session session(options, context);
+    if (!session.read()) return;
+    if (session.start()) session.run(signals);
+    session.stop();
+}
+
+}  // namespace aliquot::up

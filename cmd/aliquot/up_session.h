@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cmd/aliquot/up_schedule.h"
+
+namespace aliquot::up {
+
+/// What `aliquot up` was asked for.
+struct UpOptions {
+    std::vector<std::string> gpus;
+    std::string config_file;             // empty: no sharing
+    std::vector<std::string> manifests;  // files, folders, "-"
+    bool once = false;
+    cli::Format format = cli::Format::kTable;
+    std::optional<std::chrono::seconds> timeout;
+    Labels node_labels;
+    std::string state;
+    bool keep = false;
+};
+
+/// Runs it; sets context.exit_code. Returns when told to end, when every pod has ended, or, with
+/// `once`, when every pod runs, has ended or is known to wait. Everything it started is gone then.
+void run_up(const UpOptions& options, cli::Context& context);
+
+}  // namespace aliquot::up

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/config_command.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <system_error>
+
+namespace aliquot::cli {
+namespace {
+
+constexpr std::size_t kMostBytes = 4U << 20U;
+
+/// Everything up to the limit, and one byte more when there is more.
+std::string read_some(std::istream& in) {
+    std::string text;
+    std::array<char, 1U << 16U> part{};
+    while (text.size() <= kMostBytes) {
+        in.read(part.data(), static_cast<std::streamsize>(part.size()));
+        if (in.gcount() <= 0) break;
+        text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<Input> read_input(const std::string& file) {
+    Input input;
+    if (file == "-") {
+        input.name = "<stdin>";
+        input.text = read_some(std::cin);
+    } else {
+        input.name = file;
+        std::error_code problem;
+        if (std::filesystem::is_directory(file, problem)) {
+            return Error{ErrorCode::kInvalidInput, file + ": is a directory, a file was expected"};
+        }
+        errno = 0;
+        std::ifstream in(file, std::ios::binary);
+        if (!in) {
+            const std::error_code why(errno == 0 ? EIO : errno, std::generic_category());
+            return Error{
+                why == std::errc::permission_denied ? ErrorCode::kPermission : ErrorCode::kNotFound,
+                file + ": cannot read it: " + why.message()};
+        }
+        input.text = read_some(in);
+        if (in.bad()) return Error{ErrorCode::kUnavailable, file + ": reading it failed"};
+    }
+    if (input.text.size() > kMostBytes) {
+        return Error{ErrorCode::kInvalidInput, input.name + ": larger than 4 MiB"};
+    }
+    return input;
+}
+
+void add_config_command(CLI::App& program, Context& context) {
+    CLI::App* config = program.add_subcommand("config", "Check or explain a sharing configuration");
+    config->footer("aliquot config check sharing.yaml\naliquot config explain sharing.yaml");
+    add_config_check(*config, context);
+    add_config_explain(*config, context);
+}
+
+}  // namespace aliquot::cli

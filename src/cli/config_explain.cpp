@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "base/quantity.h"
+#include "cli/config_command.h"
+#include "document/write.h"
+#include "document/yaml.h"
+#include "findings/finding.h"
+#include "nvml/driver.h"
+#include "os/root.h"
+#include "sharing/config_file.h"
+#include "sharing/offer.h"
+
+namespace aliquot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Words {
+    std::string file;
+    std::string key;
+    std::string node_state;
+    std::string driver_root;
+    std::string format = "text";
+    std::string compatibility = "none";
+};
+
+/// The one configuration of the file, or the one under --key; complaints go to err.
+std::optional<sharing::Config> choose_config(Context& context, const Words& words,
+                                             const Input& input) {
+    const auto compatibility = words.compatibility == "nvidia" ? sharing::Compatibility::kNvidia
+                                                               : sharing::Compatibility::kStrict;
+    const auto checked = sharing::check_config_file(input.name, input.text, compatibility);
+    findings::print_text(context.err, checked.findings, context.colour && context.err_is_terminal);
+    if (findings::has_errors(checked.findings)) {
+        context.exit_code = kFindings;
+        return std::nullopt;
+    }
+    std::vector<const sharing::FoundConfig*> fitting;
+    std::string names;
+    for (const sharing::FoundConfig& found : checked.configs) {
+        const std::string key = found.where.substr(found.where.rfind(' ') + 1);
+        if (words.key.empty() || words.key == key) fitting.push_back(&found);
+        names += (names.empty() ? "" : ", ") + key;
+    }
+    if (fitting.size() == 1) return fitting.front()->config;
+    if (checked.configs.empty()) {
+        fail(context, kUsage, input.name + ": has no sharing configuration");
+    } else if (fitting.empty()) {
+        fail(context, kUsage,
+             input.name + ": has no configuration under '" + words.key + "', but " + names);
+    } else {
+        fail(context, kUsage,
+             input.name + ": has several configurations, choose one by --key: " + names);
+    }
+    return std::nullopt;
+}
+
+Result<gpu::Inventory> look_at_node(const Words& words, const sharing::Config& config) {
+    const os::Root host("/");
+    nvml::DriverOptions options;
+    if (!words.node_state.empty()) {
+        options.driver_root = words.node_state + "/lib/libnvidia-ml.so.1";
+        if (options.driver_root.front() != '/') {
+            options.driver_root = (std::filesystem::current_path() / options.driver_root).string();
+        }
+    } else if (!words.driver_root.empty()) {
+        options.driver_root = words.driver_root;
+    } else {
+        options.driver_root = config.flags.nvidia_driver_root.value_or("/");
+    }
+    options.read_links = false;
+    auto driver = nvml::Driver::open(host, options);
+    if (!driver) return std::move(driver).error();
+    return (*driver)->enumerate();
+}
+
+std::string plural(std::size_t count, const std::string& word) {
+    return std::to_string(count) + ' ' + word + (count == 1 ? "" : "s");
+}
+
+/// "16Gi in 4 shares of 4Gi and 25 % compute".
+std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
+    std::string text = bytes_text(gpu.gpu.memory_bytes);
+    if (!shared) return text + ", whole";
+    text += " in " + plural(gpu.replicas, "share");
+    if (gpu.memory_bytes) text += " of " + bytes_text(*gpu.memory_bytes);
+    if (gpu.compute_percent) {
+        text += gpu.memory_bytes ? " and " : " of ";
+        text += std::to_string(*gpu.compute_percent) + " % compute";
+    }
+    if (!gpu.memory_bytes) text += ", memory not limited";
+    return text;
+}
+
+void print_text(std::ostream& out, const gpu::Inventory& inventory, const sharing::Offer& offer) {
+    out << plural(inventory.gpus.size(), "GPU") << ", driver " << inventory.driver_version << '\n';
+    for (const sharing::Resource& resource : offer.resources) {
+        const std::size_t count = resource.devices().size();
+        out << '\n' << resource.name << ": " << count << '\n';
+        for (const sharing::OfferedGpu& gpu : resource.gpus) {
+            out << "  GPU " << gpu.gpu.index << "  " << gpu.gpu.model << "  "
+                << share_text(gpu, resource.shared) << "  " << gpu.gpu.uuid.text;
+            if (!gpu.gpu.health.ok()) out << "  unhealthy: " << gpu.gpu.health.reason;
+            out << '\n';
+        }
+        out << "  pods ask for it by resources.limits: {" << resource.name << ": 1}\n";
+        if (resource.fail_requests_greater_than_one) {
+            out << "  a container that asks for more than 1 is refused\n";
+        }
+    }
+    if (offer.resources.empty()) out << "\nno GPU can be offered\n";
+    if (!offer.remarks.empty()) out << '\n';
+    for (const std::string& remark : offer.remarks) out << "remark: " << remark << '\n';
+}
+
+template <class T>
+Json optional_json(const std::optional<T>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
+    Json resources = Json::array();
+    for (const sharing::Resource& resource : offer.resources) {
+        Json gpus = Json::array();
+        for (const sharing::OfferedGpu& gpu : resource.gpus) {
+            gpus.push_back({{"index", gpu.gpu.index},
+                            {"uuid", gpu.gpu.uuid.text},
+                            {"model", gpu.gpu.model},
+                            {"memoryBytes", gpu.gpu.memory_bytes},
+                            {"healthy", gpu.gpu.health.ok()},
+                            {"replicas", gpu.replicas},
+                            {"memoryBytesPerReplica", optional_json(gpu.memory_bytes)},
+                            {"computePercentPerReplica", optional_json(gpu.compute_percent)}});
+        }
+        resources.push_back(
+            {{"name", resource.name},
+             {"count", resource.devices().size()},
+             {"shared", resource.shared},
+             {"failRequestsGreaterThanOne", resource.fail_requests_greater_than_one},
+             {"podLimits", {{resource.name, "1"}}},
+             {"gpus", std::move(gpus)}});
+    }
+    return {{"driverVersion", inventory.driver_version},
+            {"gpus", inventory.gpus.size()},
+            {"resources", std::move(resources)},
+            {"remarks", offer.remarks}};
+}
+
+void explain(Context& context, const Words& words) {
+    const auto input = read_input(words.file);
+    if (!input) return fail(context, kUsage, input.error().message);
+    const auto config = choose_config(context, words, *input);
+    if (!config) return;
+    const auto inventory = look_at_node(words, *config);
+    if (!inventory) {
+        return fail(context, kCouldNotRun,
+                    "look at this node's GPUs: " + inventory.error().message +
+                        " (for a simulated node give --node-state DIR)");
+    }
+    const auto offer = sharing::make_offer(*config, *inventory);
+    if (!offer) {
+        const bool input_is_wrong = offer.error().code == ErrorCode::kInvalidInput;
+        return fail(context, input_is_wrong ? kFindings : kCouldNotRun,
+                    input->name + ": " + offer.error().message);
+    }
+    if (words.format == "text") return print_text(context.out, *inventory, *offer);
+    const std::string json =
+        to_json(*inventory, *offer).dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (words.format == "json") {
+        context.out << json << '\n';
+    } else {
+        const auto tree = document::parse_yaml(json);
+        if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
+    }
+}
+
+}  // namespace
+
+void add_config_explain(CLI::App& config, Context& context) {
+    CLI::App* command = config.add_subcommand(
+        "explain", "Say which resources this node would offer under a sharing configuration");
+    command->footer(
+        "aliquot config explain sharing.yaml\n"
+        "aliquot config explain sharing.yaml --node-state /tmp/node   # a simulated node\n"
+        "aliquot config explain configmap.yaml --key a100 -o json");
+    auto words = std::make_shared<Words>();
+    command
+        ->add_option("FILE", words->file,
+                     "The configuration, or a ConfigMap; - is the standard input")
+        ->required()
+        ->option_text(" ");
+    CLI::Option* state = command->add_option("--node-state", words->node_state,
+                                             "Directory of a simulated node (aliquot sim up)");
+    state->option_text("DIR");
+    command
+        ->add_option("--driver-root", words->driver_root,
+                     "Where the driver is installed, or its libnvidia-ml.so.1 itself")
+        ->option_text("DIR")
+        ->excludes(state);
+    command->add_option("--key", words->key, "Which key of a ConfigMap, when it has several")
+        ->option_text("KEY");
+    command->add_option("-o,--output", words->format, "How to print")
+        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->option_text("FORMAT (text, json, yaml)");
+    command->add_option("--compat", words->compatibility, "Read the file as NVIDIA's plugin does")
+        ->check(CLI::IsMember({"none", "nvidia"}))
+        ->option_text("MODE (none, nvidia)");
+    command->callback([words, &context] { explain(context, *words); });
+}
+
+}  // namespace aliquot::cli

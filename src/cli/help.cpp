@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help.h"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+namespace aliquot::cli {
+namespace {
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+class Help final : public CLI::Formatter {
+public:
+    Help() { column_width(34); }
+
+    std::string make_help(const CLI::App* command, std::string name,
+                          CLI::AppFormatMode mode) const override {
+        std::string path = command->get_name();
+        for (const CLI::App* above = command->get_parent(); above != nullptr;
+             above = above->get_parent()) {
+            path = above->get_name() + ' ' + path;
+        }
+        (void)name;
+        std::ostringstream out;
+        out << command->get_description() << '\n';
+        if (const std::string examples = command->get_footer(); !examples.empty()) {
+            out << "\nExamples:\n";
+            std::istringstream lines(examples);
+            for (std::string line; std::getline(lines, line);) out << "  " << line << '\n';
+        }
+        out << "\nUsage: " << path;
+        if (!commands_of(command).empty()) out << " COMMAND";
+        out << " [OPTIONS]";
+        for (const CLI::Option* option : command->get_options()) {
+            if (!option->nonpositional()) out << ' ' << make_option_usage(option);
+        }
+        out << '\n'
+            << make_positionals(command) << make_subcommands(command, mode)
+            << make_groups(command, mode);
+        return out.str();
+    }
+
+    std::string make_subcommands(const CLI::App* command,
+                                 CLI::AppFormatMode /*mode*/) const override {
+        const auto commands = commands_of(command);
+        if (commands.empty()) return "";
+        std::ostringstream out;
+        out << "\nCommands:\n";
+        for (const CLI::App* one : commands) {
+            CLI::detail::format_help(out, one->get_name(), first_line(one->get_description()),
+                                     get_column_width());
+        }
+        return out.str();
+    }
+
+private:
+    static std::vector<const CLI::App*> commands_of(const CLI::App* command) {
+        return command->get_subcommands([](const CLI::App* one) {
+            return !one->get_name().empty() && !one->get_group().empty();
+        });
+    }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> make_help() { return std::make_shared<Help>(); }
+
+}  // namespace aliquot::cli

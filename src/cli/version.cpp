@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+
+namespace aliquot::cli {
+namespace {
+
+std::string compiler() {
+#ifdef __clang__
+    return "clang " __clang_version__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
+
+}  // namespace
+
+void add_version_command(CLI::App& program, Context& context) {
+    CLI::App* command = program.add_subcommand("version", "Say which version this is");
+    command->footer("aliquot version\naliquot version -o json");
+    auto format = std::make_shared<std::string>("text");
+    command->add_option("-o,--output", *format, "How to print")
+        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->option_text("FORMAT (text, json, yaml)");
+    command->callback([format, &context] {
+        const std::string version = ALIQUOT_VERSION;
+        if (*format == "json") {
+            context.out << nlohmann::ordered_json{{"version", version}, {"compiler", compiler()}}
+                        << '\n';
+        } else if (*format == "yaml") {
+            context.out << "version: " << version << "\ncompiler: \"" << compiler() << "\"\n";
+        } else {
+            context.out << "aliquot " << version << '\n';
+        }
+    });
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// `aliquot up` as a user runs it: the built programs, the examples, a simulated node.
+#include <gmock/gmock.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "os/spawner.h"
+#include "os/temporary_directory.h"
+#include "sim/node/node.h"
+
+namespace aliquot {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr auto kPatience = 100s;  // for a machine that is busy with other things
+
+std::string read(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool eventually(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < end) {
+        if (holds()) return true;
+        std::this_thread::sleep_for(10ms);
+    }
+    return false;
+}
+
+fs::path example(const std::string& name) {
+    return fs::path(ALIQUOT_SOURCE_DIR) / "examples" / name;
+}
+
+struct Ran {
+    int code = -1;
+    std::string out;
+    std::string err;
+};
+
+class UpTest : public testing::Test {
+protected:
+    void SetUp() override {
+        fs::create_directories(tmp());
+        fs::create_directories(state());
+    }
+    /// Whatever happened, `up` leaves nothing in TMPDIR.
+    void TearDown() override { EXPECT_TRUE(fs::is_empty(tmp())) << "left in TMPDIR"; }
+
+    fs::path tmp() const { return directory_.path() / "t"; }
+    fs::path state() const { return directory_.path() / "state"; }
+    fs::path file(const std::string& name, const std::string& text) const {
+        std::ofstream(directory_.path() / name) << text;
+        return directory_.path() / name;
+    }
+
+    os::Command command(const std::vector<std::string>& arguments) const {
+        os::Command command;
+        command.argv = {"sh", "-c", "exec \"$0\" \"$@\" >out 2>err",
+                        fs::path(ALIQUOT_BIN_DIR) / "aliquot", "up"};
+        command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+        command.environment = os::current_environment();
+        command.environment["TMPDIR"] = tmp().native();
+        command.working_directory = directory_.path().native();
+        return command;
+    }
+    os::Process start(const std::vector<std::string>& arguments) const {
+        auto process = os::Process::start(command(arguments));
+        EXPECT_TRUE(process) << process.error().message;
+        return *std::move(process);
+    }
+    Ran run(const std::vector<std::string>& arguments) const {
+        os::Process process = start(arguments);
+        const auto exit = process.wait(std::chrono::milliseconds(kPatience));
+        EXPECT_TRUE(exit) << "did not end";
+        return {.code = exit ? exit->code : -1,
+                .out = read(directory_.path() / "out"),
+                .err = read(directory_.path() / "err")};
+    }
+    /// The state as JSON of an example that must settle.
+    json once(const std::string& name, std::vector<std::string> gpus) const {
+        std::vector<std::string> arguments;
+        for (std::string& gpu : gpus) {
+            arguments.emplace_back("--gpu");
+            arguments.push_back(std::move(gpu));
+        }
+        arguments.insert(arguments.end(), {"--config", example(name) / "config.yaml", example(name),
+                                           "--once", "-o", "json", "--state", state()});
+        const Ran ran = run(arguments);
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        return json::parse(ran.out, nullptr, false);
+    }
+    std::string log_of(const std::string& pod, const std::string& container) const {
+        return read(state() / "logs" / ("default_" + pod + "_" + container + ".log"));
+    }
+
+    os::TemporaryDirectory directory_;
+};
+
+TEST_F(UpTest, LetsTwoServicesShareAnA2AndSaysWhyTheThirdWaits) {
+    const json state = once("a2-tts-stt", {"a2"});
+    ASSERT_TRUE(state.is_object());
+    ASSERT_EQ(state["gpus"].size(), 1U);
+    EXPECT_EQ(state["gpus"][0]["model"], "NVIDIA A2");
+    EXPECT_EQ(state["gpus"][0]["health"], "Healthy");
+    EXPECT_EQ(state["gpus"][0]["sharesTotal"], 2);
+    EXPECT_EQ(state["gpus"][0]["sharesUsed"], 2);
+    const json uuid = state["gpus"][0]["uuid"];
+    ASSERT_EQ(state["pods"].size(), 3U);
+    std::set<std::string> devices;
+    for (const std::size_t i : {0U, 1U}) {
+        const json& pod = state["pods"][i];
+        EXPECT_EQ(pod["phase"], "Running") << pod;
+        EXPECT_EQ(pod["gpus"], json::array({uuid}));
+        EXPECT_EQ(pod["env"]["NVIDIA_VISIBLE_DEVICES"], uuid);
+        devices.insert(pod["devices"].at(0).get<std::string>());
+    }
+    EXPECT_EQ(devices.size(), 2U);
+    const json& waiting = state["pods"][2];
+    EXPECT_EQ(waiting["phase"], "Pending");
+    EXPECT_EQ(waiting["reason"],
+              "0/1 nodes are available: 1 Insufficient nvidia.com/gpu: 2 of 2 shares in use by "
+              "faster-whisper, kokoro");
+    EXPECT_THAT(log_of("kokoro", "kokoro"), HasSubstr("GPU 0: NVIDIA A2"));
+    EXPECT_THAT(log_of("kokoro", "kokoro"), HasSubstr("holds 3Gi"));
+}
+
+TEST_F(UpTest, GivesWholeGpusByCdi) {
+    const json state = once("a100-vision", {"a100-40:2"});
+    ASSERT_EQ(state["pods"].size(), 2U);
+    std::set<json> uuids;
+    for (const json& pod : state["pods"]) {
+        EXPECT_EQ(pod["phase"], "Running") << pod;
+        ASSERT_EQ(pod["gpus"].size(), 1U);
+        uuids.insert(pod["gpus"][0]);
+        // Its process sees that GPU and no other.
+        const std::string log = log_of(pod["name"], "vision");
+        EXPECT_THAT(log, HasSubstr(pod["gpus"][0].get<std::string>()));
+        EXPECT_THAT(log, testing::Not(HasSubstr("GPU 1:")));
+    }
+    EXPECT_EQ(uuids.size(), 2U);
+}
+
+TEST_F(UpTest, RunsTheOtherExamples) {
+    for (const json& pod : once("gtx1070-two-detectors", {"gtx-1070"})["pods"]) {
+        EXPECT_EQ(pod["phase"], "Running") << pod;
+    }
+    EXPECT_EQ(once("v100-a100-job", {"v100-16"})["pods"].at(0)["phase"], "Running");
+}
+
+TEST_F(UpTest, SaysWhichLabelANodeLacks) {
+    const json state = once("v100-a100-job", {"a2"});
+    EXPECT_EQ(state["pods"].at(0)["phase"], "Pending");
+    EXPECT_THAT(state["pods"].at(0)["reason"].get<std::string>(),
+                HasSubstr("the node has nvidia.com/gpu.product=NVIDIA-A2, the pod wants "
+                          "nvidia.com/gpu.product in ("));
+}
+
+TEST_F(UpTest, StartsAPendingPodWhenAGpuBecomesFree) {
+    const fs::path folder = example("t4-ci-runner");
+    const Ran ran = run({"--gpu", "t4", "--config", folder / "config.yaml", folder, "-o", "json"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const json state = json::parse(ran.out, nullptr, false);
+    ASSERT_TRUE(state.is_object()) << ran.out;
+    ASSERT_EQ(state["pods"].size(), 2U);
+    for (const json& pod : state["pods"]) EXPECT_EQ(pod["phase"], "Succeeded") << pod;
+    EXPECT_THAT(ran.err, HasSubstr("ci-runner-1: Pending: 0/1 nodes are available: 1 Insufficient "
+                                   "nvidia.com/gpu: 1 of 1 GPUs in use by ci-runner-0"));
+    EXPECT_THAT(ran.err, HasSubstr("ci-runner-1: Running on GPU 0 Tesla T4 (whole)"));
+}
+
+TEST_F(UpTest, StartsNothingForABadManifest) {
+    const fs::path manifest = file("bad.yaml",
+                                   "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+                                   "  containers:\n  - name: c\n    image: i:1\n"
+                                   "    resources: {requests: {nvidia.com/gpu: 1}}\n");
+    const Ran ran = run({"--gpu", "a2", manifest, "--once", "--state", state()});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("bad.yaml:8:43: spec.containers[0].resources.requests."
+                                   "nvidia.com/gpu: there must be a limit too"));
+    EXPECT_TRUE(fs::is_empty(state()));
+}
+
+TEST_F(UpTest, StartsNothingForABadConfiguration) {
+    const fs::path config =
+        file("config.yaml", "version: v1\nsharing:\n  timeSlicing:\n    replicas: 2\n");
+    const Ran ran = run({"--gpu", "a2", "--config", config, example("a2-tts-stt"), "--once"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("config.yaml:4:5"));
+}
+
+TEST_F(UpTest, ReportsAPodThatFailed) {
+    const fs::path manifest = file("fails.yaml",
+                                   "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+                                   "  restartPolicy: Never\n  containers:\n"
+                                   "  - name: c\n    image: i:1\n"
+                                   "    command: [sh, -c, 'echo last words; exit 3']\n");
+    const Ran ran = run({"--gpu", "a2", manifest, "--once"});
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("Failed"));
+    EXPECT_THAT(ran.out, HasSubstr("container c: exit code 3"));
+    EXPECT_THAT(ran.err, HasSubstr("last words"));
+}
+
+TEST_F(UpTest, ShowsAGpuThatFallsOffTheBusAndEndsWhenTold) {
+    const fs::path folder = example("a2-tts-stt");
+    os::Process up =
+        start({"--gpu", "a2", "--config", folder / "config.yaml", folder, "--state", state()});
+    const auto out = [&] { return read(directory_.path() / "out"); };
+    ASSERT_TRUE(eventually([&] { return out().find("kokoro: Running") != std::string::npos; }))
+        << out() << read(directory_.path() / "err");
+    {
+        auto node = sim::Node::open(state() / "node");
+        ASSERT_TRUE(node) << node.error().message;
+        ASSERT_TRUE(node->inject(0, sim::FaultKind::kXid, 79));
+    }
+    EXPECT_TRUE(eventually([&] { return out().find("gpu 0: Unhealthy") != std::string::npos; }));
+    up.signal(SIGTERM);
+    const auto exit = up.wait(std::chrono::milliseconds(kPatience));
+    ASSERT_TRUE(exit);
+    EXPECT_NE(exit->code, 0);
+    EXPECT_FALSE(fs::exists(state() / "node"));
+}
+
+/// Pids of the processes whose command line has `word` in it.
+std::set<pid_t> processes_with(const std::string& word) {
+    std::set<pid_t> pids;
+    std::error_code problem;
+    for (const auto& entry : fs::directory_iterator("/proc", problem)) {
+        const std::string name = entry.path().filename();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        if (read(entry.path() / "cmdline").find(word) != std::string::npos) {
+            pids.insert(std::stoi(name));
+        }
+    }
+    return pids;
+}
+
+TEST_F(UpTest, StartsAKilledAgentAgainAndDisturbsNobody) {
+    const fs::path manifest = file("one.yaml",
+                                   "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+                                   "  containers:\n  - name: c\n    image: i:1\n"
+                                   "    command: [sh, -c, 'echo started; exec sleep 1000']\n"
+                                   "    resources: {limits: {nvidia.com/gpu: 1}}\n");
+    os::Process up = start({"--gpu", "a2", manifest, "--state", state()});
+    ASSERT_TRUE(eventually([&] { return log_of("a", "c") == "started\n"; }))
+        << read(directory_.path() / "err");
+    const std::string root = tmp().native();  // the agent's --root is in there
+    const auto first = processes_with(root);
+    ASSERT_EQ(first.size(), 1U);
+    ::kill(*first.begin(), SIGKILL);
+    EXPECT_TRUE(eventually([&] {
+        const auto now = processes_with(root);
+        return now.size() == 1 && now != first;
+    }));
+    EXPECT_EQ(log_of("a", "c"), "started\n");
+    up.signal(SIGINT);
+    const auto exit = up.wait(std::chrono::milliseconds(kPatience));
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->code, 130);
+    EXPECT_TRUE(processes_with(root).empty());
+}
+
+}  // namespace
+}  // namespace aliquot

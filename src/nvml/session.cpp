@@ -169,12 +169,12 @@ Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
     return {ErrorCode::kUnavailable, gpu.text + ": " + library_->text(code)};
 }
 
-Result<gpu::Inventory> Session::enumerate() {
+Result<gpu::Inventory> Session::enumerate(gpu::Links links) {
     refresh_when_due();
-    return ask<gpu::Inventory>([this] { return look_at_all(); });
+    return ask<gpu::Inventory>([this, links] { return look_at_all(links); });
 }
 
-Result<gpu::Inventory> Session::look_at_all() {
+Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
     auto listed = list_devices();
     if (!listed) return std::move(listed).error();
     gpu::Inventory inventory;
@@ -195,7 +195,9 @@ Result<gpu::Inventory> Session::look_at_all() {
         lost_gpu_seen_ = lost_gpu_seen_ || !ok;
     }
     name_the_lost(kernel_, inventory.gpus);
-    if (options_.read_links) inventory.links = read_links(*library_, answering, inventory.gpus);
+    if (links == gpu::Links::kRead) {
+        inventory.links = read_links(*library_, answering, inventory.gpus);
+    }
     if (faults_wanted_) listen();
     return inventory;
 }

@@ -67,6 +67,7 @@ void add_up(CLI::App& sim, cli::Context& context) {
     up->add_option("--gpu", options->gpus, "model[:count], as a2 or h100-80:8; may be repeated")
         ->required()
         ->take_all()
+        ->allow_extra_args(false)
         ->type_name("MODEL[:N]");
     up->add_option("--state", options->state, "directory of the node")->type_name("DIR");
     up->add_option("--driver-version", options->driver_version, "what the driver calls itself")

@@ -92,6 +92,7 @@ void Cluster::tick(TimePoint now) {
     run_pods(now);
     for (Job& job : jobs_) run_job(job);
     schedule(now);
+    run_pods(now);  // what has just been admitted starts now
 }
 
 void Cluster::look_at_node(TimePoint now) {

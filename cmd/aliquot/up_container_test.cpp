@@ -66,13 +66,10 @@ TEST_F(ContainerTest, IsStartedAgainWithAPauseThatGrows) {
     EXPECT_EQ(container.restarts(), 0U);
     container.tick(RestartPolicy::kOnFailure, ended + 1100ms);
     EXPECT_EQ(container.restarts(), 1U);
-    TimePoint second;
-    ASSERT_TRUE(tick_until(
-        [&](TimePoint) {
-            second = ended + 1200ms;
-            container.tick(RestartPolicy::kOnFailure, second);
-        },
-        [&] { return container.state() == State::kBackOff; }));
+    ASSERT_TRUE(
+        tick_until([&](TimePoint) { container.tick(RestartPolicy::kOnFailure, ended + 1200ms); },
+                   [&] { return container.state() == State::kBackOff; }));
+    const TimePoint second = container.changed();
     container.tick(RestartPolicy::kOnFailure, second + 1900ms);
     EXPECT_EQ(container.restarts(), 1U);
     container.tick(RestartPolicy::kOnFailure, second + 2100ms);

@@ -88,7 +88,7 @@ Result<Done> Host::prepare() {
         return failure(error.code(), "temporary directory").during("TMPDIR");
     }
     // Longest path of a socket beneath it, and what bind() takes.
-    constexpr std::size_t kSocketPath = 75;
+    constexpr std::size_t kSocketPath = 62;
     constexpr std::size_t kLongestAddress = 107;
     if (base_.native().size() + kSocketPath > kLongestAddress) {
         return Error{ErrorCode::kInvalidInput,

@@ -235,11 +235,10 @@ nvmlReturn_t nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device, unsigned
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned int* lanes) {
     return nvmlDeviceGetCurrPcieLinkWidth(device, lanes);
 }
-/// Megabytes a second that one lane carries, times lanes.
-nvmlReturn_t nvmlDeviceGetPcieSpeed(nvmlDevice_t device, unsigned int* megabytes);
-nvmlReturn_t nvmlDeviceGetPcieSpeed(nvmlDevice_t device, unsigned int* megabytes) {
-    return tell(device, megabytes,
-                [](const Gpu& gpu) { return 1000U << gpu.model->pcie_generation; });
+/// Megatransfers a second of the link.
+nvmlReturn_t nvmlDeviceGetPcieSpeed(nvmlDevice_t device, unsigned int* speed);
+nvmlReturn_t nvmlDeviceGetPcieSpeed(nvmlDevice_t device, unsigned int* speed) {
+    return tell(device, speed, [](const Gpu& gpu) { return 1000U << gpu.model->pcie_generation; });
 }
 nvmlReturn_t nvmlDeviceGetPcieLinkMaxSpeed(nvmlDevice_t device, unsigned int* speed);
 nvmlReturn_t nvmlDeviceGetPcieLinkMaxSpeed(nvmlDevice_t device, unsigned int* speed) {

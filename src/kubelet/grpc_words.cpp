@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/grpc_words.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel_posix.h>
@@ -60,6 +61,11 @@ void log_of_grpc(gpr_log_func_args* event) {
     if (event->severity == GPR_LOG_SEVERITY_ERROR) log::warning("grpc", {{"message", text}});
 }
 
+void log_of_protobuf(google::protobuf::LogLevel /*level*/, const char* /*file*/, int /*line*/,
+                     const std::string& text) {
+    log::debug("protobuf", {{"message", text}});  // a peer can provoke any number of these
+}
+
 }  // namespace
 
 grpc::Status to_status(const Error& error) {
@@ -88,7 +94,10 @@ void set_deadline(grpc::ClientContext& context, std::chrono::milliseconds timeou
 
 void adopt_grpc_log() {
     static std::once_flag once;
-    std::call_once(once, [] { gpr_set_log_function(log_of_grpc); });
+    std::call_once(once, [] {
+        gpr_set_log_function(log_of_grpc);
+        google::protobuf::SetLogHandler(log_of_protobuf);
+    });
 }
 
 }  // namespace aliquot::kubelet

@@ -30,7 +30,7 @@ std::shared_ptr<grpc::Channel> channel_over(Descriptor connection, int receive_l
 
 void set_deadline(grpc::ClientContext& context, std::chrono::milliseconds timeout);
 
-/// gRPC's own complaints become events "grpc" of our log. Any number of times.
+/// gRPC's and protobuf's own complaints become events of our log. Any number of times.
 void adopt_grpc_log();
 
 }  // namespace aliquot::kubelet

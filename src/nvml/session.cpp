@@ -13,6 +13,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::vector<gpu::PciAddress> addresses(const std::vector<KernelGpu>& gpus) {
     std::vector<gpu::PciAddress> result;
+    result.reserve(gpus.size());
     for (const auto& gpu : gpus) result.push_back(gpu.pci);
     return result;
 }
@@ -223,6 +224,7 @@ Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpu
     refresh_when_due();
     return ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
         std::vector<gpu::Probe> probes;
+        probes.reserve(gpus.size());
         for (const auto& gpu : gpus) probes.push_back(probe_one(gpu));
         return probes;
     });

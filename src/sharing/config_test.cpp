@@ -136,7 +136,7 @@ TEST(Config, GoDurations) {
 
 TEST(Config, NoInputIsTooMuch) {
     std::string keys = "flags:\n";
-    for (int i = 0; i < 30'000; ++i) keys += "  k" + std::to_string(i) + ": 1\n";
+    for (int i = 0; i < 10'000; ++i) keys += "  k" + std::to_string(i) + ": 1\n";
     for (const auto mode : {Compatibility::kStrict, Compatibility::kNvidia}) {
         const auto result = read_config("f", keys, mode);
         EXPECT_LE(result.findings.size(), 501U);
@@ -186,7 +186,7 @@ std::vector<std::string> blocks_of(const std::string& text, const std::string& w
 
 TEST(ConfigExamples, EveryYamlBlockOfTheGuideIsRight) {
     const auto blocks = blocks_of(read_file("docs/guide/config.md"), "yaml");
-    EXPECT_GE(blocks.size(), 8U);
+    EXPECT_GE(blocks.size(), 7U);
     for (const std::string& block : blocks) {
         for (const auto& finding : check_config_text("block", block, Compatibility::kStrict)) {
             EXPECT_EQ(finding.severity, findings::Severity::kInfo) << finding.message << " in\n"

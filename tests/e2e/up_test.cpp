@@ -188,7 +188,7 @@ TEST_F(UpTest, StartsNothingForABadManifest) {
     const Ran ran = run({"--gpu", "a2", manifest, "--once", "--state", state()});
     EXPECT_EQ(ran.code, 2);
     EXPECT_EQ(ran.out, "");
-    EXPECT_THAT(ran.err, HasSubstr("bad.yaml:8:43: spec.containers[0].resources.requests."
+    EXPECT_THAT(ran.err, HasSubstr("bad.yaml:8:44: spec.containers[0].resources.requests."
                                    "nvidia.com/gpu: there must be a limit too"));
     EXPECT_TRUE(fs::is_empty(state()));
 }

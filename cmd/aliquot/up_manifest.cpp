@@ -79,7 +79,7 @@ private:
     void read_object(const Node& node, int depth) {
         Object object(report_, node, "", {});
         if (!node.is_mapping()) return;
-        if (object.has("sharing") && object.has("version")) {
+        if (object.has("version") && !object.has("kind")) {
             if (has_config_) {
                 report_.note(node.mark, "this sharing configuration is not the one of --config");
             } else {

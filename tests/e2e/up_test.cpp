@@ -214,6 +214,20 @@ TEST_F(UpTest, ReportsAPodThatFailed) {
     EXPECT_THAT(ran.err, HasSubstr("last words"));
 }
 
+TEST_F(UpTest, TriesAJobAgainAndGivesUpAtItsLimit) {
+    const fs::path manifest = file("job.yaml",
+                                   "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n"
+                                   "  backoffLimit: 1\n  template:\n    spec:\n"
+                                   "      restartPolicy: Never\n      containers:\n"
+                                   "      - {name: c, image: 'i:1', command: ['false']}\n");
+    const Ran ran = run({"--gpu", "a2", manifest, "-o", "json"});
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    const json state = json::parse(ran.out, nullptr, false);
+    ASSERT_TRUE(state.is_object()) << ran.out;
+    ASSERT_EQ(state["pods"].size(), 2U);
+    for (const json& pod : state["pods"]) EXPECT_EQ(pod["phase"], "Failed") << pod;
+}
+
 TEST_F(UpTest, ShowsAGpuThatFallsOffTheBusAndEndsWhenTold) {
     const fs::path folder = example("a2-tts-stt");
     os::Process up =

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr auto kSettleTime = 700ms;  // a container that runs this long is called running
 constexpr unsigned kMaxRefusals = 5;
 constexpr auto kFirstRetry = 500ms;
+constexpr auto kFirstJobRetry = 1000ms;
 
 std::string uid_of(std::size_t number) {
     std::array<char, 40> text{};
@@ -55,7 +56,7 @@ Cluster::Cluster(Host& host, sim::Kubelet& kubelet, sharing::Offer offer, gpu::I
     for (const Workload& workload : workloads_) {
         if (workload.kind == WorkloadKind::kJob) {
             jobs_.push_back({.workload = &workload});
-            run_job(jobs_.back());
+            run_job(jobs_.back(), {});
             continue;
         }
         for (unsigned i = 0; i < workload.replicas; ++i) add_pod(workload, workload.replicas > 1);
@@ -90,8 +91,10 @@ Pod& Cluster::add_pod(const Workload& workload, bool numbered) {
 void Cluster::tick(TimePoint now) {
     look_at_node(now);
     run_pods(now);
-    for (Job& job : jobs_) run_job(job);
+    for (Job& job : jobs_) run_job(job, now);
     schedule(now);
+    run_pods(now);  // what has just been admitted starts now
+    for (Job& job : jobs_) run_job(job, now);
 }
 
 void Cluster::look_at_node(TimePoint now) {
@@ -253,32 +256,45 @@ void Cluster::finish(Pod& pod, Phase phase, std::string reason) {
     pod.devices.clear();
 }
 
-void Cluster::run_job(Job& job) {
+void Cluster::run_job(Job& job, TimePoint now) {
     if (job.over) return;
     const Workload& workload = *job.workload;
     unsigned active = 0;
     unsigned succeeded = 0;
     unsigned failures = 0;
-    for (Pod* const pod : job.pods) {
+    for (const Pod* const pod : job.pods) {
         if (pod->phase == Phase::kSucceeded) ++succeeded;
         if (pod->phase == Phase::kFailed) ++failures;
-        if (!pod->is_finished()) ++active;
-        if (pod->run && !pod->is_finished()) failures += pod->run->restarts();
+        if (pod->is_finished()) continue;
+        ++active;
+        if (pod->run) failures += pod->run->restarts();
     }
-    job.over = succeeded >= workload.replicas || failures > workload.backoff_limit;
-    if (job.over) {
-        for (Pod* const pod : job.pods) {
-            pod->replaced = pod->phase == Phase::kFailed && failures <= workload.backoff_limit;
-            if (pod->is_finished() || failures <= workload.backoff_limit) continue;
-            if (pod->run) pod->run->stop(1000ms);
-            finish(*pod, Phase::kFailed, "BackoffLimitExceeded: " + pod->reason);
-        }
+    const bool failed_again = failures > job.failures;
+    job.failures = failures;
+    if (failures > workload.backoff_limit) {
+        give_up(job);
         return;
     }
+    job.over = succeeded >= workload.replicas;
+    for (Pod* const pod : job.pods) pod->replaced |= pod->phase == Phase::kFailed;
     const unsigned wanted = std::min(workload.parallelism, workload.replicas - succeeded);
-    for (; active < wanted; ++active) {
-        for (Pod* const pod : job.pods) pod->replaced |= pod->phase == Phase::kFailed;
-        job.pods.push_back(&add_pod(workload, workload.replicas > 1));
+    for (; !job.over && active < wanted; ++active) {
+        Pod& pod = add_pod(workload, workload.replicas > 1);
+        job.pods.push_back(&pod);
+        if (!failed_again) continue;
+        constexpr unsigned kMostDoublings = 5;
+        pod.not_before = now + kFirstJobRetry * (1U << std::min(failures - 1, kMostDoublings));
+        pod.reason = "tried again after " + std::to_string(failures) + " failures";
+    }
+}
+
+void Cluster::give_up(Job& job) {
+    job.over = true;
+    for (Pod* const pod : job.pods) {
+        if (pod->phase == Phase::kFailed) pod->replaced = false;
+        if (pod->is_finished()) continue;
+        if (pod->run) pod->run->stop(1000ms);
+        finish(*pod, Phase::kFailed, "BackoffLimitExceeded: " + pod->reason);
     }
 }
 

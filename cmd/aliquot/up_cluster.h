@@ -66,6 +66,7 @@ private:
     struct Job {
         const Workload* workload = nullptr;
         std::vector<Pod*> pods;
+        unsigned failures = 0;  // of pods, and restarts of containers
         bool over = false;
     };
 
@@ -81,7 +82,8 @@ private:
                                   const kubelet::Grant& grant);
     void run_pods(TimePoint now);
     void finish(Pod& pod, Phase phase, std::string reason);
-    void run_job(Job& job);
+    void run_job(Job& job, TimePoint now);
+    void give_up(Job& job);
     [[nodiscard]] PodRow row_of(const Pod& pod) const;
 
     Host& host_;

@@ -76,8 +76,7 @@ void add_up_command(CLI::App& program, cli::Context& context) {
                      "node. 'real': the GPUs of this machine")
         ->required()
         ->type_name("MODEL[:N]")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false);  // else it would swallow the manifests behind it
+        ->allow_extra_args(false);  // one each, so that manifests may follow
     command
         ->add_option("--config", options.config_file,
                      "sharing configuration of the node (NVIDIA's version: v1 file); without it "
@@ -101,8 +100,7 @@ void add_up_command(CLI::App& program, cli::Context& context) {
         ->add_option("--node-label", words->labels,
                      "a label of the node, for nodeSelector and affinity; repeat it for more")
         ->type_name("KEY=VALUE")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false);  // else it would swallow the manifests behind it
+        ->allow_extra_args(false);  // one each, so that manifests may follow
     command
         ->add_option("--state", options.state,
                      "folder for the simulated node and the logs; the logs stay there")

@@ -88,7 +88,7 @@ Result<Done> Host::prepare() {
         return failure(error.code(), "temporary directory").during("TMPDIR");
     }
     // Longest path of a socket beneath it, and what bind() takes.
-    constexpr std::size_t kSocketPath = 75;
+    constexpr std::size_t kSocketPath = 62;
     constexpr std::size_t kLongestAddress = 107;
     if (base_.native().size() + kSocketPath > kLongestAddress) {
         return Error{ErrorCode::kInvalidInput,
@@ -143,6 +143,11 @@ Result<Done> Host::use_real_driver() {
         if (!linked) return linked;
     }
     auto driver = nvml::Driver::open(*root_, {});
+    if (!driver && driver.error().code == ErrorCode::kNotFound) {
+        return Error{ErrorCode::kNotFound,
+                     "--gpu real: this machine has no NVIDIA driver (libnvidia-ml.so.1 is in no "
+                     "library directory); a simulated GPU needs none: --gpu a2"};
+    }
     if (!driver) return std::move(driver).error().during("--gpu real");
     driver_ = *std::move(driver);
     return Done{};
@@ -168,6 +173,13 @@ Environment Host::driver_environment(const std::vector<std::string>& gpus) const
     Environment environment;
     environment["PATH"] = options_.program_directory.native() + ":" + kSystemPath;
     if (!node_) {
+        // Where this user's CUDA is, is in these.
+        const Environment ours = os::current_environment();
+        for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) {
+            const auto found = ours.find(name);
+            if (found == ours.end()) continue;
+            environment[name] += (environment[name].empty() ? "" : ":") + found->second;
+        }
         // A local process is not in a container: this is what hides the other GPUs from CUDA.
         environment["CUDA_VISIBLE_DEVICES"] = list;
         return environment;

@@ -56,7 +56,8 @@ constexpr auto kAccepted = std::to_array<std::string_view>({"ClusterRole",
 
 class ManifestReader {
 public:
-    ManifestReader(const std::string& file, Manifests& result) : result_(result), report_(file) {}
+    ManifestReader(const std::string& file, bool has_config, Manifests& result)
+        : has_config_(has_config), result_(result), report_(file) {}
 
     void read(const std::string& text) {
         const document::Stream stream = document::parse_yaml(text);
@@ -78,10 +79,14 @@ private:
     void read_object(const Node& node, int depth) {
         Object object(report_, node, "", {});
         if (!node.is_mapping()) return;
-        if (object.has("sharing") && object.has("version")) {
-            report_.problem(node.mark,
-                            "this is a sharing configuration, no manifest: give it with "
-                            "--config");
+        if (object.has("version") && !object.has("kind")) {
+            if (has_config_) {
+                report_.note(node.mark, "this sharing configuration is not the one of --config");
+            } else {
+                report_.problem(node.mark,
+                                "this is a sharing configuration, no manifest: give it with "
+                                "--config");
+            }
             return;
         }
         const std::string kind = object.required_text("kind");
@@ -137,15 +142,18 @@ private:
         }
     }
 
+    bool has_config_;
     Manifests& result_;
     Report report_;
 };
 
 }  // namespace
 
-Manifests read_manifests(std::span<const ManifestText> texts) {
+Manifests read_manifests(std::span<const ManifestText> texts, bool has_config) {
     Manifests result;
-    for (const ManifestText& text : texts) ManifestReader(text.file, result).read(text.text);
+    for (const ManifestText& text : texts) {
+        ManifestReader(text.file, has_config, result).read(text.text);
+    }
     return result;
 }
 

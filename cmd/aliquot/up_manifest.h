@@ -23,6 +23,10 @@ struct Manifests {
 /// Reads Kubernetes manifests: Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job and List,
 /// several documents to a text. Other well-known kinds get a note. What the API server would refuse
 /// is a problem. Never throws.
-Manifests read_manifests(std::span<const ManifestText> texts);
+///
+/// has_config   a sharing configuration among them is passed over with a note; else it is a
+/// problem:
+///              it was meant to be given as such
+Manifests read_manifests(std::span<const ManifestText> texts, bool has_config);
 
 }  // namespace aliquot::up

@@ -25,6 +25,7 @@ constexpr auto kTick = 50ms;
 constexpr auto kGrace = 3000ms;
 constexpr auto kReadyTimeout = 30s;
 constexpr auto kOnceTimeout = 60s;
+constexpr auto kSilence = 1s;  // a start that takes longer is worth a line
 constexpr unsigned kLogLines = 5;
 constexpr std::size_t kMaxConfigBytes = 1U << 20U;
 
@@ -106,10 +107,12 @@ public:
         cluster_ =
             std::make_unique<Cluster>(*host_, *kubelet_, *std::move(offer), *std::move(inventory),
                                       std::move(labels), std::move(workloads_));
-        if (!host_->node_directory().empty()) {
-            view_.say("simulated node in " + host_->node_directory());
+        if (!options_.once || host_->keeps_logs()) {  // else they are gone before they can be read
+            if (!host_->node_directory().empty()) {
+                view_.say("simulated node in " + host_->node_directory());
+            }
+            view_.say("logs in " + host_->logs().native());
         }
-        view_.say("logs in " + host_->logs().native());
         return true;
     }
 
@@ -124,7 +127,7 @@ public:
             }
             cluster_->tick(now);
             for (const std::string& note : cluster_->take_notes()) view_.say("note: " + note);
-            view_.show(cluster_->snapshot());
+            if (cluster_->is_ready() || now - begin > kSilence) view_.show(cluster_->snapshot());
             if (is_over(now, begin)) return;
             const int signal = signals.wait(kTick);
             if (signal != 0 && signal != SIGCHLD) {
@@ -158,7 +161,7 @@ private:
             cli::fail(context_, cli::kUsage, texts.error().message);
             return false;
         }
-        Manifests manifests = up::read_manifests(*texts);
+        Manifests manifests = up::read_manifests(*texts, !options_.config_file.empty());
         for (const Remark& problem : manifests.problems) context_.err << to_text(problem) << "\n";
         if (!manifests.problems.empty()) {
             context_.exit_code = cli::kUsage;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/smi/driver_library.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -47,6 +49,8 @@ std::unique_ptr<DriverLibrary> DriverLibrary::open(const std::string& program) {
     }
     auto file = os::DynamicLibrary::open(candidates);
     if (!file) return nullptr;
+    // A driver library is not made to be unloaded: it stays until the process ends.
+    ::dlopen(file->path().c_str(), RTLD_NOW | RTLD_NODELETE);
     return std::unique_ptr<DriverLibrary>(new DriverLibrary(*std::move(file)));
 }
 

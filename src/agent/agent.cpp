@@ -193,12 +193,12 @@ bool reconcile(Configuration& configuration, const Observation& seen, Serving& s
         }
         offer = sharing::make_offer(configuration.settings().config, seen.inventory);
         if (!offer) return false;
-    } else {
-        configuration.accept();
     }
     board.set_remarks(offer->remarks);
     // Failures are logged where they arise; the next round tries again.
-    return serving.apply(configuration.settings(), *offer, seen.inventory).ok();
+    const bool done = serving.apply(configuration.settings(), *offer, seen.inventory).ok();
+    configuration.accept();  // after the act: it writes to the disk, and kubelet waits
+    return done;
 }
 
 nvml::DriverOptions driver_options(const Options& options, const Settings& settings,

@@ -46,6 +46,10 @@ bool ConfigSource::changed() { return !file_.empty() && identity() != seen_; }
 
 void ConfigSource::keep(std::string_view text) {
     if (file_.empty() || text == kept_) return;
+    if (const auto before = root_.read(last_good_); before && *before == text) {
+        kept_ = text;  // an earlier run kept it: spare the disk
+        return;
+    }
     const auto written = root_.write_atomically(last_good_, text, 0600);
     if (!written) {
         log::warning("config.not_kept", {{"why", written.error().message}});

@@ -24,10 +24,10 @@ Result<std::shared_ptr<nvml::Driver>> LateDriver::open_now() {
     return driver_;
 }
 
-Result<gpu::Inventory> LateDriver::enumerate() {
+Result<gpu::Inventory> LateDriver::enumerate(gpu::Links links) {
     auto driver = open_now();
     if (!driver) return std::move(driver).error();
-    return (*driver)->enumerate();
+    return (*driver)->enumerate(links);
 }
 
 Result<gpu::Sample> LateDriver::sample(const gpu::Uuid& gpu) {

@@ -16,7 +16,7 @@ public:
     /// root   must outlive this
     LateDriver(const os::Root& root, nvml::DriverOptions options);
 
-    Result<gpu::Inventory> enumerate() override;
+    Result<gpu::Inventory> enumerate(gpu::Links links) override;
     Result<gpu::Sample> sample(const gpu::Uuid& gpu) override;
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu) override;
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus) override;

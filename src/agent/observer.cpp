@@ -14,7 +14,8 @@ Observer::Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy polic
 Observer::~Observer() = default;
 
 Result<Done> Observer::start() {
-    enumerate();
+    // kubelet waits for the devices, nobody for the links: watch() reads those.
+    enumerate(gpu::Links::kLeaveOut);
     publish_if(true);
     const std::string problem = driver_problem_;
     thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -22,8 +23,8 @@ Result<Done> Observer::start() {
     return Done{};
 }
 
-bool Observer::enumerate() {
-    auto seen = sensors_.enumerate();
+bool Observer::enumerate(gpu::Links links) {
+    auto seen = sensors_.enumerate(links);
     if (!seen) {
         const bool changed = driver_problem_ != seen.error().message;
         driver_problem_ = seen.error().message;
@@ -55,7 +56,7 @@ bool Observer::probe() {
     const bool silent_driver = !driver_problem_.empty();
     // A GPU that answers again may have been replaced, and one that stopped may be gone: look anew.
     const bool changed = book_.note_probes(*probes);
-    if (changed || silent_driver) enumerate();
+    if (changed || silent_driver) enumerate(gpu::Links::kRead);
     return changed || silent_driver;
 }
 
@@ -86,6 +87,7 @@ void Observer::publish_if(bool changed) {
 void Observer::watch(const std::stop_token& stop) {
     auto next_probe = clock_.now() + options_.probe_interval;
     auto next_enumerate = clock_.now() + options_.enumerate_interval;
+    publish_if(enumerate(gpu::Links::kRead));
     while (!stop.stop_requested()) {
         const auto wait =
             std::min<std::chrono::milliseconds>(options_.fault_wait, options_.probe_interval);
@@ -109,7 +111,7 @@ void Observer::watch(const std::stop_token& stop) {
             if (clock_.now() >= next_enumerate || clock_.now() >= next_probe) {
                 next_enumerate = clock_.now() + options_.enumerate_interval;
             }
-            changed = enumerate() || changed;
+            changed = enumerate(gpu::Links::kRead) || changed;
         }
         publish_if(changed);
     }

@@ -45,7 +45,7 @@ public:
 
 private:
     void watch(const std::stop_token& stop);
-    bool enumerate();
+    bool enumerate(gpu::Links links);
     bool probe();
     void publish_if(bool changed);
 

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 /// Two GPUs whose state a test sets; waits for faults as a driver does.
 class TwoGpus final : public gpu::Sensors {
 public:
-    Result<gpu::Inventory> enumerate() override {
+    Result<gpu::Inventory> enumerate(gpu::Links) override {
         const std::scoped_lock lock(mutex_);
         if (wedged_) return Error{ErrorCode::kUnavailable, "driver does not answer"};
         gpu::Inventory inventory;

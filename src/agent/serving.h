@@ -41,8 +41,8 @@ public:
     ~Serving();  // stops all plugins and removes the CDI file
 
     /// Makes kubelet see `offer` under `settings`. A resource whose socket cannot be made is logged
-    /// and tried again with the next call; the others are served. errors   the first thing that
-    /// could not be done
+    /// and tried again with the next call; the others are served.
+    /// errors   the first thing that could not be done
     Result<Done> apply(const Settings& settings, const sharing::Offer& offer,
                        const gpu::Inventory& inventory);
 

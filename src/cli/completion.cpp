@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/help.h"
 
 namespace aliquot::cli {
 namespace {
@@ -25,8 +26,6 @@ struct CommandWords {
     std::vector<std::string> choices;  // of its first argument; empty: files
 };
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// The words that CLI11 shows as "TEXT:{a,b}" for an option checked by IsMember.
 std::vector<std::string> choices_of(const CLI::Option& option) {
     const std::string type = option.get_type_name();
@@ -43,7 +42,7 @@ void collect(const CLI::App& command, const std::string& path,
              const std::vector<OptionWords>& inherited, std::vector<CommandWords>& all) {
     CommandWords words;
     words.path = path;
-    words.description = first_line(command.get_description());
+    words.description = summary_of(command.get_description());
     words.options = inherited;
     for (const CLI::Option* option : command.get_options()) {
         if (!option->nonpositional()) {
@@ -53,7 +52,7 @@ void collect(const CLI::App& command, const std::string& path,
         OptionWords one;
         for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
         for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
-        one.description = first_line(option->get_description());
+        one.description = summary_of(option->get_description());
         one.takes_value = option->get_items_expected_max() > 0;
         one.choices = choices_of(*option);
         // Every command has its own --help and shares the program's other options.
@@ -195,7 +194,7 @@ void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
         } else {
             out << "                found=(";
             for (const CLI::App* one : command.commands) {
-                out << ' ' << described(one->get_name(), first_line(one->get_description()));
+                out << ' ' << described(one->get_name(), summary_of(one->get_description()));
             }
             out << ")\n                _describe command found\n";
         }
@@ -223,7 +222,7 @@ void write_fish(std::ostream& out, const std::vector<CommandWords>& all) {
         if (!command.commands.empty() || !command.choices.empty()) out << here << " -f\n";
         for (const CLI::App* one : command.commands) {
             out << here << " -a " << one->get_name() << " -d "
-                << quoted(first_line(one->get_description())) << '\n';
+                << quoted(summary_of(one->get_description())) << '\n';
         }
         if (!command.choices.empty())
             out << here << " -a " << quoted(join(command.choices)) << '\n';

@@ -73,10 +73,9 @@ Result<gpu::Inventory> look_at_node(const Words& words, const sharing::Config& c
     } else {
         options.driver_root = config.flags.nvidia_driver_root.value_or("/");
     }
-    options.read_links = false;
     auto driver = nvml::Driver::open(host, options);
     if (!driver) return std::move(driver).error();
-    return (*driver)->enumerate();
+    return (*driver)->enumerate(gpu::Links::kLeaveOut);
 }
 
 std::string plural(std::size_t count, const std::string& word) {

@@ -7,11 +7,12 @@
 namespace aliquot::cli {
 namespace {
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 class Help final : public CLI::Formatter {
 public:
-    Help() { column_width(34); }
+    Help() {
+        column_width(34);
+        label("Positionals", "Arguments");
+    }
 
     std::string make_help(const CLI::App* command, std::string name,
                           CLI::AppFormatMode mode) const override {
@@ -47,7 +48,7 @@ public:
         std::ostringstream out;
         out << "\nCommands:\n";
         for (const CLI::App* one : commands) {
-            CLI::detail::format_help(out, one->get_name(), first_line(one->get_description()),
+            CLI::detail::format_help(out, one->get_name(), summary_of(one->get_description()),
                                      get_column_width());
         }
         return out.str();
@@ -62,6 +63,14 @@ private:
 };
 
 }  // namespace
+
+std::string summary_of(std::string_view description) {
+    description = description.substr(0, description.find('\n'));
+    for (const std::string_view end : {": ", ". "}) {
+        description = description.substr(0, description.find(end));
+    }
+    return std::string(description);
+}
 
 std::shared_ptr<CLI::FormatterBase> make_help() { return std::make_shared<Help>(); }
 

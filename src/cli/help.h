@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace CLI {
 class FormatterBase;
@@ -12,5 +14,9 @@ namespace aliquot::cli {
 /// How --help looks: what the command does, examples, then usage, arguments and options. The
 /// examples are the footer of the CLI11 command, one per line.
 std::shared_ptr<CLI::FormatterBase> make_help();
+
+/// The beginning of a description that fits into a list of commands: up to the first ": ", ". " or
+/// line break.
+std::string summary_of(std::string_view description);
 
 }  // namespace aliquot::cli

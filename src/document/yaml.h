@@ -34,8 +34,8 @@ struct Stream {
 /// Aliases are replaced by a copy of what they name, with the marks of the original. Merge keys
 /// (`<<`) stay plain entries, duplicate keys stay. Columns count bytes; a byte order mark is no
 /// part of the first line. A value that is not written at all (`key:`) has the mark of its key. An
-/// empty text is one kNull document. errors   besides broken YAML: bytes that are no UTF-8, control
-/// characters, limits exceeded
+/// empty text is one kNull document.
+/// errors   besides broken YAML: bytes that are no UTF-8, control characters, limits exceeded
 Stream parse_yaml(std::string_view text, const Limits& limits = {});
 
 /// Reads the YAML inside a block scalar (a ConfigMap's `data` value) so that every mark is a place

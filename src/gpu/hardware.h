@@ -45,6 +45,9 @@ struct Probe {
     std::optional<unsigned> recovery_action;
 };
 
+/// Whether enumerate() reads how the GPUs are connected.
+enum class Links : std::uint8_t { kRead, kLeaveOut };
+
 /// What a node can tell about its GPUs. A holder of Sensors cannot change a device.
 /// Thread-safe. A call ends within the implementation's deadline even when the driver hangs
 /// (kUnavailable). One bad GPU never fails a call that is about all of them.
@@ -54,10 +57,12 @@ class Sensors {
 public:
     virtual ~Sensors() = default;
 
-    /// Looks at every GPU anew. A GPU that fails has Health kUnhealthy and what it could still
-    /// tell. errors   kUnavailable: no driver, or it does not answer; kUnsupported: not a driver we
-    /// know
-    virtual Result<Inventory> enumerate() = 0;
+    /// Looks at every GPU anew. A GPU that fails has Health kUnhealthy and what it could still tell.
+    /// links    reading NVLink and PCIe distances costs a call for each pair of GPUs and each link:
+    ///          leave them out where nobody waits for them (Inventory::links is then empty)
+    /// errors   kUnavailable: no driver, or it does not answer; kUnsupported: not one that we know
+    virtual Result<Inventory> enumerate(Links links) = 0;
+    Result<Inventory> enumerate() { return enumerate(Links::kRead); }
 
     virtual Result<Sample> sample(const Uuid& gpu) = 0;
     virtual Result<std::vector<Process>> processes(const Uuid& gpu) = 0;

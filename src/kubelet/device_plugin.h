@@ -15,8 +15,8 @@
 #include "os/root.h"
 
 /// One resource of this node towards kubelet: the device plugin v1beta1 server, its registration
-/// and the state machine that keeps both alive over kubelet restarts. source   kubelet device
-/// manager 1.26 to 1.36; NVIDIA k8s-device-plugin for the socket names
+/// and the state machine that keeps both alive over kubelet restarts.
+/// source   kubelet device manager 1.26 to 1.36; NVIDIA k8s-device-plugin for the socket names
 namespace aliquot::kubelet {
 
 /// Decides for one resource. Called from gRPC threads: thread-safe, and quick, since kubelet admits

@@ -71,9 +71,9 @@ Result<std::unique_ptr<Driver>> Driver::open(const os::Root& root, DriverOptions
 
 const std::string& Driver::library_path() const { return implementation_->path(); }
 
-Result<gpu::Inventory> Driver::enumerate() {
+Result<gpu::Inventory> Driver::enumerate(gpu::Links links) {
     return implementation_->ask<gpu::Inventory>(
-        "enumeration of the GPUs", [](Session& session) { return session.enumerate(); });
+        "enumeration of the GPUs", [links](Session& session) { return session.enumerate(links); });
 }
 
 Result<gpu::Sample> Driver::sample(const gpu::Uuid& gpu) {

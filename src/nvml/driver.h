@@ -18,7 +18,6 @@ struct DriverOptions {
     /// itself.
     std::string driver_root = "/";
     std::chrono::milliseconds deadline{5000};  // for one call to return to its caller
-    bool read_links = true;                    // NVLink and PCIe distances in enumerate()
     /// NVML never finds a lost GPU again by itself: after this time the next enumerate() or probe()
     /// initialises it anew.
     std::chrono::milliseconds reopen_after{10000};
@@ -31,12 +30,13 @@ struct DriverOptions {
 class Driver final : public gpu::Sensors {
 public:
     /// Opens the library; does not talk to the driver yet.
-    /// root     where sysfs (NUMA nodes) and the driver root are looked for; must outlive the
-    /// Driver errors   kNotFound: no such library; kUnavailable: it does not load
+    /// root     where sysfs (NUMA nodes) and the driver root are looked for; must outlive this
+    /// errors   kNotFound: no such library; kUnavailable: it does not load
     static Result<std::unique_ptr<Driver>> open(const os::Root& root, DriverOptions options);
     ~Driver() override;
 
-    Result<gpu::Inventory> enumerate() override;
+    using gpu::Sensors::enumerate;
+    Result<gpu::Inventory> enumerate(gpu::Links links) override;
     Result<gpu::Sample> sample(const gpu::Uuid& gpu) override;
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu) override;
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus) override;

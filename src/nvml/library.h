@@ -19,6 +19,7 @@ namespace aliquot::nvml {
 struct Functions {
     const os::DynamicLibrary& library;
     CallWatch& watch;
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name cannot stand in parentheses
 #define ALIQUOT_NVML_FUNCTION(name) \
     Function<decltype(&::name)> name { library, watch, #name }
     ALIQUOT_NVML_FUNCTION(nvmlInit);

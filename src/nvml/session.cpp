@@ -13,6 +13,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::vector<gpu::PciAddress> addresses(const std::vector<KernelGpu>& gpus) {
     std::vector<gpu::PciAddress> result;
+    result.reserve(gpus.size());
     for (const auto& gpu : gpus) result.push_back(gpu.pci);
     return result;
 }
@@ -168,12 +169,12 @@ Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
     return {ErrorCode::kUnavailable, gpu.text + ": " + library_->text(code)};
 }
 
-Result<gpu::Inventory> Session::enumerate() {
+Result<gpu::Inventory> Session::enumerate(gpu::Links links) {
     refresh_when_due();
-    return ask<gpu::Inventory>([this] { return look_at_all(); });
+    return ask<gpu::Inventory>([this, links] { return look_at_all(links); });
 }
 
-Result<gpu::Inventory> Session::look_at_all() {
+Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
     auto listed = list_devices();
     if (!listed) return std::move(listed).error();
     gpu::Inventory inventory;
@@ -194,7 +195,9 @@ Result<gpu::Inventory> Session::look_at_all() {
         lost_gpu_seen_ = lost_gpu_seen_ || !ok;
     }
     name_the_lost(kernel_, inventory.gpus);
-    if (options_.read_links) inventory.links = read_links(*library_, answering, inventory.gpus);
+    if (links == gpu::Links::kRead) {
+        inventory.links = read_links(*library_, answering, inventory.gpus);
+    }
     if (faults_wanted_) listen();
     return inventory;
 }
@@ -223,6 +226,7 @@ Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpu
     refresh_when_due();
     return ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
         std::vector<gpu::Probe> probes;
+        probes.reserve(gpus.size());
         for (const auto& gpu : gpus) probes.push_back(probe_one(gpu));
         return probes;
     });

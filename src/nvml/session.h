@@ -25,7 +25,7 @@ public:
     Session(std::unique_ptr<Library> library, std::shared_ptr<CallPosition> position,
             const os::Root& root, DriverOptions options);
 
-    Result<gpu::Inventory> enumerate();
+    Result<gpu::Inventory> enumerate(gpu::Links links);
     Result<gpu::Sample> sample(const gpu::Uuid& gpu);
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu);
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus);
@@ -51,7 +51,7 @@ private:
     Answer<nvmlDevice_t> find_device(const gpu::Uuid& gpu);
     Error failed(const gpu::Uuid& gpu, nvmlReturn_t code);
     void listen();
-    Result<gpu::Inventory> look_at_all();
+    Result<gpu::Inventory> look_at_all(gpu::Links links);
     gpu::Probe probe_one(const gpu::Uuid& gpu);
 
     std::string path_;

@@ -12,8 +12,8 @@ namespace aliquot::os {
 class DynamicLibrary {
 public:
     /// Opens the first of `candidates` that loads. A candidate with a slash is a file, one without
-    /// is searched for as the loader does (LD_LIBRARY_PATH, ld.so.cache). errors   kNotFound: none
-    /// exists; kUnavailable: one exists and does not load (the message has
+    /// is searched for as the loader does (LD_LIBRARY_PATH, ld.so.cache).
+    /// errors   kNotFound: none exists; kUnavailable: one exists and does not load (the message has
     ///          the loader's words)
     static Result<DynamicLibrary> open(const std::vector<std::string>& candidates);
 

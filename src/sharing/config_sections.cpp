@@ -198,9 +198,10 @@ std::optional<Fields> read_section(Reader& reader, const Node& node, const Secti
                          {"one of " + join_words(section.keys), ""});
             continue;
         }
-        const auto match = std::find_if(section.keys.begin(), section.keys.end(), [&](Words known) {
-            return same_letters(key.scalar, known);
-        });
+        const std::string& written = key.scalar;
+        const auto match =
+            std::find_if(section.keys.begin(), section.keys.end(),
+                         [&written](Words known) { return same_letters(written, known); });
         if (match == section.keys.end()) {
             if (!reader.full() || !reader.failed())
                 complain_unknown(reader, node, key, value, path, section);

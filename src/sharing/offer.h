@@ -56,8 +56,9 @@ std::string socket_name(std::string_view resource);
 /// Replicas: never two of one GPU while another GPU has room; between GPUs the one with fewest
 /// (kDistributed) or most (kPacked) replicas in use. Whole GPUs: the set with the best links, so
 /// that what remains is as well connected as can be among equals. Ties go to the lower index. Ids
-/// that are not of `resource` are passed over; the answer may then be short. Deterministic; O(n log
-/// n) for replicas. links    as in gpu::Inventory, by position in resource.gpus; may be empty
+/// that are not of `resource` are passed over; the answer may then be short.
+/// Deterministic; O(n log n) for replicas.
+/// links    as in gpu::Inventory, by position in resource.gpus; may be empty
 std::vector<std::string> prefer(const Resource& resource,
                                 const std::vector<std::vector<gpu::LinkScore>>& links,
                                 AllocationPolicy policy, std::span<const std::string> available,

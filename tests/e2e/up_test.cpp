@@ -188,7 +188,7 @@ TEST_F(UpTest, StartsNothingForABadManifest) {
     const Ran ran = run({"--gpu", "a2", manifest, "--once", "--state", state()});
     EXPECT_EQ(ran.code, 2);
     EXPECT_EQ(ran.out, "");
-    EXPECT_THAT(ran.err, HasSubstr("bad.yaml:8:43: spec.containers[0].resources.requests."
+    EXPECT_THAT(ran.err, HasSubstr("bad.yaml:8:44: spec.containers[0].resources.requests."
                                    "nvidia.com/gpu: there must be a limit too"));
     EXPECT_TRUE(fs::is_empty(state()));
 }
@@ -212,6 +212,20 @@ TEST_F(UpTest, ReportsAPodThatFailed) {
     EXPECT_THAT(ran.out, HasSubstr("Failed"));
     EXPECT_THAT(ran.out, HasSubstr("container c: exit code 3"));
     EXPECT_THAT(ran.err, HasSubstr("last words"));
+}
+
+TEST_F(UpTest, TriesAJobAgainAndGivesUpAtItsLimit) {
+    const fs::path manifest = file("job.yaml",
+                                   "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n"
+                                   "  backoffLimit: 1\n  template:\n    spec:\n"
+                                   "      restartPolicy: Never\n      containers:\n"
+                                   "      - {name: c, image: 'i:1', command: ['false']}\n");
+    const Ran ran = run({"--gpu", "a2", manifest, "-o", "json"});
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    const json state = json::parse(ran.out, nullptr, false);
+    ASSERT_TRUE(state.is_object()) << ran.out;
+    ASSERT_EQ(state["pods"].size(), 2U);
+    for (const json& pod : state["pods"]) EXPECT_EQ(pod["phase"], "Failed") << pod;
 }
 
 TEST_F(UpTest, ShowsAGpuThatFallsOffTheBusAndEndsWhenTold) {

@@ -177,7 +177,8 @@ private:
         std::string real;
         std::set<std::string> targets;
         for (const std::string& name : names) {
-            const std::string path = folder + "/" + name;
+            std::string path = folder;
+            path.append("/").append(name);
             if (!version_suffix(name, library.stem) || !is_file(path)) continue;
             const std::string host = real_path(path);
             if (is_foreign(host, library.stem, names)) continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The half of DeviceManager that admits pods: which devices, and what the plugin says to them.
+// The half of Devices that admits pods: which devices, and what the plugin says to them.
 #include <algorithm>
 #include <utility>
 
-#include "sim/kubelet/device_manager.h"
+#include "sim/kubelet/devices.h"
 #include "sim/kubelet/grant_merge.h"
 
 namespace aliquot::sim {
@@ -40,7 +40,7 @@ Ids united(const Ids& left, const Ids& right) {
 
 }  // namespace
 
-Result<std::vector<ContainerGrant>> DeviceManager::admit(const PodRequest& pod) {
+Result<std::vector<ContainerGrant>> Devices::admit(const PodRequest& pod) {
     const std::lock_guard admission(admission_mutex_);
     {
         const Lock lock(mutex_);
@@ -69,7 +69,7 @@ Result<std::vector<ContainerGrant>> DeviceManager::admit(const PodRequest& pod) 
 }
 
 /// kubelet asks again for pods that ran before it restarted, and lets them be.
-Result<Done> DeviceManager::cached(const PodRequest& pod) const {
+Result<Done> Devices::cached(const PodRequest& pod) const {
     const auto check = [&](const ContainerRequest& container) -> Result<Done> {
         for (const auto& [resource, count] : container.limits) {
             const auto* held = accounts_.allocation(pod.uid, container.name, resource);
@@ -88,7 +88,7 @@ Result<Done> DeviceManager::cached(const PodRequest& pod) const {
     return Done{};
 }
 
-Result<Done> DeviceManager::admit_containers(const PodRequest& pod) {
+Result<Done> Devices::admit_containers(const PodRequest& pod) {
     Reusable reusable;
     const auto held_by = [&](const ContainerRequest& container, const std::string& resource) {
         const Lock lock(mutex_);
@@ -112,9 +112,8 @@ Result<Done> DeviceManager::admit_containers(const PodRequest& pod) {
     return Done{};
 }
 
-Result<Done> DeviceManager::allocate_container(const PodRequest& pod,
-                                               const ContainerRequest& container,
-                                               const Reusable& reusable) {
+Result<Done> Devices::allocate_container(const PodRequest& pod, const ContainerRequest& container,
+                                         const Reusable& reusable) {
     static const Ids none;
     std::vector<std::pair<std::string, unsigned>> limits(container.limits.begin(),
                                                          container.limits.end());
@@ -140,10 +139,9 @@ Result<Done> DeviceManager::allocate_container(const PodRequest& pod,
     return Done{};
 }
 
-Result<Done> DeviceManager::allocate_resource(const PodRequest& pod,
-                                              const ContainerRequest& container,
-                                              const std::string& resource, unsigned count,
-                                              const Ids& reusable) {
+Result<Done> Devices::allocate_resource(const PodRequest& pod, const ContainerRequest& container,
+                                        const std::string& resource, unsigned count,
+                                        const Ids& reusable) {
     const auto chosen = choose(resource, count, reusable);
     if (!chosen) return chosen.error();
     Connection connection;
@@ -172,8 +170,7 @@ Result<Done> DeviceManager::allocate_resource(const PodRequest& pod,
     return Done{};
 }
 
-Result<Ids> DeviceManager::choose(const std::string& resource, unsigned count,
-                                  const Ids& reusable) {
+Result<Ids> Devices::choose(const std::string& resource, unsigned count, const Ids& reusable) {
     Lock lock(mutex_);
     if (!accounts_.registered(resource)) {
         return unavailable("cannot allocate unregistered device " + resource);
@@ -208,8 +205,8 @@ Result<Ids> DeviceManager::choose(const std::string& resource, unsigned count,
                        std::to_string(count) + ", Got: " + std::to_string(chosen.size()));
 }
 
-Result<Ids> DeviceManager::preferred(Lock& lock, const std::string& resource, const Ids& available,
-                                     const Ids& must_include, unsigned count) {
+Result<Ids> Devices::preferred(Lock& lock, const std::string& resource, const Ids& available,
+                               const Ids& must_include, unsigned count) {
     const auto endpoint = endpoints_.find(resource);
     if (endpoint == endpoints_.end()) {
         return unavailable("endpoint not found in cache for a registered resource: " + resource);
@@ -229,7 +226,7 @@ Result<Ids> DeviceManager::preferred(Lock& lock, const std::string& resource, co
     return Ids(answer->begin(), answer->end());
 }
 
-Result<DeviceManager::Connection> DeviceManager::live_endpoint(const std::string& resource) const {
+Result<Devices::Connection> Devices::live_endpoint(const std::string& resource) const {
     const auto endpoint = endpoints_.find(resource);
     if (endpoint == endpoints_.end()) return unavailable("unknown Device Plugin " + resource);
     if (endpoint->second.stopped || !endpoint->second.connection) {
@@ -238,13 +235,13 @@ Result<DeviceManager::Connection> DeviceManager::live_endpoint(const std::string
     return endpoint->second.connection;
 }
 
-std::vector<std::string> DeviceManager::shuffled(const Ids& ids) {
+std::vector<std::string> Devices::shuffled(const Ids& ids) {
     std::vector<std::string> result(ids.begin(), ids.end());
     std::shuffle(result.begin(), result.end(), random_);
     return result;
 }
 
-ContainerGrant DeviceManager::grant_of(const std::string& uid, const std::string& container) {
+ContainerGrant Devices::grant_of(const std::string& uid, const std::string& container) {
     ContainerGrant grant{.name = container, .devices = {}, .grant = {}};
     const auto pod = accounts_.pods().find(uid);
     if (pod == accounts_.pods().end()) return grant;
@@ -261,8 +258,8 @@ ContainerGrant DeviceManager::grant_of(const std::string& uid, const std::string
     return grant;
 }
 
-Result<ContainerGrant> DeviceManager::start_container(const std::string& uid,
-                                                      const std::string& container) {
+Result<ContainerGrant> Devices::start_container(const std::string& uid,
+                                                const std::string& container) {
     struct Call {
         std::string resource;
         Connection connection;
@@ -301,7 +298,7 @@ Result<ContainerGrant> DeviceManager::start_container(const std::string& uid,
     return grant_of(uid, container);
 }
 
-void DeviceManager::remove(const std::string& uid) {
+void Devices::remove(const std::string& uid) {
     {
         const Lock lock(mutex_);
         pods_.erase(uid);
@@ -313,7 +310,7 @@ void DeviceManager::remove(const std::string& uid) {
     write_checkpoint();
 }
 
-void DeviceManager::forget_unknown_pods() {
+void Devices::forget_unknown_pods() {
     bool changed = false;
     {
         const Lock lock(mutex_);

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/kubelet/device_manager.h"
+#include "sim/kubelet/devices.h"
 #include "sim/kubelet/plugin_watcher.h"
 #include "sim/kubelet/pod_resources_server.h"
 #include "sim/kubelet/registration_server.h"
@@ -105,7 +105,7 @@ private:
     const KubeletOptions options_;
 
 public:
-    DeviceManager devices;
+    Devices devices;
 
 private:
     std::mutex mutex_;  // of start and stop

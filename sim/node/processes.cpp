@@ -104,9 +104,10 @@ std::uint64_t own_pid_namespace() {
 }
 
 void drop_dead_processes(State& state) {
-    const std::uint64_t own_namespace = own_pid_namespace();
+    std::uint64_t own_namespace = 0;  // asked of the kernel only when there is a process at all
     for (ProcessState& process : state.processes) {
         if (process.pid == 0) continue;
+        if (own_namespace == 0) own_namespace = own_pid_namespace();
         if (!plausible(state, process) || !lives(process, own_namespace))
             remove_entry(state, process);
     }

@@ -125,7 +125,7 @@ nvmlReturn_t nvmlDeviceGetSupportedPerformanceStates(nvmlDevice_t device, nvmlPs
 nvmlReturn_t nvmlDeviceGetSupportedPerformanceStates(nvmlDevice_t device, nvmlPstates_t* states,
                                                      unsigned int bytes) {
     return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
-        const unsigned room = bytes / sizeof(nvmlPstates_t);
+        const auto room = static_cast<unsigned>(bytes / sizeof(nvmlPstates_t));
         if (states == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (room < 2) return NVML_ERROR_INSUFFICIENT_SIZE;
         std::fill_n(states, room, static_cast<nvmlPstates_t>(NVML_PSTATE_UNKNOWN));

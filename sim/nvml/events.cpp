@@ -33,10 +33,7 @@ struct EventSets {
     std::map<nvmlEventSet_t, std::shared_ptr<EventSet>> live;
 };
 
-EventSets& event_sets() {
-    static auto* const only = new EventSets;
-    return *only;
-}
+EventSets& event_sets() { return immortal<EventSets>(); }
 
 std::shared_ptr<EventSet> find_set(nvmlEventSet_t handle) {
     const std::lock_guard lock(event_sets().mutex);

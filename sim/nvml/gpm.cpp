@@ -29,10 +29,7 @@ struct Samples {
     std::map<nvmlGpmSample_t, std::unique_ptr<Sample>> live;
 };
 
-Samples& samples() {
-    static auto* const only = new Samples;
-    return *only;
-}
+Samples& samples() { return immortal<Samples>(); }
 
 std::optional<Sample> copy_of(nvmlGpmSample_t handle) {
     const std::lock_guard lock(samples().mutex);

@@ -39,11 +39,7 @@ struct Process {
     unsigned references = 0;
 };
 
-/// Never destroyed: threads may still call while the program ends.
-Process& process() {
-    static auto* const only = new Process;
-    return *only;
-}
+Process& process() { return immortal<Process>(); }
 
 void before_fork() { process().mutex.lock(); }
 void after_fork() { process().mutex.unlock(); }

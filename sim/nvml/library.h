@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,15 @@
 /// What all calls of the simulated libnvidia-ml.so.1 have in common: is it initialised, which node
 /// is it about, which GPU does a handle mean, and does that GPU answer at all.
 namespace aliquot::sim {
+
+/// The only T of the process, never destroyed: threads may still call while the program ends. Not
+/// on the heap, so that unloading the library leaves nothing behind.
+template <class T>
+T& immortal() {
+    alignas(T) static std::byte storage[sizeof(T)];
+    static T* const only = new (storage) T;
+    return *only;
+}
 
 /// One GPU at one moment, with all that its sensors show.
 struct Gpu {

@@ -31,8 +31,10 @@ std::string short_bus_id(const std::string& text) {
 
 }  // namespace
 
-Gpu::Gpu(const DriverLibrary& library, unsigned index) : library_(library), index_(index) {
-    problem_ = SMI_CALL(library_, nvmlDeviceGetHandleByIndex_v2, index, &handle_);
+Gpu::Gpu(const DriverLibrary& library, unsigned index)
+    : library_(library),
+      index_(index),
+      problem_(SMI_CALL(library_, nvmlDeviceGetHandleByIndex_v2, index, &handle_)) {
     if (problem_ != NVML_SUCCESS) handle_ = nullptr;
 }
 
@@ -68,10 +70,12 @@ Reading<Modes> Gpu::get_pair(const char* name) const {
     return reading;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses
 #define SMI_TEXT(function, size) get_text<decltype(&function)>(#function, size)
 #define SMI_GET(type, function, ...) \
     get<type, decltype(&function)>(#function __VA_OPT__(, ) __VA_ARGS__)
 #define SMI_PAIR(function) get_pair<decltype(&function)>(#function)
+// NOLINTEND(bugprone-macro-parentheses)
 
 Reading<std::string> Gpu::name() const {
     return SMI_TEXT(nvmlDeviceGetName, NVML_DEVICE_NAME_V2_BUFFER_SIZE);

@@ -161,7 +161,7 @@ Output unknown_field(const std::string& name) {
     return {"Field \"" + name + "\" is not a valid field to query.\n\n", 2};
 }
 
-std::string with_unit(std::string value, std::string_view unit, bool units) {
+std::string with_unit(const std::string& value, std::string_view unit, bool units) {
     const bool problem = value.starts_with('[');
     return unit.empty() || !units || problem ? value : value + " " + std::string(unit);
 }
@@ -203,6 +203,7 @@ Output show_query(const View& view, const Request& request, bool first_round) {
     for (const Gpu& gpu : view.gpus) {
         if (gpu.problem() != NVML_SUCCESS) continue;
         std::vector<std::string> values;
+        values.reserve(fields.size());
         for (const Field* field : fields) {
             values.push_back(with_unit(field->ask(view, gpu), field->unit, request.units));
         }

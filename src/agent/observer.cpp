@@ -14,7 +14,7 @@ Observer::Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy polic
 Observer::~Observer() = default;
 
 Result<Done> Observer::start() {
-    // kubelet waits for the devices, nobody for the links: watch() reads those.
+    // kubelet waits for the devices, nobody for the links: watch() reads those a moment later.
     enumerate(gpu::Links::kLeaveOut);
     publish_if(true);
     const std::string problem = driver_problem_;
@@ -86,8 +86,8 @@ void Observer::publish_if(bool changed) {
 
 void Observer::watch(const std::stop_token& stop) {
     auto next_probe = clock_.now() + options_.probe_interval;
-    auto next_enumerate = clock_.now() + options_.enumerate_interval;
-    publish_if(enumerate(gpu::Links::kRead));
+    auto next_enumerate =
+        clock_.now();  // after the first wait for faults: the links are still missing
     while (!stop.stop_requested()) {
         const auto wait =
             std::min<std::chrono::milliseconds>(options_.fault_wait, options_.probe_interval);

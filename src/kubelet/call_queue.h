@@ -31,8 +31,9 @@ public:
     /// nothing is called, when the queue is closed.
     bool begin(const std::function<void(grpc::ServerCompletionQueue&)>& operation);
 
-    /// Lets events happen until the queue is closed and nothing is under way. For one thread: with
-    /// two, each call wakes both and they dispute who polls (measured: twice the latency).
+    /// Lets events happen until the queue is closed and nothing is under way. For one thread: of
+    /// two, each call wakes both, and they dispute who polls (measured over the socket: Allocate
+    /// 0.16 ms with two, 0.13 ms with one). So nothing that happens may take long.
     void run();
 
     void close();

@@ -69,8 +69,7 @@ void log_of_protobuf(google::protobuf::LogLevel /*level*/, const char* /*file*/,
 }  // namespace
 
 grpc::Status to_status(const Error& error) {
-    std::string message = error.message.substr(0, kMessageLimit);
-    return {code_of(error.code), std::move(message)};
+    return {code_of(error.code), error.message.substr(0, kMessageLimit)};
 }
 
 Error from_status(const grpc::Status& status, const std::string& subject) {

@@ -51,7 +51,7 @@ private:
     const std::filesystem::path socket_;
 };
 
-PodResources::PodResources(const os::Root& root, std::string socket_path)
+PodResources::PodResources(const os::Root& root, const std::string& socket_path)
     : implementation_(std::make_unique<Implementation>(root, socket_path)) {}
 
 PodResources::~PodResources() = default;

@@ -25,7 +25,7 @@ struct Holder {
 /// limits all its clients together.
 class PodResources {
 public:
-    PodResources(const os::Root& root, std::string socket_path);
+    PodResources(const os::Root& root, const std::string& socket_path);
     ~PodResources();
 
     /// Every container that holds a device, sorted by namespace, pod, container, resource.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <limits>
 #include <queue>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <unordered_map>
 
@@ -14,45 +15,53 @@ namespace {
 
 using Links = std::vector<std::vector<gpu::LinkScore>>;
 
-/// The uuid in a device id, without copying: "GPU-a::2" and "GPU-a" give "GPU-a".
-std::string_view uuid_of(std::string_view id) { return id.substr(0, id.rfind("::")); }
-
-/// The ids of one GPU that may be chosen, in the order in which they are to be handed out.
-struct Board {
-    std::vector<std::string_view> free;
-    std::size_t next = 0;      // the first of `free` not yet handed out
-    std::size_t replicas = 0;  // in all
-    unsigned taken = 0;        // by this request
-
-    [[nodiscard]] std::size_t left() const { return free.size() - next; }
-    [[nodiscard]] std::size_t in_use() const { return replicas - std::min(replicas, left()); }
+/// A device id taken apart without copying: "GPU-a::2" is {"GPU-a", 2}, "GPU-a" is {"GPU-a", 0}.
+struct IdView {
+    std::string_view uuid;
+    std::size_t replica = 0;
+    bool valid = true;
 };
 
-bool shorter_then_less(std::string_view a, std::string_view b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;  // "::2" before "::10"
+IdView split(std::string_view id) {
+    const std::size_t separator = id.rfind("::");
+    if (separator == std::string_view::npos) return {.uuid = id};
+    IdView view{.uuid = id.substr(0, separator)};
+    const std::string_view digits = id.substr(separator + 2);
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, problem] = std::from_chars(digits.data(), end, view.replica);
+    view.valid = problem == std::errc{} && stop == end;
+    return view;
 }
+
+/// The ids of one GPU that may be chosen, by replica. Handed out lowest first.
+struct Board {
+    std::vector<const std::string*> free;  // by replica; nullptr: not to be had
+    std::size_t next = 0;                  // every replica below is handed out or not to be had
+    std::size_t left = 0;                  // not nullptr at `next` and after
+    unsigned taken = 0;                    // by this request
+
+    [[nodiscard]] std::size_t in_use() const { return free.size() - left; }
+};
 
 class Chooser {
 public:
     Chooser(const Resource& resource, std::span<const std::string> available,
             std::span<const std::string> must_include)
         : boards_(resource.gpus.size()) {
+        position_.reserve(resource.gpus.size());
         for (std::size_t i = 0; i < resource.gpus.size(); ++i) {
             position_.emplace(resource.gpus[i].gpu.uuid.text, i);
-            boards_[i].replicas = resource.gpus[i].replicas;
+            boards_[i].free.resize(resource.gpus[i].replicas);
+        }
+        for (const std::string& id : available) {
+            const std::string** slot = slot_of(id).second;
+            if (slot != nullptr) *slot = &id;
         }
         for (const std::string& id : must_include) take_given(id);
-        std::vector<std::string_view> given(chosen_.begin(), chosen_.end());
-        std::ranges::sort(given);
-        for (const std::string& id : available) {
-            const auto found = position_.find(uuid_of(id));
-            if (found == position_.end() || std::ranges::binary_search(given, id)) continue;
-            boards_[found->second].free.push_back(id);
-        }
         for (Board& board : boards_) {
-            std::ranges::sort(board.free, shorter_then_less);
-            const auto repeated = std::ranges::unique(board.free);
-            board.free.erase(repeated.begin(), repeated.end());
+            board.left =
+                board.free.size() - static_cast<std::size_t>(std::ranges::count(
+                                        board.free, static_cast<const std::string*>(nullptr)));
         }
     }
 
@@ -61,26 +70,43 @@ public:
 
     void take_from(std::size_t board) {
         Board& from = boards_[board];
+        while (from.free[from.next] == nullptr) ++from.next;
         chosen_.push_back(from.free[from.next++]);
+        --from.left;
         ++from.taken;
     }
 
     [[nodiscard]] std::vector<std::string> result() const {
-        return {chosen_.begin(), chosen_.end()};
+        std::vector<std::string> ids;
+        ids.reserve(chosen_.size());
+        for (const std::string* id : chosen_) ids.push_back(*id);
+        return ids;
     }
 
 private:
-    void take_given(std::string_view id) {
-        const auto found = position_.find(uuid_of(id));
-        if (found == position_.end()) return;
-        if (std::ranges::find(chosen_, id) != chosen_.end()) return;
-        chosen_.push_back(id);
-        ++boards_[found->second].taken;
+    /// The board and the place of an id of this resource; nullptr for any other.
+    std::pair<Board*, const std::string**> slot_of(const std::string& id) {
+        const IdView view = split(id);
+        const auto found = position_.find(view.uuid);
+        if (!view.valid || found == position_.end()) return {nullptr, nullptr};
+        Board& board = boards_[found->second];
+        if (view.replica >= board.free.size()) return {nullptr, nullptr};
+        return {&board, &board.free[view.replica]};
+    }
+
+    void take_given(const std::string& id) {
+        const auto [board, slot] = slot_of(id);
+        if (slot == nullptr) return;
+        const auto same = [&](const std::string* other) { return *other == id; };
+        if (std::ranges::any_of(chosen_, same)) return;
+        chosen_.push_back(&id);
+        *slot = nullptr;  // not to be chosen a second time
+        ++board->taken;
     }
 
     std::unordered_map<std::string_view, std::size_t> position_;
     std::vector<Board> boards_;
-    std::vector<std::string_view> chosen_;
+    std::vector<const std::string*> chosen_;
 };
 
 void choose_replicas(Chooser& chooser, AllocationPolicy policy, std::size_t size) {
@@ -93,13 +119,13 @@ void choose_replicas(Chooser& chooser, AllocationPolicy policy, std::size_t size
     using Rank = decltype(rank(0));
     std::priority_queue<Rank, std::vector<Rank>, std::greater<>> queue;
     for (std::size_t i = 0; i < chooser.boards().size(); ++i) {
-        if (chooser.boards()[i].left() > 0) queue.push(rank(i));
+        if (chooser.boards()[i].left > 0) queue.push(rank(i));
     }
     while (chooser.count() < size && !queue.empty()) {
         const std::size_t best = std::get<2>(queue.top());
         queue.pop();
         chooser.take_from(best);
-        if (chooser.boards()[best].left() > 0) queue.push(rank(best));
+        if (chooser.boards()[best].left > 0) queue.push(rank(best));
     }
 }
 
@@ -187,7 +213,7 @@ void choose_whole(Chooser& chooser, const Links& links, std::size_t size) {
     std::vector<std::size_t> free;
     for (std::size_t i = 0; i < chooser.boards().size(); ++i) {
         if (chooser.boards()[i].taken > 0) taken.push_back(i);
-        if (chooser.boards()[i].left() > 0) free.push_back(i);
+        if (chooser.boards()[i].left > 0) free.push_back(i);
     }
     const std::size_t wanted = std::min(size - std::min(size, chooser.count()), free.size());
     if (wanted == 0) return;

@@ -37,8 +37,8 @@ bool write_all(int descriptor, std::string_view bytes) {
 
 }  // namespace
 
-SocketRelay::SocketRelay(const std::string& from, std::string to) : to_(std::move(to)) {
-    listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+SocketRelay::SocketRelay(const std::string& from, std::string to)
+    : to_(std::move(to)), listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const auto address = address_of(from);
     if (listener_ < 0 ||
         ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||

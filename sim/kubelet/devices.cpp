@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/kubelet/device_manager.h"
+#include "sim/kubelet/devices.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,12 +17,12 @@ constexpr std::size_t kCheckpointLimit = 64U << 20U;
 
 }  // namespace
 
-DeviceManager::DeviceManager(os::Root root, KubeletOptions options)
+Devices::Devices(os::Root root, KubeletOptions options)
     : root_(std::move(root)), options_(std::move(options)), random_(options_.seed) {}
 
-DeviceManager::~DeviceManager() { stop(); }
+Devices::~Devices() { stop(); }
 
-Result<Done> DeviceManager::start() {
+Result<Done> Devices::start() {
     const std::string& directory = options_.plugin_directory;
     if (auto made = root_.make_directories(directory, 0755); !made) return made;
     if (auto written = root_.write_atomically(directory + "/DEPRECATION", ""); !written) {
@@ -41,7 +41,7 @@ Result<Done> DeviceManager::start() {
     return Done{};
 }
 
-Result<Done> DeviceManager::delete_sockets() const {
+Result<Done> Devices::delete_sockets() const {
     const std::string& directory = options_.plugin_directory;
     const auto names = root_.list(directory);
     if (!names) return names.error();
@@ -54,7 +54,7 @@ Result<Done> DeviceManager::delete_sockets() const {
     return Done{};
 }
 
-void DeviceManager::stop() {
+void Devices::stop() {
     std::list<std::unique_ptr<Stream>> streams;
     {
         const Lock lock(mutex_);
@@ -70,8 +70,8 @@ void DeviceManager::stop() {
     const std::lock_guard admission(admission_mutex_);
 }
 
-Result<Done> DeviceManager::validate(const std::string& resource,
-                                     const std::vector<std::string>& versions) const {
+Result<Done> Devices::validate(const std::string& resource,
+                               const std::vector<std::string>& versions) const {
     if (std::ranges::find(versions, kVersion) == versions.end()) {
         return Error{ErrorCode::kInvalidInput,
                      "manager version, v1beta1, is not among plugin supported versions"};
@@ -85,7 +85,7 @@ Result<Done> DeviceManager::validate(const std::string& resource,
     return Done{};
 }
 
-Result<Done> DeviceManager::register_plugin(const RegisterCall& call) {
+Result<Done> Devices::register_plugin(const RegisterCall& call) {
     if (call.version != kVersion) {
         return Error{ErrorCode::kInvalidInput,
                      "requested API version \"" + call.version +
@@ -99,8 +99,8 @@ Result<Done> DeviceManager::register_plugin(const RegisterCall& call) {
     return connect(call.resource, socket.string(), call.remaining, call.stopped);
 }
 
-Result<Done> DeviceManager::connect(const std::string& resource, const std::string& socket,
-                                    std::chrono::milliseconds patience, const Stopped& given_up) {
+Result<Done> Devices::connect(const std::string& resource, const std::string& socket,
+                              std::chrono::milliseconds patience, const Stopped& given_up) {
     join_ended_streams();
     const auto connection = std::make_shared<PluginConnection>(socket);
     {
@@ -145,14 +145,14 @@ Result<Done> DeviceManager::connect(const std::string& resource, const std::stri
     return Done{};
 }
 
-void DeviceManager::watch(Stream& stream) {
+void Devices::watch(Stream& stream) {
     stream.connection->watch(
         [&](const std::vector<ListedDevice>& devices) { receive(stream.resource, devices); });
     close_after_stream(stream.resource, stream.connection);
     stream.ended = true;
 }
 
-void DeviceManager::receive(const std::string& resource, const std::vector<ListedDevice>& devices) {
+void Devices::receive(const std::string& resource, const std::vector<ListedDevice>& devices) {
     {
         const Lock lock(mutex_);
         if (!running_) return;
@@ -163,7 +163,7 @@ void DeviceManager::receive(const std::string& resource, const std::vector<Liste
     changed_.notify_all();
 }
 
-void DeviceManager::close_after_stream(const std::string& resource, const Connection& ended) {
+void Devices::close_after_stream(const std::string& resource, const Connection& ended) {
     {
         const Lock lock(mutex_);
         if (!running_) return;
@@ -174,7 +174,7 @@ void DeviceManager::close_after_stream(const std::string& resource, const Connec
     disconnect(resource);
 }
 
-void DeviceManager::disconnect(const std::string& resource) {
+void Devices::disconnect(const std::string& resource) {
     Connection connection;
     {
         const Lock lock(mutex_);
@@ -187,7 +187,7 @@ void DeviceManager::disconnect(const std::string& resource) {
     mark_disconnected(resource);
 }
 
-void DeviceManager::mark_disconnected(const std::string& resource) {
+void Devices::mark_disconnected(const std::string& resource) {
     const Lock lock(mutex_);
     if (!running_) return;
     const auto endpoint = endpoints_.find(resource);
@@ -197,7 +197,7 @@ void DeviceManager::mark_disconnected(const std::string& resource) {
     changed_.notify_all();
 }
 
-void DeviceManager::join_ended_streams() {
+void Devices::join_ended_streams() {
     std::list<std::unique_ptr<Stream>> ended;
     const Lock lock(mutex_);
     for (auto stream = streams_.begin(); stream != streams_.end();) {
@@ -207,7 +207,7 @@ void DeviceManager::join_ended_streams() {
     }
 }  // their threads need no lock any more
 
-void DeviceManager::drop_expired(const Lock& /*held*/) {
+void Devices::drop_expired(const Lock& /*held*/) {
     const auto now = Clock::now();
     for (auto endpoint = endpoints_.begin(); endpoint != endpoints_.end();) {
         const auto& stopped = endpoint->second.stopped;
@@ -220,7 +220,7 @@ void DeviceManager::drop_expired(const Lock& /*held*/) {
     }
 }
 
-void DeviceManager::write_checkpoint() {
+void Devices::write_checkpoint() {
     const std::lock_guard writing(checkpoint_mutex_);
     Checkpoint checkpoint;
     {
@@ -233,7 +233,7 @@ void DeviceManager::write_checkpoint() {
     if (!written) log::error("sim.kubelet.checkpoint", {{"error", written.error().message}});
 }
 
-void DeviceManager::read_checkpoint() {
+void Devices::read_checkpoint() {
     accounts_ = DeviceAccounts{};
     stranded_.clear();
     const std::string path = options_.plugin_directory + std::string(kCheckpointName);
@@ -251,7 +251,7 @@ void DeviceManager::read_checkpoint() {
     }
 }
 
-std::map<std::string, ResourceView> DeviceManager::resources() {
+std::map<std::string, ResourceView> Devices::resources() {
     const Lock lock(mutex_);
     drop_expired(lock);
     std::map<std::string, ResourceView> result;
@@ -272,14 +272,14 @@ std::map<std::string, ResourceView> DeviceManager::resources() {
     return result;
 }
 
-bool DeviceManager::wait_allocatable(const std::string& resource, unsigned count,
-                                     std::chrono::milliseconds timeout) {
+bool Devices::wait_allocatable(const std::string& resource, unsigned count,
+                               std::chrono::milliseconds timeout) {
     Lock lock(mutex_);
     return changed_.wait_for(lock, timeout,
                              [&] { return accounts_.healthy(resource).size() == count; });
 }
 
-std::map<std::string, std::string> DeviceManager::holders() const {
+std::map<std::string, std::string> Devices::holders() const {
     const Lock lock(mutex_);
     std::map<std::string, std::string> result;
     for (const auto& [uid, containers] : accounts_.pods()) {
@@ -302,7 +302,7 @@ std::map<std::string, std::string> DeviceManager::holders() const {
     return result;
 }
 
-std::vector<PodHoldings> DeviceManager::pod_holdings() const {
+std::vector<PodHoldings> Devices::pod_holdings() const {
     const Lock lock(mutex_);
     std::vector<PodHoldings> result;
     for (const auto& [uid, pod] : pods_) {
@@ -336,7 +336,7 @@ std::vector<PodHoldings> DeviceManager::pod_holdings() const {
     return result;
 }
 
-std::vector<HeldDevice> DeviceManager::allocatable_devices() const {
+std::vector<HeldDevice> Devices::allocatable_devices() const {
     const Lock lock(mutex_);
     std::vector<HeldDevice> result;
     for (const auto& resource : accounts_.resources()) {

@@ -27,10 +27,10 @@ namespace aliquot::sim {
 
 /// kubelet's device manager without its sockets: clients of plugins, device choice, admission and
 /// the checkpoint. Thread-safe. Owns one thread for each open ListAndWatch stream.
-class DeviceManager {
+class Devices {
 public:
-    DeviceManager(os::Root root, KubeletOptions options);
-    ~DeviceManager();  // as stop()
+    Devices(os::Root root, KubeletOptions options);
+    ~Devices();  // as stop()
 
     /// Makes the directory, deletes every socket in it and reads the checkpoint.
     Result<Done> start();
@@ -81,7 +81,7 @@ private:
     using Reusable = std::map<std::string, Ids>;
     using Lock = std::unique_lock<std::mutex>;
 
-    // Streams (device_manager.cpp)
+    // Streams (devices.cpp)
     void watch(Stream& stream);
     void receive(const std::string& resource, const std::vector<ListedDevice>& devices);
     void close_after_stream(const std::string& resource, const Connection& ended);

@@ -35,7 +35,11 @@ void put_in_front(Environment& environment, const Environment& ours) {
     for (const auto& entry : ours) {
         std::string& value = environment[entry.first];
         const bool search_path = entry.first == "PATH" || entry.first == "LD_LIBRARY_PATH";
-        value = search_path && !value.empty() ? entry.second + ":" + value : entry.second;
+        if (!search_path || value.empty()) {
+            value = entry.second;
+        } else {
+            value.insert(0, ":").insert(0, entry.second);
+        }
     }
 }
 

@@ -33,8 +33,7 @@ std::vector<std::string> cdi_names(const kubelet::Grant& grant) {
         for (std::string& name : split(annotation.second)) names.push_back(std::move(name));
     }
     std::ranges::sort(names);
-    const auto repeated = std::ranges::unique(names);
-    names.erase(repeated.begin(), repeated.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
 }
 
@@ -46,10 +45,12 @@ Result<std::vector<cdi::Spec>> read_specs(const os::Root& root) {
         for (const std::string& name : *names) {
             const bool wanted = name.ends_with(".json") || name.ends_with(".yaml");
             if (!wanted || name.starts_with('.')) continue;
-            const auto text = root.read(directory + "/" + name, kMaxSpecBytes);
+            std::string path = directory;
+            path.append("/").append(name);
+            const auto text = root.read(path, kMaxSpecBytes);
             if (!text) return text.error();
             auto spec = cdi::parse(*text);
-            if (!spec) return std::move(spec).error().during(directory + "/" + name);
+            if (!spec) return std::move(spec).error().during(path);
             specs.push_back(*std::move(spec));
         }
     }

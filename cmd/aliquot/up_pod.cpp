@@ -221,19 +221,18 @@ private:
     }
 
     void check_tolerations() {
+        const std::set<std::string_view> operators{"", "Equal", "Exists", "Lt", "Gt"};
+        const std::set<std::string_view> effects{"", "NoSchedule", "PreferNoSchedule", "NoExecute"};
         const auto nodes = spec_.list("tolerations");
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             Object object(report_, nodes[i], indexed("tolerations", i), kTolerationFields);
             const std::string op = object.text("operator");
             const std::string effect = object.text("effect");
             const std::string value = object.text("value");
-            static const std::set<std::string_view> kOperators{"", "Equal", "Exists", "Lt", "Gt"};
-            static const std::set<std::string_view> kEffects{"", "NoSchedule", "PreferNoSchedule",
-                                                             "NoExecute"};
-            if (!kOperators.contains(op)) {
+            if (!operators.contains(op)) {
                 object.complain("operator", "'" + op + "' is none of Equal, Exists, Lt, Gt");
             }
-            if (!kEffects.contains(effect)) {
+            if (!effects.contains(effect)) {
                 object.complain("effect", "'" + effect +
                                               "' is none of NoSchedule, PreferNoSchedule, "
                                               "NoExecute");

@@ -53,12 +53,12 @@ const LabelRule* first_unmet(const std::vector<LabelRule>& rules, const Labels& 
 
 /// The rule that keeps this pod off the node; nullptr when there is none.
 const LabelRule* unmet_rule(const PodTemplate& pod, const Labels& labels) {
+    // A term without rules matches nothing; the API accepts it.
+    static const LabelRule nothing{.key = "(an empty term)", .op = Operator::kExists};
     if (const LabelRule* const rule = first_unmet(pod.node_selector, labels)) return rule;
     const LabelRule* unmet = nullptr;
     for (const std::vector<LabelRule>& term : pod.node_affinity) {
-        // A term without rules matches nothing; the API accepts it.
-        static const LabelRule kNothing{.key = "(an empty term)", .op = Operator::kExists};
-        const LabelRule* const rule = term.empty() ? &kNothing : first_unmet(term, labels);
+        const LabelRule* const rule = term.empty() ? &nothing : first_unmet(term, labels);
         if (rule == nullptr) return nullptr;
         if (unmet == nullptr) unmet = rule;
     }

@@ -50,6 +50,26 @@ public:
     }
 
 private:
+    /// Breaks the last column, which holds sentences, into lines; cuts what is before it.
+    static std::string fit(std::string text, const std::vector<std::size_t>& widths,
+                           unsigned width) {
+        constexpr std::size_t kNarrowest = 20;
+        std::size_t indent = 0;
+        for (std::size_t i = 0; i + 1 < widths.size(); ++i) indent += widths[i] + 2;
+        if (indent + kNarrowest > width) {
+            return text.size() > width ? text.substr(0, width - 1) + ">" : text;
+        }
+        std::string result;
+        while (text.size() > width) {
+            std::size_t at = text.rfind(' ', width);
+            if (at == std::string::npos || at <= indent) at = width;
+            result += text.substr(0, at) + "\n";
+            text.erase(0, text[at] == ' ' ? at + 1 : at);
+            text.insert(0, indent, ' ');
+        }
+        return result + text;
+    }
+
     static std::string line(const Row& row, const std::vector<std::size_t>& widths,
                             std::size_t painted, Paint paint, unsigned width) {
         std::string text;
@@ -63,7 +83,7 @@ private:
         }
         text.erase(text.find_last_not_of(' ') + 1);
         if (painted == row.size()) end = text.size();
-        if (width > 1 && text.size() > width) text = text.substr(0, width - 1) + ">";
+        if (width > 1) text = fit(text, widths, width);
         end = std::min(end, text.size());
         if (*paint != '\0' && begin < end) {
             text.insert(end, kReset);
@@ -125,20 +145,19 @@ std::string table_text(const Snapshot& snapshot, bool colour, unsigned width) {
 
 void LiveView::show(const Snapshot& snapshot) {
     if (snapshot == last_) return;
-    const auto needed = static_cast<unsigned>(snapshot.gpus.size() + snapshot.pods.size() + 4);
-    if (is_terminal_ && needed < terminal_size().rows) {
-        draw(snapshot);
-    } else {
-        tell_changes(snapshot);
-    }
+    if (!is_terminal_ || !draw(snapshot)) tell_changes(snapshot);
     last_ = snapshot;
 }
 
-void LiveView::draw(const Snapshot& snapshot) {
+bool LiveView::draw(const Snapshot& snapshot) {
+    const Size size = terminal_size();
+    const std::string text = table_text(snapshot, colour_, size.columns);
+    const auto lines = static_cast<unsigned>(std::ranges::count(text, '\n'));
+    if (lines >= size.rows) return false;  // what has scrolled away cannot be redrawn
     clear();
-    const std::string text = table_text(snapshot, colour_, terminal_size().columns);
-    lines_ = static_cast<unsigned>(std::ranges::count(text, '\n'));
+    lines_ = lines;
     out_ << text << std::flush;
+    return true;
 }
 
 void LiveView::clear() {

@@ -10,7 +10,7 @@
 namespace aliquot::up {
 
 /// The two tables, GPUs and pods.
-/// width    0: as wide as needed; else every line is cut to so many columns
+/// width    0: as wide as needed; else no line is longer, and reasons go over several lines
 std::string table_text(const Snapshot& snapshot, bool colour, unsigned width);
 
 /// {"gpus":[{"index","uuid","model","memoryBytes","health","sharesTotal","sharesUsed"}],
@@ -33,7 +33,7 @@ public:
     void clear();
 
 private:
-    void draw(const Snapshot& snapshot);
+    bool draw(const Snapshot& snapshot);  // false: it does not fit on the screen
     void tell_changes(const Snapshot& snapshot);
 
     std::ostream& out_;

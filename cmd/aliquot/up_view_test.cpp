@@ -43,8 +43,18 @@ TEST(View, PrintsTwoTables) {
               "third      -            -       Pending  no room\n");
 }
 
-TEST(View, CutsLinesToTheTerminal) {
+TEST(View, FitsLinesToTheTerminal) {
     EXPECT_NE(table_text(two_pods(), false, 12).find("\nai/kokoro  >\n"), std::string::npos);
+    Snapshot snapshot = two_pods();
+    snapshot.pods[1].reason = "2 of 2 shares in use by kokoro";
+    EXPECT_NE(table_text(snapshot, false, 64)
+                  .find("third      -            -       Pending  2 of 2 shares in use by\n"
+                        "                                         kokoro\n"),
+              std::string::npos)
+        << table_text(snapshot, false, 64);
+}
+
+TEST(View, PaintsStates) {
     EXPECT_NE(table_text(two_pods(), true, 0).find("\x1b[32mRunning\x1b[0m\n"), std::string::npos);
 }
 

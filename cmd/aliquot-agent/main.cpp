@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <malloc.h>
+
 #include <iostream>
 #include <variant>
 
@@ -6,6 +8,8 @@
 #include "os/spawner.h"
 
 int main(int argc, char** argv) {
+    ::mallopt(M_ARENA_MAX,
+              1);  // few threads that allocate little: on many cores arenas only cost memory
     const auto read = aliquot::agent::read_options(argc, argv, aliquot::os::current_environment());
     if (const auto* answer = std::get_if<aliquot::agent::Answer>(&read)) {
         (answer->to_stderr ? std::cerr : std::cout) << answer->text;

@@ -3,6 +3,7 @@
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/node/node.h>  // parser.h only declares it, and clang-tidy takes ours for it
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>

@@ -39,10 +39,7 @@ int main(int argc, char** argv) {
         std::cerr << "usage: plain_device_plugin KUBELET_SOCKET [GPUS [REPLICAS]]\n";
         return 2;
     }
-    // Tuning from outside, to find out what it is worth: PLAIN_ARENAS=0 keeps malloc's default.
-    const char* arenas = std::getenv("PLAIN_ARENAS");  // NOLINT(concurrency-mt-unsafe)
-    if (const int count = arenas != nullptr ? std::atoi(arenas) : 1; count > 0)
-        ::mallopt(M_ARENA_MAX, count);
+    ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
     sigset_t ending;
     ::sigemptyset(&ending);
     ::sigaddset(&ending, SIGTERM);

@@ -153,7 +153,8 @@ TEST_F(UpTest, GivesWholeGpusByCdi) {
 }
 
 TEST_F(UpTest, RunsTheOtherExamples) {
-    for (const json& pod : once("gtx1070-two-detectors", {"gtx-1070"})["pods"]) {
+    const json detectors = once("gtx1070-two-detectors", {"gtx-1070"});
+    for (const json& pod : detectors.at("pods")) {
         EXPECT_EQ(pod["phase"], "Running") << pod;
     }
     EXPECT_EQ(once("v100-a100-job", {"v100-16"})["pods"].at(0)["phase"], "Running");

@@ -50,6 +50,13 @@ void fail(Context& context, int exit_code, const std::string& message);
 // The commands of this folder.
 void add_completion_command(CLI::App& program, Context& context);
 void add_config_command(CLI::App& program, Context& context);
+void add_detect_command(CLI::App& program, Context& context);
+void add_doctor_command(CLI::App& program, Context& context);
+void add_explain_command(CLI::App& program, Context& context);
+void add_lint_command(CLI::App& program, Context& context);
+void add_plan_command(CLI::App& program, Context& context);
+void add_simulate_command(CLI::App& program, Context& context);
+void add_size_command(CLI::App& program, Context& context);
 void add_version_command(CLI::App& program, Context& context);
 
 }  // namespace aliquot::cli

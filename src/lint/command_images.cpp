@@ -12,15 +12,18 @@ void add(File& file, std::size_t command, const Word& word) {
     if (image.repository.empty()) return;
     image.source = Image::Source::kCommand;
     image.mark = word.mark;
-    const bool flag = file.line(word.mark.line).substr(std::min<std::size_t>(word.mark.column - 1, file.line(word.mark.line).size())).substr(0, 8) == "--image=";
+    const bool flag =
+        file.line(word.mark.line)
+            .substr(std::min<std::size_t>(word.mark.column - 1, file.line(word.mark.line).size()))
+            .substr(0, 8) == "--image=";
     if (flag) image.mark.column += 8;
     image.command = static_cast<int>(command);
     file.images.push_back(std::move(image));
 }
 
 bool runs_images(const Command& command) {
-    return command.is("docker") || command.is("podman") || command.is("nerdctl") || command.is("ctr") ||
-           command.is("crictl");
+    return command.is("docker") || command.is("podman") || command.is("nerdctl") ||
+           command.is("ctr") || command.is("crictl");
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ std::size_t Reader::skip_heredoc(std::string_view joined, std::size_t at) const 
     const auto mark = joined.find("<<");
     if (mark == std::string_view::npos || joined.substr(mark, 3) == "<<<") return at;
     std::string_view word = joined.substr(mark + 2);
-    while (!word.empty() && (word[0] == '-' || word[0] == '"' || word[0] == '\'')) word.remove_prefix(1);
+    while (!word.empty() && (word[0] == '-' || word[0] == '"' || word[0] == '\''))
+        word.remove_prefix(1);
     word = word.substr(0, word.find_first_of(" \t\"'"));
     if (word.empty()) return at;
     const std::string_view text = block_.text;
@@ -108,7 +109,8 @@ void Reader::add(std::size_t at, const std::string& joined) {
     for (char& c : instruction.keyword) {
         if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
     }
-    if (instruction.keyword.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos) return;
+    if (instruction.keyword.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos)
+        return;
     instruction.text = std::string(trim(std::string_view(joined).substr(end)));
     add_words(instruction, joined, at, end);
     const auto number = static_cast<int>(file_.instructions.size());
@@ -116,7 +118,8 @@ void Reader::add(std::size_t at, const std::string& joined) {
     if (instruction.keyword == "ARG" && !instruction.words.empty()) {
         const std::string& word = instruction.words.front().text;
         const auto equals = word.find('=');
-        if (equals != std::string::npos) arguments_[word.substr(0, equals)] = word.substr(equals + 1);
+        if (equals != std::string::npos)
+            arguments_[word.substr(0, equals)] = word.substr(equals + 1);
     }
     instruction.stage = static_cast<int>(file_.stages.size() - first_stage_) - 1;
     if (instruction.keyword == "RUN") read_run(instruction, joined, at, end);
@@ -147,7 +150,8 @@ void Reader::add_words(Instruction& instruction, std::string_view joined, std::s
         }
         if (starts_with(word.text, "--")) {
             const auto equals = word.text.find('=');
-            const std::string name = word.text.substr(2, equals == std::string::npos ? equals : equals - 2);
+            const std::string name =
+                word.text.substr(2, equals == std::string::npos ? equals : equals - 2);
             instruction.flags.emplace_back(
                 name, equals == std::string::npos ? "" : word.text.substr(equals + 1));
         }
@@ -229,7 +233,8 @@ void Reader::read_run(Instruction& instruction, const std::string& joined, std::
     const int shift = static_cast<int>(file_.commands.size());
     const auto real = [this, at](Mark mark) {
         // In the joined text all is on one line: the column is the offset.
-        return block_.place(at + mark.column - 1 - (block_.shifts.empty() ? 0 : block_.shifts.front()));
+        return block_.place(at + mark.column - 1 -
+                            (block_.shifts.empty() ? 0 : block_.shifts.front()));
     };
     for (Command& command : script.commands) {
         command.inside_dockerfile = true;

@@ -46,7 +46,8 @@ NodeFacts read_node(const Node& object) {
     node.instance_type = label(node, "node.kubernetes.io/instance-type");
     node.gpu_product = label(node, "nvidia.com/gpu.product");
     node.gpu_memory_mib = parse_quantity(label(node, "nvidia.com/gpu.memory"));
-    node.compute_capability = parse_quantity(joined(node, "nvidia.com/gpu.compute.", {"major", "minor"}));
+    node.compute_capability =
+        parse_quantity(joined(node, "nvidia.com/gpu.compute.", {"major", "minor"}));
     node.driver_version = label(node, "nvidia.com/cuda.driver-version.full");
     if (node.driver_version.empty()) {
         node.driver_version = joined(node, "nvidia.com/cuda.driver.", {"major", "minor", "rev"});
@@ -108,10 +109,9 @@ Result<Facts> read_facts(std::string_view name, std::string_view text) {
     const document::Stream stream = document::parse_yaml(text, {kMostBytes, kMostNodes, 64});
     if (!stream.errors.empty()) {
         const auto& error = stream.errors.front();
-        return Error{ErrorCode::kInvalidInput, std::string(name) + ':' +
-                                                   std::to_string(error.mark.line) + ": " +
-                                                   error.message +
-                                                   "; expected the output of kubectl get nodes -o json"};
+        return Error{ErrorCode::kInvalidInput,
+                     std::string(name) + ':' + std::to_string(error.mark.line) + ": " +
+                         error.message + "; expected the output of kubectl get nodes -o json"};
     }
     Facts facts;
     for (const Node& object : stream.documents) read_object(object, facts, 0);

@@ -64,8 +64,9 @@ const Object* File::find_object(std::string_view some_kind, std::string_view som
 Set::Set(std::vector<std::unique_ptr<File>> files) : files_(std::move(files)) {
     for (const auto& file : files_) directories_[file->directory].push_back(file.get());
     for (const auto& file : files_) {
-        const std::string_view name = std::string_view(file->name).substr(
-            file->directory.empty() ? 0 : file->directory.size() + 1);
+        const std::string_view name =
+            std::string_view(file->name)
+                .substr(file->directory.empty() ? 0 : file->directory.size() + 1);
         if (name == "kustomization.yaml" || name == "kustomization.yml" || name == "Chart.yaml") {
             roots_.insert(file->directory);
         }
@@ -96,8 +97,8 @@ Set::Found Set::find_object(const File& near, std::string_view kind, std::string
     for (const File* file : neighbours(near)) {
         for (const Object& one : file->objects) {
             if (one.kind != kind || one.name != name || one.role != Role::kObject) continue;
-            const bool differs = !name_space.empty() && !one.name_space.empty() &&
-                                 one.name_space != name_space;
+            const bool differs =
+                !name_space.empty() && !one.name_space.empty() && one.name_space != name_space;
             if (!differs) return {file, &one};
         }
     }

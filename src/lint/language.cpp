@@ -81,15 +81,25 @@ bool looks_like_dockerfile(std::string_view text) {
 
 bool looks_like_promql(std::string_view text) {
     const std::string_view line = first_line(text);
-    constexpr std::array<std::string_view, 12> kBegins{
-        "DCGM_", "nvidia_gpu_", "nvidia_smi_", "sum(", "sum by", "avg(", "avg by", "rate(",
-        "max(",  "max by",      "histogram_quantile(", "avg_over_time("};
+    constexpr std::array<std::string_view, 12> kBegins{"DCGM_",
+                                                       "nvidia_gpu_",
+                                                       "nvidia_smi_",
+                                                       "sum(",
+                                                       "sum by",
+                                                       "avg(",
+                                                       "avg by",
+                                                       "rate(",
+                                                       "max(",
+                                                       "max by",
+                                                       "histogram_quantile(",
+                                                       "avg_over_time("};
     return std::any_of(kBegins.begin(), kBegins.end(),
                        [line](std::string_view begin) { return starts_with(line, begin); });
 }
 
 bool looks_like_python(std::string_view line) {
-    return starts_with(line, "import ") || starts_with(line, "def ") || starts_with(line, "class ") ||
+    return starts_with(line, "import ") || starts_with(line, "def ") ||
+           starts_with(line, "class ") ||
            (starts_with(line, "from ") && line.find(" import ") != std::string_view::npos);
 }
 
@@ -102,7 +112,8 @@ bool looks_like_json(std::string_view line) {
 bool looks_like_output(std::string_view text) {
     const std::string_view line = first_line(text);
     return starts_with(line, "+--") || starts_with(line, "|==") || starts_with(line, "NAME ") ||
-           starts_with(line, "NAMESPACE ") || starts_with(line, "Name: ") || starts_with(line, "Events:");
+           starts_with(line, "NAMESPACE ") || starts_with(line, "Name: ") ||
+           starts_with(line, "Events:");
 }
 
 bool begins_object(std::string_view line) {
@@ -157,7 +168,8 @@ Language language_of(std::string_view word, std::string_view text) {
     }
     if (word == "docker" && !looks_like_dockerfile(text)) return sniff(text);
     if (declared.language == Language::kPromql && looks_like_yaml(text) &&
-        (starts_with(first, "groups:") || starts_with(first, "- ") || starts_with(first, "scrape"))) {
+        (starts_with(first, "groups:") || starts_with(first, "- ") ||
+         starts_with(first, "scrape"))) {
         return Language::kYaml;
     }
     return declared.language;
@@ -174,8 +186,8 @@ DeclaredLanguage language_of_value(std::string_view key, std::string_view text) 
     const std::string_view first = first_line(text);
     if (looks_like_json(first)) return {true, Language::kJson};
     if (starts_with(text, "#!")) return {true, sniff(text)};
-    constexpr std::array<std::string_view, 8> kScripts{"run",     "script",  "command", "args",
-                                                       "before_script", "prestop", "entrypoint", "shell"};
+    constexpr std::array<std::string_view, 8> kScripts{
+        "run", "script", "command", "args", "before_script", "prestop", "entrypoint", "shell"};
     const bool script = std::find(kScripts.begin(), kScripts.end(), name) != kScripts.end();
     if (looks_like_python(first)) return {true, Language::kPython};
     if (script) return {true, Language::kShell};
@@ -185,7 +197,8 @@ DeclaredLanguage language_of_value(std::string_view key, std::string_view text) 
     }
     if (looks_like_yaml(text) && !first.empty()) {
         const auto colon = first.find(':');
-        if (colon != std::string_view::npos && first.find(' ') > colon) return {true, Language::kYaml};
+        if (colon != std::string_view::npos && first.find(' ') > colon)
+            return {true, Language::kYaml};
     }
     return {};
 }
@@ -201,32 +214,20 @@ FileKind kind_of(std::string_view name, std::string_view text) {
         std::string_view end;
         FileKind kind;
     };
-    constexpr std::array<Ending, 26> kEndings{{{".yaml", FileKind::kYaml},
-                                               {".yml", FileKind::kYaml},
-                                               {".tpl", FileKind::kYaml},
-                                               {".yaml.gotmpl", FileKind::kYaml},
-                                               {".yaml.tmpl", FileKind::kYaml},
-                                               {".yaml.j2", FileKind::kYaml},
-                                               {".yml.j2", FileKind::kYaml},
-                                               {".yaml.template", FileKind::kYaml},
-                                               {".rules", FileKind::kYaml},
-                                               {".json", FileKind::kJson},
-                                               {".md", FileKind::kMarkdown},
-                                               {".markdown", FileKind::kMarkdown},
-                                               {".mdx", FileKind::kMarkdown},
-                                               {".mkd", FileKind::kMarkdown},
-                                               {".qmd", FileKind::kMarkdown},
-                                               {".adoc", FileKind::kAsciidoc},
-                                               {".asciidoc", FileKind::kAsciidoc},
-                                               {".rst", FileKind::kRst},
-                                               {".sh", FileKind::kShell},
-                                               {".bash", FileKind::kShell},
-                                               {".py", FileKind::kPython},
-                                               {".tf", FileKind::kHcl},
-                                               {".hcl", FileKind::kHcl},
-                                               {".promql", FileKind::kPromql},
-                                               {".asc", FileKind::kAsciidoc},
-                                               {".rest", FileKind::kRst}}};
+    constexpr std::array<Ending, 26> kEndings{
+        {{".yaml", FileKind::kYaml},         {".yml", FileKind::kYaml},
+         {".tpl", FileKind::kYaml},          {".yaml.gotmpl", FileKind::kYaml},
+         {".yaml.tmpl", FileKind::kYaml},    {".yaml.j2", FileKind::kYaml},
+         {".yml.j2", FileKind::kYaml},       {".yaml.template", FileKind::kYaml},
+         {".rules", FileKind::kYaml},        {".json", FileKind::kJson},
+         {".md", FileKind::kMarkdown},       {".markdown", FileKind::kMarkdown},
+         {".mdx", FileKind::kMarkdown},      {".mkd", FileKind::kMarkdown},
+         {".qmd", FileKind::kMarkdown},      {".adoc", FileKind::kAsciidoc},
+         {".asciidoc", FileKind::kAsciidoc}, {".rst", FileKind::kRst},
+         {".sh", FileKind::kShell},          {".bash", FileKind::kShell},
+         {".py", FileKind::kPython},         {".tf", FileKind::kHcl},
+         {".hcl", FileKind::kHcl},           {".promql", FileKind::kPromql},
+         {".asc", FileKind::kAsciidoc},      {".rest", FileKind::kRst}}};
     for (const Ending& one : kEndings) {
         if (has_end(one.end)) return one.kind;
     }
@@ -235,7 +236,8 @@ FileKind kind_of(std::string_view name, std::string_view text) {
     if (!plain) return FileKind::kOther;
     if (text.find("\n```") != std::string_view::npos || starts_with(text, "```") ||
         starts_with(text, "# ") || text.find("\n## ") != std::string_view::npos) {
-        if (!starts_with(text, "#!") && !begins_object(first_line(text))) return FileKind::kMarkdown;
+        if (!starts_with(text, "#!") && !begins_object(first_line(text)))
+            return FileKind::kMarkdown;
     }
     switch (sniff(text)) {
         case Language::kYaml:

@@ -39,9 +39,9 @@ const ResourceValue* find_in(const std::vector<ResourceValue>& values, std::stri
 }
 
 const ResourceValue* find_gpu(const std::vector<ResourceValue>& values) {
-    const auto found =
-        std::find_if(values.begin(), values.end(),
-                     [](const ResourceValue& one) { return is_gpu_resource(one.name); });
+    const auto found = std::find_if(values.begin(), values.end(), [](const ResourceValue& one) {
+        return is_gpu_resource(one.name);
+    });
     return found == values.end() ? nullptr : &*found;
 }
 
@@ -78,8 +78,8 @@ const Node::Entry* entry_at(const Node& node, std::string_view path) {
 }
 
 bool is_placeholder(std::string_view text) {
-    constexpr std::array<std::string_view, 12> kMarks{"____", "{{", "}}", "${", "$(", "%{",
-                                                      "...",  "\xe2\x80\xa6", "@@", "<%", "{%", "[["};
+    constexpr std::array<std::string_view, 12> kMarks{
+        "____", "{{", "}}", "${", "$(", "%{", "...", "\xe2\x80\xa6", "@@", "<%", "{%", "[["};
     if (text.find('$') != std::string_view::npos) return true;
     for (const std::string_view mark : kMarks) {
         if (text.find(mark) != std::string_view::npos) return true;
@@ -90,14 +90,16 @@ bool is_placeholder(std::string_view text) {
     }
     const std::string folded = lower(text);
     constexpr std::array<std::string_view, 14> kWords{
-        "your_",      "your-",    "yourname", "youruser",    "yourorg",     "my-registry", "my_registry",
-        "replace_me", "replaceme", "changeme", "change-me", "placeholder", "registry/image", "filled by"};
+        "your_",       "your-",       "yourname",       "youruser",  "yourorg",
+        "my-registry", "my_registry", "replace_me",     "replaceme", "changeme",
+        "change-me",   "placeholder", "registry/image", "filled by"};
     if (std::any_of(kWords.begin(), kWords.end(), [&folded](std::string_view word) {
             return folded.find(word) != std::string::npos;
         })) {
         return true;
     }
-    constexpr std::array<std::string_view, 6> kWhole{"xxx", "image", "img", "tag", "version", "foo"};
+    constexpr std::array<std::string_view, 6> kWhole{"xxx", "image",   "img",
+                                                     "tag", "version", "foo"};
     return std::find(kWhole.begin(), kWhole.end(), folded) != kWhole.end();
 }
 

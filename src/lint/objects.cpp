@@ -25,10 +25,13 @@ bool is_mapping_at(const Node& node, std::string_view path) {
 }
 
 bool is_device_plugin_config(const Node& node) {
-    if (is_mapping_at(node, "sharing.timeSlicing") || is_mapping_at(node, "sharing.mps")) return true;
-    if (text_at(node, "version") == "v1" && (has(node, "flags") || has(node, "sharing"))) return true;
+    if (is_mapping_at(node, "sharing.timeSlicing") || is_mapping_at(node, "sharing.mps"))
+        return true;
+    if (text_at(node, "version") == "v1" && (has(node, "flags") || has(node, "sharing")))
+        return true;
     if (text_at(node, "version") == "v1" && is_mapping_at(node, "resources.gpus")) return true;
-    return node.entries.size() == 1 && (is_mapping_at(node, "timeSlicing") || is_mapping_at(node, "mps"));
+    return node.entries.size() == 1 &&
+           (is_mapping_at(node, "timeSlicing") || is_mapping_at(node, "mps"));
 }
 
 bool has_rules(const Node& node) {
@@ -37,34 +40,63 @@ bool has_rules(const Node& node) {
                                             [](const Node& one) { return has(one, "rules"); });
 }
 
-constexpr std::array<std::string_view, 22> kOperatorKeys{
-    "operator",    "driver",       "toolkit",     "devicePlugin",       "dcgm",
-    "dcgmExporter", "gfd",         "migManager",  "mig",                "nodeStatusExporter",
-    "validator",   "vgpuManager",  "vfioManager", "sandboxDevicePlugin", "kataManager",
-    "ccManager",   "cdi",          "nfd",         "daemonsets",         "sandboxWorkloads",
-    "vgpuDeviceManager", "gds"};
+constexpr std::array<std::string_view, 22> kOperatorKeys{"operator",
+                                                         "driver",
+                                                         "toolkit",
+                                                         "devicePlugin",
+                                                         "dcgm",
+                                                         "dcgmExporter",
+                                                         "gfd",
+                                                         "migManager",
+                                                         "mig",
+                                                         "nodeStatusExporter",
+                                                         "validator",
+                                                         "vgpuManager",
+                                                         "vfioManager",
+                                                         "sandboxDevicePlugin",
+                                                         "kataManager",
+                                                         "ccManager",
+                                                         "cdi",
+                                                         "nfd",
+                                                         "daemonsets",
+                                                         "sandboxWorkloads",
+                                                         "vgpuDeviceManager",
+                                                         "gds"};
 /// Keys that no other chart has.
 constexpr std::array<std::string_view, 9> kOperatorOnly{
     "devicePlugin", "dcgmExporter", "migManager",  "nodeStatusExporter", "sandboxDevicePlugin",
     "vgpuManager",  "ccManager",    "vfioManager", "vgpuDeviceManager"};
 constexpr std::array<std::string_view, 10> kPluginKeys{
-    "migStrategy",       "deviceListStrategy",   "compatWithCPUManager", "failOnInitError",
-    "nvidiaDriverRoot",  "deviceDiscoveryStrategy", "deviceIDStrategy",  "legacyDaemonsetAPI",
+    "migStrategy",           "deviceListStrategy",
+    "compatWithCPUManager",  "failOnInitError",
+    "nvidiaDriverRoot",      "deviceDiscoveryStrategy",
+    "deviceIDStrategy",      "legacyDaemonsetAPI",
     "allowDefaultNamespace", "gfd"};
-constexpr std::array<std::string_view, 12> kRunnerKeys{
-    "githubConfigUrl",  "githubConfigSecret", "runnerScaleSetName", "minRunners",
-    "maxRunners",       "runnerGroup",        "runnerLabels",       "runnerResources",
-    "containerMode",    "listenerTemplate",   "controllerServiceAccount", "runnerImage"};
+constexpr std::array<std::string_view, 12> kRunnerKeys{"githubConfigUrl",
+                                                       "githubConfigSecret",
+                                                       "runnerScaleSetName",
+                                                       "minRunners",
+                                                       "maxRunners",
+                                                       "runnerGroup",
+                                                       "runnerLabels",
+                                                       "runnerResources",
+                                                       "containerMode",
+                                                       "listenerTemplate",
+                                                       "controllerServiceAccount",
+                                                       "runnerImage"};
 constexpr std::array<std::string_view, 8> kMonitoringKeys{
-    "prometheus",     "alertmanager",     "grafana",      "kube-state-metrics",
-    "prometheusOperator", "prometheus-node-exporter", "defaultRules", "nodeExporter"};
+    "prometheus",         "alertmanager",       "grafana",
+    "kube-state-metrics", "prometheusOperator", "prometheus-node-exporter",
+    "defaultRules",       "nodeExporter"};
 
 /// The chart whose values these are; empty: none that we know.
 std::string chart_of(const Node& node) {
-    if (count_keys(node, kOperatorOnly) > 0 && count_keys(node, kOperatorKeys) == static_cast<int>(node.entries.size())) {
+    if (count_keys(node, kOperatorOnly) > 0 &&
+        count_keys(node, kOperatorKeys) == static_cast<int>(node.entries.size())) {
         return "gpu-operator";
     }
-    if (count_keys(node, kOperatorOnly) > 0 && count_keys(node, kOperatorKeys) >= 2) return "gpu-operator";
+    if (count_keys(node, kOperatorOnly) > 0 && count_keys(node, kOperatorKeys) >= 2)
+        return "gpu-operator";
     if (count_keys(node, kOperatorKeys) >= 3) return "gpu-operator";
     if (is_mapping_at(node, "driver") && has(node, "toolkit")) return "gpu-operator";
     if (is_mapping_at(node, "config.map") || is_mapping_at(node, "config.default") ||
@@ -72,7 +104,8 @@ std::string chart_of(const Node& node) {
         (count_keys(node, kPluginKeys) == 1 && has(node, "config"))) {
         return "nvidia-device-plugin";
     }
-    if (contains(text_at(node, "image.repository"), "k8s-device-plugin")) return "nvidia-device-plugin";
+    if (contains(text_at(node, "image.repository"), "k8s-device-plugin"))
+        return "nvidia-device-plugin";
     if (contains(text_at(node, "image.repository"), "dcgm-exporter")) return "dcgm-exporter";
     if (is_mapping_at(node, "prometheus.prometheusSpec")) return "kube-prometheus-stack";
     if (count_keys(node, kMonitoringKeys) >= 2) return "kube-prometheus-stack";
@@ -82,18 +115,49 @@ std::string chart_of(const Node& node) {
 }
 
 /// Keys that a piece of an object begins with.
-constexpr std::array<std::string_view, 40> kFragmentKeys{
-    "spec",          "template",      "containers",   "initContainers", "resources",
-    "limits",        "requests",      "env",          "envFrom",        "nodeSelector",
-    "tolerations",   "affinity",      "volumes",      "volumeMounts",   "metadata",
-    "securityContext", "runtimeClassName", "strategy", "restartPolicy", "image",
-    "command",       "args",          "data",         "replicas",       "labels",
-    "annotations",   "taints",        "topologySpreadConstraints", "hostIPC", "hostPID",
-    "updateStrategy", "selector",     "resourceClaims", "priorityClassName", "status",
-    "livenessProbe", "readinessProbe", "ports",       "shm_size",       "schedulerName"};
+constexpr std::array<std::string_view, 40> kFragmentKeys{"spec",
+                                                         "template",
+                                                         "containers",
+                                                         "initContainers",
+                                                         "resources",
+                                                         "limits",
+                                                         "requests",
+                                                         "env",
+                                                         "envFrom",
+                                                         "nodeSelector",
+                                                         "tolerations",
+                                                         "affinity",
+                                                         "volumes",
+                                                         "volumeMounts",
+                                                         "metadata",
+                                                         "securityContext",
+                                                         "runtimeClassName",
+                                                         "strategy",
+                                                         "restartPolicy",
+                                                         "image",
+                                                         "command",
+                                                         "args",
+                                                         "data",
+                                                         "replicas",
+                                                         "labels",
+                                                         "annotations",
+                                                         "taints",
+                                                         "topologySpreadConstraints",
+                                                         "hostIPC",
+                                                         "hostPID",
+                                                         "updateStrategy",
+                                                         "selector",
+                                                         "resourceClaims",
+                                                         "priorityClassName",
+                                                         "status",
+                                                         "livenessProbe",
+                                                         "readinessProbe",
+                                                         "ports",
+                                                         "shm_size",
+                                                         "schedulerName"};
 constexpr std::array<std::string_view, 8> kFragmentOnly{
-    "nodeSelector", "tolerations", "runtimeClassName", "volumeMounts",
-    "initContainers", "containers", "resourceClaims", "affinity"};
+    "nodeSelector",   "tolerations", "runtimeClassName", "volumeMounts",
+    "initContainers", "containers",  "resourceClaims",   "affinity"};
 
 Role role_of_mapping(const Node& node) {
     if (has(node, "apiVersion") && has(node, "kind")) {
@@ -106,7 +170,8 @@ Role role_of_mapping(const Node& node) {
     if (has(node, "mig-configs")) return Role::kMigParted;
     if (has_rules(node)) return Role::kPrometheusRules;
     if (has(node, "scrape_configs")) return Role::kPrometheusConfig;
-    if (has(node, "panels") && (has(node, "templating") || has(node, "schemaVersion") || has(node, "title"))) {
+    if (has(node, "panels") &&
+        (has(node, "templating") || has(node, "schemaVersion") || has(node, "title"))) {
         return Role::kDashboard;
     }
     if (is_device_plugin_config(node)) return Role::kDevicePluginConfig;
@@ -202,8 +267,8 @@ int Adder::add(const Node& node, Role role, int holder) {
     if (role == Role::kObject) {
         const bool empty_workload = object.is_workload() && !has_image(node);
         const std::string name = lower(file_.name);
-        const bool patch_file = name.find("patch") != std::string::npos ||
-                                name.find("overlay") != std::string::npos;
+        const bool patch_file =
+            name.find("patch") != std::string::npos || name.find("overlay") != std::string::npos;
         const bool partial = document_->gaps || has_patch_mark(node) ||
                              (object.is_workload() && !has(node, "spec")) ||
                              (patch_file && object.is_workload());

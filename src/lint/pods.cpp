@@ -26,7 +26,8 @@ std::vector<EnvVar> read_env(const Node* node) {
     if (node == nullptr) return result;
     for (const Node& item : node->items) {
         const Node* value = item.find("value");
-        result.push_back({text_at(item, "name"), value == nullptr ? "" : value->scalar, &item, value});
+        result.push_back(
+            {text_at(item, "name"), value == nullptr ? "" : value->scalar, &item, value});
     }
     for (const auto& [key, value] : node->entries) {  // of charts: a mapping
         result.push_back({key.scalar, value.scalar, &key, &value});
@@ -202,14 +203,15 @@ void Walker::add_resources_holder(const Node& node, const Node& resources, const
 
 void Walker::add_fragment(const Node& node) {
     constexpr std::array<std::string_view, 13> kPodKeys{
-        "resources",        "env",   "nodeSelector", "tolerations", "affinity", "volumes",
-        "volumeMounts",     "image", "limits",       "requests",    "runtimeClassName",
-        "securityContext",  "hostIPC"};
+        "resources", "env",      "nodeSelector",     "tolerations",
+        "affinity",  "volumes",  "volumeMounts",     "image",
+        "limits",    "requests", "runtimeClassName", "securityContext",
+        "hostIPC"};
     const Node* spec = &node;
     for (int steps = 0; steps < 4; ++steps) {  // spec: template: spec:
-        const bool found = std::any_of(kPodKeys.begin(), kPodKeys.end(), [spec](std::string_view key) {
-            return spec->find(key) != nullptr;
-        });
+        const bool found =
+            std::any_of(kPodKeys.begin(), kPodKeys.end(),
+                        [spec](std::string_view key) { return spec->find(key) != nullptr; });
         if (found) break;
         const Node* below = spec->find("spec");
         if (below == nullptr) below = spec->find("template");
@@ -250,7 +252,8 @@ void Walker::add_list(const Node& list) {
             pod.containers.push_back(read_container(item, false));
         }
     }
-    if (pod.containers.empty() && !list.items.empty() && list.items.front().find("value") != nullptr) {
+    if (pod.containers.empty() && !list.items.empty() &&
+        list.items.front().find("value") != nullptr) {
         Container container;
         container.node = &list;
         container.env = read_env(&list);
@@ -307,7 +310,8 @@ void read_value_images(File& file, int object) {
     if (!file.mentions("image") && !file.mentions("repository")) return;
     Marks known;  // those of this object's containers, which stand at the end of the list
     for (auto image = file.images.rbegin(); image != file.images.rend(); ++image) {
-        if (image->pod < 0 || file.pods[static_cast<std::size_t>(image->pod)].object != object) break;
+        if (image->pod < 0 || file.pods[static_cast<std::size_t>(image->pod)].object != object)
+            break;
         known.insert({image->mark.line, image->mark.column});
     }
     collect_images(node, 0, known, file);

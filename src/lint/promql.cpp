@@ -19,9 +19,9 @@ bool is_name_start(char c) {
 bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
 constexpr std::array<std::string_view, 20> kKeywords{
-    "by",  "without", "on",     "ignoring", "group_left", "group_right", "and",
-    "or",  "unless",  "offset", "bool",     "inf",        "nan",         "atan2",
-    "start", "end",   "true",   "false",    "default",    "if"};
+    "by",    "without", "on",     "ignoring", "group_left", "group_right", "and",
+    "or",    "unless",  "offset", "bool",     "inf",        "nan",         "atan2",
+    "start", "end",     "true",   "false",    "default",    "if"};
 
 bool is_keyword(std::string_view word) {
     const std::string folded = lower(word);
@@ -63,7 +63,9 @@ private:
     std::vector<std::string> read_labels();
     void skip_string(char quote);
     void skip_blanks() {
-        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+        while (at_ < text_.size() &&
+               (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n'))
+            ++at_;
     }
     [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
@@ -103,7 +105,8 @@ void Cutter<Place>::step() {
         const std::size_t before = at_;
         std::size_t end = at_;
         while (end < text_.size() && is_name(text_[end])) ++end;
-        if (!closed.function.empty() && is_grouping(text_.substr(at_, end - at_))) {  // sum(x) by (pod)
+        if (!closed.function.empty() &&
+            is_grouping(text_.substr(at_, end - at_))) {  // sum(x) by (pod)
             at_ = end;
             skip_blanks();
             if (peek() == '(') {
@@ -126,7 +129,9 @@ void Cutter<Place>::step() {
         while (at_ < text_.size() && (is_name(text_[at_]) || text_[at_] == '.')) ++at_;
     } else if (c == '$') {  // a variable of a dashboard
         ++at_;
-        while (at_ < text_.size() && (is_name(text_[at_]) || text_[at_] == '{' || text_[at_] == '}')) ++at_;
+        while (at_ < text_.size() &&
+               (is_name(text_[at_]) || text_[at_] == '{' || text_[at_] == '}'))
+            ++at_;
     } else {
         ++at_;
     }
@@ -213,7 +218,8 @@ void Cutter<Place>::read_matchers(Selector& selector) {
             const std::size_t value = at_ + 1;
             skip_string(quote);
             const std::size_t value_end = std::max(value, at_ == 0 ? 0 : at_ - 1);
-            matcher.value = std::string(text_.substr(std::min(value, text_.size()), value_end - value));
+            matcher.value =
+                std::string(text_.substr(std::min(value, text_.size()), value_end - value));
         }
         if (!matcher.op.empty()) {
             if (matcher.label == "__name__" && selector.metric.empty() && matcher.op == "=") {
@@ -290,7 +296,8 @@ void Finder::add(const Node& text, const Node& rule, Expression::Source source, 
     const Mark begin = text.mark;
     const std::string_view first_line = file_.line(begin.line);
     const std::size_t column = begin.column - 1;
-    const bool quoted = column < first_line.size() && (first_line[column] == '"' || first_line[column] == '\'');
+    const bool quoted =
+        column < first_line.size() && (first_line[column] == '"' || first_line[column] == '\'');
     const bool same_line = text.scalar.find('\n') == std::string::npos && !text.block;
     const auto place = [&](std::size_t offset) -> Mark {
         if (block.exact) return block.place(offset);
@@ -334,7 +341,8 @@ void Finder::visit(const Node& node, const Node* panel, int depth) {
             add(*text, node, Expression::Source::kAdapter, nullptr);
         }
         for (const std::string_view key : {"seriesQuery", "metricsQuery"}) {
-            if (const Node* text = node.find(key)) add(*text, node, Expression::Source::kAdapter, nullptr);
+            if (const Node* text = node.find(key))
+                add(*text, node, Expression::Source::kAdapter, nullptr);
         }
     }
     for (const auto& [key, value] : node.entries) visit(value, panel, depth + 1);
@@ -343,7 +351,8 @@ void Finder::visit(const Node& node, const Node* panel, int depth) {
 
 }  // namespace
 
-std::vector<Selector> read_selectors(std::string_view text, const Block& block, std::size_t offset) {
+std::vector<Selector> read_selectors(std::string_view text, const Block& block,
+                                     std::size_t offset) {
     const auto place = [&block, offset](std::size_t at) { return block.place(offset + at); };
     return Cutter(text, place).cut();
 }
@@ -384,13 +393,15 @@ void read_queries(File& file, int index) {
         const std::string_view line = text.substr(at, newline - at);
         const std::string_view words = trim(line);
         const bool margin = !words.empty() && line.front() == words.front();
-        const bool name = margin && is_name_start(words.front()) && !is_keyword(words.substr(0, words.find(' ')));
+        const bool name =
+            margin && is_name_start(words.front()) && !is_keyword(words.substr(0, words.find(' ')));
         if (words.empty() || words.front() == '#' || (name && level <= 0)) {
             finish(at);
             begin = words.empty() || words.front() == '#' ? newline : at;
             level = 0;
         }
-        for (const char c : words) level += c == '(' || c == '{' ? 1 : c == ')' || c == '}' ? -1 : 0;
+        for (const char c : words)
+            level += c == '(' || c == '{' ? 1 : c == ')' || c == '}' ? -1 : 0;
         at = newline + 1;
     }
     begin = std::min(begin, text.size());

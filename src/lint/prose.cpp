@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "lint/reading.h"
 #include "lint/prose_line.h"
+#include "lint/reading.h"
 #include "lint/shell_line.h"
 #include "lint/words.h"
 
@@ -14,9 +14,7 @@ namespace {
 class Reader {
 public:
     Reader(File& file, const ReadLimits& limits)
-        : file_(file),
-          limits_(limits),
-          count_(static_cast<unsigned>(file.line_starts.size())) {}
+        : file_(file), limits_(limits), count_(static_cast<unsigned>(file.line_starts.size())) {}
 
     void read() {
         skip_front_matter();
@@ -140,7 +138,9 @@ bool Reader::read_directive() {
     const unsigned opened = literal ? line_ - 1 : line_;
     const std::size_t indent = indent_of(text(opened));
     unsigned first = opened + 1;
-    while (first <= count_ && starts_with(trim(text(first)), ":") && indent_of(text(first)) > indent) ++first;
+    while (first <= count_ && starts_with(trim(text(first)), ":") &&
+           indent_of(text(first)) > indent)
+        ++first;
     const unsigned last = end_of_deeper(first, indent);
     if (last < first) {
         if (!literal) ++line_;
@@ -188,7 +188,8 @@ bool Reader::read_heading() {
 }
 
 bool Reader::read_table() {
-    if (!is_table_row(text(line_)) || line_ >= count_ || !is_table_rule(text(line_ + 1))) return false;
+    if (!is_table_row(text(line_)) || line_ >= count_ || !is_table_rule(text(line_ + 1)))
+        return false;
     Table table;
     table.heading = heading_;
     for (; line_ <= count_ && is_table_row(text(line_)); ++line_) {
@@ -224,7 +225,9 @@ bool Reader::read_indented() {
         const std::string_view one = text(line);
         if (trim(one).empty()) {
             if (command) break;
-            if (line < count_ && indent_of(text(line + 1)) <= indent && !begins_like_yaml(trim(text(line + 1)))) break;
+            if (line < count_ && indent_of(text(line + 1)) <= indent &&
+                !begins_like_yaml(trim(text(line + 1))))
+                break;
             continue;
         }
         if (indent_of(one) < indent || fence_of(one, file_.kind)) break;

@@ -44,8 +44,9 @@ std::optional<Fence> html_fence(std::string_view line) {
                                                           "{% highlight"};
     for (const std::string_view open : kHighlights) {
         if (!starts_with(line, open)) continue;
-        return Fence{open[1] == '%' ? "{% endhighlight" : std::string(open.substr(0, 4)) + "/highlight",
-                     1, first_word(line.substr(open.size()))};
+        return Fence{
+            open[1] == '%' ? "{% endhighlight" : std::string(open.substr(0, 4)) + "/highlight", 1,
+            first_word(line.substr(open.size()))};
     }
     return std::nullopt;
 }
@@ -91,9 +92,9 @@ bool closes(const Fence& fence, std::string_view line) {
 
 std::optional<std::string> code_directive(std::string_view line) {
     line = trim(line);
-    constexpr std::array<std::string_view, 6> kDirectives{".. code-block::", ".. code::",
-                                                          ".. sourcecode::", ".. prompt::",
-                                                          ".. highlight::",  ".. parsed-literal::"};
+    constexpr std::array<std::string_view, 6> kDirectives{
+        ".. code-block::", ".. code::",      ".. sourcecode::",
+        ".. prompt::",     ".. highlight::", ".. parsed-literal::"};
     for (const std::string_view directive : kDirectives) {
         if (starts_with(line, directive)) return first_word(line.substr(directive.size()));
     }
@@ -129,7 +130,8 @@ std::optional<unsigned> underline_level(std::string_view line, std::string_view 
     if (kind == FileKind::kAsciidoc) return std::nullopt;
     constexpr std::string_view kOrder = "#*=-^\"~'`+.";
     const auto level = kOrder.find(c);
-    if (level == std::string_view::npos || below.size() + 2 < trim(line).size()) return std::nullopt;
+    if (level == std::string_view::npos || below.size() + 2 < trim(line).size())
+        return std::nullopt;
     return static_cast<unsigned>(level) + 1;
 }
 
@@ -151,7 +153,8 @@ std::vector<Table::Cell> cells_of(std::string_view line, unsigned number) {
     if (at < line.size() && line[at] == '|') ++at;
     while (at < line.size()) {
         std::size_t end = line.find('|', at);
-        while (end != std::string_view::npos && line[end - 1] == '\\') end = line.find('|', end + 1);
+        while (end != std::string_view::npos && line[end - 1] == '\\')
+            end = line.find('|', end + 1);
         end = std::min(end, line.size());
         const std::string_view cell = line.substr(at, end - at);
         const std::size_t blank = indent_of(cell);
@@ -198,10 +201,12 @@ bool begins_like_yaml(std::string_view line) {
     if (line == "---" || starts_with(line, "#")) return line == "---";
     if (starts_with(line, "- ")) line.remove_prefix(2);
     constexpr std::array<std::string_view, 26> kKeys{
-        "apiVersion:", "kind:",   "metadata:", "spec:",       "resources:",  "env:",  "sharing:",
-        "version:",    "data:",   "limits:",   "requests:",   "nodeSelector:", "tolerations:",
-        "containers:", "volumes:", "volumeMounts:", "template:", "mig-configs:", "timeSlicing:",
-        "devicePlugin:", "flags:", "affinity:", "groups:",    "status:",     "stringData:", "type:"};
+        "apiVersion:",   "kind:",         "metadata:",    "spec:",        "resources:",
+        "env:",          "sharing:",      "version:",     "data:",        "limits:",
+        "requests:",     "nodeSelector:", "tolerations:", "containers:",  "volumes:",
+        "volumeMounts:", "template:",     "mig-configs:", "timeSlicing:", "devicePlugin:",
+        "flags:",        "affinity:",     "groups:",      "status:",      "stringData:",
+        "type:"};
     return std::any_of(kKeys.begin(), kKeys.end(),
                        [line](std::string_view key) { return starts_with(line, key); });
 }

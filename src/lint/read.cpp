@@ -47,9 +47,11 @@ std::string cleaned(std::string_view bytes) {
             // NEL, LINE SEPARATOR and the like are line breaks for YAML and for nobody else; C1
             // controls and the byte order mark are refused.
             const std::string_view character = std::string_view(text).substr(i, length);
-            const bool control = length == 2 && c == 0xc2U && static_cast<unsigned char>(text[i + 1]) < 0xa0U;
+            const bool control =
+                length == 2 && c == 0xc2U && static_cast<unsigned char>(text[i + 1]) < 0xa0U;
             if (control || character == "\xe2\x80\xa8" || character == "\xe2\x80\xa9" ||
-                character == kByteOrderMark || character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf") {
+                character == kByteOrderMark || character == "\xef\xbf\xbe" ||
+                character == "\xef\xbf\xbf") {
                 std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(i), length, '?');
             }
             i += length;
@@ -111,16 +113,18 @@ std::vector<Run> yaml_runs(const std::vector<std::string_view>& lines) {
             if (trim(line) == delimiter) delimiter.clear();
             continue;
         }
-        if (const auto at = line.find("<<"); at != std::string_view::npos && line.substr(at, 3) != "<<<") {
+        if (const auto at = line.find("<<");
+            at != std::string_view::npos && line.substr(at, 3) != "<<<") {
             std::string_view rest = trim(line.substr(at + 2));
-            while (!rest.empty() && (rest[0] == '-' || rest[0] == '\'' || rest[0] == '"')) rest.remove_prefix(1);
+            while (!rest.empty() && (rest[0] == '-' || rest[0] == '\'' || rest[0] == '"'))
+                rest.remove_prefix(1);
             delimiter = std::string(rest.substr(0, rest.find_first_of(" '\"|>;&")));
             continue;
         }
         const bool begins = line == "resources:" || line == "spec:" || line == "env:" ||
-                            line == "nodeSelector:" || line == "tolerations:" || line == "sharing:" ||
-                            line == "containers:" || line == "metadata:" || line == "---" ||
-                            starts_with(line, "apiVersion: ");
+                            line == "nodeSelector:" || line == "tolerations:" ||
+                            line == "sharing:" || line == "containers:" || line == "metadata:" ||
+                            line == "---" || starts_with(line, "apiVersion: ");
         if (!begins || (i > 0 && ends_with(trim(lines[i - 1]), "\\"))) continue;
         Run run{i + 1, i + 1};
         for (unsigned j = i + 1; j < lines.size(); ++j) {
@@ -150,7 +154,8 @@ Block split_yaml(File& file, int index, const ReadLimits& limits, int depth) {
     std::vector<Block> parts;
     for (const Run& run : runs) {
         const std::size_t begin = whole.line_starts[run.first - 1];
-        const std::size_t end = run.last < whole.line_starts.size() ? whole.line_starts[run.last] : shell.size();
+        const std::size_t end =
+            run.last < whole.line_starts.size() ? whole.line_starts[run.last] : shell.size();
         Block part;
         part.language = Language::kYaml;
         part.setting = Setting::kIndented;
@@ -226,8 +231,9 @@ void sort_statements(File& file) {
     std::stable_sort(file.statements.begin(), file.statements.end(),
                      [key](const Statement& a, const Statement& b) { return key(a) < key(b); });
     // The inner block is read last: of two statements at one place it is the better one.
-    const auto last = std::unique(file.statements.rbegin(), file.statements.rend(),
-                                  [key](const Statement& a, const Statement& b) { return key(a) == key(b); });
+    const auto last =
+        std::unique(file.statements.rbegin(), file.statements.rend(),
+                    [key](const Statement& a, const Statement& b) { return key(a) == key(b); });
     file.statements.erase(file.statements.begin(), last.base());
 }
 
@@ -291,7 +297,8 @@ void read_shell(File& file, int index, const ReadLimits& limits, int depth) {
     }
     for (Statement& comment : script.comments) file.statements.push_back(std::move(comment));
     for (const Enclosed& enclosed : script.enclosed) {
-        const int block = add_block(file, block_of_enclosed(shell, index, enclosed), limits, depth + 1);
+        const int block =
+            add_block(file, block_of_enclosed(shell, index, enclosed), limits, depth + 1);
         const auto command = static_cast<std::size_t>(enclosed.command + shift);
         const bool heredoc = enclosed.setting == Setting::kHeredoc;
         if (heredoc && enclosed.command >= 0 && command < file.commands.size()) {
@@ -306,7 +313,8 @@ void read_comments(File& file, int index) {
     std::size_t begin = 0;
     for (const std::string_view line : split(block.text, '\n')) {
         std::size_t at = line.find('#');
-        while (at != std::string_view::npos && at > 0 && line[at - 1] != ' ' && line[at - 1] != '\t') {
+        while (at != std::string_view::npos && at > 0 && line[at - 1] != ' ' &&
+               line[at - 1] != '\t') {
             at = line.find('#', at + 1);
         }
         if (at != std::string_view::npos) {

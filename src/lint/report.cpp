@@ -42,8 +42,8 @@ Report::Entry& Report::Entry::delete_lines(const File& file, unsigned first, uns
 }
 
 Report::Entry Report::add(std::string_view rule, document::Mark mark, std::string message) {
-    const auto twice = std::find_if(
-        findings_.begin(), findings_.end(), [&](const findings::Finding& one) {
+    const auto twice =
+        std::find_if(findings_.begin(), findings_.end(), [&](const findings::Finding& one) {
             return one.rule == rule && one.line == mark.line && one.column == mark.column &&
                    one.message == message;
         });
@@ -67,9 +67,9 @@ std::vector<findings::Finding> Report::take() {
     findings_.clear();
     if (file_.mentions("aliquot") && !all.empty()) {
         const Ignores ignores(file_);
-        const auto ignored = std::remove_if(
-            all.begin(), all.end(),
-            [&ignores](const findings::Finding& one) { return ignores.cover(one); });
+        const auto ignored =
+            std::remove_if(all.begin(), all.end(),
+                           [&ignores](const findings::Finding& one) { return ignores.cover(one); });
         all.erase(ignored, all.end());
     }
     findings::sort(all);

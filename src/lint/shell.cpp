@@ -366,7 +366,8 @@ void Reader::enclose_argument(const Word& word, std::size_t begin, int command) 
     const auto brace = text.find('{');
     if (!word.quoted || brace == std::string_view::npos || text.size() < 4) return;
     const std::string_view before = text.substr(0, brace);
-    if (!before.empty() && before.find('=') == std::string_view::npos && trim(before) != "[") return;
+    if (!before.empty() && before.find('=') == std::string_view::npos && trim(before) != "[")
+        return;
     if (!before.empty() && before.find("overrides") == std::string_view::npos &&
         before.find("patch") == std::string_view::npos) {
         return;
@@ -375,8 +376,7 @@ void Reader::enclose_argument(const Word& word, std::size_t begin, int command) 
     const std::size_t raw = text_.find('{', begin);
     if (raw == std::string_view::npos) return;
     const bool exact = text_.substr(raw, text.size()) == text;
-    script_.enclosed.push_back(
-        {command, Setting::kArgument, std::string(text), raw, exact, true});
+    script_.enclosed.push_back({command, Setting::kArgument, std::string(text), raw, exact, true});
 }
 
 void Reader::finish_command(std::string separator, int depth) {

@@ -14,19 +14,71 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-constexpr std::array<std::string_view, 14> kKeywords{"if",   "then", "else", "elif", "fi",
-                                                     "do",   "done", "while", "until", "!",
-                                                     "{",    "}",    "&&",   "||"};
+constexpr std::array<std::string_view, 14> kKeywords{
+    "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "&&", "||"};
 
-constexpr std::array<std::string_view, 62> kPrograms{
-    "kubectl", "helm",    "docker",   "nvidia-smi", "nvidia-ctk", "microk8s", "sudo",   "apt",
-    "apt-get", "dnf",     "yum",      "curl",       "wget",       "systemctl", "oc",    "k3s",
-    "eksctl",  "gcloud",  "aws",      "az",         "terraform",  "podman",   "ctr",    "crictl",
-    "nerdctl", "export",  "cat",      "echo",       "git",        "python",   "python3", "pip",
-    "pip3",    "nvcc",    "dcgmi",    "minikube",   "kind",       "k0s",      "kubeadm", "sed",
-    "tee",     "mkdir",   "cd",       "watch",      "modprobe",   "lsmod",    "lspci",  "dmesg",
-    "journalctl", "nvidia-cuda-mps-control", "nvidia-container-cli", "grep", "chmod", "cp", "mv",
-    "kustomize", "make", "ssh", "ls", "rke2", "snap", "nvidia-smi.exe"};
+constexpr std::array<std::string_view, 62> kPrograms{"kubectl",
+                                                     "helm",
+                                                     "docker",
+                                                     "nvidia-smi",
+                                                     "nvidia-ctk",
+                                                     "microk8s",
+                                                     "sudo",
+                                                     "apt",
+                                                     "apt-get",
+                                                     "dnf",
+                                                     "yum",
+                                                     "curl",
+                                                     "wget",
+                                                     "systemctl",
+                                                     "oc",
+                                                     "k3s",
+                                                     "eksctl",
+                                                     "gcloud",
+                                                     "aws",
+                                                     "az",
+                                                     "terraform",
+                                                     "podman",
+                                                     "ctr",
+                                                     "crictl",
+                                                     "nerdctl",
+                                                     "export",
+                                                     "cat",
+                                                     "echo",
+                                                     "git",
+                                                     "python",
+                                                     "python3",
+                                                     "pip",
+                                                     "pip3",
+                                                     "nvcc",
+                                                     "dcgmi",
+                                                     "minikube",
+                                                     "kind",
+                                                     "k0s",
+                                                     "kubeadm",
+                                                     "sed",
+                                                     "tee",
+                                                     "mkdir",
+                                                     "cd",
+                                                     "watch",
+                                                     "modprobe",
+                                                     "lsmod",
+                                                     "lspci",
+                                                     "dmesg",
+                                                     "journalctl",
+                                                     "nvidia-cuda-mps-control",
+                                                     "nvidia-container-cli",
+                                                     "grep",
+                                                     "chmod",
+                                                     "cp",
+                                                     "mv",
+                                                     "kustomize",
+                                                     "make",
+                                                     "ssh",
+                                                     "ls",
+                                                     "rke2",
+                                                     "snap",
+                                                     "nvidia-smi.exe"};
 
 bool is_assignment(std::string_view word) {
     const auto equals = word.find('=');
@@ -167,8 +219,7 @@ std::string joined_lines(std::string_view text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        const bool continued = c == '\\' && text.find_first_not_of(" \t\r", i + 1) <
-                                                text.size() &&
+        const bool continued = c == '\\' && text.find_first_not_of(" \t\r", i + 1) < text.size() &&
                                text[text.find_first_not_of(" \t\r", i + 1)] == '\n';
         if (continued || c == '\n' || c == '\t' || c == '\r' || c == ' ') {
             if (!result.empty() && result.back() != ' ') result += ' ';
@@ -191,19 +242,21 @@ bool looks_like_command(std::string_view line) {
     if (!is_one_of(without_directory(first), kPrograms)) return false;
     if (end == std::string_view::npos) return first == "nvidia-smi" || first == "nvcc";
     // "make sure that ..." and "watch for ..." are sentences.
-    constexpr std::array<std::string_view, 9> kAlsoEnglish{"make", "watch", "find", "kind", "cat",
-                                                           "export", "echo", "helm", "docker"};
+    constexpr std::array<std::string_view, 9> kAlsoEnglish{
+        "make", "watch", "find", "kind", "cat", "export", "echo", "helm", "docker"};
     if (!is_one_of(first, kAlsoEnglish)) return true;
     const std::string_view rest = trim(line.substr(end));
-    if (rest.empty() || (rest.back() == '.' && rest.find('/') == std::string_view::npos)) return false;
+    if (rest.empty() || (rest.back() == '.' && rest.find('/') == std::string_view::npos))
+        return false;
     if (first == "helm") {
-        constexpr std::array<std::string_view, 10> kVerbs{"install", "upgrade", "repo", "template", "list",
-                                                          "pull", "uninstall", "show", "get", "status"};
+        constexpr std::array<std::string_view, 10> kVerbs{
+            "install", "upgrade",   "repo", "template", "list",
+            "pull",    "uninstall", "show", "get",      "status"};
         return is_one_of(rest.substr(0, rest.find(' ')), kVerbs);
     }
     if (first == "docker") {
-        constexpr std::array<std::string_view, 9> kVerbs{"run", "build", "pull", "push", "exec",
-                                                         "tag", "login", "ps", "compose"};
+        constexpr std::array<std::string_view, 9> kVerbs{"run", "build", "pull", "push",   "exec",
+                                                         "tag", "login", "ps",   "compose"};
         return is_one_of(rest.substr(0, rest.find(' ')), kVerbs);
     }
     return rest.find_first_of("-/=$|<>\"'") != std::string_view::npos;

@@ -16,10 +16,9 @@ bool is_word_char(char c) {
 }
 
 std::size_t find_folded(std::string_view text, std::string_view part, std::size_t from) {
-    const auto found =
-        std::search(text.begin() + static_cast<std::ptrdiff_t>(std::min(from, text.size())),
-                    text.end(), part.begin(), part.end(),
-                    [](char a, char b) { return lower_char(a) == lower_char(b); });
+    const auto found = std::search(
+        text.begin() + static_cast<std::ptrdiff_t>(std::min(from, text.size())), text.end(),
+        part.begin(), part.end(), [](char a, char b) { return lower_char(a) == lower_char(b); });
     return found == text.end() ? std::string_view::npos
                                : static_cast<std::size_t>(found - text.begin());
 }
@@ -91,7 +90,8 @@ bool contains_word(std::string_view text, std::string_view word) {
     for (std::size_t at = 0; (at = find_folded(text, word, at)) != std::string_view::npos; ++at) {
         const bool begins = at == 0 || !is_word_char(text[at - 1]) || !is_word_char(word.front());
         const std::size_t end = at + word.size();
-        const bool ends = end == text.size() || !is_word_char(text[end]) || !is_word_char(word.back());
+        const bool ends =
+            end == text.size() || !is_word_char(text[end]) || !is_word_char(word.back());
         if (begins && ends) return true;
     }
     return false;

@@ -75,7 +75,8 @@ void replace_inline(CleanText& clean, const Line& line) {
 
 /// Moves every mark by `lines` and from the block into the file.
 void move_marks(Node& node, const Block& block, unsigned lines) {
-    if (node.mark.line != 0) node.mark = block.place(Mark{node.mark.line + lines, node.mark.column});
+    if (node.mark.line != 0)
+        node.mark = block.place(Mark{node.mark.line + lines, node.mark.column});
     for (Node& item : node.items) move_marks(item, block, lines);
     for (auto& [key, value] : node.entries) {
         move_marks(key, block, lines);
@@ -84,8 +85,8 @@ void move_marks(Node& node, const Block& block, unsigned lines) {
 }
 
 bool is_separator(std::string_view line) {
-    return starts_with(line, "---") && (line.size() == 3 || line[3] == ' ' || line[3] == '\t' ||
-                                        line[3] == '\r');
+    return starts_with(line, "---") &&
+           (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
 }
 
 bool is_empty(const Node& node) { return node.kind == Node::Kind::kNull; }
@@ -112,10 +113,10 @@ YamlDocument read_one(std::string text) {
         result.broken = true;
         // The line itself, or when nothing is left of it the nearest one above.
         std::size_t line = std::min<std::size_t>(error.mark.line, lines.size());
-        while (line > 0 && trim(std::string_view(text).substr(
-                                    lines[line - 1].begin,
-                                    lines[line - 1].end - lines[line - 1].begin))
-                               .empty()) {
+        while (line > 0 &&
+               trim(std::string_view(text).substr(lines[line - 1].begin,
+                                                  lines[line - 1].end - lines[line - 1].begin))
+                   .empty()) {
             --line;
         }
         if (line == 0) break;
@@ -178,7 +179,8 @@ std::vector<YamlDocument> read_yaml(const Block& block) {
         one.gaps = clean.gaps && templated;
         if (clean.gaps && !clean.templated) one.gaps = true;
         move_marks(one.node, block, static_cast<unsigned>(first));
-        one.error = block.place(Mark{one.error.line + static_cast<unsigned>(first), one.error.column});
+        one.error =
+            block.place(Mark{one.error.line + static_cast<unsigned>(first), one.error.column});
         documents.push_back(std::move(one));
     };
     for (std::size_t i = 0; i < lines.size(); ++i) {

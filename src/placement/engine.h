@@ -108,9 +108,10 @@ public:
     [[nodiscard]] std::uint32_t node_count() const;
     [[nodiscard]] const NodeSpec& node(NodeId id) const;
     [[nodiscard]] NodeState state(NodeId id) const;
-    [[nodiscard]] const Request* request_of(PlacementId id) const;  // nullptr: not live
-    [[nodiscard]] const Placement* placement_of(PlacementId id) const;
-    [[nodiscard]] std::vector<PlacementId> placements_on(NodeId id) const;
+    [[nodiscard]] std::optional<Request> request_of(PlacementId id) const;  // nullopt: not live
+    [[nodiscard]] std::optional<Placement> placement_of(PlacementId id) const;  // cost left out
+    [[nodiscard]] std::vector<PlacementId> placements_on(NodeId id) const;  // ascending
+    [[nodiscard]] std::size_t live() const;  // placements
     [[nodiscard]] std::span<const TaskType> workload() const;
     [[nodiscard]] const Options& options() const;
 

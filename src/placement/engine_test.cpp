@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/engine.h"
+
+#include <gtest/gtest.h>

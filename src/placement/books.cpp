@@ -34,7 +34,8 @@ unsigned mig_room(const MigProfile& profile, std::uint8_t taken) {
     unsigned room = 0;
     std::uint8_t mask = taken;
     for (unsigned start = 0; start < 8; ++start) {
-        if (((profile.starts >> start) & 1U) == 0 || (mask & slices_at(profile, start)) != 0) continue;
+        if (((profile.starts >> start) & 1U) == 0 || (mask & slices_at(profile, start)) != 0)
+            continue;
         mask |= slices_at(profile, start);
         ++room;
     }
@@ -42,13 +43,14 @@ unsigned mig_room(const MigProfile& profile, std::uint8_t taken) {
 }
 
 std::uint64_t Books::device_hash(std::uint32_t milli, std::int32_t mib, bool mig) {
-    return mixed((static_cast<std::uint64_t>(static_cast<std::uint32_t>(mib)) << 24U) ^ (milli << 1U) ^ (mig ? 1U : 0U) ^
-                 0x5851F42D4C957F2DULL);
+    return mixed((static_cast<std::uint64_t>(static_cast<std::uint32_t>(mib)) << 24U) ^
+                 (milli << 1U) ^ (mig ? 1U : 0U) ^ 0x5851F42D4C957F2DULL);
 }
 
 Result<Done> Books::add_geometry(MigGeometry geometry) {
     for (const MigProfile& profile : geometry.profiles) {
-        if (profile.width == 0 || profile.width > 8 || profile.starts == 0 || profile.milli < 1 || profile.milli > kWholeGpu)
+        if (profile.width == 0 || profile.width > 8 || profile.starts == 0 || profile.milli < 1 ||
+            profile.milli > kWholeGpu)
             return wrong("MIG profile " + profile.name + " of " + geometry.model,
                          "expected 1 to 8 slices, a start and 1 to 1000 milli");
         for (unsigned start = 0; start < 8; ++start)
@@ -57,17 +59,22 @@ Result<Done> Books::add_geometry(MigGeometry geometry) {
                              "start " + std::to_string(start) + " goes past slice 7");
     }
     const std::string model = geometry.model;
-    if (!geometries_.emplace(model, std::move(geometry)).second) return wrong("MIG geometry of " + model, "given twice");
+    if (!geometries_.emplace(model, std::move(geometry)).second)
+        return wrong("MIG geometry of " + model, "given twice");
     return Done{};
 }
 
 Result<NodeId> Books::add_node(NodeSpec spec) {
     if (spec.devices > kMostDevices)
-        return wrong("node " + spec.name, std::to_string(spec.devices) + " GPUs, expected at most " + std::to_string(kMostDevices));
+        return wrong("node " + spec.name, std::to_string(spec.devices) +
+                                              " GPUs, expected at most " +
+                                              std::to_string(kMostDevices));
     if (spec.cpu_milli < 0 || spec.memory_mib < 0 || spec.device_mib < 0)
         return wrong("node " + spec.name, "negative CPU or memory");
-    if (spec.devices > 0 && spec.model.empty()) return wrong("node " + spec.name, "has GPUs but no model");
-    if (spec.mig_devices >> spec.devices != 0) return wrong("node " + spec.name, "MIG mode on a GPU that it does not have");
+    if (spec.devices > 0 && spec.model.empty())
+        return wrong("node " + spec.name, "has GPUs but no model");
+    if (spec.mig_devices >> spec.devices != 0)
+        return wrong("node " + spec.name, "MIG mode on a GPU that it does not have");
     if (spec.mig_devices != 0 && !geometries_.contains(spec.model))
         return wrong("node " + spec.name, "MIG mode, but no geometry of model " + spec.model);
     if (names_.contains(spec.name)) return wrong("node " + spec.name, "given twice");
@@ -81,7 +88,8 @@ Result<NodeId> Books::add_node(NodeSpec spec) {
         const auto known = model_ids_.find(spec.model);
         if (known == model_ids_.end()) {
             if (models_.size() == kMostModels)
-                return wrong("node " + spec.name, "more than " + std::to_string(kMostModels) + " GPU models");
+                return wrong("node " + spec.name,
+                             "more than " + std::to_string(kMostModels) + " GPU models");
             node.model = static_cast<std::uint8_t>(models_.size());
             model_ids_.emplace(spec.model, node.model);
             models_.push_back(spec.model);
@@ -135,10 +143,12 @@ bool Books::device_fits(const Node& node, unsigned device, const Shape& shape) {
     if (shape.mig) {
         if (!node.is_mig(device)) return false;
         const MigProfile* profile = profile_on(node, shape);
-        return profile != nullptr && mig_room(*profile, static_cast<std::uint8_t>(node.milli[device])) > 0;
+        return profile != nullptr &&
+               mig_room(*profile, static_cast<std::uint8_t>(node.milli[device])) > 0;
     }
     if (shape.milli == kWholeGpu) return node.is_whole(device);
-    return !node.is_mig(device) && node.milli[device] >= shape.milli && (shape.mib == 0 || node.mib[device] >= shape.mib);
+    return !node.is_mig(device) && node.milli[device] >= shape.milli &&
+           (shape.mib == 0 || node.mib[device] >= shape.mib);
 }
 
 unsigned Books::fitting_devices(const Node& node, const Shape& shape) {
@@ -158,12 +168,15 @@ bool Books::fits(const Node& node, const Shape& shape) {
 }
 
 bool Books::fits_at(const Node& node, const Shape& shape, const Spot& spot) {
-    if (node.cpu < shape.cpu || node.memory < shape.memory || spot.count != shape.gpus) return false;
+    if (node.cpu < shape.cpu || node.memory < shape.memory || spot.count != shape.gpus)
+        return false;
     if (shape.gpus == 0) return true;
     if (node.devices < shape.gpus || ((shape.models >> node.model) & 1U) == 0) return false;
     for (unsigned i = 0; i < spot.count; ++i) {
         const unsigned device = spot.device[i];
-        if (device >= node.devices || (i > 0 && device <= spot.device[i - 1]) || !device_fits(node, device, shape)) return false;
+        if (device >= node.devices || (i > 0 && device <= spot.device[i - 1]) ||
+            !device_fits(node, device, shape))
+            return false;
         if (!shape.mig) continue;
         const MigProfile* profile = profile_on(node, shape);
         if (spot.mig_start >= 8 || ((profile->starts >> spot.mig_start) & 1U) == 0 ||
@@ -180,10 +193,12 @@ std::uint8_t Books::mig_start(const Node& node, unsigned device, const Shape& sh
     unsigned best = 8;
     unsigned best_room = 0;
     for (unsigned start = 0; start < 8; ++start) {
-        if (((wanted.starts >> start) & 1U) == 0 || (taken & slices_at(wanted, start)) != 0) continue;
+        if (((wanted.starts >> start) & 1U) == 0 || (taken & slices_at(wanted, start)) != 0)
+            continue;
         unsigned room = 0;  // slices that any profile could still use, large ones counting more
         for (const MigProfile& profile : profiles)
-            room += mig_room(profile, static_cast<std::uint8_t>(taken | slices_at(wanted, start))) * profile.width;
+            room += mig_room(profile, static_cast<std::uint8_t>(taken | slices_at(wanted, start))) *
+                    profile.width;
         if (best < 8 && room <= best_room) continue;
         best = start;
         best_room = room;
@@ -205,7 +220,8 @@ void Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
             node.milli[device] = static_cast<std::uint16_t>(sign > 0 ? 0 : kWholeGpu);
             node.mib[device] = sign > 0 ? 0 : node.device_mib;
         } else {
-            node.milli[device] = static_cast<std::uint16_t>(node.milli[device] - sign * shape.milli);
+            node.milli[device] =
+                static_cast<std::uint16_t>(node.milli[device] - sign * shape.milli);
             node.mib[device] -= sign * shape.mib;
         }
         node.device_sum += device_hash(node, device);

@@ -24,10 +24,11 @@ struct Node {
     std::uint8_t devices = 0;
     std::uint8_t model = kNoModel;
     std::uint16_t mig_devices = 0;
-    std::uint32_t live = 0;       // placements on it
-    std::uint64_t device_sum = 0; // sum of device_hash() of all devices: equal states, equal sums
-    std::array<std::uint16_t, kMostDevices> milli{};  // free compute; in MIG mode: the mask of taken slices
-    std::array<std::int32_t, kMostDevices> mib{};     // free memory
+    std::uint32_t live = 0;        // placements on it
+    std::uint64_t device_sum = 0;  // sum of device_hash() of all devices: equal states, equal sums
+    std::array<std::uint16_t, kMostDevices>
+        milli{};  // free compute; in MIG mode: the mask of taken slices
+    std::array<std::int32_t, kMostDevices> mib{};  // free memory
     std::int32_t device_mib = 0;
     std::uint32_t position = 0;  // in rank order
 
@@ -89,7 +90,8 @@ public:
     /// Whether exactly these devices are free for it.
     [[nodiscard]] static bool fits_at(const Node& node, const Shape& shape, const Spot& spot);
     /// Lowest start that leaves the most room; the device must fit.
-    [[nodiscard]] std::uint8_t mig_start(const Node& node, unsigned device, const Shape& shape) const;
+    [[nodiscard]] std::uint8_t mig_start(const Node& node, unsigned device,
+                                         const Shape& shape) const;
 
     /// The spot must fit.
     void take(NodeId id, const Shape& shape, const Spot& spot);

@@ -9,7 +9,9 @@
 namespace aliquot::placement {
 namespace {
 
-Error unknown(PlacementId id) { return {ErrorCode::kNotFound, "placement " + std::to_string(id) + ": not there"}; }
+Error unknown(PlacementId id) {
+    return {ErrorCode::kNotFound, "placement " + std::to_string(id) + ": not there"};
+}
 
 }  // namespace
 
@@ -18,13 +20,16 @@ Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
-Result<Done> Engine::add_geometry(MigGeometry geometry) { return state_->books.add_geometry(std::move(geometry)); }
+Result<Done> Engine::add_geometry(MigGeometry geometry) {
+    return state_->books.add_geometry(std::move(geometry));
+}
 
 Result<NodeId> Engine::add_node(NodeSpec spec) {
     if (spec.rank == kNoNode) spec.rank = static_cast<std::uint32_t>(state_->books.size());
     const std::uint32_t rank = spec.rank;
     if (state_->ranks.contains(rank))
-        return Error{ErrorCode::kInvalidInput, "node " + spec.name + ": rank " + std::to_string(rank) + " is taken"};
+        return Error{ErrorCode::kInvalidInput,
+                     "node " + spec.name + ": rank " + std::to_string(rank) + " is taken"};
     auto id = state_->books.add_node(std::move(spec));
     if (!id) return id;
     state_->ranks.insert(rank);
@@ -56,7 +61,8 @@ Result<std::vector<Placement>> Engine::place_gang(const Request& request, unsign
         if (!one) {
             undo_to(start);
             if (!was_recording) commit();
-            return std::move(one).error().during("gang of " + std::to_string(count) + ", after " + std::to_string(i));
+            return std::move(one).error().during("gang of " + std::to_string(count) + ", after " +
+                                                 std::to_string(i));
         }
         placed.push_back(std::move(*one));
     }
@@ -70,7 +76,7 @@ Result<PlacementId> Engine::restore(const Request& request, const Placement& whe
     auto live = state_->live_of(*good, where);
     if (!live) return std::move(live).error();
     const PlacementId id = state_->next_id++;
-    state_->note({.kind = Change::Kind::kPlaced, .id = id, .scorer = state_->recording ? state_->scorer->save() : 0});
+    state_->note_placed(id);
     state_->enter(id, std::move(*live));
     return id;
 }
@@ -78,8 +84,8 @@ Result<PlacementId> Engine::restore(const Request& request, const Placement& whe
 Result<Done> Engine::release(PlacementId id) {
     const auto found = state_->live.find(id);
     if (found == state_->live.end()) return unknown(id);
-    if (state_->recording)
-        state_->note({.kind = Change::Kind::kReleased, .id = id, .before = found->second, .scorer = state_->scorer->save()});
+    state_->note_gone(Change::Kind::kReleased, id, found->second,
+                      state_->recording ? state_->scorer->save() : 0);
     state_->leave(id);
     return Done{};
 }
@@ -94,7 +100,7 @@ Result<Done> Engine::move(PlacementId id, const Placement& where) {
         state_->enter(id, std::move(before));
         return std::move(live).error();
     }
-    state_->note({.kind = Change::Kind::kMoved, .id = id, .before = std::move(before), .scorer = saved});
+    state_->note_gone(Change::Kind::kMoved, id, before, saved);
     state_->enter(id, std::move(*live));
     return Done{};
 }
@@ -106,7 +112,8 @@ Result<Placement> Engine::what_if(const Request& request) {
     if (!kind) return std::move(kind).error();
     auto placement = state_->choose(*good, *kind);
     if (placement)
-        placement->cost = state_->scorer->breakdown(state_->books.node(placement->node), placement->node, state_->ranking.shape_of(*kind));
+        placement->cost = state_->scorer->breakdown(
+            state_->books.node(placement->node), placement->node, state_->ranking.shape_of(*kind));
     return placement;
 }
 
@@ -121,7 +128,8 @@ std::vector<Placement> Engine::alternatives(const Request& request, unsigned cou
     for (const NodeId id : state_->ranking.best(*kind, count, excluded)) {
         const Node& node = state_->books.node(id);
         Live live{.kind = *kind, .node = id, .spot = state_->scorer->spot(node, id, shape)};
-        if (shape.mig) live.spot.mig_start = state_->books.mig_start(node, live.spot.device[0], shape);
+        if (shape.mig)
+            live.spot.mig_start = state_->books.mig_start(node, live.spot.device[0], shape);
         found.push_back(state_->described(0, live));
         found.back().cost = state_->scorer->breakdown(node, id, shape);
     }
@@ -149,7 +157,9 @@ void Engine::commit() {
     state_->scorer->forget_saved();
 }
 
-std::uint32_t Engine::node_count() const { return static_cast<std::uint32_t>(state_->books.size()); }
+std::uint32_t Engine::node_count() const {
+    return static_cast<std::uint32_t>(state_->books.size());
+}
 const NodeSpec& Engine::node(NodeId id) const { return state_->books.spec(id); }
 
 NodeState Engine::state(NodeId id) const {
@@ -157,7 +167,8 @@ NodeState Engine::state(NodeId id) const {
     NodeState free{.cpu_milli = node.cpu, .memory_mib = node.memory};
     for (unsigned i = 0; i < node.devices; ++i) {
         if (node.is_mig(i))
-            free.devices.push_back({.mig_mask = static_cast<std::uint8_t>(node.milli[i]), .mig = true});
+            free.devices.push_back(
+                {.mig_mask = static_cast<std::uint8_t>(node.milli[i]), .mig = true});
         else
             free.devices.push_back({.milli = node.milli[i], .mib = node.mib[i]});
     }
@@ -195,7 +206,8 @@ std::int64_t Engine::free_milli() const { return state_->books.free_milli(); }
 double Engine::fragmented_milli() const { return fragmented(state_->books, state_->types); }
 
 std::size_t Engine::memory_bytes() const {
-    return state_->books.size() * (sizeof(Node) + sizeof(NodeSpec)) + state_->ranking.bytes() + state_->scorer->bytes();
+    return state_->books.size() * (sizeof(Node) + sizeof(NodeSpec)) + state_->ranking.bytes() +
+           state_->scorer->bytes();
 }
 
 }  // namespace aliquot::placement

@@ -18,7 +18,9 @@ public:
         ++epoch_;
     }
 
-    Key key(const Node& node, NodeId /*id*/, const Shape& shape) override { return choose(node, shape).score; }
+    Key key(const Node& node, NodeId /*id*/, const Shape& shape) override {
+        return choose(node, shape).score;
+    }
 
     Spot spot(const Node& node, NodeId /*id*/, const Shape& shape) override {
         if (!shape.is_share() && !shape.mig) return lowest_spot(node, shape);
@@ -71,12 +73,17 @@ private:
         } else if (shape.mig) {
             const MigProfile& profile = *Books::profile_on(node, shape);
             for (unsigned start = 0; start < 8; ++start) {
-                if (((profile.starts >> start) & 1U) == 0 || (node.milli[device] & slices_at(profile, start)) != 0) continue;
-                change(node, device, static_cast<std::uint16_t>(node.milli[device] | slices_at(profile, start)), node.mib[device]);
+                if (((profile.starts >> start) & 1U) == 0 ||
+                    (node.milli[device] & slices_at(profile, start)) != 0)
+                    continue;
+                change(node, device,
+                       static_cast<std::uint16_t>(node.milli[device] | slices_at(profile, start)),
+                       node.mib[device]);
                 break;
             }
         } else {
-            change(node, device, static_cast<std::uint16_t>(node.milli[device] - shape.milli), node.mib[device] - shape.mib);
+            change(node, device, static_cast<std::uint16_t>(node.milli[device] - shape.milli),
+                   node.mib[device] - shape.mib);
         }
     }
 

@@ -8,7 +8,8 @@ namespace aliquot::placement {
 
 std::vector<TypicalShape> typical_shapes(const Books& books, std::span<const TaskType> types) {
     std::vector<TypicalShape> shapes;
-    for (const TaskType& type : types) shapes.push_back({books.shape_of(type.request), type.popularity});
+    for (const TaskType& type : types)
+        shapes.push_back({books.shape_of(type.request), type.popularity});
     return shapes;
 }
 

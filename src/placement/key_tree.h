@@ -59,7 +59,9 @@ public:
         std::size_t block = 0;
         while (true) {
             const Key* keys = &levels_[level][block * kBlock];
-            const std::size_t index = block * kBlock + static_cast<std::size_t>(std::find(keys, keys + kBlock, key) - keys);
+            const std::size_t index =
+                block * kBlock +
+                static_cast<std::size_t>(std::find(keys, keys + kBlock, key) - keys);
             if (level == 0) return {key, index};
             --level;
             block = index;
@@ -84,7 +86,8 @@ private:
 
     void grow_level(std::size_t level) {
         std::vector<Key> above(levels_[level - 1].size() / kBlock);
-        for (std::size_t block = 0; block < above.size(); ++block) above[block] = largest(level - 1, block);
+        for (std::size_t block = 0; block < above.size(); ++block)
+            above[block] = largest(level - 1, block);
         above.resize((above.size() + kBlock - 1) / kBlock * kBlock, kNone);
         levels_.push_back(std::move(above));
     }

@@ -24,8 +24,15 @@ std::optional<Policy> parse_policy(std::string_view word) {
 std::span<const std::string_view> policy_words() { return kWords; }
 
 Weights default_weights() {
-    return {.fragmentation = 0.75, .packing = 0.5, .scarcity = 1.0, .scarcity_most = 4.0, .size = -2.0,
-            .waste = 1.25, .order = 160, .price = 20, .power = 0.25};
+    return {.fragmentation = 0.75,
+            .packing = 0.5,
+            .scarcity = 1.0,
+            .scarcity_most = 4.0,
+            .size = -2.0,
+            .waste = 1.25,
+            .order = 160,
+            .price = 20,
+            .power = 0.25};
 }
 
 }  // namespace aliquot::placement

@@ -20,7 +20,9 @@ std::int64_t free_gpu(const Node& node) {
     return sum;
 }
 
-std::int64_t wanted_gpu(const Shape& shape) { return static_cast<std::int64_t>(shape.milli) * shape.gpus; }
+std::int64_t wanted_gpu(const Shape& shape) {
+    return static_cast<std::int64_t>(shape.milli) * shape.gpus;
+}
 
 class BestFit final : public Scorer {
 public:
@@ -37,8 +39,10 @@ class DotProduct final : public Scorer {
 public:
     Key key(const Node& node, NodeId /*id*/, const Shape& shape) override {
         double product = 0;
-        product += static_cast<double>(node.cpu) / kMostCpu * (static_cast<double>(shape.cpu) / kMostCpu);
-        product += static_cast<double>(free_gpu(node)) / kMostGpu * (static_cast<double>(wanted_gpu(shape)) / kMostGpu);
+        product +=
+            static_cast<double>(node.cpu) / kMostCpu * (static_cast<double>(shape.cpu) / kMostCpu);
+        product += static_cast<double>(free_gpu(node)) / kMostGpu *
+                   (static_cast<double>(wanted_gpu(shape)) / kMostGpu);
         product /= 2.0;
         return static_cast<Key>(static_cast<double>(kTop) * (1 - product));
     }
@@ -54,7 +58,8 @@ public:
             left[i] = node.is_mig(i) ? 0 : node.milli[i];
             whole += left[i] == kWholeGpu ? 1U : 0U;
         }
-        if (whole == node.devices) return static_cast<Key>(std::max<std::int64_t>(kTop / 3 - whole, whole));
+        if (whole == node.devices)
+            return static_cast<Key>(std::max<std::int64_t>(kTop / 3 - whole, whole));
         std::sort(left.begin(), left.begin() + node.devices);
         unsigned wanted = shape.gpus;
         std::int64_t opened = 0;
@@ -73,19 +78,27 @@ public:
 /// Likes nodes that already run tasks of the same kind: shares, one GPU, two, ...
 class Clustering final : public Scorer {
 public:
-    void reset(const Books& books, std::span<const TaskType> /*types*/) override { kinds_.resize(books.size()); }
+    void reset(const Books& books, std::span<const TaskType> /*types*/) override {
+        kinds_.resize(books.size());
+    }
 
     Key key(const Node& node, NodeId id, const Shape& shape) override {
         if (shape.gpus == 0) return 0;
         const auto& kinds = kinds_[id];
-        const auto used = static_cast<std::size_t>(std::count_if(kinds.begin(), kinds.end(), [](auto n) { return n > 0; }));
-        const std::int64_t fill = kTop / 4 * (static_cast<std::int64_t>(kMostGpu) - free_gpu(node)) / static_cast<std::int64_t>(kMostGpu);
-        if (kinds[kind_of(shape)] > 0) return static_cast<Key>(fill + (used == 1 ? kTop * 3 / 4 : kTop * 2 / 4));
+        const auto used = static_cast<std::size_t>(
+            std::count_if(kinds.begin(), kinds.end(), [](auto n) { return n > 0; }));
+        const std::int64_t fill = kTop / 4 *
+                                  (static_cast<std::int64_t>(kMostGpu) - free_gpu(node)) /
+                                  static_cast<std::int64_t>(kMostGpu);
+        if (kinds[kind_of(shape)] > 0)
+            return static_cast<Key>(fill + (used == 1 ? kTop * 3 / 4 : kTop * 2 / 4));
         return static_cast<Key>(used == 0 ? fill + kTop / 4 : fill);
     }
 
     void leaving(const Node& /*node*/, const Shape& shape, int sign, NodeId id) override {
-        if (shape.gpus > 0) kinds_[id][kind_of(shape)] = static_cast<std::uint16_t>(kinds_[id][kind_of(shape)] + sign);
+        if (shape.gpus > 0)
+            kinds_[id][kind_of(shape)] =
+                static_cast<std::uint16_t>(kinds_[id][kind_of(shape)] + sign);
     }
     [[nodiscard]] std::size_t bytes() const override { return kinds_.size() * sizeof(kinds_[0]); }
 
@@ -154,12 +167,18 @@ private:
 
 std::unique_ptr<Scorer> make_published_scorer(Policy policy, std::uint64_t seed) {
     switch (policy) {
-        case Policy::kBestFit: return std::make_unique<BestFit>();
-        case Policy::kDotProduct: return std::make_unique<DotProduct>();
-        case Policy::kPacking: return std::make_unique<Packing>();
-        case Policy::kClustering: return std::make_unique<Clustering>();
-        case Policy::kSpread: return std::make_unique<Spread>();
-        default: return std::make_unique<Random>(seed);
+        case Policy::kBestFit:
+            return std::make_unique<BestFit>();
+        case Policy::kDotProduct:
+            return std::make_unique<DotProduct>();
+        case Policy::kPacking:
+            return std::make_unique<Packing>();
+        case Policy::kClustering:
+            return std::make_unique<Clustering>();
+        case Policy::kSpread:
+            return std::make_unique<Spread>();
+        default:
+            return std::make_unique<Random>(seed);
     }
 }
 

@@ -9,27 +9,34 @@ namespace aliquot::placement {
 namespace {
 
 constexpr std::size_t kSmallCluster = 2'048;  // catches up on demand alone
-constexpr std::size_t kLag = 512;             // changes after which a kind is brought up ahead of need
+constexpr std::size_t kLag = 512;  // changes after which a kind is brought up ahead of need
 
 bool tolerates(const Request& request, const std::pair<std::string, std::string>& taint) {
-    return std::any_of(request.tolerations.begin(), request.tolerations.end(), [&](const auto& toleration) {
-        return toleration.first == taint.first && (toleration.second == "*" || toleration.second == taint.second);
-    });
+    return std::any_of(request.tolerations.begin(), request.tolerations.end(),
+                       [&](const auto& toleration) {
+                           return toleration.first == taint.first &&
+                                  (toleration.second == "*" || toleration.second == taint.second);
+                       });
 }
 
 bool labels_admit(const Request& request, const NodeSpec& spec) {
     for (const auto& label : request.selector)
-        if (std::find(spec.labels.begin(), spec.labels.end(), label) == spec.labels.end()) return false;
-    return std::all_of(spec.taints.begin(), spec.taints.end(), [&](const auto& taint) { return tolerates(request, taint); });
+        if (std::find(spec.labels.begin(), spec.labels.end(), label) == spec.labels.end())
+            return false;
+    return std::all_of(spec.taints.begin(), spec.taints.end(),
+                       [&](const auto& taint) { return tolerates(request, taint); });
 }
 
 auto order_of(const Request& r) {
-    return std::tie(r.cpu_milli, r.memory_mib, r.gpus, r.milli, r.mib, r.mig_profile, r.models, r.selector, r.tolerations);
+    return std::tie(r.cpu_milli, r.memory_mib, r.gpus, r.milli, r.mib, r.mig_profile, r.models,
+                    r.selector, r.tolerations);
 }
 
 }  // namespace
 
-bool Ranking::Less::operator()(const Request& a, const Request& b) const { return order_of(a) < order_of(b); }
+bool Ranking::Less::operator()(const Request& a, const Request& b) const {
+    return order_of(a) < order_of(b);
+}
 
 ClassId Ranking::class_of(const Request& request) {
     const auto found = known_.find(request);
@@ -62,7 +69,8 @@ void Ranking::make_room() {
     ClassId oldest_id = 0;
     for (ClassId id = 0; id < classes_.size(); ++id) {
         const Class* one = classes_[id].get();
-        if (one == nullptr || one->live > 0 || (oldest != nullptr && one->used >= oldest->used)) continue;
+        if (one == nullptr || one->live > 0 || (oldest != nullptr && one->used >= oldest->used))
+            continue;
         oldest = one;
         oldest_id = id;
     }
@@ -74,14 +82,17 @@ void Ranking::make_room() {
     }
     Class* keyed = nullptr;
     for (const auto& one : classes_)
-        if (one != nullptr && !one->cold && (keyed == nullptr || one->used < keyed->used)) keyed = one.get();
+        if (one != nullptr && !one->cold && (keyed == nullptr || one->used < keyed->used))
+            keyed = one.get();
     if (keyed == nullptr) return;
     keyed->keys = KeyTree();
     keyed->admitted = {};
     keyed->cold = true;
 }
 
-bool Ranking::admits(ClassId id, NodeId node) const { return labels_admit(classes_[id]->request, books_.spec(node)); }
+bool Ranking::admits(ClassId id, NodeId node) const {
+    return labels_admit(classes_[id]->request, books_.spec(node));
+}
 
 void Ranking::admit_all(Class& one) const {
     one.admitted.assign((at_position_.size() + 63) / 64, 0);
@@ -94,7 +105,8 @@ void Ranking::rate(Class& one, NodeId id) {
     const Node& node = books_.node(id);
     const std::size_t position = node.position;
     KeyTree::Key key = KeyTree::kNone;
-    if (((one.admitted[position / 64] >> (position % 64)) & 1U) != 0 && Books::fits(node, one.shape))
+    if (((one.admitted[position / 64] >> (position % 64)) & 1U) != 0 &&
+        Books::fits(node, one.shape))
         key = std::max(scorer_.key(node, id, one.shape), KeyTree::kNone + 1);
     one.keys.set(position, key);
 }
@@ -151,11 +163,13 @@ std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const No
             continue;
         }
         const NodeId node = at_position_[top.position];
-        if (last_change_[node] >= one.cursor || top.position >= one.scanned) {  // its key may be old
+        if (last_change_[node] >= one.cursor ||
+            top.position >= one.scanned) {  // its key may be old
             rate(one, node);
             if (one.keys.at(top.position) != top.key) continue;
         }
-        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end()) found.push_back(node);
+        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end())
+            found.push_back(node);
         if (found.size() == count) break;
         hidden.emplace_back(top.position, top.key);
         one.keys.set(top.position, KeyTree::kNone);
@@ -195,7 +209,8 @@ void Ranking::work_ahead() {
 }
 
 std::size_t Ranking::bytes() const {
-    std::size_t sum = log_.capacity() * sizeof(NodeId) + last_change_.capacity() * 8 + at_position_.capacity() * 4;
+    std::size_t sum = log_.capacity() * sizeof(NodeId) + last_change_.capacity() * 8 +
+                      at_position_.capacity() * 4;
     for (const auto& one : classes_)
         if (one != nullptr) sum += sizeof(Class) + one->keys.bytes() + one->admitted.capacity() * 8;
     return sum;
@@ -203,15 +218,21 @@ std::size_t Ranking::bytes() const {
 
 std::string Ranking::self_check() {
     for (const auto& one : classes_) {
-        if (one == nullptr || one->cold || one->epoch != scorer_.epoch() || one->scanned < at_position_.size()) continue;
+        if (one == nullptr || one->cold || one->epoch != scorer_.epoch() ||
+            one->scanned < at_position_.size())
+            continue;
         catch_up(*one, ~std::size_t{0});
         for (const NodeId id : at_position_) {
             const Node& node = books_.node(id);
             const KeyTree::Key kept = one->keys.at(node.position);
-            const bool fits = labels_admit(one->request, books_.spec(id)) && Books::fits(node, one->shape);
-            const KeyTree::Key fresh = fits ? std::max(scorer_.key(node, id, one->shape), KeyTree::kNone + 1) : KeyTree::kNone;
+            const bool fits =
+                labels_admit(one->request, books_.spec(id)) && Books::fits(node, one->shape);
+            const KeyTree::Key fresh =
+                fits ? std::max(scorer_.key(node, id, one->shape), KeyTree::kNone + 1)
+                     : KeyTree::kNone;
             if (kept != fresh)
-                return "node " + books_.spec(id).name + ": kept key " + std::to_string(kept) + ", computed " + std::to_string(fresh);
+                return "node " + books_.spec(id).name + ": kept key " + std::to_string(kept) +
+                       ", computed " + std::to_string(fresh);
         }
     }
     return {};

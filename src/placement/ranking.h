@@ -56,11 +56,11 @@ private:
         Shape shape;
         std::vector<std::uint64_t> admitted;  // bit per position
         KeyTree keys;
-        std::uint64_t cursor = 0;   // changes up to here are in the keys
-        std::size_t scanned = 0;    // positions that have a key of this epoch
+        std::uint64_t cursor = 0;  // changes up to here are in the keys
+        std::size_t scanned = 0;   // positions that have a key of this epoch
         std::uint32_t epoch = 0;
         bool cold = true;
-        std::uint32_t live = 0;     // placements of this kind
+        std::uint32_t live = 0;  // placements of this kind
         std::uint64_t used = 0;
     };
     struct Less {
@@ -78,7 +78,7 @@ private:
     Scorer& scorer_;
     std::map<Request, ClassId, Less> known_;
     std::vector<std::unique_ptr<Class>> classes_;
-    std::vector<ClassId> unused_;             // ids to give out again
+    std::vector<ClassId> unused_;  // ids to give out again
     std::vector<NodeId> at_position_;
     std::vector<std::uint64_t> last_change_;  // per node: number of its latest change
     std::vector<NodeId> log_;                 // changed nodes; log_[0] is change number log_base_

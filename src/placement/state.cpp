@@ -8,15 +8,19 @@ namespace {
 
 std::unique_ptr<Scorer> scorer_of(const Options& options) {
     switch (options.policy) {
-        case Policy::kAliquot: return make_own_scorer(options.weights);
-        case Policy::kFgd: return make_fgd_scorer();
-        default: return make_published_scorer(options.policy, options.seed);
+        case Policy::kAliquot:
+            return make_own_scorer(options.weights);
+        case Policy::kFgd:
+            return make_fgd_scorer();
+        default:
+            return make_published_scorer(options.policy, options.seed);
     }
 }
 
 }  // namespace
 
-Engine::State::State(Options chosen) : options(std::move(chosen)), scorer(scorer_of(options)), ranking(books, *scorer) {}
+Engine::State::State(Options chosen)
+    : options(std::move(chosen)), scorer(scorer_of(options)), ranking(books, *scorer) {}
 
 void Engine::State::lay_out() {
     if (laid_out) return;
@@ -83,13 +87,16 @@ Placement Engine::State::described(PlacementId id, const Live& one) const {
 }
 
 Error Engine::State::no_room(const Request& request) const {
-    std::string what = std::to_string(request.cpu_milli) + " milli CPU, " + std::to_string(request.memory_mib) + " MiB";
+    std::string what = std::to_string(request.cpu_milli) + " milli CPU, " +
+                       std::to_string(request.memory_mib) + " MiB";
     if (!request.mig_profile.empty())
         what += ", MIG " + request.mig_profile;
     else if (request.gpus > 0)
-        what += ", " + std::to_string(request.gpus) + " x " + std::to_string(request.milli) + " milli GPU";
+        what += ", " + std::to_string(request.gpus) + " x " + std::to_string(request.milli) +
+                " milli GPU";
     if (request.mib > 0) what += " with " + std::to_string(request.mib) + " MiB";
-    return {ErrorCode::kUnavailable, "no node of " + std::to_string(books.size()) + " has room for " + what};
+    return {ErrorCode::kUnavailable,
+            "no node of " + std::to_string(books.size()) + " has room for " + what};
 }
 
 Result<Placement> Engine::State::choose(const Request& request, ClassId kind) {
@@ -107,23 +114,45 @@ Result<Live> Engine::State::live_of(const Request& request, const Placement& whe
     auto kind = kind_of(request);
     if (!kind) return std::move(kind).error();
     if (where.node >= books.size())
-        return Error{ErrorCode::kConflict, "node number " + std::to_string(where.node) + ": there are " + std::to_string(books.size())};
-    Live one{.kind = *kind, .node = where.node, .movable = request.movable, .anti_affinity = request.anti_affinity};
+        return Error{ErrorCode::kConflict, "node number " + std::to_string(where.node) +
+                                               ": there are " + std::to_string(books.size())};
+    Live one{.kind = *kind,
+             .node = where.node,
+             .movable = request.movable,
+             .anti_affinity = request.anti_affinity};
     one.spot.mig_start = where.mig_start;
     const std::string& name = books.spec(where.node).name;
-    if (where.devices.size() > kMostDevices) return Error{ErrorCode::kConflict, "node " + name + ": too many devices"};
+    if (where.devices.size() > kMostDevices)
+        return Error{ErrorCode::kConflict, "node " + name + ": too many devices"};
     for (const std::uint8_t device : where.devices) one.spot.device[one.spot.count++] = device;
-    if (!ranking.admits(*kind, where.node) || !Books::fits_at(books.node(where.node), ranking.shape_of(*kind), one.spot))
-        return Error{ErrorCode::kConflict, "node " + name + ": the request does not fit there any more"};
+    if (!ranking.admits(*kind, where.node) ||
+        !Books::fits_at(books.node(where.node), ranking.shape_of(*kind), one.spot))
+        return Error{ErrorCode::kConflict,
+                     "node " + name + ": the request does not fit there any more"};
     const std::vector<NodeId> excluded = excluded_by(request.anti_affinity);
     if (std::find(excluded.begin(), excluded.end(), where.node) != excluded.end())
-        return Error{ErrorCode::kConflict, "node " + name + ": already runs " + request.anti_affinity};
+        return Error{ErrorCode::kConflict,
+                     "node " + name + ": already runs " + request.anti_affinity};
     return one;
 }
 
-void Engine::State::note(Change change) {
+void Engine::State::note_placed(PlacementId id) {
     if (!recording) return;
-    if (change.kind != Change::Kind::kPlaced) ranking.hold(change.before.kind);  // the log still names it
+    Change change;
+    change.id = id;
+    change.scorer = scorer->save();
+    changes.push_back(std::move(change));
+}
+
+void Engine::State::note_gone(Change::Kind kind, PlacementId id, const Live& before,
+                              std::uint32_t saved) {
+    if (!recording) return;
+    Change change;
+    change.kind = kind;
+    change.id = id;
+    change.before = before;
+    change.scorer = saved;
+    ranking.hold(before.kind);  // the log still names it
     changes.push_back(std::move(change));
 }
 
@@ -138,10 +167,13 @@ Result<Placement> Engine::State::place(const Request& request) {
     const Shape& shape = ranking.shape_of(*kind);
     placement->cost = scorer->breakdown(books.node(placement->node), placement->node, shape);
     placement->id = next_id++;
-    Live one{.kind = *kind, .node = placement->node, .movable = request.movable, .anti_affinity = request.anti_affinity};
+    Live one{.kind = *kind,
+             .node = placement->node,
+             .movable = request.movable,
+             .anti_affinity = request.anti_affinity};
     one.spot.mig_start = placement->mig_start;
     for (const std::uint8_t device : placement->devices) one.spot.device[one.spot.count++] = device;
-    note({.kind = Change::Kind::kPlaced, .id = placement->id, .scorer = recording ? scorer->save() : 0});
+    note_placed(placement->id);
     enter(placement->id, std::move(one));
     ranking.work_ahead();
     return placement;

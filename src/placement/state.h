@@ -24,7 +24,7 @@ struct Live {
 struct Change {
     enum class Kind : std::uint8_t { kPlaced, kReleased, kMoved } kind = Kind::kPlaced;
     PlacementId id = 0;
-    Live before;  // of kReleased and kMoved
+    Live before;               // of kReleased and kMoved
     std::uint32_t scorer = 0;  // Scorer::save() before the change
 };
 
@@ -41,7 +41,9 @@ struct Engine::State {
     Result<Placement> place(const Request& request);
     [[nodiscard]] Placement described(PlacementId id, const Live& live) const;
     Result<Live> live_of(const Request& request, const Placement& where);
-    void note(Change change);
+    /// Remembers a change that is about to be made, while a mark is set.
+    void note_placed(PlacementId id);
+    void note_gone(Change::Kind kind, PlacementId id, const Live& before, std::uint32_t saved);
     void undo(Change change);
     void learn(const Request& request);
     [[nodiscard]] Error no_room(const Request& request) const;

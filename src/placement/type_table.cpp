@@ -9,15 +9,16 @@ namespace aliquot::placement {
 namespace {
 
 constexpr TypeTable::Row kUnmade = 0xFFFF'FFFF;
-constexpr double kSmallest = 50;          // milli: still smaller types weigh no more than this
+constexpr double kSmallest = 50;            // milli: still smaller types weigh no more than this
 constexpr std::int64_t kMemorySteps = 256;  // of a device, in which rows tell free memory apart
-constexpr std::int64_t kMostRoom = 1000;  // parts of tasks on one device, for the 16-bit sums
+constexpr std::int64_t kMostRoom = 1000;    // parts of tasks on one device, for the 16-bit sums
 
 std::int32_t typical_device_mib(const Books& books, std::uint64_t models) {
     std::int32_t most = 0;
     for (NodeId id = 0; id < books.size(); ++id) {
         const Node& node = books.node(id);
-        if (node.devices > 0 && ((models >> node.model) & 1U) != 0) most = std::max(most, node.device_mib);
+        if (node.devices > 0 && ((models >> node.model) & 1U) != 0)
+            most = std::max(most, node.device_mib);
     }
     return most;
 }
@@ -40,12 +41,25 @@ void TypeTable::reset(const Books& books, std::span<const TaskType> types, doubl
         types_.push_back({.shape = books.shape_of(type.request), .popularity = type.popularity});
         by_memory_ = by_memory_ || type.request.mib > 0;
     }
-    stride_ = (count() + 7) / 8 * 8;
     rows_.clear();
+    starts_.clear();
     free_.clear();
     waste_.clear();
     known_.clear();
-    plain_.fill(kUnmade);
+    models_.assign(books.model_count(), {});
+    for (std::size_t model = 0; model < models_.size(); ++model) {
+        Model& list = models_[model];
+        list.plain.fill(kUnmade);
+        for (unsigned i = 0; i < count(); ++i) {
+            const Shape& shape = types_[i].shape;
+            if (shape.gpus == 0 || ((shape.models >> model) & 1U) == 0) continue;
+            list.types.push_back(static_cast<std::uint8_t>(i));
+            list.gpus.push_back(shape.gpus);
+            list.cpu.push_back(shape.cpu);
+        }
+        list.blocks =
+            static_cast<unsigned>((list.types.size() + kBlockOfTypes - 1) / kBlockOfTypes);
+    }
     weigh(books, size_exponent);
     nest();
     expect_waste();
@@ -67,7 +81,8 @@ void TypeTable::weigh(const Books& books, double size_exponent) {
         }
         type.size = part * shape.gpus;
         type.weight = type.popularity;
-        if (shape.gpus > 0) type.weight *= power_of(std::max(part, kSmallest) / kWholeGpu, quarters);
+        if (shape.gpus > 0)
+            type.weight *= power_of(std::max(part, kSmallest) / kWholeGpu, quarters);
         sum += type.weight;
         mean_demand_ += type.popularity * type.size;
     }
@@ -78,7 +93,9 @@ void TypeTable::nest() {
     for (Type& type : types_) {
         for (const Type& other : types_) {
             if (other.shape.gpus == 0 || (other.shape.models & ~type.shape.models) != 0) continue;
-            if (type.shape.mig && (!other.shape.mig || other.shape.mig_profile != type.shape.mig_profile)) continue;
+            if (type.shape.mig &&
+                (!other.shape.mig || other.shape.mig_profile != type.shape.mig_profile))
+                continue;
             type.nested += other.popularity;
             type.nested_demand += other.popularity * other.size;
         }
@@ -103,15 +120,17 @@ TypeTable::Row TypeTable::row(const Node& node, std::uint16_t milli, std::int32_
     if (!mig && !by_memory_) {
         // Memory decides only whether the device counts as whole.
         const bool touched = milli == kWholeGpu && mib != node.device_mib;
-        Row& plain = plain_[touched ? kWholeGpu + 1 : milli];
+        Row& plain = models_[node.model].plain[touched ? kWholeGpu + 1 : milli];
         if (plain == kUnmade) plain = make_row(node, milli, mib, false);
         return plain;
     }
     std::uint64_t key = (std::uint64_t{node.model} << 56U) | (mig ? 1ULL << 55U : 0) | milli;
     if (!mig) {
-        const std::int64_t steps = node.device_mib > 0 ? std::int64_t{mib} * kMemorySteps / node.device_mib : 0;
+        const std::int64_t steps =
+            node.device_mib > 0 ? std::int64_t{mib} * kMemorySteps / node.device_mib : 0;
         mib = static_cast<std::int32_t>(steps * node.device_mib / kMemorySteps);
-        key |= (static_cast<std::uint64_t>(steps) << 12U) | (static_cast<std::uint64_t>(node.device_mib & 0x3FFFFFF) << 24U);
+        key |= (static_cast<std::uint64_t>(steps) << 12U) |
+               (static_cast<std::uint64_t>(node.device_mib & 0x3FFFFFF) << 24U);
     }
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
@@ -120,7 +139,8 @@ TypeTable::Row TypeTable::row(const Node& node, std::uint16_t milli, std::int32_
     return made;
 }
 
-TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig) {
+TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::int32_t mib,
+                                   bool mig) {
     Node one;  // a node with this device alone, to ask the books' own test
     one.devices = 1;
     one.model = node.model;
@@ -137,17 +157,21 @@ TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::i
     const auto made = static_cast<Row>(free_.size());
     free_.push_back(static_cast<std::int32_t>(free));
     waste_.push_back(mig ? 0 : share_waste_[static_cast<std::size_t>(free)]);
-    rows_.resize(rows_.size() + std::size_t{3} * stride_, 0);
-    std::int16_t* fitting = &rows_[std::size_t{made} * 3 * stride_];
-    std::int16_t* usable = fitting + stride_;
-    std::int16_t* room = usable + stride_;
-    for (unsigned i = 0; i < count(); ++i) {
-        const Shape& shape = types_[i].shape;
-        if (shape.gpus == 0 || !Books::device_fits(one, 0, shape)) continue;
+    const Model& list = models_[node.model];
+    const std::size_t stride = std::size_t{list.blocks} * kBlockOfTypes;
+    starts_.push_back(static_cast<std::uint32_t>(rows_.size()));
+    rows_.resize(rows_.size() + 3 * stride, 0);
+    std::int16_t* fitting = rows_.data() + starts_.back();
+    std::int16_t* usable = fitting + stride;
+    std::int16_t* room = usable + stride;
+    for (std::size_t i = 0; i < list.types.size(); ++i) {
+        const Shape& shape = types_[list.types[i]].shape;
+        if (!Books::device_fits(one, 0, shape)) continue;
         fitting[i] = 1;
         usable[i] = static_cast<std::int16_t>(free);
         std::int64_t parts = kMostRoom;
-        if (shape.mig) parts = mig_room(*Books::profile_on(one, shape), static_cast<std::uint8_t>(milli));
+        if (shape.mig)
+            parts = mig_room(*Books::profile_on(one, shape), static_cast<std::uint8_t>(milli));
         if (shape.milli > 0) parts = std::min<std::int64_t>(parts, milli / shape.milli);
         if (shape.mib > 0) parts = std::min<std::int64_t>(parts, mib / shape.mib);
         room[i] = static_cast<std::int16_t>(parts);
@@ -155,20 +179,39 @@ TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::i
     return made;
 }
 
-void TypeTable::add(Sums& sums, Row row) const {
-    const std::int16_t* fitting = &rows_[std::size_t{row} * 3 * stride_];
-    const std::int16_t* usable = fitting + stride_;
-    const std::int16_t* room = usable + stride_;
-    for (unsigned i = 0; i < stride_; ++i) {
-        sums.fitting[i] = static_cast<std::int16_t>(sums.fitting[i] + fitting[i]);
-        sums.usable[i] = static_cast<std::int16_t>(sums.usable[i] + usable[i]);
-        sums.room[i] = static_cast<std::int16_t>(sums.room[i] + room[i]);
-    }
+namespace {
+
+// Blocks of a fixed length, so that the compiler adds eight entries at a time.
+template <int kSign>
+void accumulate(std::int16_t* sums, const std::int16_t* row, unsigned blocks) {
+    for (unsigned block = 0; block < blocks; ++block, sums += kBlockOfTypes, row += kBlockOfTypes)
+        for (unsigned i = 0; i < kBlockOfTypes; ++i)
+            sums[i] = static_cast<std::int16_t>(sums[i] + kSign * row[i]);
+}
+
+}  // namespace
+
+void TypeTable::add(Sums& sums, Row row, const Node& node) const {
+    const unsigned blocks = models_[node.model].blocks;
+    const std::int16_t* values = rows_.data() + starts_[row];
+    const std::size_t stride = std::size_t{blocks} * kBlockOfTypes;
+    accumulate<1>(sums.fitting.data(), values, blocks);
+    accumulate<1>(sums.usable.data(), values + stride, blocks);
+    accumulate<1>(sums.room.data(), values + 2 * stride, blocks);
+}
+
+void TypeTable::subtract(Sums& sums, Row row, const Node& node) const {
+    const unsigned blocks = models_[node.model].blocks;
+    const std::int16_t* values = rows_.data() + starts_[row];
+    const std::size_t stride = std::size_t{blocks} * kBlockOfTypes;
+    accumulate<-1>(sums.fitting.data(), values, blocks);
+    accumulate<-1>(sums.usable.data(), values + stride, blocks);
+    accumulate<-1>(sums.room.data(), values + 2 * stride, blocks);
 }
 
 std::size_t TypeTable::bytes() const {
-    return rows_.capacity() * sizeof(std::int16_t) + free_.capacity() * sizeof(std::int32_t) +
-           waste_.capacity() * sizeof(double) + known_.size() * 48;
+    return rows_.capacity() * sizeof(std::int16_t) + free_.capacity() * 2 * sizeof(std::int32_t) +
+           models_.size() * sizeof(Model) + waste_.capacity() * sizeof(double) + known_.size() * 48;
 }
 
 }  // namespace aliquot::placement

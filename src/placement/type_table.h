@@ -12,7 +12,8 @@
 
 namespace aliquot::placement {
 
-inline constexpr unsigned kMostTypes = 64;  // of the target workload; rarer ones are left out
+inline constexpr unsigned kMostTypes = 128;  // of the target workload; rarer ones are left out
+inline constexpr unsigned kBlockOfTypes = 16;
 
 /// The target workload as arrays, and for every state that a single device can be in what each type
 /// finds there. A node's worth is then a sum over its devices.
@@ -21,9 +22,10 @@ public:
     struct Type {
         Shape shape;
         double popularity = 0;
-        double size = 0;     // milli GPU of one task, all its GPUs; memory and MIG count by their larger part
-        double weight = 0;   // of the type in a node's worth; all together 1
-        double nested = 0;   // popularity of all GPU types that can only run where this one can
+        double size =
+            0;  // milli GPU of one task, all its GPUs; memory and MIG count by their larger part
+        double weight = 0;  // of the type in a node's worth; all together 1
+        double nested = 0;  // popularity of all GPU types that can only run where this one can
         double nested_demand = 0;  // popularity times size of the same
     };
 
@@ -35,7 +37,18 @@ public:
     [[nodiscard]] const Type& type(unsigned index) const { return types_[index]; }
     [[nodiscard]] double mean_demand() const { return mean_demand_; }
 
-    /// Sums over devices, one entry per type.
+    /// The GPU types that one model may run; rows and sums of its nodes have one entry for each.
+    struct Model {
+        std::vector<std::uint8_t> types;  // indices for type()
+        std::vector<std::int32_t> gpus;
+        std::vector<std::int32_t> cpu;  // milli
+        unsigned blocks = 0;            // of kBlockOfTypes entries
+        std::array<std::uint32_t, kWholeGpu + 2>
+            plain{};  // row by free milli while memory plays no part
+    };
+    [[nodiscard]] const Model& model(const Node& node) const { return models_[node.model]; }
+
+    /// Sums over the devices of one node, one entry per type of its model.
     struct Sums {
         std::array<std::int16_t, kMostTypes> fitting{};  // devices that take one part of a task
         std::array<std::int16_t, kMostTypes> usable{};   // free milli on them
@@ -44,9 +57,12 @@ public:
 
     /// A device state as a row of the table; rows are made when first met.
     using Row = std::uint32_t;
-    Row row(const Node& node, unsigned device) { return row(node, node.milli[device], node.mib[device], node.is_mig(device)); }
+    Row row(const Node& node, unsigned device) {
+        return row(node, node.milli[device], node.mib[device], node.is_mig(device));
+    }
     Row row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);
-    void add(Sums& sums, Row row) const;
+    void add(Sums& sums, Row row, const Node& node) const;
+    void subtract(Sums& sums, Row row, const Node& node) const;
     [[nodiscard]] std::int32_t free_milli(Row row) const { return free_[row]; }
     /// Milli expected to stay unused once such a device has been filled at random.
     [[nodiscard]] double waste(Row row) const { return waste_[row]; }
@@ -59,14 +75,14 @@ private:
     [[nodiscard]] Row make_row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);
 
     std::vector<Type> types_;
-    unsigned stride_ = 0;            // types, padded to 8
-    std::vector<std::int16_t> rows_; // per row: fitting, usable, room, each stride_ long
+    std::vector<Model> models_;
+    std::vector<std::int16_t> rows_;     // fitting, usable, room of each row, one after another
+    std::vector<std::uint32_t> starts_;  // of each row in rows_
     std::vector<std::int32_t> free_;
     std::vector<double> waste_;
     std::array<double, kWholeGpu + 1> share_waste_{};  // by free milli
-    bool by_memory_ = false;         // a type asks for GPU memory: rows tell memory apart
+    bool by_memory_ = false;  // a type asks for GPU memory: rows tell memory apart
     std::unordered_map<std::uint64_t, Row> known_;
-    std::array<Row, kWholeGpu + 2> plain_{};  // by milli while memory plays no part; [1001]: 1000 free, memory not
     double mean_demand_ = 0;
 };
 

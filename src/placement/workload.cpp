@@ -27,8 +27,8 @@ std::string model_list(const Request& request) {
 
 // The published order of equally popular shapes; the fields it does not know come last.
 auto order_of(const Request& request) {
-    return std::make_tuple(request.cpu_milli, request.milli, request.gpus, model_list(request), request.mib,
-                           request.mig_profile);
+    return std::make_tuple(request.cpu_milli, request.milli, request.gpus, model_list(request),
+                           request.mib, request.mig_profile);
 }
 
 std::vector<TaskType> most_popular(std::vector<std::pair<Request, double>> shapes, double share) {
@@ -54,9 +54,12 @@ std::vector<TaskType> most_popular(std::vector<std::pair<Request, double>> shape
 
 }  // namespace
 
-bool ArrivalHistory::Less::operator()(const Request& a, const Request& b) const { return order_of(a) < order_of(b); }
+bool ArrivalHistory::Less::operator()(const Request& a, const Request& b) const {
+    return order_of(a) < order_of(b);
+}
 
-std::vector<TaskType> typical_types(std::span<const std::pair<Request, double>> tasks, double share) {
+std::vector<TaskType> typical_types(std::span<const std::pair<Request, double>> tasks,
+                                    double share) {
     const auto less = [](const Request& a, const Request& b) { return order_of(a) < order_of(b); };
     std::map<Request, double, decltype(less)> counts(less);
     for (const auto& [request, weight] : tasks)

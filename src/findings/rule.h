@@ -26,4 +26,8 @@ std::span<const Rule> rules();
 /// nullptr: no such id.
 const Rule* find_rule(std::string_view id);
 
+/// What a finding says of itself, else what the catalogue says of its rule.
+std::string_view why_of(const Finding& finding);
+std::string_view doc_of(const Finding& finding);
+
 }  // namespace aliquot::findings

@@ -36,12 +36,14 @@ struct Words {
     bool init = false;
 };
 
-const std::set<std::string> kFormats{"text", "wide", "table", "json", "yaml", "sarif", "github", "junit"};
+const std::set<std::string> kFormats{"text", "wide",  "table",  "json",
+                                     "yaml", "sarif", "github", "junit"};
 
 std::string check_format(const std::string& word) {
     const std::string format = word.substr(0, word.find('='));
     if (kFormats.count(format) != 0) return {};
-    return "'" + format + "' is no format: expected text, wide, table, json, yaml, sarif, github or junit, "
+    return "'" + format +
+           "' is no format: expected text, wide, table, json, yaml, sarif, github or junit, "
            "with =PATH to write to a file";
 }
 
@@ -54,7 +56,8 @@ struct Run {
 
 const lint::File* file_of(const Run& run, std::string_view name) {
     const auto files = run.set.files();
-    const auto found = std::find_if(files.begin(), files.end(), [name](const auto& one) { return one->name == name; });
+    const auto found = std::find_if(files.begin(), files.end(),
+                                    [name](const auto& one) { return one->name == name; });
     return found == files.end() ? nullptr : found->get();
 }
 
@@ -113,10 +116,13 @@ void check_all(Run& run, const lint::Facts* facts) {
     for (const LintFile& input : run.inputs) settings[input.path] = &input.settings->settings;
     const std::vector<Finding> all = lint::check(run.set, facts);
     run.findings.clear();
-    for (auto first = all.begin(); first != all.end();) {  // sorted: the findings of a file stand together
-        const auto last = std::find_if(first, all.end(), [&](const Finding& one) { return one.file != first->file; });
+    for (auto first = all.begin();
+         first != all.end();) {  // sorted: the findings of a file stand together
+        const auto last = std::find_if(first, all.end(),
+                                       [&](const Finding& one) { return one.file != first->file; });
         std::vector<Finding> of_file(first, last);
-        if (const auto own = settings.find(first->file); own != settings.end()) lint::apply(*own->second, of_file);
+        if (const auto own = settings.find(first->file); own != settings.end())
+            lint::apply(*own->second, of_file);
         std::move(of_file.begin(), of_file.end(), std::back_inserter(run.findings));
         first = last;
     }
@@ -129,9 +135,11 @@ Result<Done> subtract_baseline(Run& run, const std::string& path) {
     const auto read = read_lint_file(file);
     if (!read) return read.error();
     const auto stream = document::parse_yaml(file.bytes, {16U << 20U, 2'000'000, 16});
-    const document::Node* list = stream.errors.empty() ? stream.documents.front().find("findings") : nullptr;
+    const document::Node* list =
+        stream.errors.empty() ? stream.documents.front().find("findings") : nullptr;
     if (list == nullptr || !list->is_sequence()) {
-        return Error{ErrorCode::kInvalidInput, path + ": no baseline: expected the output of aliquot lint -o json"};
+        return Error{ErrorCode::kInvalidInput,
+                     path + ": no baseline: expected the output of aliquot lint -o json"};
     }
     const auto text = [](const document::Node& node, std::string_view key) {
         const document::Node* found = node.find(key);
@@ -198,7 +206,8 @@ std::multiset<std::string> rules_of(const std::vector<Finding>& findings) {
 }
 
 /// The findings of one file in its mended form, within its set of one.
-std::vector<Finding> check_again(const lint::File& file, const std::string& text, const lint::Facts* facts) {
+std::vector<Finding> check_again(const lint::File& file, const std::string& text,
+                                 const lint::Facts* facts) {
     std::vector<std::unique_ptr<lint::File>> files;
     files.push_back(lint::read_file(file.name, text));
     files.back()->aliquot = file.aliquot;
@@ -206,7 +215,8 @@ std::vector<Finding> check_again(const lint::File& file, const std::string& text
 }
 
 /// Mends one file; an edit that would bring a new error or warning is not made.
-std::string mended_text(const lint::File& file, const std::vector<Finding>& findings, const lint::Facts* facts) {
+std::string mended_text(const lint::File& file, const std::vector<Finding>& findings,
+                        const lint::Facts* facts) {
     const auto before = rules_of(check_again(file, file.original, facts));
     const auto is_better = [&](const std::string& text) {
         const auto after = rules_of(check_again(file, text, facts));
@@ -254,13 +264,15 @@ bool fails(const std::vector<Finding>& findings, const std::string& fail_on) {
     const Severity worst = fail_on == "error"     ? Severity::kError
                            : fail_on == "warning" ? Severity::kWarning
                                                   : Severity::kInfo;
-    return std::any_of(findings.begin(), findings.end(), [worst](const Finding& one) { return one.severity <= worst; });
+    return std::any_of(findings.begin(), findings.end(),
+                       [worst](const Finding& one) { return one.severity <= worst; });
 }
 
 void write_settings(Context& context) {
     const std::string path = ".aliquot.yaml";
     std::error_code problem;
-    if (std::filesystem::exists(path, problem)) return fail(context, kUsage, path + ": is already there");
+    if (std::filesystem::exists(path, problem))
+        return fail(context, kUsage, path + ": is already there");
     std::ofstream file(path, std::ios::binary);
     file << lint::settings_template();
     file.flush();
@@ -276,7 +288,8 @@ void list_rules(Context& context, const Words& words) {
 void lint_paths(Context& context, const Words& words) {
     if (words.init) return write_settings(context);
     if (words.rules) return list_rules(context, words);
-    if (words.paths.empty()) return fail(context, kUsage, "lint: PATH is missing; - is the standard input");
+    if (words.paths.empty())
+        return fail(context, kUsage, "lint: PATH is missing; - is the standard input");
     Run run;
     auto inputs = find_lint_files(words.paths);
     if (!inputs) return fail(context, kUsage, inputs.error().message);
@@ -299,28 +312,36 @@ void lint_paths(Context& context, const Words& words) {
         for (LintFile& input : run.inputs) {
             if (input.path == "<stdin>") return;
         }
-        if (!read_all(run)) return fail(context, kCouldNotRun, "the mended files cannot be read again");
+        if (!read_all(run))
+            return fail(context, kCouldNotRun, "the mended files cannot be read again");
         check_all(run, known);
     }
     print_all(context, run, words);
-    if (context.exit_code == kOk && fails(run.findings, words.fail_on)) context.exit_code = kFindings;
+    if (context.exit_code == kOk && fails(run.findings, words.fail_on))
+        context.exit_code = kFindings;
 }
 
 void add_options(CLI::App& command, Words& words) {
-    command.add_option("PATH", words.paths, "Files and directories; - is the standard input")->option_text("...");
+    command.add_option("PATH", words.paths, "Files and directories; - is the standard input")
+        ->option_text("...");
     command
-        .add_option("-o,--output", words.formats, "How to print; with =PATH into a file; may be given several times")
+        .add_option("-o,--output", words.formats,
+                    "How to print; with =PATH into a file; may be given several times")
         ->check(CLI::Validator(check_format, ""))
         ->take_all()
         ->option_text("FORMAT[=PATH] (text, wide, table, json, yaml, sarif, github, junit)");
     command.add_option("--fail-on", words.fail_on, "The least that makes the exit code 1")
         ->check(CLI::IsMember({"error", "warning", "info", "never"}))
         ->option_text("SEVERITY (error, warning, info, never)");
-    command.add_flag("--fix", words.fix, "Write the mends that are mechanical, then report what is left");
+    command.add_flag("--fix", words.fix,
+                     "Write the mends that are mechanical, then report what is left");
     command.add_flag("--diff", words.diff, "Show those mends as a diff; with --fix write them too");
-    command.add_option("--facts", words.facts, "What the cluster has: kubectl get nodes,runtimeclasses -o json")
+    command
+        .add_option("--facts", words.facts,
+                    "What the cluster has: kubectl get nodes,runtimeclasses -o json")
         ->option_text("FILE");
-    command.add_option("--baseline", words.baseline, "Leave out what this earlier -o json already has")
+    command
+        .add_option("--baseline", words.baseline, "Leave out what this earlier -o json already has")
         ->option_text("FILE");
     command.add_flag("--rules", words.rules, "List all rules");
     command.add_flag("--init", words.init, "Write a .aliquot.yaml to begin with");
@@ -332,9 +353,12 @@ void add_lint_command(CLI::App& program, Context& context) {
     CLI::App* command = program.add_subcommand(
         "lint",
         "Say what is wrong in GPU manifests, configurations, runbooks and Dockerfiles\n\n"
-        "Reads YAML and JSON (also inside ConfigMaps and scripts), Helm values, Markdown, AsciiDoc, RST and\n"
-        "text with their code blocks, Dockerfiles, shell scripts and Prometheus rules. Directories are read\n"
-        "with all below them. Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file that\n"
+        "Reads YAML and JSON (also inside ConfigMaps and scripts), Helm values, Markdown, "
+        "AsciiDoc, RST and\n"
+        "text with their code blocks, Dockerfiles, shell scripts and Prometheus rules. Directories "
+        "are read\n"
+        "with all below them. Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file "
+        "that\n"
         "cannot be read.");
     command->footer(
         "aliquot lint deploy/ docs/\n"

@@ -35,7 +35,7 @@ Error error_of(const std::string& path, const std::string& what, int number) {
 Result<std::string> read_bytes(const std::string& path) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return error_of(path, "cannot read it", errno);
-    struct stat status{};
+    struct stat status {};
     if (::fstat(descriptor, &status) != 0 || S_ISDIR(status.st_mode)) {
         ::close(descriptor);
         return Error{ErrorCode::kInvalidInput, path + ": is a directory, a file was expected"};
@@ -55,7 +55,8 @@ Result<std::string> read_bytes(const std::string& path) {
     }
     ::close(descriptor);
     if (failed != 0) return error_of(path, "reading it failed", failed);
-    if (bytes.size() > kMostBytes) return Error{ErrorCode::kInvalidInput, path + ": larger than 10 MiB"};
+    if (bytes.size() > kMostBytes)
+        return Error{ErrorCode::kInvalidInput, path + ": larger than 10 MiB"};
     return bytes;
 }
 
@@ -71,9 +72,9 @@ std::string read_standard_input() {
 }
 
 bool is_skipped_directory(const std::string& name) {
-    constexpr std::array<std::string_view, 11> kSkipped{".git",   "vendor",      "node_modules", ".svn",
-                                                        ".hg",    "__pycache__", ".venv",        "venv",
-                                                        ".cache", ".terraform",  "third_party"};
+    constexpr std::array<std::string_view, 11> kSkipped{
+        ".git",  "vendor", "node_modules", ".svn",       ".hg",        "__pycache__",
+        ".venv", "venv",   ".cache",       ".terraform", "third_party"};
     return std::find(kSkipped.begin(), kSkipped.end(), name) != kSkipped.end();
 }
 
@@ -81,7 +82,8 @@ bool is_skipped_directory(const std::string& name) {
 bool is_known(const std::string& path) {
     const std::string name = path.substr(path.rfind('/') + 1);
     if (name == kSettingsName) return false;
-    if (name.find('.') == std::string::npos && name.rfind("README", 0) != 0 && name.rfind("INSTALL", 0) != 0) {
+    if (name.find('.') == std::string::npos && name.rfind("README", 0) != 0 &&
+        name.rfind("INSTALL", 0) != 0) {
         return lint::kind_of(path, "") == lint::FileKind::kDockerfile;
     }
     return lint::kind_of(path, "") != lint::FileKind::kOther;
@@ -96,7 +98,8 @@ std::string directory_of(const std::string& path) {
 /// A path as seen from the directory of the settings.
 std::string relative_to(const std::string& path, const std::string& directory) {
     std::error_code problem;
-    const fs::path relative = fs::relative(path, directory.empty() ? fs::path(".") : fs::path(directory), problem);
+    const fs::path relative =
+        fs::relative(path, directory.empty() ? fs::path(".") : fs::path(directory), problem);
     return problem ? path : relative.string();
 }
 
@@ -117,8 +120,9 @@ public:
             }
         }
         if (files_.size() >= kMostFiles) {
-            return Error{ErrorCode::kInvalidInput,
-                         path + ": more than " + std::to_string(kMostFiles) + " files; name a smaller directory"};
+            return Error{ErrorCode::kInvalidInput, path + ": more than " +
+                                                       std::to_string(kMostFiles) +
+                                                       " files; name a smaller directory"};
         }
         if (seen_.insert(path).second) files_.push_back({path, *settings, ""});
         return Done{};
@@ -129,12 +133,15 @@ public:
         if (depth > kDeepest) return Done{};
         std::error_code problem;
         std::vector<fs::directory_entry> entries;
-        for (fs::directory_iterator at(directory, fs::directory_options::skip_permission_denied, problem), end;
+        for (fs::directory_iterator
+                 at(directory, fs::directory_options::skip_permission_denied, problem),
+             end;
              !problem && at != end; at.increment(problem)) {
             entries.push_back(*at);
         }
         if (problem && depth == 0) {
-            return Error{ErrorCode::kPermission, directory + ": cannot read it: " + problem.message()};
+            return Error{ErrorCode::kPermission,
+                         directory + ": cannot read it: " + problem.message()};
         }
         std::sort(entries.begin(), entries.end());
         for (const fs::directory_entry& entry : entries) {
@@ -229,7 +236,7 @@ Result<Done> replace_file(const std::string& path, const std::string& bytes) {
     std::error_code problem;
     const fs::path real = fs::canonical(path, problem);  // through a link: the file, not the link
     const std::string target = problem ? path : real.string();
-    struct stat status{};
+    struct stat status {};
     if (::stat(target.c_str(), &status) != 0) return error_of(path, "cannot write it", errno);
     std::string temporary = target + ".aliquot-XXXXXX";
     const int descriptor = ::mkstemp(temporary.data());

@@ -167,7 +167,8 @@ void print_json(std::ostream& out, std::span<const Finding> findings) {
                         {"fix", finding.fix},
                         {"doc", doc_of(finding)}});
     }
-    out << Json{{"schemaVersion", 1}, {"findings", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace)
+    out << Json{{"schemaVersion", 1}, {"findings", std::move(list)}}.dump(
+               -1, ' ', false, Json::error_handler_t::replace)
         << '\n';
 }
 

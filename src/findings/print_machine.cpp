@@ -62,10 +62,10 @@ Json fix_json(const Finding& finding) {
         if (!edit.replacement.empty()) one["insertedContent"] = {{"text", edit.replacement}};
         replacements.push_back(std::move(one));
     }
-    return Json{{"description", {{"text", finding.fix}}},
-                {"artifactChanges",
-                 Json::array({Json{{"artifactLocation", {{"uri", uri_of(finding.file)}}},
-                                   {"replacements", std::move(replacements)}}})}};
+    return Json{
+        {"description", {{"text", finding.fix}}},
+        {"artifactChanges", Json::array({Json{{"artifactLocation", {{"uri", uri_of(finding.file)}}},
+                                              {"replacements", std::move(replacements)}}})}};
 }
 
 /// Of a command of GitHub Actions: the message, and its properties.
@@ -172,8 +172,7 @@ void print_sarif(std::ostream& out, std::span<const Finding> findings, const Sou
                       {"version", ALIQUOT_VERSION},
                       {"informationUri", ALIQUOT_DOCS_URL},
                       {"rules", std::move(rules)}};
-    const Json run{{"tool", {{"driver", driver}}},
-                   {"results", std::move(results)}};
+    const Json run{{"tool", {{"driver", driver}}}, {"results", std::move(results)}};
     const Json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                    {"version", "2.1.0"},
                    {"runs", Json::array({run})}};
@@ -205,7 +204,8 @@ void print_junit(std::ostream& out, std::span<const Finding> findings,
             return finding->severity != Severity::kInfo;
         });
     });
-    out << R"(<?xml version="1.0" encoding="UTF-8"?>)" << "\n<testsuites>\n";
+    out << R"(<?xml version="1.0" encoding="UTF-8"?>)"
+        << "\n<testsuites>\n";
     out << "  <testsuite name=\"aliquot lint\" tests=\"" << by_file.size() << "\" failures=\""
         << failed << "\">\n";
     for (const auto& [file, found] : by_file) {

@@ -53,7 +53,8 @@ std::vector<findings::Finding> lint_case(const fs::path& path) {
     if (fs::is_directory(path)) {
         for (const auto& entry : fs::recursive_directory_iterator(path)) {
             if (!entry.is_regular_file()) continue;
-            files.push_back(read_file(fs::relative(entry.path(), path).string(), bytes_of(entry.path())));
+            files.push_back(
+                read_file(fs::relative(entry.path(), path).string(), bytes_of(entry.path())));
         }
     } else {
         files.push_back(read_file(path.filename().string(), bytes_of(path)));
@@ -75,7 +76,8 @@ std::string report(const fs::path& path) {
     std::vector<std::string> lines;
     std::ostringstream out;
     for (const auto& one : lint_case(path)) {
-        EXPECT_NE(findings::find_rule(one.rule), nullptr) << one.rule << " is not in api/findings.yaml";
+        EXPECT_NE(findings::find_rule(one.rule), nullptr)
+            << one.rule << " is not in api/findings.yaml";
         if (one.severity == findings::Severity::kInfo && one.rule != rule_of(path)) continue;
         if (directory) out << one.file << ':';
         out << one.line << ' ' << one.rule << ' ' << findings::to_text(one.severity) << '\n';
@@ -103,7 +105,8 @@ TEST_P(LintCase, IsReportedAsExpected) {
         return;
     }
     EXPECT_EQ(actual, bytes_of(expected)) << messages;
-    EXPECT_NE(actual.find(' ' + rule_of(path) + ' '), std::string::npos) << "a bad case that its rule does not see";
+    EXPECT_NE(actual.find(' ' + rule_of(path) + ' '), std::string::npos)
+        << "a bad case that its rule does not see";
 }
 
 std::string name_of(const testing::TestParamInfo<fs::path>& info) {
@@ -128,7 +131,8 @@ TEST(LintCases, EveryRuleHasABadAndAGoodOne) {
         EXPECT_TRUE(bad.count(id) != 0) << id << " has no case src/lint/cases/" << id << "/bad-*";
         EXPECT_TRUE(good.count(id) != 0) << id << " has no case src/lint/cases/" << id << "/good-*";
     }
-    for (const std::string& id : bad) EXPECT_NE(findings::find_rule(id), nullptr) << id << " is no rule";
+    for (const std::string& id : bad)
+        EXPECT_NE(findings::find_rule(id), nullptr) << id << " is no rule";
 }
 
 /// Ids written in the sources: "DPC003" in quotes.
@@ -157,9 +161,12 @@ TEST(LintCases, WhatTheCodeReportsIsWhatTheCatalogueHas) {
             written.insert(ids.begin(), ids.end());
         }
     }
-    for (const std::string& id : written) EXPECT_NE(findings::find_rule(id), nullptr) << id << " is not in api/findings.yaml";
+    for (const std::string& id : written)
+        EXPECT_NE(findings::find_rule(id), nullptr) << id << " is not in api/findings.yaml";
     for (const findings::Rule& rule : findings::rules()) {
-        if (rule.tool == "lint") EXPECT_TRUE(written.count(std::string(rule.id)) != 0) << rule.id << " is reported by nothing";
+        if (rule.tool != "lint") continue;
+        EXPECT_TRUE(written.count(std::string(rule.id)) != 0)
+            << rule.id << " is reported by nothing";
     }
 }
 

@@ -37,7 +37,8 @@ std::vector<findings::Finding> check(const Set& set, const Facts* facts, unsigne
     }
     std::vector<findings::Finding> all;
     for (auto& one : found) {
-        all.insert(all.end(), std::make_move_iterator(one.begin()), std::make_move_iterator(one.end()));
+        all.insert(all.end(), std::make_move_iterator(one.begin()),
+                   std::make_move_iterator(one.end()));
     }
     findings::sort(all);
     return all;

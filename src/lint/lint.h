@@ -21,7 +21,7 @@ struct Settings {
     /// Patterns of paths that directories are not searched for: "vendor", "docs/old/*.md". A pattern
     /// without '/' is held against every part of the path.
     std::vector<std::string> ignored_paths;
-    std::string facts;  // as written: relative to the file's directory
+    std::string facts;     // as written: relative to the file's directory
     bool aliquot = false;  // `plugin: aliquot`: sharing configurations are read by our agent
 };
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/mig_profiles.h"
+
+#include <algorithm>
+
+#include "base/nearest_word.h"
+#include "catalog/embedded.h"
+#include "catalog/table.h"
+
+namespace aliquot::catalog {
+namespace {
+
+MigProfile profile_of(const std::vector<std::string_view>& row) {
+    MigProfile profile;
+    profile.family = row[0];
+    profile.name = row[1];
+    profile.id = row[2];
+    profile.slices = count_of(row[3]);
+    profile.memory_slices = count_of(row[4]);
+    profile.most = count_of(row[5]);
+    profile.memory_gib = number_of(row[6]);
+    profile.memory_inferred = row[6].starts_with('~');
+    profile.multiprocessors = count_of(row[7]);
+    for (const auto start : list_of(row[8])) profile.starts.push_back(count_of(start));
+    return profile;
+}
+
+const std::vector<MigProfile>& all() {
+    static const std::vector<MigProfile> kProfiles = [] {
+        std::vector<MigProfile> made;
+        const auto table = read_table(kMigProfileTable);
+        if (!table) return made;
+        for (const auto& row : table->rows) made.push_back(profile_of(row));
+        return made;
+    }();
+    return kProfiles;
+}
+
+std::string with_points(std::string_view name) {
+    std::string result(name);
+    std::ranges::replace(result, '+', '.');
+    return result;
+}
+
+}  // namespace
+
+std::span<const MigProfile> mig_profiles() { return all(); }
+
+std::span<const MigProfile> mig_profiles(const GpuModel& model) {
+    const auto& profiles = all();
+    const auto is_of = [&model](const MigProfile& p) { return p.family == model.mig_family; };
+    const auto first = std::ranges::find_if(profiles, is_of);
+    if (model.mig_family.empty() || first == profiles.end()) return {};
+    const auto last = std::find_if_not(first, profiles.end(), is_of);
+    return {first, last};
+}
+
+const MigProfile* find_mig_profile(const GpuModel& model, std::string_view name) {
+    constexpr std::string_view kDomain = "nvidia.com/";
+    constexpr std::string_view kPrefix = "mig-";
+    if (name.starts_with(kDomain)) name.remove_prefix(kDomain.size());
+    if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+    const std::string wanted = with_points(name);
+    for (const MigProfile& profile : mig_profiles(model)) {
+        if (same_letters(with_points(profile.name), wanted)) return &profile;
+    }
+    return nullptr;
+}
+
+std::string mig_resource(const MigProfile& profile) {
+    return "nvidia.com/mig-" + with_points(profile.name);
+}
+
+}  // namespace aliquot::catalog

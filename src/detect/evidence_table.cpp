@@ -34,6 +34,7 @@ constexpr Row kRows[] = {
      "3090|3090s|4090|4090s|5090|5090s|3080ti|4080s; titan rtx|xp|v; radeon instinct; dgx; hgx; "
      "instinct mi#; nvlink; nvswitch; tensor core|cores; cuda core|cores; jetson; jetson nano|orin|xavier",
      Source::kHardware, 3.2F, Rule::kShy, kMl | kGpuWord | kPowers, kGpuWord},
+    {"nvidia card|cards|hardware|accelerator|accelerators|board|boards; compute capability; mig slice|slices|instance|instances|device|devices|partition; gpu instance|instances", Source::kHardware, 3.2F, Rule::kAlways, 0, kGpuWord},
     {"nvidia", Source::kHardware, 1.4F, Rule::kAlways, 0, kGpuWord},
     {"nvidia smi", Source::kHardware, 0.9F, Rule::kAlways, 0, kGpuWord},
     {"nvidia driver|drivers; nvidia container toolkit|runtime; nvidia docker; nvidia docker2", Source::kHardware, 2.2F,
@@ -115,9 +116,11 @@ constexpr Row kRows[] = {
      Source::kTask, 1.9F, Rule::kPartner, kMl | kSound | kGpuWord, kSound},
     {"transcribe|transcribing|transcription", Source::kTask, 1.1F, Rule::kPartner, kSound, kSound | kAction},
     {"fine tune|tuned|tuning|tunes; finetune|finetuned|finetuning|finetunes; instruction tuning|tune; qlora; supervised fine tuning; sft; sft trainer; rlhf; dpo trainer|training; "
-     "preference optimisation|optimization; continued pretraining; domain adaptation pretraining; grpo; knowledge distillation; "
+     "preference optimisation|optimization; continued pretraining; domain adaptation pretraining; grpo; "
      "distil|distill|distilled|distilling", Source::kTask, 2.7F, Rule::kPartner,
      kMl | kData | kGpuWord, kMl | kAction},
+    {"detection|segmentation|recognition|tracking|generation|classification|translation|forecasting network|networks|model|models", Source::kTask, 1.6F, Rule::kShy, kMl | kSight | kSound, kMl, kSight | kSound},
+    {"knowledge distillation; physics informed; physics informed neural network|networks; deepfake|deepfakes; deepfake detection; teacher student distillation; diffusion policy; autonomous driving perception; perception model; world model", Source::kTask, 2.6F, Rule::kShy, kMl, kMl},
     {"lora|loras; lora adapter|adapters; dora adapter|adapters; peft", Source::kTask, 2.5F, Rule::kPartner, kMl | kGpuWord | kSight, kMl},
     {"pre train|trained|training|trains; pretrain|pretraining|pretrains", Source::kTask, 2.5F, Rule::kPartner, kMl | kData | kGpuWord, kMl | kAction},
     {"train|trains|retrain|retraining|retrained|trained", Source::kTask, 1.5F, Rule::kPartner, kMl | kData | kGpuWord, kAction,
@@ -142,14 +145,14 @@ constexpr Row kRows[] = {
     {"hashcat; optix; blender cycles; cycles render|rendering|renderer; octane render; redshift render; path tracing; ray traced; "
      "h264 nvenc; hevc nvenc; nvenc; nvdec; hwaccel cuda; cuvid; video transcoding on nvenc; deepstream; unreal pixel streaming; pixel streaming",
      Source::kTask, 2.6F, Rule::kAlways, 0, kGpuWord},
-    {"render farm; lattice qcd; lattice boltzmann; physics informed neural; quantum circuit simulation; camera streams; video streams; video analytics",
+    {"render farm; lattice qcd; lattice boltzmann; quantum circuit simulation; camera streams; video streams; video analytics",
      Source::kTask, 1.3F, Rule::kShy, kMl | kGpuWord | kSight, kSight},
 
     // Sizes.
     {"billion parameter|parameters|params|weights; billion param", Source::kScale, 2.4F, Rule::kAlways, 0, kMl},
     {"#b parameter|parameters|params|model|models|base|instruct|chat|checkpoint|weights; #b parameter model; #b language model; #b llm", Source::kScale, 2.6F,
      Rule::kAlways, 0, kMl},
-    {"#b", Source::kScale, 1.7F, Rule::kPartner, kMl, 0},
+    {"#b", Source::kScale, 1.7F, Rule::kPartner, kMl, kMl},
     {"million parameter|parameters|params", Source::kScale, 1.0F, Rule::kAlways, 0, kMl},
     {"epoch|epochs", Source::kScale, 1.2F, Rule::kPartner, kMl | kSight | kSound, kMl},
     {"batch size; learning rate; checkpoint|checkpoints; mini batch; per device train batch size; validation loss", Source::kScale, 0.7F,
@@ -172,7 +175,8 @@ constexpr Row kRows[] = {
      "linear model; elastic net; glm; genetic algorithm|algorithms; haar cascade|cascades; tesseract; hierarchical clustering; monte carlo in numpy; "
      "rule based; regular expression|expressions; regex; xgbclassifier; randomforestclassifier; logisticregression; train test split; r script; pivot table; spam filter",
      Source::kClassic, -2.2F},
-    {"xgboost; lightgbm; catboost; lgbm; en core web sm; onnx; onnxruntime; openvino; numpy; pandas; scipy; spacy; opencv; pandas dataframe; small table; a small table; mb table|csv", Source::kClassic, -0.8F},
+    {"onnx; onnxruntime; numpy; pandas; scipy; spacy; opencv; pandas dataframe", Source::kClassic, -0.3F},
+    {"xgboost; lightgbm; catboost; lgbm; en core web sm; openvino; small table; a small table; mb table|csv", Source::kClassic, -0.8F},
     {"raspberry pi; raspberry; raspberry pi #n; arduino; esp32; esp#; cortex m; microcontroller|microcontrollers; tflite micro; in the browser; browser extension; client side; "
      "webassembly; wasm; webgl; webgpu; coreml; core ml; on the phone; on device; android app; ios app; in a lambda; aws lambda; cloudflare worker|workers; tensorflow js; tfjs; "
      "old laptop; thin client; css animation|animations; coral; tpu|tpus; tpu pod|pods; t4g; neural engine; gameboy; desktop client; game client; edge router",
@@ -186,7 +190,7 @@ constexpr Row kRows[] = {
      "perplexity api; deepseek api; fal ai; stability api; stability ai api; watson; copilot; langchain openai; chatopenai; openai key; api key; deepl api; azure cognitive; "
      "cognitive services; hosted gpt; gpt #n; gpt 4o; gpt4; gpt 4; remote api; external api; vendor api; third party api; api calls; pay per token; saas",
      Source::kRemote, -2.4F},
-    {"hosted; managed; proxy; proxies; proxied; gateway; forwards; forward; relays; relay; rate limiter; third party; external; vendor|vendors; provider|providers; cloud api; hosted endpoint; "
+    {"hosted; managed; proxy; proxies; proxied; gateway; forwards; forward; relays; relay; rate limiter; third party; external; vendor|vendors; model provider|providers; cloud api; hosted endpoint; "
      "hosted model; hosted by; webhook; front end; frontend; remote endpoint; remote service; someone else", Source::kRemote, -1.3F, Rule::kPartner, kMl | kWords | kGpuWord, 0},
 
     // Optional and small.

@@ -22,7 +22,7 @@ bool has(const Match& match, std::uint32_t topics) {
 
 constexpr bool is_value_byte(char byte) {
     return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == ',';
+           (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == ',' || byte == '.';
 }
 
 }  // namespace
@@ -63,7 +63,13 @@ bool Surroundings::denies(std::size_t cue, std::size_t at, bool past_preposition
     const Match& match = matches_[at];
     const auto reach = static_cast<std::uint32_t>(word.row->weight);
     if (distance(word, match) > reach) return false;
-    if (word.row->rule == Rule::kRemove) return !past_preposition;
+    const bool flag = word.begin > 0 && text_[word.begin - 1] == '-';  // --no-cuda, --rm
+    if (word.row->rule == Rule::kRemove) return !past_preposition && !flag;
+    if (flag && distance(word, match) > 1) return false;
+    const std::size_t gap = match.begin > word.end ? match.begin - word.end : 0;
+    if (text_.substr(word.end, std::min<std::size_t>(gap, 80)).find(": ") != std::string_view::npos) {
+        return false;  // "This is no toy: 2,000 GPU hours"
+    }
     if (word.end < text_.size() && text_[word.end] == ',') return false;  // "No, use the GPU"
     const Match& next = matches_[cue + 1];
     if (cue + 1 < at && next.row->rule == Rule::kHollow && next.first == word.last + 1) return false;
@@ -129,7 +135,8 @@ bool Surroundings::meta(std::size_t at) const {
         if (cue.sentence != match.sentence || distance(cue, match) > kMetaReach) break;
         if (has(cue, kNeedWord)) break;
         if (has(cue, kLink)) linked = true;
-        if (cue.row->rule == Rule::kMeta && (!action || linked)) return true;
+        const bool behind_only = cue.row->weight > 0;
+        if (cue.row->rule == Rule::kMeta && !behind_only && (!action || linked)) return true;
     }
     if (action) return false;
     for (std::size_t i = at + 1; i < matches_.size(); ++i) {
@@ -144,8 +151,8 @@ bool Surroundings::meta(std::size_t at) const {
 bool Surroundings::starts_meta() const {
     for (const Match& match : matches_) {
         if (match.first > 6 || match.sentence != matches_.front().sentence) return false;
-        if (has(match, kAction | kNeedWord)) return false;
-        if (match.row->rule == Rule::kMeta) return true;
+        if (has(match, kAction | kNeedWord) || match.row->source < Source::kContext) return false;
+        if (match.row->rule == Rule::kMeta) return match.row->weight == 0;
     }
     return false;
 }

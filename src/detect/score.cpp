@@ -13,9 +13,10 @@ namespace {
 constexpr std::uint32_t kPartnerReach = 10;  // tokens
 constexpr std::uint32_t kForeignReach = 12;
 constexpr std::uint32_t kForeignSide = 3;
+constexpr std::uint32_t kCardReach = 5;
 constexpr std::uint32_t kRemoteReach = 600;  // tokens: a longer text is more than one remote call
 constexpr unsigned kMostLooks = 40;          // evaluations of one row in one text
-constexpr double kSharpness = 0.75;          // fitted once, see docs/guide/detect.md
+constexpr double kSharpness = 1.2;           // fitted once, see docs/guide/detect.md
 constexpr std::array kRepetition = {1.0, 0.6, 0.35, 0.2};  // of evidence of one source
 
 /// One judged match: its weight, and why it is not that of the table.
@@ -134,7 +135,8 @@ private:
         }
         if (row.rule == Rule::kShy) {
             if ((around_.topics(at, kPartnerReach, false) & row.partners) != 0) return true;
-            return (around_.topics(at, kForeignReach, true) & kForeign) == 0;
+            const bool card = row.source <= Source::kHardware;
+            return (around_.topics(at, card ? kCardReach : kForeignReach, true) & kForeign) == 0;
         }
         return true;
     }
@@ -148,10 +150,12 @@ private:
         const Row& row = *match.row;
         const Value value = value_behind(text_, match.end, is_flag(match));
         if (row.rule == Rule::kDevices) {
+            const std::string_view rest = text_.substr(match.end, 2);  // "DEVICES= run"
+            const bool empty = rest == "=" || rest == "= " || rest == "=\n";
             const bool none = value.form == Value::Form::kOff
                                   ? text_.substr(match.end, 4).find('0') == std::string_view::npos
                                   : value.form == Value::Form::kList && value.number == 0;
-            if (!none) return Scope::kPlain;
+            if (!none && !empty) return Scope::kPlain;
             weight = -4.2;
             return Scope::kSwitchedOff;
         }
@@ -179,18 +183,22 @@ private:
         if (!admitted(at, weight)) return {at, 0, Scope::kPlain};
         Scope scope = Scope::kPlain;
         const bool hardware = row.source == Source::kAsk || row.source == Source::kHardware;
-        if ((row.topics & kGpuWord) != 0) scope = read_value(match, weight);
+        if (hardware && (row.topics & kGpuWord) != 0) scope = read_value(match, weight);
         if (scope == Scope::kSwitchedOff) {
             if (match.comment || match.spoken_of) weight *= 0.1;
             return {at, weight, scope};
         }
         if (match.comment) return {at, weight * 0.15, Scope::kComment};
         if (match.spoken_of) return {at, weight * 0.05, Scope::kMeta};
+        if (row.source == Source::kCpu && (around_.topics(at, 8, true) & kSlow) != 0) {
+            return {at, weight * -0.5, Scope::kNegated};  // "too slow on a CPU"
+        }
         if (around_.negated(at)) {
             if (row.source == Source::kOptional || row.source == Source::kSmall) weight = 0;
             return {at, weight * (weight < 0 ? -0.5 : hardware ? -1.0 : -0.7), Scope::kNegated};
         }
-        const bool sure = row.rule == Rule::kResource || row.rule == Rule::kValue;
+        const bool sure =
+            (row.rule == Rule::kResource || row.rule == Rule::kValue) && weight >= row.weight;
         if (weight > 0 && !sure) {
             if (around_.meta(at)) return {at, weight * 0.1, Scope::kMeta};
             if (about_) return {at, weight * 0.25, Scope::kMeta};

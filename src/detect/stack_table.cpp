@@ -28,6 +28,9 @@ constexpr Row kRows[] = {
      "standard nc#; standard nd#; standard nv#; nc24ads; nd96asr; nvidia tesla t4|v100|a100|p100|p4|k80; nvidia l4|t4 ; nvidia h100 #gb; nvidia a100 #gb",
      Source::kHardware, 3.4F, Rule::kShy, kMl | kGpuWord, kGpuWord},
 
+    {"exec nv; singularity exec|run nv; apptainer exec|run nv", Source::kAsk, 3.4F, Rule::kAlways, 0, kGpuWord},
+    {"kind pytorchjob|mpijob|tfjob|rayservice|inferenceservice", Source::kFramework, 2.3F, Rule::kAlways, 0, kMl | kKindWord},
+
     // Images.
     {"nvidia cuda; nvcr io; nvcr; nvidia pytorch|tensorflow|tritonserver|nemo|rapidsai|hpc; pytorch pytorch; tensorflow gpu; latest gpu; gpu jupyter; tensorflow tensorflow latest gpu; "
      "rocm pytorch; rocm tensorflow; rocm dev; vllm openai; vllm vllm openai; text generation inference; text embeddings inference; tritonserver; triton inference server; rapidsai; runpod; "
@@ -65,7 +68,7 @@ constexpr Row kRows[] = {
      Source::kHardware, 2.8F, Rule::kAlways, 0, kGpuWord},
 
     // CPU builds and switches.
-    {"whl cpu; cpu whl; torch cpu; tensorflow cpu; onnxruntime cpu; faiss cpu; intel tensorflow; jax cpu; jaxlib cpu; pytorch cpu; torchvision cpu; torchaudio cpu; paddlepaddle cpu; device cpu; use cpu; to cpu|device cpu; torch device cpu; map location cpu; cpuexecutionprovider; "
+    {"torch|torchvision|torchaudio|jaxlib #n cpu; whl cpu; cpu whl; torch cpu; tensorflow cpu; onnxruntime cpu; faiss cpu; intel tensorflow; jax cpu; jaxlib cpu; pytorch cpu; torchvision cpu; torchaudio cpu; paddlepaddle cpu; device cpu; use cpu; to cpu|device cpu; torch device cpu; map location cpu; cpuexecutionprovider; "
      "accelerator cpu; jax platforms|platform cpu; jax platform name cpu; xla flags cpu; force cpu; nogpu; no cuda true; openvino runtime; optimum intel|openvino; intel extension; latest cpu; cpu latest; py3 cpu; slim cpu; inference cpu; cpu runtime; cpu ubuntu#; backend cpu; ollama cpu; device cpu; "
      "llama cpp cpu; with cuda off; device is cpu; cpu inference; cpu offload only; tensorflow lite; tflite; tflite runtime; ai edge litert; torch backends mkldnn; cpu img; cpu version; pytorch cpu only; cpu base; mkl; openblas; whisper cpp tiny; serving cpu; only cpu torch; set device cpu",
      Source::kCpu, -4.4F, Rule::kAlways, 0, kNoTopic},

@@ -144,7 +144,8 @@ void judge_lines(Context& context, const Words& words) {
     if (words.lines != "-") {
         file.open(words.lines, std::ios::binary);
         if (!file) {
-            return fail(context, kUsage, words.lines + ": cannot read it; a file of one text per line was expected");
+            return fail(context, kUsage,
+                        words.lines + ": cannot read it; a file of one text per line was expected");
         }
     }
     std::istream& in = words.lines == "-" ? std::cin : file;
@@ -171,12 +172,14 @@ void detect_all(Context& context, const Words& words) {
 }  // namespace
 
 void add_detect_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
-        "detect",
-        "Say whether a text or file asks for a GPU, and by what evidence\n\n"
-        "Reads free text, requirements, Dockerfiles, manifests, code and shell commands. The label\n"
-        "is gpu, cpu or optional; with the count, type and memory that the text names. Exit code 0,\n"
-        "or 2 for an input that cannot be read.");
+    CLI::App* command =
+        program.add_subcommand("detect",
+                               "Say whether a text or file asks for a GPU, and by what evidence\n\n"
+                               "Reads free text, requirements, Dockerfiles, manifests, code and "
+                               "shell commands. The label\n"
+                               "is gpu, cpu or optional; with the count, type and memory that the "
+                               "text names. Exit code 0,\n"
+                               "or 2 for an input that cannot be read.");
     command->footer(
         "aliquot detect requirements.txt Dockerfile\n"
         "echo 'Fine-tune a 7B model on two A100 80GB' | aliquot detect --explain -\n"
@@ -184,11 +187,13 @@ void add_detect_command(CLI::App& program, Context& context) {
     auto words = std::make_shared<Words>();
     command->add_option("FILE", words->files, "What to judge; - is the standard input")
         ->option_text("...");
-    command->add_option("--lines", words->lines,
-                        "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each")
+    command
+        ->add_option("--lines", words->lines,
+                     "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each")
         ->option_text("FILE");
     command->add_option("--kind", words->kind, "What the input is, when its name does not tell")
-        ->check(CLI::IsMember({"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"}))
+        ->check(CLI::IsMember(
+            {"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"}))
         ->option_text("KIND (auto, text, requirements, dockerfile, manifest, code, command)");
     command->add_option("-o,--output", words->format, "How to print")
         ->check(CLI::IsMember({"text", "json", "yaml"}))

@@ -46,9 +46,9 @@ enum class Source : std::uint8_t {
 enum class Scope : std::uint8_t {
     kPlain,
     kNegated,
-    kMeta,       // the text is about GPUs, it does not use one
-    kElsewhere,  // the model runs remotely
-    kComment,    // a line that is commented out
+    kMeta,        // the text is about GPUs, it does not use one
+    kElsewhere,   // the model runs remotely
+    kComment,     // a line that is commented out
     kSwitchedOff  // the value behind it is 0, false, empty
 };
 
@@ -72,9 +72,9 @@ struct Need {
 struct Verdict {
     Label label = Label::kCpu;
     Kind kind = Kind::kText;
-    double score = 0;       // log-odds: bias plus the weights of the evidence
-    double bias = 0;        // the score of a text without any evidence
-    double confidence = 0;  // that the label is right, 0..1
+    double score = 0;                // log-odds: bias plus the weights of the evidence
+    double bias = 0;                 // the score of a text without any evidence
+    double confidence = 0;           // that the label is right, 0..1
     std::vector<Evidence> evidence;  // strongest first, at most kMostEvidence
     Need need;
     bool cut = false;  // the text was longer than kMostBytes; only its head was read

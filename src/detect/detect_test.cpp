@@ -10,9 +10,7 @@
 namespace aliquot::detect {
 namespace {
 
-std::string label_of(std::string_view text) {
-    return std::string(name_of(detect(text).label));
-}
+std::string label_of(std::string_view text) { return std::string(name_of(detect(text).label)); }
 
 TEST(Detect, CallsATextWithoutEvidenceCpuWithItsBiasAsScore) {
     const Verdict verdict = detect("Send the monthly letters");
@@ -28,9 +26,9 @@ TEST(Detect, ShowsEvidenceThatAddsUpToTheScore) {
                              "XGBoost on a 3 MB table, CPU only"}) {
         const Verdict verdict = detect(text);
         ASSERT_FALSE(verdict.evidence.empty()) << text;
-        const double sum = std::accumulate(
-            verdict.evidence.begin(), verdict.evidence.end(), verdict.bias,
-            [](double so_far, const Evidence& one) { return so_far + one.weight; });
+        const double sum =
+            std::accumulate(verdict.evidence.begin(), verdict.evidence.end(), verdict.bias,
+                            [](double so_far, const Evidence& one) { return so_far + one.weight; });
         EXPECT_NEAR(sum, verdict.score, 1e-9) << text;
         for (const Evidence& one : verdict.evidence) EXPECT_LT(one.start, one.end);
     }
@@ -86,7 +84,8 @@ TEST(Detect, ReadsCountTypeAndMemory) {
           Row{"limits:\n  nvidia.com/gpu: \"2\"", 2, "", 0},
           Row{"Train a model on an RTX 3090 with 24 GB of VRAM", 1, "rtx-3090", 24},
           Row{"srun --gres=gpu:a100:4 python x.py", 4, "a100", 0},
-          Row{"The model needs a GPU", 1, "", 0}, Row{"two 4090s for the CUDA model", 2, "rtx-4090", 0}}) {
+          Row{"The model needs a GPU", 1, "", 0},
+          Row{"two 4090s for the CUDA model", 2, "rtx-4090", 0}}) {
         const Need need = detect(row.text).need;
         EXPECT_EQ(need.count.value_or(0), row.count) << row.text;
         EXPECT_EQ(need.type, row.type) << row.text;
@@ -112,10 +111,12 @@ TEST(Detect, IsOptionalWhereTheTextSaysSo) {
 TEST(Detect, TakesAnyBytesAndReadsOneMebibyteAtMost) {
     std::string bytes(10'000'000, '\0');
     std::uint32_t state = 1;
-    for (char& byte : bytes) byte = static_cast<char>((state = state * 1664525U + 1013904223U) >> 24U);
+    for (char& byte : bytes)
+        byte = static_cast<char>((state = state * 1664525U + 1013904223U) >> 24U);
     EXPECT_TRUE(detect(bytes).cut);
     EXPECT_TRUE(detect_legacy(bytes).cut);
-    for (const char* piece : {"no gpu ", "without ", "gpu", "4x", "\n", "nvidia.com/gpu: ", "\xE2\x80", "#", "7b "}) {
+    for (const char* piece :
+         {"no gpu ", "without ", "gpu", "4x", "\n", "nvidia.com/gpu: ", "\xE2\x80", "#", "7b "}) {
         std::string text;
         while (text.size() < 10'000'000) text += piece;
         const Verdict verdict = detect(text);
@@ -133,13 +134,18 @@ TEST(Line, IsUnescapedOnceAndKeepsOtherBackslashes) {
 }
 
 TEST(Line, AnswersWithOneJsonObjectWhateverTheBytes) {
-    EXPECT_EQ(to_json_line(detect("plain letters"), "plain letters").rfind("{\"label\":\"cpu\",\"gpu_count\":null,\"gpu_memory_gib\":null,\"gpu_type\":null,\"confidence\":", 0), 0U);
+    EXPECT_EQ(to_json_line(detect("plain letters"), "plain letters")
+                  .rfind("{\"label\":\"cpu\",\"gpu_count\":null,\"gpu_memory_gib\":null,\"gpu_"
+                         "type\":null,\"confidence\":",
+                         0),
+              0U);
     const std::string text = "a \"GPU\"\xFF\n is needed";
     const std::string line = to_json_line(detect(text), text);
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_NE(line.find("\"label\":\"gpu\""), std::string::npos);
     const std::string old = to_json_line(detect_legacy("billion"), "billion");
-    EXPECT_NE(old.find("\"gpu_count\":4,\"gpu_memory_gib\":64,\"gpu_type\":\"a100\""), std::string::npos);
+    EXPECT_NE(old.find("\"gpu_count\":4,\"gpu_memory_gib\":64,\"gpu_type\":\"a100\""),
+              std::string::npos);
 }
 
 TEST(Kind, IsSeenInNameAndContent) {

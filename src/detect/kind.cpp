@@ -23,13 +23,16 @@ Kind kind_of_name(std::string_view name) {
         name.remove_prefix(slash + 1);
     }
     const std::string low = lower(name);
-    if (low.find("dockerfile") != std::string::npos || low == "containerfile") return Kind::kDockerfile;
+    if (low.find("dockerfile") != std::string::npos || low == "containerfile")
+        return Kind::kDockerfile;
     if (low == "pyproject.toml" || low == "pipfile" || low == "setup.cfg" || low == "poetry.lock" ||
-        low == "uv.lock" || low == "pipfile.lock" || low.starts_with("environment.y") || low.starts_with("conda") ||
+        low == "uv.lock" || low == "pipfile.lock" || low.starts_with("environment.y") ||
+        low.starts_with("conda") ||
         (low.starts_with("requirements") && (low.ends_with(".txt") || low.ends_with(".in")))) {
         return Kind::kRequirements;
     }
-    for (const char* end : {".py", ".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp", ".ipynb", ".jl", ".go", ".rs", ".r", ".cmake"}) {
+    for (const char* end : {".py", ".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp", ".ipynb",
+                            ".jl", ".go", ".rs", ".r", ".cmake"}) {
         if (low.ends_with(end)) return Kind::kCode;
     }
     if (low == "cmakelists.txt") return Kind::kCode;
@@ -77,23 +80,53 @@ struct Votes {
 
     void count(std::string_view line) {
         ++lines;
-        if (starts_with_any(line, {"FROM ", "RUN ", "COPY ", "ENTRYPOINT ", "CMD [", "WORKDIR ", "ENV "})) ++docker;
-        if (starts_with_any(line, {"apiVersion:", "kind:", "spec:", "metadata:", "containers:", "resources:", "limits:", "- name:", "services:", "image:", "\"apiVersion\"", "nodeSelector:", "tolerations:"})) ++manifest;
-        if (starts_with_any(line, {"import ", "def ", "class ", "#include", "from ", "with ", "return ", "__global__", "fn ", "package ", "func ", "void ", "int main", "@"}) &&
+        if (starts_with_any(line,
+                            {"FROM ", "RUN ", "COPY ", "ENTRYPOINT ", "CMD [", "WORKDIR ", "ENV "}))
+            ++docker;
+        if (starts_with_any(line, {"apiVersion:", "kind:", "spec:", "metadata:", "containers:",
+                                   "resources:", "limits:", "- name:", "services:", "image:",
+                                   "\"apiVersion\"", "nodeSelector:", "tolerations:"}))
+            ++manifest;
+        if (starts_with_any(line,
+                            {"import ", "def ",       "class ",   "#include", "from ",  "with ",
+                             "return ", "__global__", "fn ",      "package ", "func ",  "print(",
+                             "raise ",  "elif ",      "else:",    "try:",     "const ", "let ",
+                             "var ",    "void ",      "int main", "@"}) &&
             (!line.starts_with("from ") || line.find(" import ") != std::string_view::npos) &&
-            (!line.starts_with("with ") || line.ends_with(":")) && line.find(". ") == std::string_view::npos) {
+            (!line.starts_with("with ") || line.ends_with(":")) &&
+            line.find(". ") == std::string_view::npos) {
             ++code;
         }
-        if (line.find(" = ") != std::string_view::npos && line.find('(') != std::string_view::npos && !line.starts_with("#")) ++code;
-        if (starts_with_any(line, {"#!", "#SBATCH", "$ ", "docker ", "pip ", "pip3 ", "python ", "python3 ", "torchrun ", "deepspeed ", "accelerate ", "kubectl ", "srun ", "sbatch ", "conda ", "mpirun ", "export ", "apt-get ", "sudo ", "helm ", "nvidia-smi", "cmake ", "uv ", "ollama ", "vllm ", "CUDA_VISIBLE_DEVICES="})) ++command;
-        if (is_pinned_package(line) || starts_with_any(line, {"--index-url", "--extra-index-url", "-r ", "dependencies:", "dependencies =", "[project]", "[tool.poetry", "channels:"})) ++packages;
+        if (starts_with_any(line, {"if ", "for ", "while "}) && line.ends_with(":")) ++code;
+        if (line.find(" = ") != std::string_view::npos &&
+            line.find('(') != std::string_view::npos && !line.starts_with("#"))
+            ++code;
+        if (starts_with_any(line, {"#!",          "#SBATCH",
+                                   "$ ",          "docker ",
+                                   "pip ",        "pip3 ",
+                                   "python ",     "python3 ",
+                                   "torchrun ",   "deepspeed ",
+                                   "accelerate ", "kubectl ",
+                                   "srun ",       "sbatch ",
+                                   "conda ",      "mpirun ",
+                                   "export ",     "apt-get ",
+                                   "sudo ",       "helm ",
+                                   "nvidia-smi",  "cmake ",
+                                   "uv ",         "ollama ",
+                                   "vllm ",       "CUDA_VISIBLE_DEVICES="}))
+            ++command;
+        if (is_pinned_package(line) ||
+            starts_with_any(line, {"--index-url", "--extra-index-url", "-r ", "dependencies:",
+                                   "dependencies =", "[project]", "[tool.poetry", "channels:"}))
+            ++packages;
     }
 };
 
 Kind kind_of_votes(const Votes& votes) {
     if (votes.docker > 0 && votes.docker * 4 >= votes.lines) return Kind::kDockerfile;
     if (votes.packages > 0 && votes.packages * 3 >= votes.lines) return Kind::kRequirements;
-    if (votes.manifest > 0 && (votes.manifest * 4 >= votes.lines || votes.manifest >= 3)) return Kind::kManifest;
+    if (votes.manifest > 0 && (votes.manifest * 4 >= votes.lines || votes.manifest >= 3))
+        return Kind::kManifest;
     if (votes.command > 0 && votes.command * 2 >= votes.lines) return Kind::kCommand;
     if (votes.code > 0 && votes.code * 4 >= votes.lines) return Kind::kCode;
     if (votes.packages >= 2) return Kind::kRequirements;
@@ -110,7 +143,8 @@ Kind sniff_kind(std::string_view name, std::string_view text) {
         const std::size_t end = text.find('\n');
         std::string_view line = text.substr(0, end);
         text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-        while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+        while (!line.empty() && (line.front() == ' ' || line.front() == '\t'))
+            line.remove_prefix(1);
         if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
         if (!line.empty()) votes.count(line);
     }

@@ -12,12 +12,23 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr std::array<std::string_view, 17> kKeywords = {
-    "machine learning", "deep learning",   "neural network",   "pytorch",
-    "tensorflow",       "computer vision", "cv",               "object detection",
-    "image classification", "nlp",         "model training",   "inference",
-    "gpu",              "cuda",            "large model",      "billion",
-    "training"};
+constexpr std::array<std::string_view, 17> kKeywords = {"machine learning",
+                                                        "deep learning",
+                                                        "neural network",
+                                                        "pytorch",
+                                                        "tensorflow",
+                                                        "computer vision",
+                                                        "cv",
+                                                        "object detection",
+                                                        "image classification",
+                                                        "nlp",
+                                                        "model training",
+                                                        "inference",
+                                                        "gpu",
+                                                        "cuda",
+                                                        "large model",
+                                                        "billion",
+                                                        "training"};
 constexpr std::size_t kDecisive = 14;  // the rest only sizes
 constexpr std::size_t kLetters = 28;   // a..z, blank, everything else
 constexpr std::size_t kOther = 27;

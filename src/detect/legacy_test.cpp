@@ -18,7 +18,8 @@ TEST(Legacy, KnowsExactlyItsFourteenKeywords) {
         EXPECT_EQ(verdict.label, Label::kGpu) << keyword;
         ASSERT_EQ(verdict.evidence.size(), 1U) << keyword;
         EXPECT_EQ(text.substr(verdict.evidence[0].start,
-                              verdict.evidence[0].end - verdict.evidence[0].start), keyword);
+                              verdict.evidence[0].end - verdict.evidence[0].start),
+                  keyword);
     }
     for (const char* other : {"", "vllm", "training", "large model", "billion", "machine  learning",
                               "deep-learning", "c v", "n\nlp", "transformer"}) {
@@ -45,11 +46,12 @@ TEST(Legacy, SizesByLargeModelOrBillionThenTrainingThenTheRest) {
         const char* type;
         double memory;
     };
-    for (const Row& row : {Row{"large model", 4, "a100", 64}, Row{"one Billion rows", 4, "a100", 64},
-                           Row{"training of a large model", 4, "a100", 64},
-                           Row{"billion-parameter training", 4, "a100", 64},
-                           Row{"staff training", 1, "a100", 32}, Row{"restraining order", 1, "a100", 32},
-                           Row{"a web shop", 1, "v100", 16}, Row{"", 1, "v100", 16}}) {
+    for (const Row& row :
+         {Row{"large model", 4, "a100", 64}, Row{"one Billion rows", 4, "a100", 64},
+          Row{"training of a large model", 4, "a100", 64},
+          Row{"billion-parameter training", 4, "a100", 64}, Row{"staff training", 1, "a100", 32},
+          Row{"restraining order", 1, "a100", 32}, Row{"a web shop", 1, "v100", 16},
+          Row{"", 1, "v100", 16}}) {
         const Verdict verdict = detect_legacy(row.text);
         EXPECT_EQ(verdict.need.count, row.count) << row.text;
         EXPECT_EQ(verdict.need.type, row.type) << row.text;

@@ -2,8 +2,8 @@
 //
 // The lines of `aliquot detect --lines`: in, an escaped text; out, one JSON object.
 #include <array>
-#include <cstdio>
 #include <cmath>
+#include <cstdio>
 
 #include "detect/detect.h"
 
@@ -140,14 +140,14 @@ std::string_view name_of(Label label) {
 }
 
 std::string_view name_of(Kind kind) {
-    constexpr std::array<std::string_view, 7> kNames = {"unknown",  "text", "requirements", "dockerfile",
-                                                        "manifest", "code", "command"};
+    constexpr std::array<std::string_view, 7> kNames = {
+        "unknown", "text", "requirements", "dockerfile", "manifest", "code", "command"};
     return kNames.at(static_cast<std::size_t>(kind));
 }
 
 std::string_view name_of(Source source) {
     constexpr std::array<std::string_view, 14> kNames = {
-        "ask", "hardware", "stack", "framework", "model", "task", "scale",
+        "ask", "hardware", "stack", "framework", "model",    "task",  "scale",
         "cpu", "classic",  "edge",  "remote",    "optional", "small", "keyword"};
     return kNames.at(static_cast<std::size_t>(source));
 }

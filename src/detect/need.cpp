@@ -21,12 +21,23 @@ struct Word {
 };
 
 /// Names of cards as we print them; "rtx" and "gtx" take the next word along.
-constexpr std::array kTypes = {"a100", "h100",  "h200",  "v100",  "p100", "b200", "b300",  "gh200", "gb200", "l40s",
-                               "l40",  "l4",    "t4",    "a10g",  "a10",  "a40",  "a30",   "a16",   "a2",    "k80",
-                               "p40",  "p4",    "m60",   "a6000", "a5000", "a4000", "mi300x", "mi300", "mi250x", "mi250"};
+constexpr std::array kTypes = {
+    "a100", "h100", "h200", "v100",  "p100",  "b200",  "b300",   "gh200", "gb200",  "l40s",
+    "l40",  "l4",   "t4",   "a10g",  "a10",   "a40",   "a30",    "a16",   "a2",     "k80",
+    "p40",  "p4",   "m60",  "a6000", "a5000", "a4000", "mi300x", "mi300", "mi250x", "mi250"};
 
-constexpr std::array<std::pair<const char*, unsigned>, 12> kNumbers = {
-    {{"a", 1}, {"an", 1}, {"one", 1}, {"single", 1}, {"two", 2}, {"dual", 2}, {"pair", 2}, {"three", 3}, {"four", 4}, {"six", 6}, {"eight", 8}, {"sixteen", 16}}};
+constexpr std::array<std::pair<const char*, unsigned>, 12> kNumbers = {{{"a", 1},
+                                                                        {"an", 1},
+                                                                        {"one", 1},
+                                                                        {"single", 1},
+                                                                        {"two", 2},
+                                                                        {"dual", 2},
+                                                                        {"pair", 2},
+                                                                        {"three", 3},
+                                                                        {"four", 4},
+                                                                        {"six", 6},
+                                                                        {"eight", 8},
+                                                                        {"sixteen", 16}}};
 
 bool is_word_byte(char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -36,7 +47,8 @@ bool is_word_byte(char byte) {
 std::vector<Word> words_of(std::string_view text, std::size_t from, std::size_t to) {
     std::vector<Word> words;
     // Begin at a whole word: "32GB" must not be read as "2GB".
-    while (from > 0 && from < to && is_word_byte(text[from - 1]) && is_word_byte(text[from])) ++from;
+    while (from > 0 && from < to && is_word_byte(text[from - 1]) && is_word_byte(text[from]))
+        ++from;
     for (std::size_t at = from; at < to;) {
         if (!is_word_byte(text[at])) {
             ++at;
@@ -56,8 +68,8 @@ std::vector<Word> words_of(std::string_view text, std::size_t from, std::size_t 
 
 /// "a100", "a100s", "4xa100" -> "a100"
 std::string type_of(std::string_view word) {
-    if (const std::size_t x = word.find('x'); x != std::string_view::npos && x > 0 &&
-        word.find_first_not_of("0123456789") == x) {
+    if (const std::size_t x = word.find('x');
+        x != std::string_view::npos && x > 0 && word.find_first_not_of("0123456789") == x) {
         word.remove_prefix(x + 1);
     }
     for (const std::string_view type : kTypes) {
@@ -95,7 +107,8 @@ unsigned count_of(const std::string& word) {
 }
 
 bool is_gpu_word(const std::string& word) {
-    for (const char* known : {"gpu", "gpus", "card", "cards", "nvidia", "tesla", "geforce", "rtx", "gtx", "accelerators", "x"}) {
+    for (const char* known : {"gpu", "gpus", "card", "cards", "nvidia", "tesla", "geforce", "rtx",
+                              "gtx", "accelerators", "x"}) {
         if (word == known) return true;
     }
     return false;
@@ -177,14 +190,17 @@ private:
 
     void read_count(const std::vector<Word>& words, std::size_t at, bool card) {
         const std::string& word = words[at].text;
-        if (card && word.find('x') != std::string::npos && word.front() >= '0' && word.front() <= '9') {
+        if (card && word.find('x') != std::string::npos && word.front() >= '0' &&
+            word.front() <= '9') {
             set_count(count_of(word.substr(0, word.find('x'))));
             return;
         }
         if (!card && word != "gpu" && word != "gpus" && word != "card" && word != "cards") return;
         std::size_t from = at;
-        while (from > 0 && at - from < 3 && (is_gpu_word(words[from - 1].text) ||
-               !type_at(words, from - 1).empty() || gibibytes_of(words, from - 1) > 0 || words[from - 1].text == "gb" || words[from - 1].text == "of")) {
+        while (from > 0 && at - from < 3 &&
+               (is_gpu_word(words[from - 1].text) || !type_at(words, from - 1).empty() ||
+                gibibytes_of(words, from - 1) > 0 || words[from - 1].text == "gb" ||
+                words[from - 1].text == "of")) {
             --from;
         }
         if (from > 0) set_count(count_of(words[from - 1].text));
@@ -223,7 +239,8 @@ private:
                 stop = last;
             }
             const std::string_view rest(stop, static_cast<std::size_t>(end - stop));
-            const bool spelled = rest.empty() && i + 1 < words.size() && words[i + 1].text == "billion";
+            const bool spelled =
+                rest.empty() && i + 1 < words.size() && words[i + 1].text == "billion";
             if (rest != "b" && rest != "bn" && !spelled) continue;
             if (number > 0.01 && number < 5000) billions_ = std::max(billions_, number);
         }
@@ -233,9 +250,13 @@ private:
         for (const Word& word : words) {
             const std::string& name = word.text;
             if (name == "lora" || name == "qlora" || name == "peft") adapters_ = true;
-            if (name == "qlora" || name == "4bit" || name == "int4" || name == "gptq" || name == "awq" || name == "nf4" || name == "bit") four_bit_ = true;
+            if (name == "qlora" || name == "4bit" || name == "int4" || name == "gptq" ||
+                name == "awq" || name == "nf4" || name == "bit")
+                four_bit_ = true;
             if (name == "int8" || name == "8bit" || name == "fp8") eight_bit_ = true;
-            if (name.starts_with("finetun") || name == "tune" || name == "tuning" || name.starts_with("pretrain") || name.starts_with("train")) training_ = true;
+            if (name.starts_with("finetun") || name == "tune" || name == "tuning" ||
+                name.starts_with("pretrain") || name.starts_with("train"))
+                training_ = true;
         }
     }
 
@@ -248,8 +269,9 @@ private:
         const double gib = billions_ * 1e9 * each / (1024.0 * 1024.0 * 1024.0);
         need_.memory_gib = static_cast<double>(static_cast<long>(gib * 10 + 0.5)) / 10;
         std::array<char, 160> line{};
-        std::snprintf(line.data(), line.size(), "%g billion parameters x %g bytes (%s)", billions_, each,
-                      full        ? "mixed-precision Adam, all GPUs together, activations not counted"
+        std::snprintf(line.data(), line.size(), "%g billion parameters x %g bytes (%s)", billions_,
+                      each,
+                      full ? "mixed-precision Adam, all GPUs together, activations not counted"
                       : adapters_ ? "weights + 20 %, adapters not counted"
                                   : "weights + 20 %, KV cache not counted");
         need_.memory_reason = line.data();

@@ -16,9 +16,7 @@ std::uint32_t distance(const Match& left, const Match& right) {
     return right.first > left.last ? right.first - left.last : 0;
 }
 
-bool has(const Match& match, std::uint32_t topics) {
-    return (match.row->topics & topics) != 0;
-}
+bool has(const Match& match, std::uint32_t topics) { return (match.row->topics & topics) != 0; }
 
 constexpr bool is_value_byte(char byte) {
     return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
@@ -67,12 +65,14 @@ bool Surroundings::denies(std::size_t cue, std::size_t at, bool past_preposition
     if (word.row->rule == Rule::kRemove) return !past_preposition && !flag;
     if (flag && distance(word, match) > 1) return false;
     const std::size_t gap = match.begin > word.end ? match.begin - word.end : 0;
-    if (text_.substr(word.end, std::min<std::size_t>(gap, 80)).find(": ") != std::string_view::npos) {
+    if (text_.substr(word.end, std::min<std::size_t>(gap, 80)).find(": ") !=
+        std::string_view::npos) {
         return false;  // "This is no toy: 2,000 GPU hours"
     }
     if (word.end < text_.size() && text_[word.end] == ',') return false;  // "No, use the GPU"
     const Match& next = matches_[cue + 1];
-    if (cue + 1 < at && next.row->rule == Rule::kHollow && next.first == word.last + 1) return false;
+    if (cue + 1 < at && next.row->rule == Rule::kHollow && next.first == word.last + 1)
+        return false;
     const std::string_view text = text_.substr(word.begin, word.end - word.begin);
     if ((text == "without" || text == "Without" || text == "no" || text == "No") &&
         slow_near(cue, at)) {
@@ -114,9 +114,7 @@ bool Surroundings::denied_behind(std::size_t at) const {
     return false;
 }
 
-bool Surroundings::negated(std::size_t at) const {
-    return denied_before(at) != denied_behind(at);
-}
+bool Surroundings::negated(std::size_t at) const { return denied_before(at) != denied_behind(at); }
 
 bool Surroundings::headed_by_action(std::size_t at) const {
     std::size_t head = at;

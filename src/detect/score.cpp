@@ -30,8 +30,8 @@ struct Judged {
 struct Buffers {
     std::vector<Hit> hits;
     std::vector<Match> matches;
-    std::vector<std::uint8_t> looks;   // by row
-    std::vector<std::int32_t> kept;    // by row: index in `judged`, or -1
+    std::vector<std::uint8_t> looks;  // by row
+    std::vector<std::int32_t> kept;   // by row: index in `judged`, or -1
     std::vector<Judged> judged;
 };
 
@@ -166,9 +166,10 @@ private:
         if (row.rule == Rule::kResource) {
             if (value.form == Value::Form::kNumber) return Scope::kPlain;
             const std::size_t from = match.begin > 12 ? match.begin - 12 : 0;
-            const bool key = text_.substr(from, match.begin - from).find("key") !=
-                             std::string_view::npos;
-            weight *= key || value.form == Value::Form::kOn ? 0.1 : 0.7;
+            const bool key =
+                text_.substr(from, match.begin - from).find("key") != std::string_view::npos;
+            const bool label = match.end < text_.size() && text_[match.end] == '.';
+            weight *= key || value.form == Value::Form::kOn ? 0.1 : label ? 0.5 : 0.7;
             return key ? Scope::kMeta : Scope::kPlain;
         }
         if (row.rule == Rule::kValue && value.form == Value::Form::kNone) weight *= 0.6;
@@ -181,6 +182,9 @@ private:
         const Row& row = *match.row;
         double weight = row.weight;
         if (!admitted(at, weight)) return {at, 0, Scope::kPlain};
+        if (kind_ == Kind::kCode && row.source == Source::kHardware && match.first == match.last) {
+            weight *= 0.5;  // a name in a string or an identifier
+        }
         Scope scope = Scope::kPlain;
         const bool hardware = row.source == Source::kAsk || row.source == Source::kHardware;
         if (hardware && (row.topics & kGpuWord) != 0) scope = read_value(match, weight);
@@ -193,7 +197,7 @@ private:
         if (row.source == Source::kCpu && (around_.topics(at, 8, true) & kSlow) != 0) {
             return {at, weight * -0.5, Scope::kNegated};  // "too slow on a CPU"
         }
-        if (around_.negated(at)) {
+        if (kind_ != Kind::kCode && around_.negated(at)) {  // "if not cuda: raise" is no denial
             if (row.source == Source::kOptional || row.source == Source::kSmall) weight = 0;
             return {at, weight * (weight < 0 ? -0.5 : hardware ? -1.0 : -0.7), Scope::kNegated};
         }
@@ -293,10 +297,9 @@ private:
         verdict.label = verdict.score > 0 ? Label::kGpu : Label::kCpu;
         verdict.confidence = std::max(p, 1 - p);
         const bool said = optional_ >= 1.5 && asked_ < 3 && against_ > -5;
-        const bool light = small_ >= 1 && verdict.score > -0.6 && hardware_ <= 0 && training_ < 1.4 &&
-                           against_ > -2;
-        const bool balanced =
-            std::abs(verdict.score) < 0.25 && in_favour_ >= 2.5 && against_ <= -2;
+        const bool light = small_ >= 1 && verdict.score > -0.6 && hardware_ <= 0 &&
+                           training_ < 1.4 && against_ > -2;
+        const bool balanced = std::abs(verdict.score) < 0.25 && in_favour_ >= 2.5 && against_ <= -2;
         if (!said && !light && !balanced) return;
         verdict.label = Label::kOptional;
         verdict.confidence = said ? 0.75 : 0.6;

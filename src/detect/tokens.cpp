@@ -64,8 +64,8 @@ private:
     void separator(std::size_t at, unsigned char byte) {
         const std::size_t size = text_.size();
         if (byte == '\n') {
-            const bool goes_on = prose_ && at + 1 < size && byte_at(at + 1) >= 'a' &&
-                                 byte_at(at + 1) <= 'z';
+            const bool goes_on =
+                prose_ && at + 1 < size && byte_at(at + 1) >= 'a' && byte_at(at + 1) <= 'z';
             if (!goes_on) ++sentence_;
             comment_ = !prose_ && starts_comment(at + 1);
         } else if (byte == ';' || byte == '!') {

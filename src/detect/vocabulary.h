@@ -53,7 +53,9 @@ public:
     [[nodiscard]] bool is_leaf(std::uint32_t state) const { return leaf_[state] != 0; }
 
     [[nodiscard]] const Row& row(PatternId pattern) const { return *rows_[pattern]; }
-    [[nodiscard]] std::uint16_t row_number(PatternId pattern) const { return row_numbers_[pattern]; }
+    [[nodiscard]] std::uint16_t row_number(PatternId pattern) const {
+        return row_numbers_[pattern];
+    }
     [[nodiscard]] std::size_t row_count() const { return row_count_; }
 
 private:

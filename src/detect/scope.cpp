@@ -131,7 +131,7 @@ bool Surroundings::meta(std::size_t at) const {
     for (std::size_t i = at; i-- > 0;) {
         const Match& cue = matches_[i];
         if (cue.sentence != match.sentence || distance(cue, match) > kMetaReach) break;
-        if (has(cue, kNeedWord)) break;
+        if (has(cue, kNeedWord) || cue.row->rule == Rule::kCut) break;
         if (has(cue, kLink)) linked = true;
         const bool behind_only = cue.row->weight > 0;
         if (cue.row->rule == Rule::kMeta && !behind_only && (!action || linked)) return true;

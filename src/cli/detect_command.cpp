@@ -109,10 +109,36 @@ void note_cut(Context& context, const std::string& name, const detect::Verdict& 
     }
 }
 
+/// The head of a file: as much as is judged, and one byte to know that there was more.
+Result<Input> read_head(const std::string& file) {
+    Input input{.name = file == "-" ? "<stdin>" : file, .text = {}};
+    std::ifstream opened;
+    if (file != "-") opened.open(file, std::ios::binary);
+    std::istream& in = file == "-" ? std::cin : opened;
+    input.text.resize(detect::kMostBytes + 1);
+    in.read(input.text.data(), static_cast<std::streamsize>(input.text.size()));
+    input.text.resize(static_cast<std::size_t>(in.gcount()));
+    if (file != "-" && input.text.empty()) return read_input(file);  // its words for what is wrong
+    return input;
+}
+
+/// std::getline that keeps no more of a line than can matter (an escaped byte is two).
+bool read_line(std::istream& in, std::string& line) {
+    constexpr std::size_t kMost = 2 * detect::kMostBytes + 2;
+    line.clear();
+    std::streambuf& buffer = *in.rdbuf();
+    int byte = buffer.sbumpc();
+    if (byte == std::char_traits<char>::eof()) return false;
+    for (; byte != std::char_traits<char>::eof() && byte != '\n'; byte = buffer.sbumpc()) {
+        if (line.size() < kMost) line += static_cast<char>(byte);
+    }
+    return true;
+}
+
 void judge_files(Context& context, const Words& words) {
     std::string json;
     for (const std::string& file : words.files) {
-        const auto input = read_input(file);
+        const auto input = read_head(file);
         if (!input) {
             fail(context, kUsage, input.error().message);
             continue;
@@ -151,7 +177,7 @@ void judge_lines(Context& context, const Words& words) {
     std::istream& in = words.lines == "-" ? std::cin : file;
     std::string line;
     std::size_t number_of_line = 0;
-    while (std::getline(in, line)) {
+    while (read_line(in, line)) {
         ++number_of_line;
         if (!line.empty() && line.back() == '\r') line.pop_back();
         const std::string text = detect::unescape_line(line);

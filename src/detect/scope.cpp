@@ -150,7 +150,9 @@ bool Surroundings::starts_meta() const {
     for (const Match& match : matches_) {
         if (match.first > 6 || match.sentence != matches_.front().sentence) return false;
         if (has(match, kAction | kNeedWord) || match.row->source < Source::kContext) return false;
-        if (match.row->rule == Rule::kMeta) return match.row->weight == 0;
+        const Rule rule = match.row->rule;
+        if (rule == Rule::kNot || rule == Rule::kRemove || rule == Rule::kCut) return false;
+        if (rule == Rule::kMeta) return match.row->weight == 0;
     }
     return false;
 }

@@ -206,13 +206,14 @@ std::uint8_t Books::mig_start(const Node& node, unsigned device, const Shape& sh
     return static_cast<std::uint8_t>(best);
 }
 
-void Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
+std::int64_t Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
+    std::int64_t grown = 0;
     node.cpu -= sign * shape.cpu;
     node.memory -= sign * shape.memory;
     for (unsigned i = 0; i < spot.count; ++i) {
         const unsigned device = spot.device[i];
         node.device_sum -= device_hash(node, device);
-        free_ -= free_of(node, device);
+        grown -= free_of(node, device);
         if (shape.mig) {
             const MigProfile& profile = *profile_on(node, shape);
             node.milli[device] ^= slices_at(profile, spot.mig_start);
@@ -225,19 +226,20 @@ void Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
             node.mib[device] -= sign * shape.mib;
         }
         node.device_sum += device_hash(node, device);
-        free_ += free_of(node, device);
+        grown += free_of(node, device);
     }
+    return grown;
 }
 
 void Books::take(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
-    change(node, shape, spot, 1);
+    free_ += change(node, shape, spot, 1);
     ++node.live;
 }
 
 void Books::give(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
-    change(node, shape, spot, -1);
+    free_ += change(node, shape, spot, -1);
     --node.live;
 }
 

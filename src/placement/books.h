@@ -97,6 +97,11 @@ public:
     void take(NodeId id, const Shape& shape, const Spot& spot);
     void give(NodeId id, const Shape& shape, const Spot& spot);
 
+    /// The same on a copy of a node.
+    static void put_back(Node& node, const Shape& shape, const Spot& spot) {
+        change(node, shape, spot, -1);
+    }
+
     [[nodiscard]] std::int64_t capacity_milli() const { return capacity_; }
     [[nodiscard]] std::int64_t free_milli() const { return free_; }
 
@@ -107,7 +112,8 @@ public:
     }
 
 private:
-    void change(Node& node, const Shape& shape, const Spot& spot, int sign);
+    /// Moves the node's free parts; returns by how much its free compute grows, in milli.
+    static std::int64_t change(Node& node, const Shape& shape, const Spot& spot, int sign);
 
     std::vector<Node> nodes_;
     std::vector<NodeSpec> specs_;

@@ -99,6 +99,10 @@ public:
     /// The `count` best places of different nodes, best first, with their cost by terms.
     std::vector<Placement> alternatives(const Request& request, unsigned count);
     Refusal refusal(const Request& request) const;
+    /// Where a live placement would go if it had to leave its node; changes nothing.
+    Result<Placement> elsewhere(PlacementId id);
+    /// Live placements whose leaving alone would make room for the request on their node.
+    std::vector<PlacementId> blockers(const Request& request) const;
 
     Mark mark();
     /// Undoes everything after the mark, latest first. After it state, scores and ids are as they were.

@@ -53,7 +53,9 @@ std::string_view usual_ubuntu(const catalog::Version& cuda) {
     return has_ubuntu(cuda, "22.04") ? "ubuntu22.04" : "ubuntu20.04";
 }
 
-bool has_numbered_cudnn(const catalog::Version& cuda) { return minor_of(cuda) < 1204; }
+bool has_numbered_cudnn(const catalog::Version& cuda) {
+    return cuda < catalog::Version{{12, 4, 1, 0}};
+}
 
 }  // namespace
 
@@ -121,7 +123,7 @@ std::string mistake_of(const CudaTag& tag) {
     if (!tag.cudnn.empty() && tag.flavour == "base") {
         return "the flavour base has no cuDNN";
     }
-    if (tag.cudnn.size() > 5 && minor > 1204) {
+    if (tag.cudnn.size() > 5 && !has_numbered_cudnn(tag.parsed)) {
         return "from CUDA 12.4.1 on the part is called cudnn, without a number";
     }
     if (tag.cudnn == "cudnn" && minor < 1203) {

@@ -273,15 +273,15 @@ void check_pod_image(const File& file, const Image& image, const Facts* facts, R
 
 void check_images(const File& file, const Set& /*set*/, const Facts* facts, Report& report) {
     for (const auto& image : file.images) {
-        if (image.placeholder || image.repository.empty()) {
+        if (image.placeholder || image.repository.empty() ||
+            image.source == Image::Source::kStatement) {
             continue;
         }
         if (is_cuda_image(image)) {
             check_cuda_tag(file, image, report);
         }
         check_moved(image, report);
-        if (facts != nullptr && image.source != Image::Source::kDockerfile &&
-            image.source != Image::Source::kStatement) {
+        if (facts != nullptr && image.source != Image::Source::kDockerfile) {
             check_driver(image, *facts, report);
         }
         check_pod_image(file, image, facts, report);

@@ -3,334 +3,409 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <functional>
-#include <span>
-#include <utility>
+
+#include "lint/reading.h"
+#include "lint/words.h"
 
 namespace aliquot::lint {
-
 namespace {
 
 using Selector = Expression::Selector;
-using Place = std::function<Mark(std::size_t)>;
 
-constexpr std::size_t kDepth = 200;         // parentheses inside one another; deeper ones are flat
-constexpr std::size_t kSelectors = 10'000;  // of one text
-constexpr std::size_t kMatchers = 200;      // of one selector
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) {
+bool is_name_start(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
 }
-bool in_name(char c) { return begins_name(c) || is_digit(c); }
 
-bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
+bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
+
+constexpr std::array<std::string_view, 20> kKeywords{
+    "by",    "without", "on",     "ignoring", "group_left", "group_right", "and",
+    "or",    "unless",  "offset", "bool",     "inf",        "nan",         "atan2",
+    "start", "end",     "true",   "false",    "default",    "if"};
+
+bool is_keyword(std::string_view word) {
+    const std::string folded = lower(word);
+    return std::find(kKeywords.begin(), kKeywords.end(), folded) != kKeywords.end();
 }
 
-constexpr std::array<std::string_view, 14> kAggregations{
-    "sum",         "avg",   "min",    "max",     "count",    "stddev",  "stdvar",
-    "topk",        "group", "bottomk", "quantile", "limitk", "limit_ratio", "count_values"};
-constexpr std::array<std::string_view, 9> kOperators{"and",  "or",  "unless", "atan2", "bool",
-                                                     "offset", "inf", "nan",   "default"};
+bool is_grouping(std::string_view word) {
+    const std::string folded = lower(word);
+    return folded == "by" || folded == "without" || folded == "on" || folded == "ignoring" ||
+           folded == "group_left" || folded == "group_right";
+}
 
-/// Goes through a query once.
-class Scanner {
+/// Cuts a query; `place` turns an offset into a mark.
+template <class Place>
+class Cutter {
 public:
-    Scanner(std::string_view text, const Place& place) : text_(text), place_(place) {}
+    Cutter(std::string_view text, const Place& place) : text_(text), place_(place) {}
 
-    Query read() {
-        while (at_ < text_.size() && query_.selectors.size() < kSelectors) {
-            step();
-        }
-        return std::move(query_);
+    std::vector<Selector> cut() {
+        while (at_ < text_.size() && selectors_.size() < kMost) step();
+        return std::move(selectors_);
     }
+
+    std::vector<std::string> labels;
 
 private:
-    struct Frame {
-        std::string function;  // "" of parentheses alone
-        std::vector<std::string> grouping;
-        std::size_t first = 0;  // index of the first selector inside
+    static constexpr std::size_t kMost = 10'000;
+    static constexpr std::size_t kDeepest = 64;
+    struct Open {
+        std::string function;
+        std::size_t first_selector = 0;
     };
 
-    [[nodiscard]] char peek(std::size_t ahead = 0) const {
-        return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-    }
-
+    void step();
+    void read_name();
+    void read_selector(std::string_view metric, std::size_t begin);
+    void read_matchers(Selector& selector);
+    void read_range(Selector& selector);
+    std::vector<std::string> read_labels();
+    void skip_string(char quote);
     void skip_blanks() {
-        while (at_ < text_.size()) {
-            if (is_blank(text_[at_])) {
-                ++at_;
-            } else if (text_[at_] == '#') {
-                skip_to('\n');
-            } else {
-                return;
-            }
-        }
-    }
-
-    void skip_to(char end) {
-        const auto found = text_.find(end, at_);
-        at_ = found == std::string_view::npos ? text_.size() : found + 1;
-    }
-
-    std::string_view name() {
-        const auto begin = at_;
-        while (at_ < text_.size() && in_name(text_[at_])) {
+        while (at_ < text_.size() &&
+               (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n'))
             ++at_;
-        }
-        return text_.substr(begin, at_ - begin);
     }
-
-    /// The text in quotes that begins here; an open one ends with its line.
-    std::string quoted() {
-        const char quote = text_[at_++];
-        std::string value;
-        while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n') {
-            if (text_[at_] == '\\' && quote != '`' && at_ + 1 < text_.size()) {
-                ++at_;
-            }
-            value += text_[at_++];
-        }
-        at_ = std::min(at_ + 1, text_.size());
-        return value;
-    }
-
-    /// $x, ${x}, [[x]], {{ x }}: passed over. Whether there was one.
-    bool skip_variable() {
-        if (peek() == '$') {
-            ++at_;
-            if (peek() == '{') {
-                skip_to('}');
-            } else {
-                name();
-            }
-            return true;
-        }
-        const auto skip_pair = [this](std::string_view open, std::string_view close) {
-            if (text_.substr(at_, 2) != open) {
-                return false;
-            }
-            const auto end = text_.find(close, at_ + 2);
-            const auto line = text_.find('\n', at_);
-            if (end == std::string_view::npos || line < end) {
-                return false;
-            }
-            at_ = end + 2;
-            return true;
-        };
-        return skip_pair("{{", "}}") || skip_pair("[[", "]]");
-    }
-
-    /// "(a, b)" behind by, on and the like; none when no parenthesis follows.
-    std::vector<std::string> label_list() {
-        std::vector<std::string> labels;
-        skip_blanks();
-        if (peek() != '(') {
-            return labels;
-        }
-        ++at_;
-        while (at_ < text_.size() && text_[at_] != ')' && labels.size() < kMatchers) {
-            if (begins_name(text_[at_])) {
-                labels.emplace_back(name());
-            } else if (!skip_variable()) {
-                ++at_;
-            }
-        }
-        at_ = std::min(at_ + 1, text_.size());
-        return labels;
-    }
-
-    void take_grouping(std::string_view keyword) {
-        const auto labels = label_list();
-        query_.group_labels.insert(query_.group_labels.end(), labels.begin(), labels.end());
-        if (keyword != "by") {
-            return;
-        }
-        if (!pending_.empty()) {  // sum by (x) (...)
-            pending_grouping_ = labels;
-            return;
-        }
-        for (auto i = closed_first_; i < closed_last_; ++i) {  // sum (...) by (x)
-            auto& grouping = query_.selectors[i].grouping;
-            grouping.insert(grouping.end(), labels.begin(), labels.end());
-        }
-    }
-
-    void open() {
-        ++at_;
-        if (frames_.size() >= kDepth) {
-            ++deeper_;
-        } else {
-            frames_.push_back({std::exchange(pending_, {}),
-                               std::exchange(pending_grouping_, {}), query_.selectors.size()});
-        }
-        closed_first_ = closed_last_ = 0;
-    }
-
-    void close() {
-        ++at_;
-        pending_.clear();
-        if (deeper_ > 0) {
-            --deeper_;
-        } else if (!frames_.empty()) {
-            closed_first_ = frames_.back().first;
-            closed_last_ = query_.selectors.size();
-            frames_.pop_back();
-        }
-    }
-
-    void read_matchers(Selector& selector) {
-        ++at_;
-        while (at_ < text_.size() && text_[at_] != '}' && selector.matchers.size() < kMatchers) {
-            skip_blanks();
-            if (skip_variable()) {
-                continue;
-            }
-            if (!begins_name(peek())) {
-                if (peek() == '"' || peek() == '\'') {
-                    quoted();
-                } else if (peek() != '}') {
-                    ++at_;
-                }
-                continue;
-            }
-            Selector::Matcher matcher;
-            matcher.mark = place_(at_);
-            matcher.label = name();
-            skip_blanks();
-            while (peek() == '=' || peek() == '!' || peek() == '~') {
-                matcher.op += text_[at_++];
-            }
-            skip_blanks();
-            if (peek() == '"' || peek() == '\'' || peek() == '`') {
-                matcher.value = quoted();
-            } else if (!matcher.op.empty()) {
-                skip_variable();
-            }
-            if (matcher.label == "__name__" && matcher.op == "=" && selector.metric.empty()) {
-                selector.metric = matcher.value;
-            }
-            selector.matchers.push_back(std::move(matcher));
-        }
-        at_ = std::min(at_ + 1, text_.size());
-    }
-
-    void add_selector(std::string_view metric, std::size_t begin) {
-        Selector selector;
-        selector.metric = metric;
-        selector.mark = place_(begin);
-        if (peek() == '{' && peek(1) != '{') {
-            read_matchers(selector);
-        }
-        skip_blanks();
-        if (peek() == '[' && peek(1) != '[') {
-            const auto end = text_.find_first_of("]\n", at_);
-            if (end != std::string_view::npos && text_[end] == ']') {
-                selector.range = text_.substr(at_ + 1, end - at_ - 1);
-                at_ = end + 1;
-            }
-        }
-        for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
-            if (!frame->function.empty()) {
-                selector.functions.push_back(frame->function);
-            }
-            selector.grouping.insert(selector.grouping.end(), frame->grouping.begin(),
-                                     frame->grouping.end());
-        }
-        query_.selectors.push_back(std::move(selector));
-    }
-
-    void take_word() {
-        const auto begin = at_;
-        const auto word = name();
-        const auto after = at_;
-        if (word == "by" || word == "without" || word == "on" || word == "ignoring" ||
-            word == "group_left" || word == "group_right") {
-            take_grouping(word);
-            return;
-        }
-        skip_blanks();
-        if (peek() == '(') {
-            pending_ = word;
-            return;
-        }
-        if (is_one_of(word, kAggregations)) {
-            const auto next = text_.substr(at_, 8);
-            if (next.starts_with("by") || next.starts_with("without")) {
-                pending_ = word;
-                return;
-            }
-        }
-        pending_.clear();
-        if (is_one_of(word, kOperators)) {
-            return;
-        }
-        if (peek() != '{' && peek() != '[') {
-            at_ = after;
-        }
-        add_selector(word, begin);
-    }
-
-    void step() {
-        skip_blanks();
-        const char c = peek();
-        if (at_ >= text_.size() || skip_variable()) {
-            return;
-        }
-        if (begins_name(c)) {
-            take_word();
-        } else if (is_digit(c)) {
-            name();  // 5m, 1e9 and 0x10 as one
-        } else if (c == '(') {
-            open();
-        } else if (c == ')') {
-            close();
-        } else if (c == '{') {
-            const auto begin = at_;
-            add_selector({}, begin);
-            at_ = std::max(at_, begin + 1);
-        } else if (c == '"' || c == '\'' || c == '`') {
-            quoted();
-        } else {
-            pending_.clear();
-            ++at_;
-        }
-    }
+    [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
     std::string_view text_;
     const Place& place_;
     std::size_t at_ = 0;
-    Query query_;
-    std::vector<Frame> frames_;
-    std::size_t deeper_ = 0;
-    std::string pending_;  // a function or aggregation whose parenthesis comes
+    std::vector<Selector> selectors_;
+    std::vector<Open> open_;
+    std::string pending_;  // a function whose '(' comes
     std::vector<std::string> pending_grouping_;
-    std::size_t closed_first_ = 0;  // selectors inside the parentheses that closed last
-    std::size_t closed_last_ = 0;
+    std::vector<std::vector<std::string>> grouping_;
 };
+
+template <class Place>
+void Cutter<Place>::step() {
+    const char c = text_[at_];
+    if (c == '"' || c == '\'') {
+        skip_string(c);
+    } else if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (c == '(') {
+        ++at_;
+        if (open_.size() < kDeepest) {
+            open_.push_back({std::move(pending_), selectors_.size()});
+            grouping_.push_back(std::move(pending_grouping_));
+        }
+        pending_.clear();
+        pending_grouping_.clear();
+    } else if (c == ')') {
+        ++at_;
+        if (open_.empty()) return;
+        const Open closed = std::move(open_.back());
+        std::vector<std::string> group = std::move(grouping_.back());
+        open_.pop_back();
+        grouping_.pop_back();
+        skip_blanks();
+        const std::size_t before = at_;
+        std::size_t end = at_;
+        while (end < text_.size() && is_name(text_[end])) ++end;
+        if (!closed.function.empty() &&
+            is_grouping(text_.substr(at_, end - at_))) {  // sum(x) by (pod)
+            at_ = end;
+            skip_blanks();
+            if (peek() == '(') {
+                group = read_labels();
+            } else {
+                at_ = before;
+            }
+        }
+        for (std::size_t i = closed.first_selector; i < selectors_.size(); ++i) {
+            if (!closed.function.empty()) selectors_[i].functions.push_back(closed.function);
+            selectors_[i].grouping.insert(selectors_[i].grouping.end(), group.begin(), group.end());
+        }
+    } else if (is_name_start(c)) {
+        read_name();
+    } else if (c == '{') {
+        read_selector("", at_);
+    } else if (c == '[') {
+        at_ = std::min(text_.find(']', at_), text_.size());
+    } else if (c >= '0' && c <= '9') {
+        while (at_ < text_.size() && (is_name(text_[at_]) || text_[at_] == '.')) ++at_;
+    } else if (c == '$') {  // a variable of a dashboard
+        ++at_;
+        while (at_ < text_.size() &&
+               (is_name(text_[at_]) || text_[at_] == '{' || text_[at_] == '}'))
+            ++at_;
+    } else {
+        ++at_;
+    }
+}
+
+template <class Place>
+void Cutter<Place>::skip_string(char quote) {
+    ++at_;
+    while (at_ < text_.size() && text_[at_] != quote) at_ += text_[at_] == '\\' ? 2 : 1;
+    at_ = std::min(at_ + 1, text_.size());
+}
+
+template <class Place>
+void Cutter<Place>::read_name() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    const std::size_t end = at_;
+    skip_blanks();
+    if (is_grouping(word)) {
+        if (peek() == '(') {
+            std::vector<std::string> read = read_labels();
+            if (!pending_.empty()) pending_grouping_ = std::move(read);
+        }
+        return;
+    }
+    if (peek() == '(') {
+        pending_ = lower(word);
+        return;
+    }
+    // `sum by (x) (...)`: the function's parenthesis comes behind its labels.
+    std::size_t next_end = at_;
+    while (next_end < text_.size() && is_name(text_[next_end])) ++next_end;
+    const std::string_view next = text_.substr(at_, next_end - at_);
+    if (next == "by" || next == "without" || next == "BY") {
+        pending_ = lower(word);
+        return;
+    }
+    if (is_keyword(word)) return;
+    at_ = end;
+    read_selector(word, begin);
+}
+
+template <class Place>
+void Cutter<Place>::read_selector(std::string_view metric, std::size_t begin) {
+    Selector selector;
+    selector.metric = std::string(metric);
+    selector.mark = place_(begin);
+    const std::size_t before = at_;
+    skip_blanks();
+    if (peek() == '{') {
+        read_matchers(selector);
+    } else {
+        at_ = before;
+    }
+    read_range(selector);
+    selectors_.push_back(std::move(selector));
+}
+
+template <class Place>
+void Cutter<Place>::read_matchers(Selector& selector) {
+    ++at_;
+    while (at_ < text_.size() && text_[at_] != '}') {
+        skip_blanks();
+        if (!is_name_start(peek())) {
+            if (peek() == '}') break;
+            if (peek() == '"' || peek() == '\'') {
+                skip_string(peek());
+            } else if (at_ < text_.size()) {
+                ++at_;
+            }
+            continue;
+        }
+        Selector::Matcher matcher;
+        matcher.mark = place_(at_);
+        const std::size_t begin = at_;
+        while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+        matcher.label = std::string(text_.substr(begin, at_ - begin));
+        skip_blanks();
+        while (peek() == '=' || peek() == '!' || peek() == '~') matcher.op += text_[at_++];
+        skip_blanks();
+        const char quote = peek();
+        if (quote == '"' || quote == '\'' || quote == '`') {
+            const std::size_t value = at_ + 1;
+            skip_string(quote);
+            const std::size_t value_end = std::max(value, at_ == 0 ? 0 : at_ - 1);
+            matcher.value =
+                std::string(text_.substr(std::min(value, text_.size()), value_end - value));
+        }
+        if (!matcher.op.empty()) {
+            if (matcher.label == "__name__" && selector.metric.empty() && matcher.op == "=") {
+                selector.metric = matcher.value;
+            }
+            selector.matchers.push_back(std::move(matcher));
+        }
+    }
+    at_ = std::min(at_ + 1, text_.size());
+}
+
+template <class Place>
+void Cutter<Place>::read_range(Selector& selector) {
+    const std::size_t before = at_;
+    skip_blanks();
+    if (peek() != '[') {
+        at_ = before;
+        return;
+    }
+    const std::size_t end = std::min(text_.find(']', at_), text_.size());
+    selector.range = std::string(trim(text_.substr(at_ + 1, end - at_ - 1)));
+    at_ = std::min(end + 1, text_.size());
+}
+
+template <class Place>
+std::vector<std::string> Cutter<Place>::read_labels() {
+    std::vector<std::string> result;
+    const std::size_t end = std::min(text_.find(')', at_), text_.size());
+    for (const std::string_view part : split(text_.substr(at_ + 1, end - at_ - 1), ',')) {
+        const std::string_view label = trim(part);
+        if (!label.empty() && std::all_of(label.begin(), label.end(), is_name)) {
+            result.emplace_back(label);
+            labels.emplace_back(label);
+        }
+    }
+    at_ = std::min(end + 1, text_.size());
+    return result;
+}
+
+template <class Place>
+Expression make_expression(std::string_view text, Expression::Source source, const Place& place) {
+    constexpr std::size_t kLongest = 65'536;
+    text = text.substr(0, kLongest);
+    Expression expression;
+    expression.source = source;
+    expression.text = std::string(text);
+    Cutter<Place> cutter(text, place);
+    expression.selectors = cutter.cut();
+    expression.group_labels = std::move(cutter.labels);
+    return expression;
+}
+
+/// Finds rules, panels and triggers anywhere in an object.
+class Finder {
+public:
+    Finder(File& file, int index)
+        : file_(file), index_(index), object_(file.objects[static_cast<std::size_t>(index)]) {}
+
+    void find() { visit(*object_.node, nullptr, 0); }
+
+private:
+    void visit(const Node& node, const Node* panel, int depth);
+    void add(const Node& text, const Node& rule, Expression::Source source, const Node* panel);
+
+    File& file_;
+    int index_;
+    const Object& object_;
+};
+
+void Finder::add(const Node& text, const Node& rule, Expression::Source source, const Node* panel) {
+    constexpr std::size_t kMost = 20'000;
+    if (!text.is_string() || text.scalar.empty() || file_.expressions.size() >= kMost) return;
+    const Block block = block_of_scalar(file_, object_.block, text);
+    const Mark begin = text.mark;
+    const std::string_view first_line = file_.line(begin.line);
+    const std::size_t column = begin.column - 1;
+    const bool quoted =
+        column < first_line.size() && (first_line[column] == '"' || first_line[column] == '\'');
+    const bool same_line = text.scalar.find('\n') == std::string::npos && !text.block;
+    const auto place = [&](std::size_t offset) -> Mark {
+        if (block.exact) return block.place(offset);
+        if (!same_line) return begin;
+        return {begin.line, begin.column + static_cast<unsigned>(offset) + (quoted ? 1U : 0U)};
+    };
+    Expression expression = make_expression(text.scalar, source, place);
+    expression.mark = begin;
+    expression.block = object_.block;
+    expression.object = index_;
+    expression.heading = file_.blocks[static_cast<std::size_t>(object_.block)].heading;
+    expression.rule = &rule;
+    expression.alert = lint::text_at(rule, "alert");
+    expression.record = lint::text_at(rule, "record");
+    expression.duration = lint::text_at(rule, "for");
+    if (panel != nullptr) {
+        expression.rule = panel;
+        expression.unit = lint::text_at(*panel, "fieldConfig.defaults.unit");
+        if (expression.unit.empty()) expression.unit = lint::text_at(*panel, "yaxes.0.format");
+        if (expression.unit.empty()) expression.unit = lint::text_at(*panel, "format");
+    }
+    file_.expressions.push_back(std::move(expression));
+}
+
+void Finder::visit(const Node& node, const Node* panel, int depth) {
+    constexpr int kDeepest = 40;
+    if (depth > kDeepest) return;
+    if (node.is_mapping()) {
+        if (node.find("targets") != nullptr) panel = &node;
+        const bool dashboard = panel != nullptr && node.find("alert") == nullptr;
+        if (const Node* text = node.find("expr")) {
+            add(*text, node, dashboard ? Expression::Source::kDashboard : Expression::Source::kRule,
+                dashboard ? panel : nullptr);
+        }
+        if (const Node* text = at_path(node, "metadata.query")) {  // a trigger of KEDA
+            if (lint::text_at(node, "type") == "prometheus") {
+                add(*text, node, Expression::Source::kAdapter, nullptr);
+            }
+        }
+        if (const Node* text = at_path(node, "metric.name")) {  // an autoscaler
+            add(*text, node, Expression::Source::kAdapter, nullptr);
+        }
+        for (const std::string_view key : {"seriesQuery", "metricsQuery"}) {
+            if (const Node* text = node.find(key))
+                add(*text, node, Expression::Source::kAdapter, nullptr);
+        }
+    }
+    for (const auto& [key, value] : node.entries) visit(value, panel, depth + 1);
+    for (const Node& item : node.items) visit(item, panel, depth + 1);
+}
 
 }  // namespace
 
-Query read_query(std::string_view text, const Block& block, std::size_t offset) {
-    const Place place = [&block, offset](std::size_t at) { return block.place(offset + at); };
-    return Scanner(text, place).read();
-}
-
-Query read_query(std::string_view text, Mark mark) {
-    const Place place = [mark](std::size_t) { return mark; };
-    return Scanner(text, place).read();
-}
-
 std::vector<Selector> read_selectors(std::string_view text, const Block& block,
                                      std::size_t offset) {
-    return read_query(text, block, offset).selectors;
+    const auto place = [&block, offset](std::size_t at) { return block.place(offset + at); };
+    return Cutter(text, place).cut();
 }
 
 std::vector<Selector> read_selectors(std::string_view text, Mark mark) {
-    return read_query(text, mark).selectors;
+    const auto place = [mark](std::size_t at) {
+        return Mark{mark.line, mark.column + static_cast<unsigned>(at)};
+    };
+    return Cutter(text, place).cut();
+}
+
+void read_expressions(File& file, int object) {
+    const Role role = file.objects[static_cast<std::size_t>(object)].role;
+    if (role == Role::kNothing && !file.mentions("expr")) return;
+    if (!file.mentions("expr") && !file.mentions("query") && !file.mentions("metric")) return;
+    Finder(file, object).find();
+}
+
+/// A blank line or a comment line parts two queries; so does a line that begins one at the margin.
+void read_queries(File& file, int index) {
+    const Block block = file.blocks[static_cast<std::size_t>(index)];
+    const std::string_view text = block.text;
+    std::size_t begin = 0;
+    const auto finish = [&](std::size_t end) {
+        const std::string_view query = text.substr(begin, end - begin);
+        if (trim(query).empty()) return;
+        const std::size_t first = begin + query.find_first_not_of(" \t\n");
+        const auto place = [&block, begin](std::size_t at) { return block.place(begin + at); };
+        Expression expression = make_expression(query, Expression::Source::kFence, place);
+        expression.mark = block.place(first);
+        expression.block = index;
+        expression.heading = block.heading;
+        file.expressions.push_back(std::move(expression));
+    };
+    int level = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t newline = std::min(text.find('\n', at), text.size());
+        const std::string_view line = text.substr(at, newline - at);
+        const std::string_view words = trim(line);
+        const bool margin = !words.empty() && line.front() == words.front();
+        const bool name =
+            margin && is_name_start(words.front()) && !is_keyword(words.substr(0, words.find(' ')));
+        if (words.empty() || words.front() == '#' || (name && level <= 0)) {
+            finish(at);
+            begin = words.empty() || words.front() == '#' ? newline : at;
+            level = 0;
+        }
+        for (const char c : words)
+            level += c == '(' || c == '{' ? 1 : c == ')' || c == '}' ? -1 : 0;
+        at = newline + 1;
+    }
+    begin = std::min(begin, text.size());
+    finish(text.size());
 }
 
 }  // namespace aliquot::lint

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lint/block.h"
@@ -50,22 +48,10 @@ struct Expression {
     std::vector<std::string> group_labels;  // every label of by/without/on/ignoring/group_left
 };
 
-/// What a query is cut into.
-struct Query {
-    std::vector<Expression::Selector> selectors;
-    std::vector<std::string> group_labels;  // of by/without/on/ignoring/group_left/group_right
-};
-
-/// Cuts a query into selectors; any text is accepted, also several queries one below the other,
-/// with `#` comments, Grafana variables ($x, ${x}, [[x]]) and {{ templates }}. Linear.
-/// block    gives each byte its place: byte 0 of `text` is byte `offset` of block.text
-Query read_query(std::string_view text, const Block& block, std::size_t offset);
-/// A metric name or selector that stands alone, as `text` at `mark`; also a query of which only
-/// the beginning has a place.
-Query read_query(std::string_view text, Mark mark);
-
+/// Cuts a query into selectors; any text is accepted. `place` gives each byte its place.
 std::vector<Expression::Selector> read_selectors(std::string_view text, const Block& block,
                                                  std::size_t offset);
+/// A metric name or selector that stands alone, as `text` at `mark`.
 std::vector<Expression::Selector> read_selectors(std::string_view text, Mark mark);
 
 }  // namespace aliquot::lint

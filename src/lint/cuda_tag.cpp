@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kFlavours{"base", "runtime", "devel"};
 constexpr std::array<std::string_view, 14> kSystems{
-    "ubuntu", "ubi",   "rockylinux", "centos",  "opensuse", "sles",   "amzn",
-    "cm2",    "azl",   "debian",     "fedora",  "rhel",     "oracle", "almalinux"};
+    "ubuntu", "ubi", "rockylinux", "centos", "opensuse", "sles",   "amzn",
+    "cm2",    "azl", "debian",     "fedora", "rhel",     "oracle", "almalinux"};
 
 /// The last patch of a minor version that images were made for.
 struct Patch {
@@ -154,8 +154,7 @@ std::string mended(const CudaTag& tag) {
         cudnn = "cudnn8";
     }
     std::string system = tag.system.empty() ? std::string(usual_ubuntu(version)) : tag.system;
-    if (system.starts_with("ubuntu") &&
-        !has_ubuntu(version, std::string_view(system).substr(6))) {
+    if (system.starts_with("ubuntu") && !has_ubuntu(version, std::string_view(system).substr(6))) {
         system = usual_ubuntu(version);
     }
     const std::string flavour = tag.flavour.empty() ? "base" : tag.flavour;

@@ -11,8 +11,8 @@ namespace aliquot::lint {
 
 /// A tag of the image nvidia/cuda, taken apart: X.Y.Z[-cudnn[N]]-{base,runtime,devel}-OS.
 struct CudaTag {
-    std::string version;     // "12.1.0"; as written
-    unsigned numbers = 0;    // how many numbers the version has: 3 is right
+    std::string version;   // "12.1.0"; as written
+    unsigned numbers = 0;  // how many numbers the version has: 3 is right
     catalog::Version parsed;
     std::string cudnn;    // "cudnn8", "cudnn"; "" when none
     std::string flavour;  // "base", "runtime", "devel"; "" when none

@@ -14,11 +14,12 @@ using findings::Severity;
 
 /// Official images of Docker Hub that people copy files out of: `COPY --from=busybox` is right.
 constexpr std::array<std::string_view, 34> kOfficialImages{
-    "alpine", "busybox", "bash",  "caddy",   "composer", "debian", "docker",  "eclipse-temurin",
-    "fedora", "gcc",     "golang", "gradle",  "haproxy",  "httpd",  "julia",   "maven",
-    "mysql",  "nginx",   "node",  "openjdk", "perl",     "php",    "postgres", "python",
-    "redis",  "registry", "ruby", "rust",    "rockylinux", "scratch", "swift", "traefik",
-    "ubuntu", "vault"};
+    "alpine",  "busybox",         "bash",   "caddy", "composer",   "debian",
+    "docker",  "eclipse-temurin", "fedora", "gcc",   "golang",     "gradle",
+    "haproxy", "httpd",           "julia",  "maven", "mysql",      "nginx",
+    "node",    "openjdk",         "perl",   "php",   "postgres",   "python",
+    "redis",   "registry",        "ruby",   "rust",  "rockylinux", "scratch",
+    "swift",   "traefik",         "ubuntu", "vault"};
 
 bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -123,8 +124,8 @@ void check_source_stage(const Recipe& recipe, const Instruction& instruction,
             names += (names.empty() ? "" : ", ") + stage->name;
         }
     }
-    auto entry = report.add("DKF001", instruction.mark,
-                            "--from=" + source + ": no stage has this name");
+    auto entry =
+        report.add("DKF001", instruction.mark, "--from=" + source + ": no stage has this name");
     if (!names.empty()) {
         entry.expected("one of " + names);
     }
@@ -160,17 +161,18 @@ void check_stages(const Recipe& recipe, Report& report) {
 /// What compiles kernels when it runs and therefore needs the compiler in the final image, or is
 /// a place to develop and test in.
 constexpr std::array<std::string_view, 26> kNeedsCompiler{
-    "vllm",          "triton",        "deepspeed",   "sglang",     "flashinfer", "tensorrt_llm",
-    "tensorrt-llm",  "torch_extension", "cupy",      "numba",      "pycuda",     "jupyter",
-    "openssh-server", "devcontainer", "code-server", "nsight",     "cuda-gdb",   "ctest",
-    "pytest",        "git clone",     "nvcc",        "torch.compile", "bitsandbytes", "flash-attn",
-    "mpirun",        "nccl-tests"};
+    "vllm",         "triton",        "deepspeed",       "sglang",       "flashinfer",
+    "tensorrt_llm", "tensorrt-llm",  "torch_extension", "cupy",         "numba",
+    "pycuda",       "jupyter",       "openssh-server",  "devcontainer", "code-server",
+    "nsight",       "cuda-gdb",      "ctest",           "pytest",       "git clone",
+    "nvcc",         "torch.compile", "bitsandbytes",    "flash-attn",   "mpirun",
+    "nccl-tests"};
 
 bool is_place_to_build(const Recipe& recipe, const Stage& last) {
     const auto name = lower(recipe.file.name) + " " + last.name;
-    constexpr std::array<std::string_view, 14> kWords{"dev",     "build", "ci.",  "/ci/", "test",
-                                                      "compile", "wheel", "export", "bench", "lint",
-                                                      ".devcontainer", "sdk", "toolchain", "devel"};
+    constexpr std::array<std::string_view, 14> kWords{
+        "dev",    "build", "ci.",  "/ci/",          "test", "compile",   "wheel",
+        "export", "bench", "lint", ".devcontainer", "sdk",  "toolchain", "devel"};
     return std::any_of(kWords.begin(), kWords.end(), [&name](std::string_view word) {
         return name.find(word) != std::string::npos;
     });
@@ -188,8 +190,8 @@ void check_final_stage(const Recipe& recipe, Report& report) {
         return;
     }
     const auto tag = image.substr(colon);
-    const bool devel = image.find("cuda") != std::string::npos &&
-                       (tag.find("-devel") != std::string::npos);
+    const bool devel =
+        image.find("cuda") != std::string::npos && (tag.find("-devel") != std::string::npos);
     const auto text = recipe.text();
     const bool needs = std::any_of(kNeedsCompiler.begin(), kNeedsCompiler.end(),
                                    [text](std::string_view word) { return contains(text, word); });
@@ -222,9 +224,8 @@ bool is_driver_image(const File& file) {
 }
 
 bool is_installer(const Command& command) {
-    constexpr std::array<std::string_view, 10> kTools{"apt",      "apt-get", "yum",    "dnf",
-                                                      "microdnf", "zypper",  "apk",    "tdnf",
-                                                      "aptitude", "nala"};
+    constexpr std::array<std::string_view, 10> kTools{
+        "apt", "apt-get", "yum", "dnf", "microdnf", "zypper", "apk", "tdnf", "aptitude", "nala"};
     if (std::find(kTools.begin(), kTools.end(), command.program) == kTools.end()) {
         return false;
     }
@@ -265,8 +266,9 @@ void check_packages(const Recipe& recipe, Report& report) {
 /// The image is one of those that manage GPUs and may see all of them.
 bool is_management_recipe(const Recipe& recipe) {
     constexpr std::array<std::string_view, 12> kWords{
-        "device-plugin", "exporter",  "validator",    "operator", "toolkit",    "feature-discovery",
-        "mig-manager",   "mig-parted", "driver-manager", "monitor", "dra-driver", "discovery"};
+        "device-plugin",  "exporter",          "validator",   "operator",
+        "toolkit",        "feature-discovery", "mig-manager", "mig-parted",
+        "driver-manager", "monitor",           "dra-driver",  "discovery"};
     const auto name = lower(recipe.file.name);
     const auto text = recipe.text();
     return std::any_of(kWords.begin(), kWords.end(), [&name, text](std::string_view word) {
@@ -337,7 +339,8 @@ void check_style(const Recipe& recipe, Report& report) {
             if (from.written_keyword != "FROM") {
                 continue;
             }
-            auto entry = report.add("DKF006", from.mark, "FROM in capitals and 'as' in small letters");
+            auto entry =
+                report.add("DKF006", from.mark, "FROM in capitals and 'as' in small letters");
             for (const auto& word : from.words) {
                 if (word.text == "as" && !word.quoted) {
                     entry.edit(recipe.file, word.mark, 2, "AS");
@@ -365,8 +368,9 @@ void check_style(const Recipe& recipe, Report& report) {
         }
         if (!has_list && (contains_word(run, "nvcc") || contains(run, "setup.py") ||
                           contains(run, "flash-attn"))) {
-            report.add("DKF006", instruction->mark,
-                       "GPU code is compiled without a list of architectures")
+            report
+                .add("DKF006", instruction->mark,
+                     "GPU code is compiled without a list of architectures")
                 .fix("ENV TORCH_CUDA_ARCH_LIST=\"8.0;8.6;9.0+PTX\"");
         }
     }

@@ -25,8 +25,7 @@ bool is_cuda_image(const Image& image) {
 /// Replaces the tag alone, where the reference stands in the file as it was read.
 void mend_tag(Report::Entry entry, const File& file, const Image& image,
               const std::string& new_tag) {
-    const std::string wanted =
-        image.text.substr(0, image.text.size() - image.tag.size()) + new_tag;
+    const std::string wanted = image.text.substr(0, image.text.size() - image.tag.size()) + new_tag;
     entry.fix(wanted);
     const auto begin = file.offset(image.mark);
     const auto at = file.text.find(image.text, begin);
@@ -41,16 +40,14 @@ void check_cuda_tag(const File& file, const Image& image, Report& report) {
         return;
     }
     if (image.tag.empty() || image.tag == "latest") {
-        const bool is_used = image.source == Image::Source::kContainer ||
-                             image.source == Image::Source::kCommand ||
-                             image.source == Image::Source::kDockerfile;
-        if (is_used) {
-            report.add("IMG001", image.mark,
-                       "'" + image.text + "': the repository has no tag 'latest'")
-                .expected("a tag of the form X.Y.Z-{base,runtime,devel}-OS")
-                .fix(image.text.substr(0, image.text.size() -
-                                              (image.tag.empty() ? 0 : image.tag.size() + 1)) +
-                     ":12.8.1-base-ubuntu22.04");
+        auto entry = report.add("IMG001", image.mark,
+                                "'" + image.text + "': the repository has no tag 'latest'");
+        entry.expected("a tag of the form X.Y.Z-{base,runtime,devel}-OS")
+            .fix(image.text.substr(
+                     0, image.text.size() - (image.tag.empty() ? 0 : image.tag.size() + 1)) +
+                 ":12.8.1-base-ubuntu22.04");
+        if (image.tag.empty() && image.source == Image::Source::kCommand) {
+            entry.severity(Severity::kInfo);  // in a text it may stand for any of them
         }
         return;
     }
@@ -70,8 +67,9 @@ void check_cuda_tag(const File& file, const Image& image, Report& report) {
     if (mistake.empty()) {
         return;
     }
-    mend_tag(report.add("IMG001", image.mark,
-                        "there is no tag '" + image.tag + "' of nvidia/cuda: " + mistake)
+    mend_tag(report
+                 .add("IMG001", image.mark,
+                      "there is no tag '" + image.tag + "' of nvidia/cuda: " + mistake)
                  .expected("X.Y.Z[-cudnn]-{base,runtime,devel}-OS"),
              file, image, mended(*tag));
 }
@@ -82,7 +80,7 @@ struct Moved {
     std::string_view now;
     std::string_view what;
 };
-constexpr std::array<Moved, 9> kMoved{{
+constexpr std::array<Moved, 7> kMoved{{
     {"", "fedirz/faster-whisper-server", "ghcr.io/speaches-ai/speaches",
      "the project is called speaches now, and the old images get no fixes"},
     {"", "bitnami/kubectl", "registry.k8s.io/kubectl",
@@ -96,21 +94,15 @@ constexpr std::array<Moved, 9> kMoved{{
      "the project publishes on ghcr.io only"},
     {"", "mindprince/nvidia_gpu_prometheus_exporter", "nvcr.io/nvidia/k8s/dcgm-exporter",
      "the exporter has had no release since 2018"},
-    {"", "nvidia/gpu-feature-discovery", "nvcr.io/nvidia/k8s-device-plugin",
-     "GPU feature discovery is part of the image k8s-device-plugin since v0.15"},
-    {"nvcr.io", "nvidia/gpu-feature-discovery", "nvcr.io/nvidia/k8s-device-plugin",
-     "GPU feature discovery is part of the image k8s-device-plugin since v0.15"},
 }};
 
 void check_moved(const Image& image, Report& report) {
     for (const auto& moved : kMoved) {
-        const bool same_registry =
-            moved.registry.empty()
-                ? image.registry.empty() || image.registry == "docker.io"
-                : image.registry == moved.registry;
+        const bool same_registry = moved.registry.empty()
+                                       ? image.registry.empty() || image.registry == "docker.io"
+                                       : image.registry == moved.registry;
         if (same_registry && image.repository == moved.repository) {
-            report.add("IMG005", image.mark,
-                       "'" + image.text + "': " + std::string(moved.what))
+            report.add("IMG005", image.mark, "'" + image.text + "': " + std::string(moved.what))
                 .fix(std::string(moved.now));
             return;
         }
@@ -135,7 +127,8 @@ std::optional<catalog::Version> cuda_of(const Image& image) {
     }
     for (std::size_t at = tag.find("cu"); at != std::string::npos; at = tag.find("cu", at + 1)) {
         const auto digits = std::string_view(tag).substr(at + 2, 3);
-        const bool starts = at == 0 || tag[at - 1] == '-' || tag[at - 1] == '+' || tag[at - 1] == '_';
+        const bool starts =
+            at == 0 || tag[at - 1] == '-' || tag[at - 1] == '+' || tag[at - 1] == '_';
         if (starts && digits.size() == 3 &&
             digits.find_first_not_of("0123456789") == std::string_view::npos) {
             catalog::Version version;
@@ -161,22 +154,25 @@ void check_driver(const Image& image, const Facts& facts, Report& report) {
         if (!driver || !floor) {
             continue;
         }
-        const auto name = "CUDA " + std::to_string(cuda->major()) + "." +
-                          std::to_string(cuda->minor());
+        const auto name =
+            "CUDA " + std::to_string(cuda->major()) + "." + std::to_string(cuda->minor());
         if (*driver < *floor) {
-            report.add("IMG003", image.mark,
-                       "'" + image.text + "' has " + name + ", and node " + node.name +
-                           " has driver " + node.driver_version)
+            report
+                .add("IMG003", image.mark,
+                     "'" + image.text + "' has " + name + ", and node " + node.name +
+                         " has driver " + node.driver_version)
                 .expected("driver " + std::string(floor_text) + " or newer")
                 .severity(Severity::kError);
             return;
         }
         const auto* own = catalog::own_driver(*cuda);
         if (own != nullptr && *driver < own->driver_version) {
-            report.add("IMG003", image.mark,
-                       "'" + image.text + "' has " + name + "; driver " + node.driver_version +
-                           " of node " + node.name + " runs it, but not code that is compiled at "
-                           "start (PTX)")
+            report
+                .add("IMG003", image.mark,
+                     "'" + image.text + "' has " + name + "; driver " + node.driver_version +
+                         " of node " + node.name +
+                         " runs it, but not code that is compiled at "
+                         "start (PTX)")
                 .expected("driver " + std::string(own->driver) + " or newer for all of it")
                 .severity(Severity::kInfo);
             return;
@@ -212,20 +208,22 @@ void check_architecture(const Image& image, catalog::Version compute, const std:
     }
     const unsigned level = compute.major() * 10 + compute.minor();
     const unsigned minor = cuda->major() * 100 + cuda->minor();
-    const auto name =
-        "CUDA " + std::to_string(cuda->major()) + "." + std::to_string(cuda->minor());
+    const auto name = "CUDA " + std::to_string(cuda->major()) + "." + std::to_string(cuda->minor());
     if (level >= 100 && minor < 1208) {
-        report.add("IMG004", image.mark,
-                   "'" + image.text + "' is built with " + name + ", which knows no " + where)
+        report
+            .add("IMG004", image.mark,
+                 "'" + image.text + "' is built with " + name + ", which knows no " + where)
             .expected("an image with CUDA 12.8 or newer");
     } else if (level >= 90 && minor < 1108) {
-        report.add("IMG004", image.mark,
-                   "'" + image.text + "' is built with " + name + ", which knows no " + where)
+        report
+            .add("IMG004", image.mark,
+                 "'" + image.text + "' is built with " + name + ", which knows no " + where)
             .expected("an image with CUDA 11.8 or newer");
     } else if (level > 0 && level < 75 && minor >= 1300) {
-        report.add("IMG004", image.mark,
-                   "'" + image.text + "' is built with " + name + ", which no longer makes code for " +
-                       where)
+        report
+            .add("IMG004", image.mark,
+                 "'" + image.text + "' is built with " + name +
+                     ", which no longer makes code for " + where)
             .expected("an image with CUDA 12");
     }
 }
@@ -247,9 +245,9 @@ void check_pod_image(const File& file, const Image& image, const Facts* facts, R
     const auto tag = lower(image.tag);
     if (tag == "cpu" || tag.ends_with("-cpu") || tag.starts_with("cpu-") ||
         tag.find("-cpu-") != std::string::npos || image.base_name().ends_with("-cpu")) {
-        report.add("IMG006", image.mark,
-                   "'" + image.text + "' is the CPU variant, and the container asks for " +
-                       gpu->name);
+        report.add(
+            "IMG006", image.mark,
+            "'" + image.text + "' is the CPU variant, and the container asks for " + gpu->name);
     }
     if (const auto* model = model_of(pod)) {
         check_architecture(image, model->compute, std::string(model->name), report);
@@ -261,10 +259,10 @@ void check_pod_image(const File& file, const Image& image, const Facts* facts, R
             catalog::Version compute;
             const auto tenths = static_cast<unsigned>(*node.compute_capability * 10 + 0.5);
             compute.parts = {tenths / 10, tenths % 10, 0, 0};
-            check_architecture(image, compute,
-                               (node.gpu_product.empty() ? "the GPU" : node.gpu_product) +
-                                   " of node " + node.name,
-                               report);
+            check_architecture(
+                image, compute,
+                (node.gpu_product.empty() ? "the GPU" : node.gpu_product) + " of node " + node.name,
+                report);
         }
     }
 }

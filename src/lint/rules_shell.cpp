@@ -58,17 +58,16 @@ std::string quantities(std::string_view text) {
             part.find_first_of("\"'\\{}<>") != std::string_view::npos) {
             return {};
         }
-        json += (json.size() > 1 ? "," : "") + ("\"" + std::string(part.substr(0, equals)) +
-                                                "\":\"") +
+        json += (json.size() > 1 ? "," : "") +
+                ("\"" + std::string(part.substr(0, equals)) + "\":\"") +
                 std::string(part.substr(equals + 1)) + "\"";
     }
     return json + "}";
 }
 
 bool is_gone(const Word& word, std::string_view flag) {
-    return word.text == flag ||
-           (starts_with(word.text, flag) && word.text.size() > flag.size() &&
-            word.text[flag.size()] == '=');
+    return word.text == flag || (starts_with(word.text, flag) && word.text.size() > flag.size() &&
+                                 word.text[flag.size()] == '=');
 }
 
 /// `--limits=...` and `--requests=...` as one --overrides.
@@ -84,8 +83,8 @@ std::string as_overrides(const Command& command) {
             if (json.empty()) {
                 return {};
             }
-            resources += (resources.empty() ? "\"" : ",\"") + std::string(flag.substr(2)) + "\":" +
-                         json;
+            resources +=
+                (resources.empty() ? "\"" : ",\"") + std::string(flag.substr(2)) + "\":" + json;
         }
     }
     std::string spec;
@@ -94,14 +93,16 @@ std::string as_overrides(const Command& command) {
                "}}]";
     }
     if (const auto account = command.value("--serviceaccount"); account && !account->empty()) {
-        spec += std::string(spec.empty() ? "" : ",") + R"("serviceAccountName":")" + *account + "\"";
+        spec +=
+            std::string(spec.empty() ? "" : ",") + R"("serviceAccountName":")" + *account + "\"";
     }
     return spec;
 }
 
 /// The bytes of the word in the file, when they are what was read.
 bool stands_as_read(const File& file, const Word& word) {
-    return !word.quoted && file.text.compare(file.offset(word.mark), word.text.size(), word.text) == 0;
+    return !word.quoted &&
+           file.text.compare(file.offset(word.mark), word.text.size(), word.text) == 0;
 }
 
 /// Puts the override in the place of the first flag and takes the others away, where that is sure.
@@ -113,7 +114,8 @@ void mend_run(const File& file, const Command& command,
     }
     const bool has_overrides = command.flag("--overrides") != nullptr;
     if (has_overrides) {
-        entry.fix("put into --overrides, with --override-type=strategic: {\"spec\":{" + spec + "}}");
+        entry.fix("put into --overrides, with --override-type=strategic: {\"spec\":{" + spec +
+                  "}}");
         return;
     }
     const auto flag = "--override-type=strategic --overrides='{\"spec\":{" + spec + "}}'";
@@ -144,8 +146,9 @@ void check_gone_flags(const File& file, const Command& command, Report& report) 
         if (word.text == "--") {
             break;
         }
-        const auto* found = std::find_if(kGoneFlags.begin(), kGoneFlags.end(),
-                                         [&word](const GoneFlag& f) { return is_gone(word, f.name); });
+        const auto* found =
+            std::find_if(kGoneFlags.begin(), kGoneFlags.end(),
+                         [&word](const GoneFlag& f) { return is_gone(word, f.name); });
         if (found == kGoneFlags.end()) {
             continue;
         }
@@ -186,8 +189,8 @@ void check_proof(const File& file, const Command& command, Report& report) {
         names.size() > 1 && !is_placeholder(names[1]->text) ? names[1]->text : "gpu-test";
     (void)file;
     report.add("SH002", command.mark, "kubectl run asks for no GPU, so the test proves nothing")
-        .fix("--override-type=strategic --overrides='{\"spec\":{\"containers\":[{\"name\":\"" + name +
-             "\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}'");
+        .fix("--override-type=strategic --overrides='{\"spec\":{\"containers\":[{\"name\":\"" +
+             name + "\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}'");
 }
 
 /// docker run IMAGE nvidia-smi, without --gpus.
@@ -215,9 +218,10 @@ void check_kubectl_run(const File& file, const Command& command, Report& report)
     }
     if (is_kubectl(command, "exec") && asks_nvidia_smi(command) &&
         contains(command.text, "device-plugin")) {
-        report.add("SH002", command.mark,
-                   "nvidia-smi in the pod of the device plugin shows the node's driver, not what a "
-                   "workload gets")
+        report
+            .add("SH002", command.mark,
+                 "nvidia-smi in the pod of the device plugin shows the node's driver, not what a "
+                 "workload gets")
             .fix("kubectl exec <the workload's pod> -- nvidia-smi");
     }
 }
@@ -227,12 +231,30 @@ void check_nvidia_tools(const Command& command, Report& report) {
         return;
     }
     if (command.program == "nvidia-smi" && command.words[1].text == "mig") {
-        constexpr std::array<std::string_view, 24> kFlags{
-            "-i",    "--id",   "-gi",  "-ci",   "-lgip", "--list-gpu-instance-profiles",
-            "-lgipp", "-lgi",  "-cgi", "-dgi",  "-lcip", "-lcipp", "-lci", "-cci",
-            "-dci",  "-C",     "-h",   "--help", "--list-gpu-instances", "--create-gpu-instance",
-            "--destroy-gpu-instance", "--create-compute-instance", "--destroy-compute-instance",
-            "--default-compute-instance"};
+        constexpr std::array<std::string_view, 24> kFlags{"-i",
+                                                          "--id",
+                                                          "-gi",
+                                                          "-ci",
+                                                          "-lgip",
+                                                          "--list-gpu-instance-profiles",
+                                                          "-lgipp",
+                                                          "-lgi",
+                                                          "-cgi",
+                                                          "-dgi",
+                                                          "-lcip",
+                                                          "-lcipp",
+                                                          "-lci",
+                                                          "-cci",
+                                                          "-dci",
+                                                          "-C",
+                                                          "-h",
+                                                          "--help",
+                                                          "--list-gpu-instances",
+                                                          "--create-gpu-instance",
+                                                          "--destroy-gpu-instance",
+                                                          "--create-compute-instance",
+                                                          "--destroy-compute-instance",
+                                                          "--default-compute-instance"};
         if (command.words.size() < 3 || is_placeholder(command.words[2].text)) {
             return;
         }
@@ -242,8 +264,9 @@ void check_nvidia_tools(const Command& command, Report& report) {
         });
         if (!known && !starts_with(next, "-")) {
             report.add("SH003", command.mark, "'nvidia-smi mig " + next + "' is no command")
-                .expected("nvidia-smi -i N -mig 1 to switch MIG on; nvidia-smi mig -cgi ... -C to "
-                          "make instances")
+                .expected(
+                    "nvidia-smi -i N -mig 1 to switch MIG on; nvidia-smi mig -cgi ... -C to "
+                    "make instances")
                 .fix(next == "0" || next == "disable" ? "nvidia-smi -i 0 -mig 0"
                                                       : "nvidia-smi -i 0 -mig 1");
         }
@@ -251,11 +274,12 @@ void check_nvidia_tools(const Command& command, Report& report) {
     }
     if (command.program == "nvidia-cuda-mps-control") {
         const auto& next = command.words[1].text;
-        constexpr std::array<std::string_view, 9> kWrong{"-s",   "status", "start", "stop", "quit",
-                                                         "-q",   "--status", "--stop", "--quit"};
+        constexpr std::array<std::string_view, 9> kWrong{
+            "-s", "status", "start", "stop", "quit", "-q", "--status", "--stop", "--quit"};
         if (std::find(kWrong.begin(), kWrong.end(), next) != kWrong.end()) {
-            report.add("SH003", command.mark,
-                       "'nvidia-cuda-mps-control " + next + "': it has no such argument")
+            report
+                .add("SH003", command.mark,
+                     "'nvidia-cuda-mps-control " + next + "': it has no such argument")
                 .expected("-d starts the daemon; requests go to its standard input")
                 .fix(contains(next, "q") || contains(next, "stop")
                          ? "echo quit | nvidia-cuda-mps-control"

@@ -23,20 +23,6 @@ std::string kind_of(const Command& command) {
     return words.size() > 1 ? words[1]->text : std::string{};
 }
 
-std::string output_of(const Command& command) {
-    for (const std::string_view flag : {"-o", "--output"}) {
-        if (const auto value = command.value(flag)) {
-            return *value;
-        }
-    }
-    for (const auto& word : command.words) {  // -ojson
-        if (starts_with(word.text, "-o") && word.text.size() > 2) {
-            return word.text.substr(2);
-        }
-    }
-    return {};
-}
-
 }  // namespace
 
 void check_node_queries(const File& file, const Command& command, Report& report) {
@@ -48,12 +34,12 @@ void check_node_queries(const File& file, const Command& command, Report& report
                                      text.find(".allocatable") != std::string::npos;
         if (first_only && shows_resources) {
             report.add("SH005", command.mark, "items[0] shows the first node only")
-                .fix("kubectl get nodes -o custom-columns='NODE:.metadata.name,"
-                     "GPUS:.status.allocatable.nvidia\\.com/gpu'");
+                .fix(
+                    "kubectl get nodes -o custom-columns='NODE:.metadata.name,"
+                    "GPUS:.status.allocatable.nvidia\\.com/gpu'");
         } else if (text.find("status.capacity") != std::string::npos &&
                    text.find("llocatable") == std::string::npos) {
-            report.add("SH005", command.mark,
-                       "status.capacity counts GPUs that are unhealthy, too")
+            report.add("SH005", command.mark, "status.capacity counts GPUs that are unhealthy, too")
                 .expected("status.allocatable");
         }
         return;
@@ -70,8 +56,9 @@ void check_node_queries(const File& file, const Command& command, Report& report
         const auto path = lower(file.heading_path(command.heading));
         if ((kind == "job" || kind == "jobs" || starts_with(kind, "job/")) &&
             (contains(path, "pending") || contains(command.comment, "pending"))) {
-            report.add("SH006", command.mark,
-                       "a Job does not say why its pods are pending: the scheduler writes to the pod")
+            report
+                .add("SH006", command.mark,
+                     "a Job does not say why its pods are pending: the scheduler writes to the pod")
                 .fix("kubectl describe pod -l job-name=<job>");
             return;
         }
@@ -86,8 +73,9 @@ void check_node_queries(const File& file, const Command& command, Report& report
         const auto text = pipeline_text(file, command);
         if (contains(text, "grep nvidia") && command.flag("-A") == nullptr &&
             command.flag("--all-namespaces") == nullptr) {
-            report.add("SH006", command.mark,
-                       "the pods may be in another namespace: gpu-operator, kube-system, ...")
+            report
+                .add("SH006", command.mark,
+                     "the pods may be in another namespace: gpu-operator, kube-system, ...")
                 .fix("kubectl get pods -A | grep nvidia");
         }
     }
@@ -99,20 +87,25 @@ void check_measurements(const File& file, const Command& command, Report& report
         text.find("is_available") == std::string_view::npos &&
         text.find("device_count") == std::string_view::npos &&
         text.find("get_device") == std::string_view::npos) {
-        report.add("SH011", command.mark,
-                   "torch.version.cuda is what PyTorch was built with; it is there without a GPU, too")
-            .fix("python -c \"import torch; print(torch.cuda.is_available(), "
-                 "torch.cuda.device_count())\"")
+        report
+            .add(
+                "SH011", command.mark,
+                "torch.version.cuda is what PyTorch was built with; it is there without a GPU, too")
+            .fix(
+                "python -c \"import torch; print(torch.cuda.is_available(), "
+                "torch.cuda.device_count())\"")
             .severity(runs_in_container(command) ? Severity::kWarning : Severity::kInfo);
         return;
     }
     if (starts_with(command.program, "python") &&
         (text.find("cuda.memory_summary(") != std::string_view::npos ||
          text.find("cuda.memory_allocated(") != std::string_view::npos) &&
-        text.find(" -c ") != std::string_view::npos && text.find("randn") == std::string_view::npos &&
+        text.find(" -c ") != std::string_view::npos &&
+        text.find("randn") == std::string_view::npos &&
         text.find(".cuda()") == std::string_view::npos) {
-        report.add("SH011", command.mark,
-                   "PyTorch shows the memory of its own process, and this one has just begun: 0")
+        report
+            .add("SH011", command.mark,
+                 "PyTorch shows the memory of its own process, and this one has just begun: 0")
             .fix("nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
         return;
     }
@@ -124,12 +117,14 @@ void check_measurements(const File& file, const Command& command, Report& report
         const bool about_driver = contains(path, "mismatch") || contains(path, "driver") ||
                                   contains(path, "troubleshoot") || contains(path, "test");
         if (is_kubectl(command, "exec") || about_driver) {
-            report.add("SH011", command.mark,
-                       "nvcc tells the version of the compiler, not of the library that runs, and is "
-                       "in devel images only")
+            report
+                .add("SH011", command.mark,
+                     "nvcc tells the version of the compiler, not of the library that runs, and is "
+                     "in devel images only")
                 .severity(is_kubectl(command, "exec") ? Severity::kWarning : Severity::kInfo)
-                .fix("python -c \"import torch; print(torch.version.cuda, "
-                     "torch.cuda.is_available())\"");
+                .fix(
+                    "python -c \"import torch; print(torch.version.cuda, "
+                    "torch.cuda.is_available())\"");
         }
     }
 }
@@ -137,13 +132,13 @@ void check_measurements(const File& file, const Command& command, Report& report
 namespace {
 
 constexpr std::array<std::string_view, 22> kManifestKeys{
-    "apiVersion", "kind",         "metadata",   "spec",     "resources", "limits",
+    "apiVersion", "kind",         "metadata",    "spec",     "resources",  "limits",
     "requests",   "nodeSelector", "tolerations", "affinity", "containers", "env",
-    "volumes",    "volumeMounts", "sharing",    "template", "data",      "devicePlugin",
-    "driver",     "toolkit",      "mig",        "selector"};
+    "volumes",    "volumeMounts", "sharing",     "template", "data",       "devicePlugin",
+    "driver",     "toolkit",      "mig",         "selector"};
 
-constexpr std::array<std::string_view, 8> kCommands{"kubectl ", "helm ",       "sudo ",     "docker ",
-                                                    "apt-get ", "nvidia-smi ", "microk8s ", "$ "};
+constexpr std::array<std::string_view, 8> kCommands{
+    "kubectl ", "helm ", "sudo ", "docker ", "apt-get ", "nvidia-smi ", "microk8s ", "$ "};
 
 std::string_view line_of(std::string_view text, std::size_t begin) {
     return text.substr(begin, text.find('\n', begin) - begin);
@@ -165,9 +160,8 @@ bool is_manifest_line(std::string_view line, std::string_view next) {
 /// A command before it may have printed it.
 bool may_print(std::string_view line) {
     constexpr std::array<std::string_view, 17> kWords{
-        "cat ",  "-o yaml", "-oyaml", "describe", " show",   "values", "template", " edit",
-        "yq",    "diff",    "echo",   "printf",   "<<",      "$ ",     "vim ",     "vi ",
-        "nano "};
+        "cat ", "-o yaml", "-oyaml", "describe", " show", "values", "template", " edit", "yq",
+        "diff", "echo",    "printf", "<<",       "$ ",    "vim ",   "vi ",      "nano "};
     return std::any_of(kWords.begin(), kWords.end(), [line](std::string_view word) {
         return line.find(word) != std::string_view::npos;
     });
@@ -184,7 +178,8 @@ void check_shell_fence(const Block& block, Report& report) {
         }
         if (is_manifest_line(line, next) ||
             (line.starts_with("apiVersion: ") && next.starts_with("kind: "))) {
-            report.add("SH008", block.place(begin), "YAML in a block that is marked as " + block.word)
+            report
+                .add("SH008", block.place(begin), "YAML in a block that is marked as " + block.word)
                 .expected("a block of its own, marked as yaml");
             return;
         }

@@ -35,8 +35,7 @@ bool is_meant(std::string_view used, std::string_view defined) {
                ((longer.starts_with(shorter) && longer[shorter.size()] == '-') ||
                 (longer.ends_with(shorter) && longer[longer.size() - shorter.size() - 1] == '-'));
     };
-    return extends(used, defined) || extends(defined, used) ||
-           !nearest(used, {defined}).empty();
+    return extends(used, defined) || extends(defined, used) || !nearest(used, {defined}).empty();
 }
 
 struct Use {
@@ -47,9 +46,8 @@ struct Use {
 
 /// kubectl scale deployment NAME, kubectl logs deploy/NAME and the like.
 std::vector<Use> uses_of(const Command& command) {
-    constexpr std::array<std::string_view, 9> kVerbs{"scale", "logs",   "exec",  "describe",
-                                                     "wait",  "expose", "autoscale", "get",
-                                                     "port-forward"};
+    constexpr std::array<std::string_view, 9> kVerbs{
+        "scale", "logs", "exec", "describe", "wait", "expose", "autoscale", "get", "port-forward"};
     std::vector<Use> uses;
     if (!command.is("kubectl")) {
         return uses;
@@ -72,8 +70,7 @@ std::vector<Use> uses_of(const Command& command) {
         uses.push_back({kind_name(word.substr(0, slash)), std::string(word.substr(slash + 1)),
                         words[first]->mark});
     } else if (first + 1 < words.size()) {
-        uses.push_back(
-            {kind_name(word), words[first + 1]->text, words[first + 1]->mark});
+        uses.push_back({kind_name(word), words[first + 1]->text, words[first + 1]->mark});
     }
     return uses;
 }
@@ -127,9 +124,7 @@ void check_object_names(const File& file, const Set& set, Report& report) {
             if (meant == nullptr || is_made_elsewhere(file, set, use)) {
                 continue;
             }
-            report
-                .add("SH012", use.mark,
-                     "no " + use.kind + " '" + use.name + "' is defined here")
+            report.add("SH012", use.mark, "no " + use.kind + " '" + use.name + "' is defined here")
                 .expected(meant->name + " (line " + std::to_string(meant->mark().line) + ")")
                 .fix(meant->name);
         }
@@ -183,14 +178,13 @@ void check_file_names(const File& file, const Set& set, Report& report) {
                 continue;
             }
             const auto found = std::find_if(names.begin(), names.end(), [path](const auto& name) {
-                return directory_of(name) == directory_of(path) &&
-                       stem_of(name) != stem_of(path) &&
+                return directory_of(name) == directory_of(path) && stem_of(name) != stem_of(path) &&
                        (stem_of(name).starts_with(stem_of(path)) ||
                         stem_of(path).starts_with(stem_of(name)));
             });
-            const auto on_disk = std::any_of(
-                set.files().begin(), set.files().end(),
-                [path](const auto& other) { return ends_with(other->name, path); });
+            const auto on_disk =
+                std::any_of(set.files().begin(), set.files().end(),
+                            [path](const auto& other) { return ends_with(other->name, path); });
             if (found == names.end() || on_disk) {
                 continue;
             }

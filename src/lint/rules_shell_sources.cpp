@@ -20,7 +20,8 @@ struct Moved {
 constexpr std::array<Moved, 10> kMoved{{
     {"nvidia.github.io/nvidia-docker", "the repository of nvidia-docker is closed",
      "https://nvidia.github.io/libnvidia-container/stable/deb/nvidia-container-toolkit.list"},
-    {"nvidia.github.io/nvidia-container-runtime", "the repository of nvidia-container-runtime is closed",
+    {"nvidia.github.io/nvidia-container-runtime",
+     "the repository of nvidia-container-runtime is closed",
      "https://nvidia.github.io/libnvidia-container/stable/deb/nvidia-container-toolkit.list"},
     {"nvidia.github.io/gpu-monitoring-tools", "the chart moved with its project",
      "https://nvidia.github.io/dcgm-exporter/helm-charts"},
@@ -112,8 +113,9 @@ void check_moving_source(const File& file, const Command& command, const Word& w
         .add("SH004", word.mark,
              "the address names a branch of " + repository + ", which changes from day to day")
         .expected("a tag in place of the branch")
-        .severity(is_of_gpus && is_applied && !is_own_document(file, repository) ? Severity::kWarning
-                                                                           : Severity::kInfo);
+        .severity(is_of_gpus && is_applied && !is_own_document(file, repository)
+                      ? Severity::kWarning
+                      : Severity::kInfo);
 }
 
 }  // namespace
@@ -140,8 +142,9 @@ void check_sources(const File& file, const Command& command, Report& report) {
             continue;
         }
         if (is_old_layout(word.text)) {
-            report.add("SH004", word.mark,
-                       "'" + word.text + "': there is one repository for all distributions now")
+            report
+                .add("SH004", word.mark,
+                     "'" + word.text + "': there is one repository for all distributions now")
                 .fix(contains(word.text, ".repo")
                          ? "https://nvidia.github.io/libnvidia-container/stable/rpm/"
                            "nvidia-container-toolkit.repo"
@@ -153,8 +156,9 @@ void check_sources(const File& file, const Command& command, Report& report) {
     }
     if (command.is("curl") && !in_prose && !command.words.empty() && !fails_on_errors(command) &&
         writes_as_root(file, command)) {
-        report.add("SH004", command.mark,
-                   "curl without -f writes the text of an error page into the system's files")
+        report
+            .add("SH004", command.mark,
+                 "curl without -f writes the text of an error page into the system's files")
             .severity(Severity::kInfo)
             .fix("curl -fsSL ...");
     }
@@ -168,22 +172,28 @@ void check_toolkit(const File& file, const Command& command, Report& report) {
     const auto config = command.value("--config");
     if (config && (contains(*config, "template") || ends_with(*config, ".tmpl"))) {
         const auto* word = command.flag("--config");
-        report.add("SH007", word != nullptr ? word->mark : command.mark,
-                   "'" + *config + "' is a template: placeholders in it are no TOML, and it is "
-                   "written over")
+        report
+            .add("SH007", word != nullptr ? word->mark : command.mark,
+                 "'" + *config +
+                     "' is a template: placeholders in it are no TOML, and it is "
+                     "written over")
             .expected("the file that containerd reads, or a drop-in file beside it");
         return;
     }
-    constexpr std::array<std::string_view, 9> kRestarts{"restart", "reboot",  "reload",
-                                                        "microk8s stop", "service docker",
-                                                        "systemctl start", "sighup", "stop && ",
-                                                        "pkill"};
-    const bool restarts = std::any_of(kRestarts.begin(), kRestarts.end(),
-                                      [&file](std::string_view word) { return file.mentions(word); });
+    constexpr std::array<std::string_view, 9> kRestarts{
+        "restart",         "reboot", "reload",   "microk8s stop", "service docker",
+        "systemctl start", "sighup", "stop && ", "pkill"};
+    const bool restarts =
+        std::any_of(kRestarts.begin(), kRestarts.end(),
+                    [&file](std::string_view word) { return file.mentions(word); });
     if (!restarts) {
+        const bool is_tested =
+            file.mentions("--gpus") || file.mentions("kubectl") || file.mentions("nvidia.com/gpu");
+        if (!is_tested) {
+            return;
+        }
         report.add("SH007", command.mark, "nothing here restarts the runtime after its change")
-            .fix("sudo systemctl restart " +
-                 command.value("--runtime").value_or("docker"));
+            .fix("sudo systemctl restart " + command.value("--runtime").value_or("docker"));
         return;
     }
     const auto runtime = command.value("--runtime").value_or("docker");
@@ -195,9 +205,10 @@ void check_toolkit(const File& file, const Command& command, Report& report) {
     if ((runtime == "containerd" || runtime == "crio") && !becomes_default &&
         (file.mentions("kubectl run") || file.mentions("kubectl apply") ||
          file.mentions("kubectl create"))) {
-        report.add("SH007", command.mark,
-                   "'nvidia' does not become the default runtime, and no pod here names a "
-                   "runtimeClassName")
+        report
+            .add("SH007", command.mark,
+                 "'nvidia' does not become the default runtime, and no pod here names a "
+                 "runtimeClassName")
             .fix(command.text + " --set-as-default");
     }
 }
@@ -205,9 +216,9 @@ void check_toolkit(const File& file, const Command& command, Report& report) {
 namespace {
 
 constexpr std::array<std::string_view, 13> kWiring{
-    "deviceplugin.config", "config.name",     "clusterpolic",     "nvidia.com/device-plugin.config",
-    "config_file",         "config.map",      "--set config",     "config-file",
-    "config.default",      "deviceplugin:",   "--set-file",       "config:\n      name",
+    "deviceplugin.config", "config.name",   "clusterpolic", "nvidia.com/device-plugin.config",
+    "config_file",         "config.map",    "--set config", "config-file",
+    "config.default",      "deviceplugin:", "--set-file",   "config:\n      name",
     "volumemounts"};
 
 bool says_wiring(const File& file) {
@@ -222,8 +233,8 @@ void check_restart(const File& file, const Set& set, const Command& command, Rep
         !contains(command.text, "device-plugin")) {
         return;
     }
-    const bool has_config = (file.mentions("timeslicing") || file.mentions("mps:")) &&
-                            file.mentions("configmap");
+    const bool has_config =
+        (file.mentions("timeslicing") || file.mentions("mps:")) && file.mentions("configmap");
     if (!has_config || says_wiring(file)) {
         return;
     }
@@ -232,11 +243,13 @@ void check_restart(const File& file, const Set& set, const Command& command, Rep
             return;
         }
     }
-    report.add("SH010", command.mark,
-               "the restart changes nothing: nothing here tells the plugin to read the ConfigMap")
-        .fix("kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p "
-             "'{\"spec\":{\"devicePlugin\":{\"config\":{\"name\":\"<configmap>\",\"default\":\"<key>"
-             "\"}}}}'");
+    report
+        .add("SH010", command.mark,
+             "the restart changes nothing: nothing here tells the plugin to read the ConfigMap")
+        .fix(
+            "kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p "
+            "'{\"spec\":{\"devicePlugin\":{\"config\":{\"name\":\"<configmap>\",\"default\":\"<key>"
+            "\"}}}}'");
 }
 
 }  // namespace aliquot::lint

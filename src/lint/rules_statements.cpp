@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "catalog/drivers.h"
 #include "catalog/embedded.h"
@@ -127,10 +128,11 @@ std::vector<NamedGpu> named_gpus(std::string_view text, bool sure) {
         for (const auto& name : base_names()) {
             const auto stop = match_at(text, at, name.text);
             if (stop > end && (stop >= text.size() || !is_word_byte(text[stop]))) {
-                const bool is_machine =  // a2-highgpu-1g, a100-...
+                const bool is_machine =  // a2-highgpu-1g, a100-...; an L2 cache
                     name.text.size() < 3 &&
                     (!sure || (stop < text.size() && (text[stop] == '-' || text[stop] == '_')) ||
-                     (text[at] >= 'a' && text[at] <= 'z'));
+                     (text[at] >= 'a' && text[at] <= 'z') ||
+                     (name.text == "l2" && !ends_with(text.substr(0, at), "NVIDIA ")));
                 if (!is_machine) {
                     best = &name;
                     end = stop;
@@ -190,10 +192,11 @@ std::optional<unsigned> driver_branch_in(std::string_view text) {
     return std::nullopt;
 }
 
-void check_driver_branch(const Statement& statement, Report& report) {
+/// Each branch once in a file.
+void check_driver_branch(const Statement& statement, std::set<unsigned>& said, Report& report) {
     const auto number = driver_branch_in(statement.text);
     const auto* branch = number ? catalog::find_driver_branch(*number) : nullptr;
-    if (branch != nullptr && branch->ended(table_date())) {
+    if (branch != nullptr && branch->ended(table_date()) && said.insert(branch->branch).second) {
         report
             .add("DOC007", statement.mark,
                  "driver branch " + std::to_string(branch->branch) + " gets no fixes since " +
@@ -277,11 +280,15 @@ void check_old_machines(const Statement& statement, Report& report) {
 
 void check_versions(const File& file, Report& report) {
     const bool names_machines = file.mentions("p3.") || file.mentions("p2.");
+    if (contains(file.name, "release") || contains(file.name, "changelog")) {
+        return;  // history names what was
+    }
+    std::set<unsigned> said;
     for (const auto& statement : file.statements) {
         if (is_negated(statement.text)) {
             continue;
         }
-        check_driver_branch(statement, report);
+        check_driver_branch(statement, said, report);
         check_kubernetes_version(statement, report);
         check_replaced(file, statement, report);
         if (names_machines) {

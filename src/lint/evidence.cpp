@@ -37,8 +37,7 @@ std::vector<ResourceValue> read_amounts(const Node* node) {
     return amounts;
 }
 
-const ResourceValue* find_amount(const std::vector<ResourceValue>& amounts,
-                                 std::string_view name) {
+const ResourceValue* find_amount(const std::vector<ResourceValue>& amounts, std::string_view name) {
     const auto at = std::find_if(amounts.begin(), amounts.end(),
                                  [name](const ResourceValue& one) { return one.name == name; });
     return at == amounts.end() ? nullptr : &*at;
@@ -73,8 +72,8 @@ void read_pod_strategies(const PodSpec& pod, std::vector<MigStrategy>& found) {
 
 std::string ChartInstall::value(std::string_view path) const {
     std::string found;
-    for (const auto& [key, word] : sets) {
-        if (key == path) found = word.text;
+    for (const auto& [key, given] : sets) {
+        if (key == path) found = given.text;
     }
     return found;
 }
@@ -134,8 +133,7 @@ ChartInstall read_install(const Command& command, const Word& chart,
     }
     const bool url = name.find("://") != std::string::npos;
     if (url) install.source = name.substr(0, slash);
-    if (!url && !install.local && slash != std::string::npos &&
-        name.find('/') == slash) {
+    if (!url && !install.local && slash != std::string::npos && name.find('/') == slash) {
         install.alias = name.substr(0, slash);
         const auto at = urls.find(install.alias);
         if (at != urls.end()) install.source = at->second;
@@ -170,6 +168,11 @@ std::vector<ChartInstall> chart_installs(const File& file) {
         installs.push_back(read_install(command, *words.back(), urls));
     }
     return installs;
+}
+
+bool is_gpu_chart(std::string_view chart) {
+    return chart == "gpu-operator" || chart == "nvidia-device-plugin" || chart == "dcgm-exporter" ||
+           chart == "gpu-feature-discovery" || chart == "nvidia-dra-driver-gpu";
 }
 
 bool installs_operator(const File& file) {

@@ -34,6 +34,9 @@ struct ChartInstall {
 };
 std::vector<ChartInstall> chart_installs(const File& file);
 
+/// The charts of NVIDIA that manage GPUs for others.
+bool is_gpu_chart(std::string_view chart);
+
 /// Whether one of them installs NVIDIA's operator; `microk8s enable gpu` does too.
 bool installs_operator(const File& file);
 

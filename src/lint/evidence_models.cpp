@@ -52,8 +52,9 @@ unsigned gib_behind(const std::vector<Piece>& pieces, std::size_t at) {
         while (digits < word.size() && is_digit(word[digits])) ++digits;
         if (digits == 0 || digits > 3) continue;
         const std::string unit = lower(word.substr(digits));
-        const bool apart = unit.empty() && i + 1 < pieces.size() &&
-                           (lower(pieces[i + 1].text) == "gb" || lower(pieces[i + 1].text) == "gib");
+        const bool apart =
+            unit.empty() && i + 1 < pieces.size() &&
+            (lower(pieces[i + 1].text) == "gb" || lower(pieces[i + 1].text) == "gib");
         if (unit == "gb" || unit == "g" || unit == "gib" || apart) {
             return static_cast<unsigned>(std::stoul(std::string(word.substr(0, digits))));
         }
@@ -102,8 +103,8 @@ std::vector<const catalog::GpuModel*> gpu_models_in(std::string_view text) {
             }
         }
         const unsigned gib = gib_behind(pieces, i);
-        keep(models, gib == 0 ? catalog::find_gpu_model(name)
-                              : catalog::find_gpu_model(name, gib * 1024));
+        keep(models,
+             gib == 0 ? catalog::find_gpu_model(name) : catalog::find_gpu_model(name, gib * 1024));
     }
     return models;
 }

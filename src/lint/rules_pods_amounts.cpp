@@ -54,9 +54,9 @@ void check_pair(const File& file, const Node& resources, const ResourceValue& re
         return;
     }
     if (is_placeholder(limit->text) || !limit->amount || *limit->amount == *request.amount) return;
-    auto entry = report.add("POD001", request.key->mark,
-                            request.name + " is requested " + request.text + " times, but its limit is " +
-                                limit->text);
+    auto entry = report.add(
+        "POD001", request.key->mark,
+        request.name + " is requested " + request.text + " times, but its limit is " + limit->text);
     entry.expected("the same number in both").fix(quoted(*limit));
     const std::size_t length = written_length(file, *request.value);
     const std::size_t from = written_length(file, *limit->value);
@@ -78,8 +78,9 @@ void check_number(const ResourceValue& value, Report& report) {
     constexpr double kAbsurd = 1'000;
     if (std::abs(amount - std::round(amount)) > 1e-9) {
         report.add("POD001", value.key->mark, "'" + quoted(value) + "' is no whole number")
-            .expected("a whole number; a part of a GPU is a MIG device or a share of the device "
-                      "plugin")
+            .expected(
+                "a whole number; a part of a GPU is a MIG device or a share of the device "
+                "plugin")
             .fix(value.name + ": " + number_text(std::max(1.0, std::ceil(amount))));
     } else if (amount >= kAbsurd || amount < 0) {
         report.add("POD001", value.key->mark, "'" + quoted(value) + "' counts GPUs, not memory")
@@ -88,7 +89,8 @@ void check_number(const ResourceValue& value, Report& report) {
     }
 }
 
-void check_amounts(const File& file, const Node& resources, const std::vector<ResourceValue>& requests,
+void check_amounts(const File& file, const Node& resources,
+                   const std::vector<ResourceValue>& requests,
                    const std::vector<ResourceValue>& limits, bool whole, Report& report) {
     for (const ResourceValue& request : requests) {
         if (!is_gpu_resource(request.name)) continue;
@@ -110,8 +112,9 @@ void check_amounts(const File& file, const Node& resources, const std::vector<Re
 /// The right name for a wrong one; empty: the name may be right.
 std::string right_name(const std::string& name) {
     static constexpr std::array<std::string_view, 14> kWrong{
-        "gpus",     "GPU",      "Gpu",       "gpu-shared", "gpu_shared", "shared-gpu",  "gpushared",
-        "gpu.share", "gpu-share", "gpu.count", "gpu.memory", "gpu.product", "gpu.present", "GPUs"};
+        "gpus",       "GPU",         "Gpu",         "gpu-shared", "gpu_shared",
+        "shared-gpu", "gpushared",   "gpu.share",   "gpu-share",  "gpu.count",
+        "gpu.memory", "gpu.product", "gpu.present", "GPUs"};
     const auto slash = name.find('/');
     if (slash == std::string::npos) {
         if (name == "gpu" || name == "gpus" || name == "nvidia-gpu" || name == "nvidia.gpu" ||
@@ -129,7 +132,8 @@ std::string right_name(const std::string& name) {
                                                            : "nvidia.com/gpu";
         }
         if (ends_with(rest, ".share")) return name + "d";
-        if (starts_with(rest, "mig") && !starts_with(rest, "mig-")) return "nvidia.com/mig-<profile>";
+        if (starts_with(rest, "mig") && !starts_with(rest, "mig-"))
+            return "nvidia.com/mig-<profile>";
         return {};
     }
     if (rest != "gpu" && rest != "gpus" && rest != "gpu.shared" && !starts_with(rest, "mig-")) {
@@ -147,8 +151,8 @@ void check_name(const ResourceValue& value, Report& report) {
     if (is_placeholder(value.name)) return;
     const std::string right = right_name(value.name);
     if (right.empty()) return;
-    auto entry = report.add("POD002", value.key->mark,
-                            "no node offers the resource '" + value.name + "'");
+    auto entry =
+        report.add("POD002", value.key->mark, "no node offers the resource '" + value.name + "'");
     entry.expected(right).fix(right + ": " + value.text);
 }
 
@@ -220,12 +224,12 @@ void check_requests(const File& file, const PodSpec& pod, Report& report) {
         if (!gpu->amount || *gpu->amount == 0) continue;
         if (container.find("cpu") != nullptr || container.find("memory") != nullptr) continue;
         if (container.resources->find("<<") != nullptr) continue;
-        const bool weak = !pod.whole || is_trial(pod, object) || (object != nullptr && !object->is_workload());
+        const bool weak =
+            !pod.whole || is_trial(pod, object) || (object != nullptr && !object->is_workload());
         auto entry = report.add("POD008", gpu->key->mark,
                                 (container.name.empty() ? std::string("the container")
                                                         : "container " + container.name) +
-                                    " asks for " + gpu->name +
-                                    ", but for no cpu and no memory");
+                                    " asks for " + gpu->name + ", but for no cpu and no memory");
         if (weak) entry.severity(Severity::kInfo);
     }
 }
@@ -240,8 +244,9 @@ void check_several(const PodSpec& pod, Report& report) {
         if (first != nullptr && *gpu->amount > 0 && is_counted(gpu->name)) {
             report
                 .add("POD019", gpu->key->mark,
-                     "container " + container.name + " asks for GPUs of its own besides container " +
-                         first->name + ": the pod holds " + number_text(main))
+                     "container " + container.name +
+                         " asks for GPUs of its own besides container " + first->name +
+                         ": the pod holds " + number_text(main))
                 .severity(Severity::kInfo);
         }
         if (*gpu->amount > 0) first = &container;

@@ -18,7 +18,7 @@ bool is_operator_object(const File& file, const PodSpec& pod) {
     const Object* object = file.object(pod);
     if (object == nullptr) return false;
     if (object->kind == "ClusterPolicy" || object->kind == "NVIDIADriver") return true;
-    if (!object->chart.empty()) return true;
+    if (is_gpu_chart(object->chart)) return true;
     const std::string name = lower(object->name);
     for (const std::string_view part :
          {"device-plugin", "dcgm", "gpu-operator", "nvidia-driver", "exporter", "mps-control",
@@ -86,7 +86,8 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
     if (object == nullptr || object->role != Role::kObject || object->broken || object->templated) {
         return;
     }
-    if (object->kind == "DaemonSet" || is_operator_object(file, pod) || is_gpu_free_role(pod)) return;
+    if (object->kind == "DaemonSet" || is_operator_object(file, pod) || is_gpu_free_role(pod))
+        return;
     if (starts_with(object->kind, "Ray") || object->kind == "Node") return;
     for (const Container& container : pod.containers) {
         if (container.init) continue;
@@ -98,8 +99,7 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
         for (const EnvVar& variable : container.env) {
             if (!asks_for_cuda(variable)) continue;
             report.add("POD005", value_mark(variable),
-                       variable.name + " is '" + variable.value +
-                           "', but the pod asks for no GPU");
+                       variable.name + " is '" + variable.value + "', but the pod asks for no GPU");
             return;
         }
         if (container.image_node == nullptr || is_placeholder(container.image) ||
@@ -170,8 +170,9 @@ void check_allocators(const File& file, Report& report) {
             for (const EnvVar& variable : container.env) {
                 if (!bounds_allocator(variable.name)) continue;
                 report.add("POD024", variable.node != nullptr ? variable.node->mark : Mark{},
-                           variable.name + " bounds one allocator of the program, not the GPU "
-                                           "memory of the process");
+                           variable.name +
+                               " bounds one allocator of the program, not the GPU "
+                               "memory of the process");
             }
         }
     }
@@ -191,9 +192,12 @@ void check_values(const File& file, Report& report) {
     if (!file.mentions("nvidia_visible_devices")) return;
     for (const Object& object : file.objects) {
         if (object.role != Role::kHelmValues && object.role != Role::kNothing) continue;
-        if (!object.chart.empty()) continue;
+        if (is_gpu_chart(object.chart)) continue;
         walk(*object.node, [&](const Node::Entry& entry) {
             const Node* value = nullptr;
+            for (const Node& item : entry.second.items) {
+                if (text_at(item, "name") == "NVIDIA_VISIBLE_DEVICES") value = item.find("value");
+            }
             if (entry.first.scalar == "NVIDIA_VISIBLE_DEVICES") {
                 value = &entry.second;
                 if (value->is_mapping()) value = value->find("value");

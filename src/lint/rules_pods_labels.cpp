@@ -27,9 +27,9 @@ bool is_resource_key(std::string_view key) {
 
 bool is_hand_made(const Label& label) {
     static constexpr std::array<std::string_view, 18> kKeys{
-        "accelerator",  "gpu",         "gpu-type",  "gpu_type",    "gputype",    "gpu.type",
-        "gpu-model",    "gpu_model",   "gpu-memory", "gpu-node",   "gpu-enabled", "has-gpu",
-        "hasgpu",       "nvidia-gpu",  "nvidia",     "gpu-count",  "with-gpu",   "gpunode"};
+        "accelerator", "gpu",        "gpu-type",   "gpu_type",  "gputype",     "gpu.type",
+        "gpu-model",   "gpu_model",  "gpu-memory", "gpu-node",  "gpu-enabled", "has-gpu",
+        "hasgpu",      "nvidia-gpu", "nvidia",     "gpu-count", "with-gpu",    "gpunode"};
     if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end()) return false;
     const std::string value = lower(label.value);
     if (label.key == "accelerator" && value == "nvidia") return false;  // AKS sets it
@@ -54,14 +54,14 @@ bool is_strange_spot(const Label& label) {
 /// of clouds' commands. `kubectl label` does not count.
 void add_defined(const File& file, Keys& keys) {
     for (const Object& object : file.objects) {
-        const bool pool =
-            object.kind == "NodePool" || object.kind == "Provisioner" ||
-            object.kind == "ClusterConfig" || object.kind == "MachineDeployment" ||
-            object.kind == "MachineSet" || object.kind == "MachinePool" ||
-            object.kind == "NodeFeatureRule" || object.kind == "NodeClass" ||
-            object.kind == "EC2NodeClass" || object.kind == "Node" ||
-            object.kind == "ResourceFlavor" || object.kind == "InstanceGroup" ||
-            object.kind == "KubeletConfiguration" || object.kind == "AzureManagedMachinePool";
+        const bool pool = object.kind == "NodePool" || object.kind == "Provisioner" ||
+                          object.kind == "ClusterConfig" || object.kind == "MachineDeployment" ||
+                          object.kind == "MachineSet" || object.kind == "MachinePool" ||
+                          object.kind == "NodeFeatureRule" || object.kind == "NodeClass" ||
+                          object.kind == "EC2NodeClass" || object.kind == "Node" ||
+                          object.kind == "ResourceFlavor" || object.kind == "InstanceGroup" ||
+                          object.kind == "KubeletConfiguration" ||
+                          object.kind == "AzureManagedMachinePool";
         if (!pool) continue;
         walk(*object.node, [&](const Node::Entry& entry) {
             const std::string& name = entry.first.scalar;
@@ -171,9 +171,10 @@ public:
                 .add("POD015", label.mark,
                      "the label '" + label.key + "=" + label.value +
                          (command ? "' is set by hand; a new node comes without it"
-                              : "' is one that only people set; a new node comes without it"))
-                .expected("a label that the cluster sets itself: nvidia.com/gpu.product, "
-                          "nvidia.com/gpu.present or one of the cloud")
+                                  : "' is one that only people set; a new node comes without it"))
+                .expected(
+                    "a label that the cluster sets itself: nvidia.com/gpu.product, "
+                    "nvidia.com/gpu.present or one of the cloud")
                 .fix(label.key == "gpu" ? "nvidia.com/gpu.present: \"true\""
                                         : "nvidia.com/gpu.product: <as in kubectl get nodes "
                                           "--show-labels>");
@@ -181,9 +182,10 @@ public:
             report_
                 .add("POD017", label.mark,
                      "no cloud sets the label '" + label.key + "=" + label.value + "'")
-                .expected("eks.amazonaws.com/capacityType=SPOT, karpenter.sh/capacity-type=spot, "
-                          "cloud.google.com/gke-spot=true or "
-                          "kubernetes.azure.com/scalesetpriority=spot");
+                .expected(
+                    "eks.amazonaws.com/capacityType=SPOT, karpenter.sh/capacity-type=spot, "
+                    "cloud.google.com/gke-spot=true or "
+                    "kubernetes.azure.com/scalesetpriority=spot");
         }
     }
 
@@ -197,7 +199,8 @@ void check_statements_of_labels(const File& file, Report& report) {
     if (!file.mentions("nvidia.com/gpu=true")) return;
     for (const Statement& statement : file.statements) {
         if (statement.kind == Statement::Kind::kComment) continue;
-        if (!contains(statement.text, "nvidia.com/gpu=true") || !contains(statement.text, "label")) {
+        if (!contains(statement.text, "nvidia.com/gpu=true") ||
+            !contains(statement.text, "label")) {
             continue;
         }
         if (contains(statement.text, "taint") || contains(statement.text, "tolerat")) continue;

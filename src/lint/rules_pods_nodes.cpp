@@ -80,7 +80,8 @@ bool is_type_label(std::string_view key) {
 std::vector<const GpuInstance*> machines_of(const PodSpec& pod) {
     std::vector<const GpuInstance*> machines;
     const auto keep = [&machines](std::string_view type) {
-        if (const GpuInstance* machine = catalog::find_gpu_instance(type)) machines.push_back(machine);
+        if (const GpuInstance* machine = catalog::find_gpu_instance(type))
+            machines.push_back(machine);
     };
     if (pod.node_selector != nullptr) {
         for (const Node::Entry& entry : pod.node_selector->entries) {
@@ -140,11 +141,11 @@ void check_pinned(const File& file, const PodSpec& pod, Report& report) {
     if (gpu.value != nullptr && gpu.value->name != "nvidia.com/gpu") return;
     if (!fragment && (gpu.value == nullptr || gpu.amount != 1)) return;
     if (pod.replicas.value_or(1) > 1) return;
-    auto entry =
-        report.add("POD012", selector_mark(pod),
-                   (fragment ? std::string("pods are pinned") : "one GPU is asked for and the pod pinned") +
-                       " to " + std::string(machine.type) + ", which has " +
-                       std::to_string(machine.gpu_count) + " GPUs");
+    auto entry = report.add(
+        "POD012", selector_mark(pod),
+        (fragment ? std::string("pods are pinned") : "one GPU is asked for and the pod pinned") +
+            " to " + std::string(machine.type) + ", which has " +
+            std::to_string(machine.gpu_count) + " GPUs");
     if (fragment || file.object(pod) == nullptr) entry.severity(Severity::kInfo);
 }
 
@@ -156,9 +157,9 @@ const GpuInstance* default_machine(const File& file) {
         std::size_t begin = 0;
         const std::string& text = statement.text;
         for (std::size_t i = 0; i <= text.size(); ++i) {
-            const bool inside = i < text.size() &&
-                                (std::isalnum(static_cast<unsigned char>(text[i])) != 0 ||
-                                 text[i] == '.' || text[i] == '-' || text[i] == '_');
+            const bool inside =
+                i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 ||
+                                    text[i] == '.' || text[i] == '-' || text[i] == '_');
             if (inside) continue;
             if (i > begin) {
                 const auto* machine =
@@ -265,12 +266,14 @@ void check_taints(const PodSpec& pod, const Facts& facts, Report& report) {
     }
     if (taint == nullptr) return;
     report.add("POD003", need.value->key->mark,
-               "every node with " + need.value->name + " has a taint that the pod does not tolerate: " +
-                   taint->key + "=" + taint->value + ":" + taint->effect);
+               "every node with " + need.value->name +
+                   " has a taint that the pod does not tolerate: " + taint->key + "=" +
+                   taint->value + ":" + taint->effect);
 }
 
 void check_runtime_class(const File& file, const PodSpec& pod, const Facts* facts, Report& report) {
-    if (pod.runtime_class.empty() || is_placeholder(pod.runtime_class) || pod.node == nullptr) return;
+    if (pod.runtime_class.empty() || is_placeholder(pod.runtime_class) || pod.node == nullptr)
+        return;
     const Node* node = pod.node->find("runtimeClassName");
     const Mark mark = node != nullptr ? node->mark : pod.node->mark;
     if (facts != nullptr && !facts->runtime_classes.empty() &&
@@ -279,9 +282,10 @@ void check_runtime_class(const File& file, const PodSpec& pod, const Facts* fact
         return;
     }
     const std::string& name = pod.runtime_class;
-    const bool wrong = name == "nvidia-container-runtime" || name == "nvidia-runtime" ||
-                       name == "NVIDIA" || name == "Nvidia" ||
-                       (name != "nvidia" && name.size() < 9 && nearest(name, {"nvidia"}) == "nvidia");
+    const bool wrong =
+        name == "nvidia-container-runtime" || name == "nvidia-runtime" || name == "NVIDIA" ||
+        name == "Nvidia" ||
+        (name != "nvidia" && name.size() < 9 && nearest(name, {"nvidia"}) == "nvidia");
     if (!wrong || file.find_object("RuntimeClass", name) != nullptr) return;
     report.add("POD018", mark, "the RuntimeClass '" + name + "' is not the one that NVIDIA makes")
         .expected("nvidia")

@@ -19,12 +19,20 @@ bool is_ordinary(const File& file, const PodSpec& pod) {
            !object->templated;
 }
 
+/// A fragment that says nothing of containers.
+bool is_bare(const PodSpec& pod) {
+    return !pod.whole &&
+           std::all_of(pod.containers.begin(), pod.containers.end(), [](const Container& one) {
+               return one.image.empty() && one.resources == nullptr;
+           });
+}
+
 void check_toleration(const File& file, const PodSpec& pod, bool taints, Report& report) {
     if (pod.tolerations == nullptr || pod.asks_gpu() || is_management(pod)) return;
     const Object* object = file.object(pod);
-    const bool fragment = !pod.whole && pod.containers.empty() && file.is_prose();
+    const bool fragment = is_bare(pod) && file.is_prose();
     if (!fragment && !is_ordinary(file, pod)) return;
-    if (object != nullptr && (object->kind == "DaemonSet" || !object->chart.empty())) return;
+    if (object != nullptr && (object->kind == "DaemonSet" || is_gpu_chart(object->chart))) return;
     if (!fragment && (is_gpu_free_role(pod) || pod.containers.empty())) return;
     for (const Container& container : pod.containers) {
         if (container.gpu() != nullptr) return;  // a GPU count of 0
@@ -44,8 +52,9 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
             return;
         }
         report.add("POD004", key->mark,
-                   "the pod tolerates '" + key->scalar + "' and asks for no GPU: it may take the "
-                                                         "place of one that does");
+                   "the pod tolerates '" + key->scalar +
+                       "' and asks for no GPU: it may take the "
+                       "place of one that does");
         return;
     }
 }
@@ -57,13 +66,12 @@ bool shares_memory(const Container& container) {
           "nccl", "horovod", "megatron", "tensorrt-llm", "trtllm", "lmdeploy"}) {
         if (contains(container.image, part)) return true;
     }
-    return std::any_of(container.command.begin(), container.command.end(),
-                       [](const std::string& word) {
-                           return contains(word, "torchrun") || contains(word, "vllm") ||
-                                  contains(word, "sglang") || contains(word, "deepspeed") ||
-                                  contains(word, "torch.distributed") ||
-                                  contains(word, "accelerate launch");
-                       });
+    return std::any_of(
+        container.command.begin(), container.command.end(), [](const std::string& word) {
+            return contains(word, "torchrun") || contains(word, "vllm") ||
+                   contains(word, "sglang") || contains(word, "deepspeed") ||
+                   contains(word, "torch.distributed") || contains(word, "accelerate launch");
+        });
 }
 
 unsigned tensor_parallel(const Container& container) {
@@ -104,7 +112,8 @@ void check_shm_size(const PodSpec& pod, const Container& container, const Mount&
     const ResourceValue* limit = container.find_limit("memory");
     if (size == nullptr || limit == nullptr || !limit->amount) return;
     const auto bytes = parse_quantity(size->scalar);
-    if (!bytes || *bytes <= *limit->amount || text_at(*volume, "emptyDir.medium") != "Memory") return;
+    if (!bytes || *bytes <= *limit->amount || text_at(*volume, "emptyDir.medium") != "Memory")
+        return;
     report.add("POD009", size->mark,
                "/dev/shm may grow to " + size->scalar + ", and the container's memory limit is " +
                    limit->text + ", to which it counts");
@@ -140,7 +149,7 @@ void check_shm(const File& file, const PodSpec& pod, Report& report) {
 
 /// A lone `volumes:` with a memory-backed emptyDir in a runbook.
 void check_shm_fragment(const File& file, const PodSpec& pod, Report& report) {
-    if (pod.whole || !pod.containers.empty() || pod.volumes == nullptr || !file.is_prose()) return;
+    if (!is_bare(pod) || pod.volumes == nullptr || !file.is_prose()) return;
     for (const Node& volume : pod.volumes->items) {
         const Node* medium = at_path(volume, "emptyDir.medium");
         if (medium == nullptr || medium->scalar != "Memory") continue;
@@ -154,7 +163,7 @@ void check_shm_fragment(const File& file, const PodSpec& pod, Report& report) {
 void check_privileged(const File& file, const PodSpec& pod, Report& report) {
     if (is_management(pod) || is_gpu_free_role(pod)) return;
     const Object* object = file.object(pod);
-    if (object != nullptr && (object->kind == "DaemonSet" || !object->chart.empty())) return;
+    if (object != nullptr && (object->kind == "DaemonSet" || is_gpu_chart(object->chart))) return;
     for (const Container& container : pod.containers) {
         const ResourceValue* gpu = container.gpu();
         if (!container.privileged || gpu == nullptr || container.node == nullptr) continue;
@@ -255,9 +264,9 @@ void check_engines(const File& file, Report& report) {
 }  // namespace
 
 void check_pod_spec(const File& file, const Set& /*set*/, const Facts* /*facts*/, Report& report) {
-    const bool taints = std::any_of(
-        file.commands.begin(), file.commands.end(),
-        [](const Command& command) { return command.is("kubectl", "taint"); });
+    const bool taints =
+        std::any_of(file.commands.begin(), file.commands.end(),
+                    [](const Command& command) { return command.is("kubectl", "taint"); });
     for (const PodSpec& pod : file.pods) {
         check_toleration(file, pod, taints, report);
         check_shm(file, pod, report);
@@ -279,9 +288,10 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
         const bool moving = !latest && (starts_with(image.tag, "latest-") ||
                                         ends_with(image.tag, "-latest") || image.tag == "nightly");
         if (!latest && !moving && !image.tag.empty()) continue;
-        const PodSpec* pod = image.pod >= 0 && static_cast<std::size_t>(image.pod) < file.pods.size()
-                                 ? &file.pods[static_cast<std::size_t>(image.pod)]
-                                 : nullptr;
+        const PodSpec* pod =
+            image.pod >= 0 && static_cast<std::size_t>(image.pod) < file.pods.size()
+                ? &file.pods[static_cast<std::size_t>(image.pod)]
+                : nullptr;
         bool strong = false;
         if (image.source == Image::Source::kContainer && pod != nullptr) {
             if (image.container < 0 ||
@@ -290,9 +300,11 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
             }
             const Container& one = pod->containers[static_cast<std::size_t>(image.container)];
             const ResourceValue* gpu = one.gpu();
-            const bool asks = (gpu != nullptr && gpu->amount.value_or(1) > 0) || !one.claims.empty();
-            const bool scales = std::any_of(one.command.begin(), one.command.end(),
-                                            [](const std::string& word) { return word == "kubectl"; });
+            const bool asks =
+                (gpu != nullptr && gpu->amount.value_or(1) > 0) || !one.claims.empty();
+            const bool scales =
+                std::any_of(one.command.begin(), one.command.end(),
+                            [](const std::string& word) { return word == "kubectl"; });
             if (!asks && !scales) continue;
             strong = asks && !moving;
         } else if (image.source == Image::Source::kValues) {
@@ -300,9 +312,10 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
         } else if (image.source == Image::Source::kStatement || image.tag.empty()) {
             continue;
         }
-        auto entry = report.add("POD014", image.mark,
-                                image.tag.empty() ? "the image " + image.text + " has no tag"
-                                                  : "the image " + image.text + " has a tag that moves");
+        auto entry =
+            report.add("POD014", image.mark,
+                       image.tag.empty() ? "the image " + image.text + " has no tag"
+                                         : "the image " + image.text + " has a tag that moves");
         if (!strong) entry.severity(Severity::kInfo);
     }
 }

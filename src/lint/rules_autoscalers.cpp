@@ -81,18 +81,19 @@ bool is_shipped_with_patches(const File& file, const Set& set, const std::string
     return false;
 }
 
-/// In a runbook the target is often shown in pieces. When the text has one block of resources with
-/// GPUs and never names the target, that block is its.
-const PodSpec* lone_fragment(const File& file) {
+/// In a runbook the target is often shown in pieces: blocks of resources with GPUs. They speak for
+/// it when none of them asks for cpu or memory.
+const PodSpec* shown_in_pieces(const File& file) {
     if (!file.is_prose()) return nullptr;
     const PodSpec* found = nullptr;
     for (const PodSpec& pod : file.pods) {
         if (pod.containers.size() != 1 || pod.containers[0].resources == nullptr) continue;
-        if (pod.containers[0].gpu() == nullptr) continue;
+        const Container& container = pod.containers[0];
+        if (container.gpu() == nullptr) continue;
         const Object* object = file.object(pod);
         if (object != nullptr && object->role == Role::kObject) return nullptr;
-        if (found != nullptr) return nullptr;
-        found = &pod;
+        if (container.find("cpu") != nullptr || container.find("memory") != nullptr) return nullptr;
+        if (found == nullptr) found = &pod;
     }
     return found;
 }
@@ -187,7 +188,7 @@ void check_autoscaler(const File& file, const Set& set, const Object& object, co
     const PodSpec* pod = target.pod;
     bool sure = pod != nullptr && pod->whole && !is_shipped_with_patches(file, set, name);
     if (pod == nullptr) {
-        pod = lone_fragment(file);
+        pod = shown_in_pieces(file);
         sure = pod != nullptr;
     }
     if (pod == nullptr) return;

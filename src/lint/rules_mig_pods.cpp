@@ -73,6 +73,10 @@ void check_named_models(const std::vector<const GpuModel*>& models, const Resour
         (catalog::find_mig_profile(*model, profile) == nullptr ? without : with) = model;
     }
     if (without == nullptr || with == nullptr) return;
+    const auto product = [](const GpuModel& model) {
+        return model.mig_family.substr(0, model.mig_family.find('-'));
+    };
+    if (product(*without) != product(*with)) return;
     report
         .add("MIG002", value.key->mark,
              "the profile " + std::string(profile) + " exists on " + std::string(with->name) +

@@ -126,7 +126,13 @@ void Ranking::catch_up(Class& one, std::size_t most) {
         one.cursor = end;
         return;
     }
+    constexpr std::uint64_t kAhead = 8;  // nodes lie far apart: ask for them early
     for (; one.cursor < end && most > 0; ++one.cursor) {
+        if (one.cursor + kAhead < end) {
+            const NodeId later = log_[one.cursor + kAhead - log_base_];
+            __builtin_prefetch(&last_change_[later]);
+            __builtin_prefetch(&books_.node(later));
+        }
         const NodeId node = log_[one.cursor - log_base_];
         if (last_change_[node] != one.cursor || books_.node(node).position >= one.scanned) continue;
         rate(one, node);

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -119,6 +122,8 @@ public:
 
 private:
     std::vector<std::unique_ptr<File>> files_;
+    std::map<std::string, std::vector<const File*>, std::less<>> directories_;
+    std::set<std::string, std::less<>> roots_;  // directories of a kustomization or a chart
 };
 
 /// How large, and how many.

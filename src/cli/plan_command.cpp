@@ -110,7 +110,7 @@ void make(Context& context, const PlanWords& words) {
         changed = *std::move(result);
         after = make_plan(*changed);
     }
-    context.exit_code = made.unplaced.empty() ? kOk : kFindings;
+    context.exit_code = made.unplaced.empty() && !made.never_schedulable ? kOk : kFindings;
     if (!words.write.empty()) write_files(context, made, words.write);
     if (words.format == "aliquot" || words.format == "nvidia") {
         print_files(context, made, words.format);
@@ -169,7 +169,7 @@ void add_plan_command(CLI::App& program, Context& context) {
         "plan",
         "Say how to share GPUs: technique, sizes, files, and why not otherwise\n\n"
         "Without workloads the answer is about the card alone. Exit code 0: everything has a\n"
-        "place; 1: more GPUs are needed; 2: input that cannot be read.");
+        "place; 1: more GPUs or another machine are needed; 2: input that cannot be read.");
     command->footer(
         "aliquot plan --gpu gtx-1070\n"
         "aliquot plan --gpu a2 --services 2 -o json\n"

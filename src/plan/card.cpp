@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catalog/mig_profiles.h"
+#include "plan/share.h"
 #include "plan/steps.h"
 #include "sizing/text.h"
 
@@ -47,7 +48,7 @@ void reject_for_card(Plan& plan, const catalog::GpuModel& model, const CardPlan&
     } else {
         reject(plan, "PLN037", Mode::kTimeSlicing, "",
                number_text(card.replicas) +
-                   " processes taking turns: each waits for seven others; "
+                   " processes taking turns: each waits for all others; "
                    "MPS runs their kernels side by side");
     }
     if (card.mode == Mode::kFraction) {
@@ -162,6 +163,7 @@ void plan_cards(Draft& draft) {
             share.gpu = slot.index;
             share.pool = slot.pool->name;
             share.resource = "nvidia.com/gpu";
+            share.risk = risk_of(share, one.replicas);
             use.shares.push_back(plan.shares.size());
             plan.shares.push_back(std::move(share));
             if (plan.shares.size() >= 1000) break;

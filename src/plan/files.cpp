@@ -116,14 +116,18 @@ std::string list_of(const std::vector<unsigned>& numbers) {
     return text + "]";
 }
 
-/// Our sharing configuration of one node.
+/// Our sharing configuration of one node. The agent does not serve MPS: the same shares take turns.
 std::string our_config(const NodeConfig& config) {
-    std::string text = "version: v1\nflags:\n  migStrategy: ";
+    std::string text;
+    if (config.uses_mps) {
+        text +=
+            "# The plan is MPS, which this version of aliquot-agent does not serve: the same "
+            "shares, taking turns.\n";
+    }
+    text += "version: v1\nflags:\n  migStrategy: ";
     text += config.has_mig ? "mixed\n" : "none\n";
     if (config.kinds.empty()) return text;
-    if (config.uses_mps) text += "  mpsRoot: /run/nvidia/mps\n";
-    text += config.uses_mps ? "sharing:\n  mps:\n" : "sharing:\n  timeSlicing:\n";
-    text += "    failRequestsGreaterThanOne: true\n    resources:\n";
+    text += "sharing:\n  timeSlicing:\n    failRequestsGreaterThanOne: true\n    resources:\n";
     const bool alone = config.kinds.size() == 1 && !config.has_whole && !config.has_mig;
     for (const auto& [division, gpus] : config.kinds) {
         text += "    - name: nvidia.com/gpu\n      replicas: " + std::to_string(division.replicas) +

@@ -56,18 +56,36 @@ Step sharing_step(const Plan& plan) {
     step.title = "Share the GPU: " + std::string(to_text(plan.mode)) + ", " +
                  std::to_string(plan.replicas) + " shares";
     step.commands = {"aliquot config check sharing.yaml",
-                     "install -m 0644 sharing.yaml /etc/aliquot/sharing.yaml  # on the node; the "
-                     "agent takes it while it runs"};
+                     "cp /etc/aliquot/sharing.yaml sharing.yaml.before  # on the node",
+                     "install -m 0644 sharing.yaml /etc/aliquot/sharing.yaml  # the agent "
+                     "takes it while it runs"};
     step.check = "the node offers " + std::to_string(plan.replicas) +
                  " shares of each shared GPU; running pods are not touched";
     step.rollback = {"install -m 0644 sharing.yaml.before /etc/aliquot/sharing.yaml"};
     return step;
 }
 
-Step service_step(const Share& share, bool first, const Plan& plan) {
+bool is_job(const Workload& workload) {
+    return workload.kind == Kind::kTraining || workload.kind == Kind::kBatch ||
+           workload.kind == Kind::kCi;
+}
+
+/// A Job's template cannot be changed: it is made again.
+Step job_step(const Share& share, const Workload& workload) {
+    const std::string count = std::to_string(workload.gpus);
+    return {"Submit with a GPU: " + share.workload,
+            {"# in the pod template: resources.limits." + share.resource + ": " + count,
+             "kubectl replace --force -f " + share.workload + ".yaml"},
+            "the pod starts, or waits in the queue for its turn; nvidia-smi shows its process",
+            {"kubectl replace --force -f " + share.workload + ".before.yaml"}};
+}
+
+Step service_step(const Share& share, const Workload& workload, bool first, const Plan& plan) {
+    if (is_job(workload)) return job_step(share, workload);
     Step step;
     step.title = std::string(first ? "The first service: " : "Then: ") + share.workload;
-    step.commands = {patch(share.workload, share.resource, "1"), wait_for(share.workload)};
+    step.commands = {patch(share.workload, share.resource, std::to_string(workload.gpus)),
+                     wait_for(share.workload)};
     for (const std::string& line : plan.environment) {
         if (line.find("(" + share.workload + ")") != std::string::npos) {
             step.commands.push_back("# set in its container: " + line);
@@ -123,18 +141,16 @@ void add_migration(Plan& plan, const Request& request) {
     bool shared = !shares;
     bool first = true;
     if (!request.workloads.empty()) {
-        std::vector<std::string> seen;
-        for (const Share& share : plan.shares) {
-            if (share.mode == Mode::kCpu) continue;
-            if (std::ranges::find(seen, share.workload) != seen.end()) continue;
-            seen.push_back(share.workload);
+        for (const Workload& workload : request.workloads) {
+            const auto share = std::ranges::find(plan.shares, workload.name, &Share::workload);
+            if (share == plan.shares.end() || share->mode == Mode::kCpu) continue;
             const bool now =
-                plan.mode == Mode::kMig || !first || share.resource != "nvidia.com/gpu";
+                plan.mode == Mode::kMig || !first || share->resource != "nvidia.com/gpu";
             if (!shared && now) {
                 plan.migration.push_back(sharing_step(plan));
                 shared = true;
             }
-            plan.migration.push_back(service_step(share, first, plan));
+            plan.migration.push_back(service_step(*share, workload, first, plan));
             first = false;
         }
     }

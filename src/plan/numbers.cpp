@@ -145,9 +145,14 @@ void add_numbers(Plan& plan, const Request& request) {
 }
 
 std::string recommend(const Plan& plan, const Request& request) {
-    const GpuPool& first = request.pools.front();
-    const std::string gpu =
-        std::to_string(plan.numbers.gpus) + " x " + std::string(first.model->key);
+    std::string gpu;
+    constexpr std::size_t kMostNamed = 4;
+    for (std::size_t i = 0; i < std::min(kMostNamed, request.pools.size()); ++i) {
+        const GpuPool& pool = request.pools[i];
+        gpu += (gpu.empty() ? "" : ", ") + std::to_string(pool.count) + " x " +
+               std::string(pool.model->key);
+    }
+    if (request.pools.size() > kMostNamed) gpu += ", ...";
     const std::string reason = plan.reasons.empty() ? "" : ": " + plan.reasons.back().text;
     const std::string each = gib_text(plan.per_pod_gib) + " each";
     std::string text;

@@ -69,13 +69,23 @@ void check_host(Plan& plan, const Request& request) {
             need.cpu = w.cpu;
             need.memory_mib = w.host_memory_mib;
             need.gpus = 0;
+            std::string why;
             for (const auto& reason : sizing::shortfalls(*pool.instance, need, {})) {
-                const std::string text = w.name + " can never run on " +
-                                         std::string(pool.instance->type) + ": " + reason.resource +
-                                         " " + reason.needed + " needed, " + reason.available;
-                reject(plan, "PLN090", plan.mode, w.name, text);
-                plan.warnings.push_back(text);
+                why += (why.empty() ? "" : "; ") + reason.resource + " " + reason.needed +
+                       " needed, " + reason.available;
             }
+            if (why.empty()) continue;
+            plan.never_schedulable = true;
+            std::string text =
+                w.name + " can never run on " + std::string(pool.instance->type) + ": " + why;
+            need.gpus = 1;
+            need.gpu = pool.model->key;
+            const auto other = sizing::choose_instance(need, {}, pool.instance->cloud, "");
+            if (other && !other->fitting.empty()) {
+                text += "; " + std::string(other->fitting.front().instance->type) + " takes it";
+            }
+            reject(plan, "PLN090", plan.mode, w.name, text);
+            plan.warnings.push_back(std::move(text));
         }
     }
 }
@@ -93,8 +103,9 @@ void add_general_warnings(Plan& plan, const Request& request) {
         std::ranges::any_of(plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kMps; });
     if (has_mps) {
         plan.warnings.push_back(
-            "aliquot-agent does not serve MPS yet: with it, run the same shares as fractions, or "
-            "use NVIDIA's plugin (-o nvidia)");
+            "aliquot-agent does not serve MPS yet: sharing.yaml has the same shares taking turns; "
+            "MPS "
+            "itself runs with NVIDIA's plugin (-o nvidia)");
     }
     if (!plan.unplaced.empty()) {
         plan.warnings.push_back(std::to_string(plan.unplaced.size()) + " replicas have no place: " +

@@ -147,6 +147,7 @@ struct Plan {
     std::vector<GpuUse> gpus;
     std::vector<std::string> unplaced;  // replicas that no GPU is left for
     unsigned gpus_missing = 0;
+    bool never_schedulable = false;  // a pod asks for more CPU or memory than its machine has
     std::vector<Speed> speed;
     std::vector<Step> migration;
     std::vector<File> files;

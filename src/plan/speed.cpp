@@ -103,15 +103,17 @@ void add_speed(Plan& plan, const Request& request) {
         if (speed.alone > 0) {
             speed.all_busy = speed.alone * speed.part_of_gpu;
             speed.formula = formula_of(speed, share->mode);
-            speed.verdict = "about " + number_text(speed.alone, 1) + " times the CPU alone, " +
-                            number_text(speed.all_busy, 1) + " times when all " +
-                            std::to_string(speed.sharers) + " are busy" +
-                            (speed.all_busy > 1 ? "" : ": not faster than the CPU then");
+            speed.verdict = "about " + number_text(speed.alone, 1) + " times the CPU";
+            if (speed.sharers > 1)
+                speed.verdict += " alone, " + number_text(speed.all_busy, 1) + " times when all " +
+                                 std::to_string(speed.sharers) + " are busy" +
+                                 (speed.all_busy > 1 ? "" : ": not faster than the CPU then");
         } else {
             constexpr double kPercent = 100;
             speed.verdict = number_text(speed.part_of_gpu * kPercent, 0) +
                             " % of its speed alone when all " + std::to_string(speed.sharers) +
                             " are busy, all of it otherwise";
+            if (speed.sharers == 1) speed.verdict = "the whole GPU to itself";
             if (share->mode == Mode::kMig) {
                 speed.verdict = "always " + number_text(speed.part_of_gpu * kPercent, 0) +
                                 " % of the GPU's multiprocessors";

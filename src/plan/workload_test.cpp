@@ -59,7 +59,7 @@ TEST(Workloads, WithMistakesAreRefusedWithTheirPlace) {
     EXPECT_NE(error("- {name: a}\n- {name: a}\n").find("w.yaml:2:3: the name 'a' stands twice"),
               std::string::npos);
     EXPECT_NE(error("- {name: a, name: b}\n").find("stands twice"), std::string::npos);
-    EXPECT_NE(error("- {name: a, model: lama-3}\n").find("w.yaml:1:19: model 'lama-3'"),
+    EXPECT_NE(error("- {name: a, model: lama-3}\n").find("w.yaml:1:20: model 'lama-3'"),
               std::string::npos);
     EXPECT_NE(error("- {name: a, model: llama-3-8b, quant: int3}\n").find("'quant'"),
               std::string::npos);

@@ -110,10 +110,7 @@ Result<Search> search_all(const ModelShape& shape, Load load, const HostNeed& ho
         for (const catalog::GpuInstance& instance : catalog::gpu_instances()) {
             if (instance.gpu_count < count) continue;
             if (!host.cloud.empty() && !same_letters(instance.cloud, host.cloud)) continue;
-            if (!host.gpu.empty() &&
-                instance.model != catalog::find_gpu_model(host.gpu, instance.gpu_memory_mib)) {
-                continue;
-            }
+            if (!host.gpu.empty() && !has_gpu(instance, host.gpu)) continue;
             const Trial trial = try_instance(instance, shape, load, *need, host);
             if (trial.option) {
                 search.options.push_back(*trial.option);
@@ -198,7 +195,8 @@ Result<GpuChoice> choose_gpus(const ModelShape& shape, const Load& load, const H
     constexpr std::size_t kMost = 3;
     for (const GpuOption& option : search->options) {
         const bool known = std::ranges::any_of(choice.best, [&option](const GpuOption& one) {
-            return one.model == option.model && one.count == option.count;
+            return one.instance == option.instance ||
+                   (one.model == option.model && one.count == option.count);
         });
         if (!known && choice.best.size() < kMost) choice.best.push_back(option);
     }

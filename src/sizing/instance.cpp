@@ -33,14 +33,6 @@ std::string with_daemons(const std::string& sum, const std::string& pod, const s
     return sum + " (" + pod + " and " + rest + " for daemon sets)";
 }
 
-bool same_model(const catalog::GpuInstance& instance, std::string_view gpu) {
-    const catalog::GpuModel* const wanted = catalog::find_gpu_model(gpu);
-    if (wanted == nullptr) return false;
-    if (instance.model == wanted) return true;
-    // "a100" names the family: both sizes will do.
-    return catalog::plain_gpu_name(gpu) == catalog::plain_gpu_name(instance.gpu);
-}
-
 double price_order(const catalog::GpuInstance& one) { return one.usd_per_hour; }
 
 /// The nearest miss: what the machine with the most of each resource still lacks.
@@ -65,6 +57,14 @@ std::vector<Shortfall> what_none_has(const std::vector<RefusedInstance>& refused
 
 }  // namespace
 
+bool has_gpu(const catalog::GpuInstance& instance, std::string_view gpu) {
+    const catalog::GpuModel* const wanted = catalog::find_gpu_model(gpu);
+    if (wanted == nullptr) return false;
+    if (instance.model == wanted) return true;
+    // "a100" names the family: both sizes will do.
+    return catalog::plain_gpu_name(gpu) == catalog::plain_gpu_name(instance.gpu);
+}
+
 Allocatable allocatable_of(const catalog::GpuInstance& instance) {
     if (instance.allocatable_cpu_milli > 0) {
         return {instance.allocatable_cpu_milli / kMilli,
@@ -82,7 +82,7 @@ std::vector<Shortfall> shortfalls(const catalog::GpuInstance& instance, const Po
                                   const DaemonSets& daemon_sets) {
     std::vector<Shortfall> reasons;
     const Allocatable has = allocatable_of(instance);
-    if (!need.gpu.empty() && !same_model(instance, need.gpu)) {
+    if (!need.gpu.empty() && !has_gpu(instance, need.gpu)) {
         reasons.push_back({"gpu model", need.gpu, std::string(instance.model->key)});
     }
     if (instance.gpu_count < need.gpus) {

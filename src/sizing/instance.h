@@ -33,6 +33,9 @@ struct Allocatable {
     bool estimated = false;  // the table does not tell; reckoned by kubelet's usual reservation
 };
 
+/// Whether a machine has the GPU that a person names: "a100" means both sizes, "a100-80" one.
+bool has_gpu(const catalog::GpuInstance& instance, std::string_view gpu);
+
 Allocatable allocatable_of(const catalog::GpuInstance& instance);
 
 /// One reason why a machine does not take a pod.

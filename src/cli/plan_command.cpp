@@ -110,7 +110,8 @@ void make(Context& context, const PlanWords& words) {
         changed = *std::move(result);
         after = make_plan(*changed);
     }
-    context.exit_code = made.unplaced.empty() && !made.never_schedulable ? kOk : kFindings;
+    context.exit_code =
+        made.unplaced.empty() && !made.never_schedulable && !made.node_too_small ? kOk : kFindings;
     if (!words.write.empty()) write_files(context, made, words.write);
     if (words.format == "aliquot" || words.format == "nvidia") {
         print_files(context, made, words.format);

@@ -161,6 +161,15 @@ Result<plan::Request> gather_request(const PlanWords& words) {
                      "which GPU? --gpu MODEL, --node-type TYPE, --nodes FILE or --model NAME is "
                      "needed"};
     }
+    unsigned long gpus = 0;
+    for (const plan::GpuPool& pool : request.pools) gpus += pool.count;
+    unsigned long replicas = 0;
+    for (const plan::Workload& workload : request.workloads) replicas += workload.replicas;
+    if (gpus > plan::kMostGpus || replicas > plan::kMostReplicas) {
+        return Error{ErrorCode::kInvalidInput,
+                     std::to_string(gpus) + " GPUs and " + std::to_string(replicas) +
+                         " replicas found, at most 4096 of each are planned at once"};
+    }
     if (words.services > 0 && !request.workloads.empty()) {
         return Error{ErrorCode::kInvalidInput,
                      "--services counts equal services that nothing else is known of: leave it out "

@@ -102,6 +102,7 @@ void append_lists(Node& root, const Plan& plan) {
     append(root, "workloads", std::move(workloads));
     append(root, "unplaced", strings(plan.unplaced));
     append(root, "gpus_missing", make_integer(plan.gpus_missing));
+    append(root, "node_too_small", make_bool(plan.node_too_small));
     append(root, "never_schedulable", make_bool(plan.never_schedulable));
     Node rejected = make_sequence();
     for (const Rejected& one : plan.rejected) {

@@ -212,7 +212,7 @@ void classify(Draft& draft) {
         } else if (!alone.rule.empty()) {
             draft.plan.reasons.push_back({alone.rule, alone.reason + ": a GPU of its own"});
         }
-        for (unsigned i = 0; i < w.replicas; ++i) {
+        for (unsigned i = 0; i < w.replicas && draft.units.size() < kMostReplicas; ++i) {
             Unit unit;
             unit.workload = &w;
             unit.replica = i;

@@ -151,6 +151,12 @@ std::optional<MigLayout> place_mig(std::span<const MigProfile* const> wanted) {
 
 std::optional<MigLayout> place_needs(std::span<const MigNeed> needs) {
     if (needs.size() > kMostInstances) return std::nullopt;
+    unsigned slices = 0;
+    for (const MigNeed& need : needs) {
+        if (need.choices.empty()) return std::nullopt;
+        slices += need.choices.front()->slices;  // the fewest of all its choices
+        if (slices > slices_of_gpu(*need.choices.front())) return std::nullopt;
+    }
     std::vector<const MigProfile*> chosen;
     unsigned tries = 0;
     return choose_from(needs, 0, chosen, tries);

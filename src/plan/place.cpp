@@ -177,16 +177,24 @@ private:
     }
 
     void give(const std::vector<std::size_t>& units, const std::vector<Slot*>& slots, Mode mode) {
-        std::size_t turn = 0;
+        std::size_t from = 0;
+        const Workload* last = nullptr;
         for (const std::size_t index : units) {
-            for (std::size_t k = 0; k < slots.size(); ++k) {
-                Slot& slot = *slots[mode == Mode::kSerial ? (turn + k) % slots.size() : k];
-                if (!has_room(slot, index, mode)) continue;
-                slot.units.push_back(index);
-                done_.insert(index);
-                ++turn;
-                break;
+            // A GPU that has no room for one replica has none for its sister.
+            const Workload* const workload = draft_.units[index].workload;
+            if (workload != last) from = 0;
+            last = workload;
+            while (from < slots.size() && !has_room(*slots[from], index, mode)) ++from;
+            if (from == slots.size()) continue;
+            Slot* chosen = slots[from];
+            if (mode == Mode::kSerial) {  // any number waits: to the shortest queue
+                for (Slot* const slot : slots) {
+                    const bool shorter = slot->units.size() < chosen->units.size();
+                    if (shorter && has_room(*slot, index, mode)) chosen = slot;
+                }
             }
+            chosen->units.push_back(index);
+            done_.insert(index);
         }
         for (Slot* const slot : slots) finish(*slot, mode);
     }

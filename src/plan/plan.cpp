@@ -11,7 +11,7 @@
 namespace aliquot::plan {
 namespace {
 
-constexpr int kMostSlots = 10'000;
+constexpr int kMostSlots = kMostGpus;
 constexpr double kMibPerGib = 1024;
 
 std::vector<Slot> slots_of(const Request& request) {
@@ -90,6 +90,42 @@ void check_host(Plan& plan, const Request& request) {
     }
 }
 
+/// Whether all pods that share one machine fit it together.
+void check_host_sum(Plan& plan, const Request& request) {
+    int first = 0;
+    for (const GpuPool& pool : request.pools) {
+        const int begin = first;
+        first += static_cast<int>(pool.count);
+        if (pool.instance == nullptr || plan.never_schedulable) continue;
+        const int per_node = static_cast<int>(std::max(1U, pool.count / std::max(1U, pool.nodes)));
+        sizing::PodNeed sum;
+        sum.gpus = 0;
+        std::string names;
+        for (const Share& share : plan.shares) {
+            // The first node is the fullest.
+            if (share.gpu < begin || share.gpu >= begin + per_node) continue;
+            if (share.mode == Mode::kSerial) continue;
+            const auto w = std::ranges::find(request.workloads, share.workload, &Workload::name);
+            if (w == request.workloads.end()) continue;
+            sum.cpu += w->cpu;
+            sum.memory_mib += w->host_memory_mib;
+            names +=
+                (names.empty() ? "" : ", ") + share.workload + "-" + std::to_string(share.replica);
+        }
+        std::string why;
+        for (const auto& reason : sizing::shortfalls(*pool.instance, sum, {})) {
+            why += (why.empty() ? "" : "; ") + reason.resource + " " + reason.needed + " needed, " +
+                   reason.available;
+        }
+        if (why.empty()) continue;
+        plan.node_too_small = true;
+        std::string text =
+            "on one " + std::string(pool.instance->type) + " together (" + names + "): " + why;
+        reject(plan, "PLN091", plan.mode, "", text);
+        plan.warnings.push_back(std::move(text));
+    }
+}
+
 void add_general_warnings(Plan& plan, const Request& request) {
     const bool has_fraction = std::ranges::any_of(
         plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kFraction; });
@@ -155,6 +191,7 @@ Plan make_plan(const Request& request) {
         place(draft);
         fill_head(draft.plan);
         check_host(draft.plan, request);
+        check_host_sum(draft.plan, request);
     }
     Plan& plan = draft.plan;
     plan.technique = technique_of(plan.mode);

@@ -147,6 +147,7 @@ struct Plan {
     std::vector<GpuUse> gpus;
     std::vector<std::string> unplaced;  // replicas that no GPU is left for
     unsigned gpus_missing = 0;
+    bool node_too_small = false;     // the pods of one node together ask for more than it has
     bool never_schedulable = false;  // a pod asks for more CPU or memory than its machine has
     std::vector<Speed> speed;
     std::vector<Step> migration;
@@ -158,7 +159,7 @@ struct Plan {
 };
 
 /// Decides everything. Never fails: what has no place is told in `unplaced`.
-/// request   at least one pool; at most 10,000 GPUs
+/// request   at least one pool; at most 4096 GPUs and as many replicas are looked at
 Plan make_plan(const Request& request);
 
 /// The card alone, without workloads: usable = memory - 1; replicas = floor_pow2(usable / 2.5);

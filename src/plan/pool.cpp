@@ -17,7 +17,6 @@ namespace {
 
 using document::Node;
 
-constexpr unsigned kMostGpus = 10'000;
 constexpr std::size_t kMostNodes = 5'000;
 constexpr double kMibPerGib = 1024;
 
@@ -69,7 +68,7 @@ std::optional<Counted> counted(std::string_view text) {
 
 Error no_count(std::string_view text) {
     return {ErrorCode::kInvalidInput,
-            "'" + std::string(text) + "': a count of 1 to 10000 is expected, such as '2x A2'"};
+            "'" + std::string(text) + "': a count of 1 to 4096 is expected, such as '2x A2'"};
 }
 
 Error at(std::string_view file, const Node& node, const std::string& what) {
@@ -103,7 +102,7 @@ Result<GpuPool> read_node(std::string_view file, const Node& node) {
         const auto number = sizing::number_of(count);
         if (!number || *number < 1 || *number > kMostGpus || *number != std::floor(*number)) {
             return at(file, *count,
-                      "'count': 1 to 10000 are expected, " + describe(*count) + " found");
+                      "'count': 1 to 4096 are expected, " + describe(*count) + " found");
         }
         pool->count = static_cast<unsigned>(*number);
     }
@@ -176,7 +175,7 @@ Result<GpuPool> parse_gpu(std::string_view text) {
     }
     GpuPool pool;
     pool.model = model;
-    pool.count = found->count * model->gpus_per_board;
+    pool.count = std::min(kMostGpus, found->count * model->gpus_per_board);
     return pool;
 }
 
@@ -202,7 +201,7 @@ Result<GpuPool> parse_node_type(std::string_view text) {
     pool.model = instance->model;
     pool.instance = instance;
     pool.nodes = found->count;
-    pool.count = found->count * instance->gpu_count;
+    pool.count = std::min(kMostGpus, found->count * instance->gpu_count);
     return pool;
 }
 

@@ -11,6 +11,10 @@
 
 namespace aliquot::plan {
 
+/// GPUs and replicas of one plan at most.
+inline constexpr unsigned kMostGpus = 4096;
+inline constexpr unsigned kMostReplicas = 4096;
+
 /// Equal GPUs of one node (or of equal nodes).
 struct GpuPool {
     std::string name;                                // of the node or its type; empty: not said
@@ -27,7 +31,7 @@ double memory_mib(const GpuPool& pool);
 
 /// "gtx-1070", "2x A2", "a100-80 x 4", "NVIDIA A2".
 /// errors   kNotFound: an unknown model, with the nearest known; kInvalidInput: a count of 0 or
-///          above 10,000
+///          above 4096
 Result<GpuPool> parse_gpu(std::string_view text);
 
 /// "g4dn.xlarge", "2x g5.12xlarge": all GPUs of that machine.

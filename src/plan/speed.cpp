@@ -113,7 +113,7 @@ void add_speed(Plan& plan, const Request& request) {
             speed.verdict = number_text(speed.part_of_gpu * kPercent, 0) +
                             " % of its speed alone when all " + std::to_string(speed.sharers) +
                             " are busy, all of it otherwise";
-            if (speed.sharers == 1) speed.verdict = "the whole GPU to itself";
+            if (speed.part_of_gpu == 1) speed.verdict = "the whole GPU to itself";
             if (share->mode == Mode::kMig) {
                 speed.verdict = "always " + number_text(speed.part_of_gpu * kPercent, 0) +
                                 " % of the GPU's multiprocessors";

@@ -52,6 +52,7 @@ struct File {
     std::string name;       // as the user named it: "docs/gpu.md", "<stdin>"
     std::string directory;  // of the name; "" for none
     FileKind kind = FileKind::kOther;
+    bool aliquot = false;  // sharing configurations are read by our agent, with our extensions
     std::string original;  // the bytes as they are on disk: what edits are made in
     /// `original` with the same length and lines, bytes that are no UTF-8 and control characters
     /// replaced by '?', CR before LF by a blank.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "lint/families.h"
 #include "lint/words.h"
@@ -98,20 +97,6 @@ void check_sections(const File& file, Report& report) {
             break;
         }
     }
-}
-
-/// Words of up to three letters between double quotes.
-std::optional<std::size_t> short_word_in(std::string_view line) {
-    for (std::size_t at = 0; (at = line.find('"', at)) != std::string_view::npos;) {
-        const std::size_t end = line.find('"', at + 1);
-        if (end == std::string_view::npos) return std::nullopt;
-        const std::string_view word = line.substr(at + 1, end - at - 1);
-        const bool letters =
-            std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-        if ((word.size() == 2 || word.size() == 3) && letters && word != "gpu") return at;
-        at = end + 1;
-    }
-    return std::nullopt;
 }
 
 /// `any(keyword in text ...)` finds "cv" in "recv"; `"billion" in text` gives four GPUs to a sentence.

@@ -169,13 +169,13 @@ constexpr std::array<std::string_view, 26> kNeedsCompiler{
     "nccl-tests"};
 
 bool is_place_to_build(const Recipe& recipe, const Stage& last) {
-    const auto name = lower(recipe.file.name) + " " + last.name;
-    constexpr std::array<std::string_view, 14> kWords{
-        "dev",    "build", "ci.",  "/ci/",          "test", "compile",   "wheel",
-        "export", "bench", "lint", ".devcontainer", "sdk",  "toolchain", "devel"};
-    return std::any_of(kWords.begin(), kWords.end(), [&name](std::string_view word) {
-        return name.find(word) != std::string::npos;
-    });
+    const auto name = recipe.file.name + " " + last.name;
+    constexpr std::array<std::string_view, 18> kWords{
+        "dev",          "devel", "develop",   "development", "build",  "builder",
+        "ci",           "test",  "tests",     "wheel",       "wheels", "export",
+        "devcontainer", "bench", "benchmark", "sdk",         "lint",   "toolchain"};
+    return std::any_of(kWords.begin(), kWords.end(),
+                       [&name](std::string_view word) { return contains_word(name, word); });
 }
 
 void check_final_stage(const Recipe& recipe, Report& report) {

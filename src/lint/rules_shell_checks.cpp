@@ -137,9 +137,9 @@ constexpr std::array<std::string_view, 22> kManifestKeys{
     "volumes",    "volumeMounts", "sharing",     "template", "data",       "devicePlugin",
     "driver",     "toolkit",      "mig",         "selector"};
 
-constexpr std::array<std::string_view, 9> kCommands{
-    "kubectl ", "helm ", "sudo ", "docker ", "apt-get ", "nvidia-smi ", "microk8s ", "$ kubectl ",
-    "$ helm "};
+constexpr std::array<std::string_view, 9> kCommands{"kubectl ",  "helm ",      "sudo ",
+                                                    "docker ",   "apt-get ",   "nvidia-smi ",
+                                                    "microk8s ", "$ kubectl ", "$ helm "};
 
 std::string_view line_of(std::string_view text, std::size_t begin) {
     return text.substr(begin, text.find('\n', begin) - begin);

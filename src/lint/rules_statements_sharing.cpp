@@ -128,17 +128,25 @@ void check_fallback(const File& file, Report& report) {
 
 /// DOC008: GPU-Util tells that some kernel ran, not how much of the GPU it used.
 void check_utilization(const Statement& statement, Report& report) {
-    const std::string_view text = statement.text;
     constexpr std::array<std::string_view, 8> kContention{
         "reduce replica", "reduce the replica", "fewer replica", "contention",
         "oversubscri",    "overcommit",         "too many pods", "overloaded"};
-    const bool full = contains(text, "100%") || contains(text, "100 %") || contains(text, "99%");
-    if (full && contains(text, "util") && contains_any(text, kContention) && !is_negated(text)) {
-        report
-            .add(
-                "DOC008", statement.mark,
-                "100 % GPU-Util means that some kernel ran all the time; one pod alone can show it")
-            .expected("latency, queue length, or DCGM_FI_PROF_SM_ACTIVE");
+    std::string_view rest = statement.text;
+    while (!rest.empty()) {  // sentence by sentence
+        const auto end = rest.find(". ");
+        const auto text = rest.substr(0, end);
+        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 2);
+        const bool full =
+            contains(text, "100%") || contains(text, "100 %") || contains(text, "99%");
+        if (full && contains(text, "util") && contains_any(text, kContention) &&
+            !is_negated(text)) {
+            report
+                .add("DOC008", statement.mark,
+                     "100 % GPU-Util means that some kernel ran all the time; one pod alone can "
+                     "show it")
+                .expected("latency, queue length, or DCGM_FI_PROF_SM_ACTIVE");
+            return;
+        }
     }
 }
 
@@ -162,7 +170,7 @@ void check_cuda_version(const Statement& statement, Report& report) {
     }
 }
 
-/// DOC001: MPS is not streams, and needs Volta for limits.
+/// DOC001: MPS is not streams.
 void check_mps(const Statement& statement, Report& report) {
     const std::string_view text = statement.text;
     const bool mps = contains_word(text, "MPS") || contains(text, "multi-process service");
@@ -176,21 +184,6 @@ void check_mps(const Statement& statement, Report& report) {
         report.add(
             "DOC001", statement.mark,
             "MPS joins the contexts of several processes; CUDA streams are inside one process");
-    }
-    constexpr std::array<std::string_view, 5> kAdvice{"best", "recommend", "good choice", "ideal",
-                                                      "suitable"};
-    if (!contains_any(text, kAdvice)) {
-        return;
-    }
-    for (const auto& gpu : named_gpus(text, true)) {
-        if (gpu.models[0]->mps == catalog::MpsClass::kOld) {
-            report
-                .add("DOC001", statement.mark,
-                     "MPS has neither limits nor isolation on " + std::string(gpu.models[0]->name) +
-                         " (" + std::string(gpu.models[0]->architecture) + "): it needs Volta")
-                .expected("time-slicing on GPUs before Volta");
-            return;
-        }
     }
 }
 

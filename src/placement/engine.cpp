@@ -50,6 +50,10 @@ Result<Placement> Engine::place(const Request& request) {
 }
 
 Result<std::vector<Placement>> Engine::place_gang(const Request& request, unsigned count) {
+    if (count > kMostGang)
+        return Error{ErrorCode::kInvalidInput, "gang of " + std::to_string(count) +
+                                                   ": expected at most " +
+                                                   std::to_string(kMostGang)};
     auto good = checked(request);
     if (!good) return std::move(good).error();
     state_->learn(*good);

@@ -117,6 +117,8 @@ public:
     [[nodiscard]] std::optional<Placement> placement_of(PlacementId id) const;  // cost left out
     [[nodiscard]] std::vector<PlacementId> placements_on(NodeId id) const;      // ascending
     [[nodiscard]] std::size_t live() const;                                     // placements
+    /// Placements that left a node so far: released or moved, and not undone.
+    [[nodiscard]] std::uint64_t departures() const;
     [[nodiscard]] std::span<const TaskType> workload() const;
     [[nodiscard]] const Options& options() const;
 

@@ -105,8 +105,8 @@ std::string encoded(std::string_view text) {
 
 std::string exact(double number) {
     std::array<char, 64> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
-                                   std::chars_format::hex);
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::hex);
     return {digits.data(), end.ptr};
 }
 
@@ -144,9 +144,9 @@ std::string fields_of(const NodeSpec& spec) {
 
 std::string fields_of(const Request& request) {
     return field("cpu", request.cpu_milli) + field("memory", request.memory_mib) +
-           field("gpus", request.gpus) + field("milli", request.milli) +
-           field("mib", request.mib) + field("mig", encoded(request.mig_profile)) +
-           field("models", joined(request.models)) + field("selector", joined(request.selector)) +
+           field("gpus", request.gpus) + field("milli", request.milli) + field("mib", request.mib) +
+           field("mig", encoded(request.mig_profile)) + field("models", joined(request.models)) +
+           field("selector", joined(request.selector)) +
            field("tolerations", joined(request.tolerations)) +
            field("apart", encoded(request.anti_affinity)) +
            field("movable", request.movable ? 1 : 0);
@@ -265,8 +265,8 @@ double FieldReader::real(std::string_view key, double least, double most) {
     const std::string_view found = value(key);
     if (!error_.empty()) return 0;
     double number = 0;
-    const auto end = std::from_chars(found.data(), found.data() + found.size(), number,
-                                     std::chars_format::hex);
+    const auto end =
+        std::from_chars(found.data(), found.data() + found.size(), number, std::chars_format::hex);
     if (end.ec == std::errc() && number >= least && number <= most && exact(number) == found)
         return number;
     fail(std::string(key) + " is '" + std::string(found.substr(0, 40)) +

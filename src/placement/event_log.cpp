@@ -10,25 +10,23 @@ constexpr std::string_view kVersion = "aliquot-placement-log 1";
 constexpr std::string_view kArrow = " ->";
 constexpr std::size_t kCheck = 18;  // " #" and 16 digits
 
-std::string outcome_of(const Result<Done>& done) {
-    return done ? "ok" : outcome_of(done.error());
-}
-std::string outcome_of(const Result<std::uint32_t>& node) {
+std::string came_out(const Result<Done>& done) { return done ? "ok" : outcome_of(done.error()); }
+std::string came_out(const Result<std::uint32_t>& node) {
     return node ? "node=" + std::to_string(*node) : outcome_of(node.error());
 }
-std::string outcome_of(const Result<PlacementId>& id) {
+std::string came_out(const Result<PlacementId>& id) {
     return id ? "id=" + std::to_string(*id) : outcome_of(id.error());
 }
-std::string outcome_of(const Result<Placement>& placed) {
+std::string came_out(const Result<Placement>& placed) {
     return placed ? outcome_of(*placed) : outcome_of(placed.error());
 }
-std::string outcome_of(const Result<std::vector<Placement>>& gang) {
+std::string came_out(const Result<std::vector<Placement>>& gang) {
     if (!gang) return outcome_of(gang.error());
     std::string all = "gang=" + std::to_string(gang->size());
     for (const Placement& one : *gang) all += " " + outcome_of(one);
     return all;
 }
-std::string outcome_of(Mark mark) { return "at=" + std::to_string(mark.position); }
+std::string came_out(Mark mark) { return "at=" + std::to_string(mark.position); }
 
 std::string id_field(PlacementId id) { return " id=" + std::to_string(id); }
 
@@ -57,12 +55,11 @@ std::optional<std::string> Player::play_cluster(std::string_view verb, FieldRead
     if (verb == "geometry") {
         auto geometry = fields.geometry();
         return done_if_good(fields,
-                            [&] { return outcome_of(engine_->add_geometry(std::move(geometry))); });
+                            [&] { return came_out(engine_->add_geometry(std::move(geometry))); });
     }
     if (verb == "node") {
         auto spec = fields.node();
-        return done_if_good(fields,
-                            [&] { return outcome_of(engine_->add_node(std::move(spec))); });
+        return done_if_good(fields, [&] { return came_out(engine_->add_node(std::move(spec))); });
     }
     if (verb == "workload") {
         auto types = fields.types();
@@ -78,31 +75,29 @@ std::optional<std::string> Player::play_change(std::string_view verb, FieldReade
     if (verb == "place" || verb == "what_if") {
         const Request request = fields.request();
         return done_if_good(fields, [&] {
-            return outcome_of(verb == "place" ? engine_->place(request)
-                                              : engine_->what_if(request));
+            return came_out(verb == "place" ? engine_->place(request) : engine_->what_if(request));
         });
     }
     if (verb == "gang") {
         const auto count = static_cast<unsigned>(fields.number("count", 0, 0xFFFF'FFFF));
         const Request request = fields.request();
-        return done_if_good(fields,
-                            [&] { return outcome_of(engine_->place_gang(request, count)); });
+        return done_if_good(fields, [&] { return came_out(engine_->place_gang(request, count)); });
     }
     if (verb == "restore") {
         const Request request = fields.request();
         const Placement where = fields.where();
-        return done_if_good(fields, [&] { return outcome_of(engine_->restore(request, where)); });
+        return done_if_good(fields, [&] { return came_out(engine_->restore(request, where)); });
     }
     if (verb == "release") {
         const PlacementId id = fields.big_number("id");
-        return done_if_good(fields, [&] { return outcome_of(engine_->release(id)); });
+        return done_if_good(fields, [&] { return came_out(engine_->release(id)); });
     }
     if (verb == "move") {
         const PlacementId id = fields.big_number("id");
         const Placement where = fields.where();
-        return done_if_good(fields, [&] { return outcome_of(engine_->move(id, where)); });
+        return done_if_good(fields, [&] { return came_out(engine_->move(id, where)); });
     }
-    if (verb == "mark") return done_if_good(fields, [&] { return outcome_of(engine_->mark()); });
+    if (verb == "mark") return done_if_good(fields, [&] { return came_out(engine_->mark()); });
     if (verb == "undo") {
         const Mark mark{static_cast<std::size_t>(fields.big_number("to"))};
         return done_if_good(fields, [&] {
@@ -161,14 +156,14 @@ void Recorder::write(const std::string& what, const std::string& outcome) {
 Result<Done> Recorder::add_geometry(MigGeometry geometry) {
     const std::string what = "geometry" + fields_of(geometry);
     auto done = engine_.add_geometry(std::move(geometry));
-    write(what, outcome_of(done));
+    write(what, came_out(done));
     return done;
 }
 
 Result<NodeId> Recorder::add_node(NodeSpec spec) {
     const std::string what = "node" + fields_of(spec);
     auto id = engine_.add_node(std::move(spec));
-    write(what, outcome_of(id));
+    write(what, came_out(id));
     return id;
 }
 
@@ -179,43 +174,43 @@ void Recorder::set_workload(std::vector<TaskType> types) {
 
 Result<Placement> Recorder::place(const Request& request) {
     auto placed = engine_.place(request);
-    write("place" + fields_of(request), outcome_of(placed));
+    write("place" + fields_of(request), came_out(placed));
     return placed;
 }
 
 Result<std::vector<Placement>> Recorder::place_gang(const Request& request, unsigned count) {
     auto gang = engine_.place_gang(request, count);
-    write("gang count=" + std::to_string(count) + fields_of(request), outcome_of(gang));
+    write("gang count=" + std::to_string(count) + fields_of(request), came_out(gang));
     return gang;
 }
 
 Result<PlacementId> Recorder::restore(const Request& request, const Placement& where) {
     auto id = engine_.restore(request, where);
-    write("restore" + fields_of(request) + fields_of(where), outcome_of(id));
+    write("restore" + fields_of(request) + fields_of(where), came_out(id));
     return id;
 }
 
 Result<Done> Recorder::release(PlacementId id) {
     auto done = engine_.release(id);
-    write("release" + id_field(id), outcome_of(done));
+    write("release" + id_field(id), came_out(done));
     return done;
 }
 
 Result<Done> Recorder::move(PlacementId id, const Placement& where) {
     auto done = engine_.move(id, where);
-    write("move" + id_field(id) + fields_of(where), outcome_of(done));
+    write("move" + id_field(id) + fields_of(where), came_out(done));
     return done;
 }
 
 Result<Placement> Recorder::what_if(const Request& request) {
     auto found = engine_.what_if(request);
-    write("what_if" + fields_of(request), outcome_of(found));
+    write("what_if" + fields_of(request), came_out(found));
     return found;
 }
 
 Mark Recorder::mark() {
     const Mark mark = engine_.mark();
-    write("mark", outcome_of(mark));
+    write("mark", came_out(mark));
     return mark;
 }
 
@@ -231,9 +226,9 @@ void Recorder::commit() {
 
 Result<Replay> replay(std::string_view text) {
     if (text.size() > kMostLogBytes)
-        return Error{ErrorCode::kInvalidInput,
-                     "log has " + std::to_string(text.size()) + " bytes, expected at most " +
-                         std::to_string(kMostLogBytes)};
+        return Error{ErrorCode::kInvalidInput, "log has " + std::to_string(text.size()) +
+                                                   " bytes, expected at most " +
+                                                   std::to_string(kMostLogBytes)};
     Chain chain;
     Player player;
     Replay report;
@@ -250,7 +245,8 @@ Result<Replay> replay(std::string_view text) {
             return wrong(line, "ends without its check");
         const std::string_view payload = whole.substr(0, whole.size() - kCheck);
         if (chain.next_check(payload) != whole.substr(whole.size() - kCheck + 2))
-            return wrong(line, "does not agree with its check: it, or a line before it, was changed");
+            return wrong(line,
+                         "does not agree with its check: it, or a line before it, was changed");
         if (line == 1) {
             if (payload != kVersion)
                 return wrong(line, "is '" + std::string(payload.substr(0, 40)) + "', expected '" +

@@ -134,7 +134,6 @@ void Ranking::catch_up(Class& one, std::size_t most) {
 void Ranking::prepare(Class& one) {
     if (one.cold) {
         admit_all(one);
-        one.shape = books_.shape_of(one.request);
         one.keys = KeyTree();
         one.keys.resize(at_position_.size());
         one.cold = false;
@@ -168,7 +167,9 @@ std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const No
             rate(one, node);
             if (one.keys.at(top.position) != top.key) continue;
         }
-        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end())
+        // A scan after it was hidden brings a node back.
+        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end() &&
+            std::find(found.begin(), found.end(), node) == found.end())
             found.push_back(node);
         if (found.size() == count) break;
         hidden.emplace_back(top.position, top.key);
@@ -195,8 +196,11 @@ void Ranking::forget() {
     for (std::size_t position = 0; position < at_position_.size(); ++position)
         books_.node(at_position_[position]).position = static_cast<std::uint32_t>(position);
     last_change_.resize(books_.size(), 0);
-    for (const auto& one : classes_)
-        if (one != nullptr) one->cold = true;
+    for (const auto& one : classes_) {
+        if (one == nullptr) continue;
+        one->shape = books_.shape_of(one->request);  // models may have come
+        one->cold = true;
+    }
 }
 
 void Ranking::work_ahead() {
@@ -222,6 +226,7 @@ std::string Ranking::self_check() {
             one->scanned < at_position_.size())
             continue;
         catch_up(*one, ~std::size_t{0});
+        if (one->scanned < at_position_.size()) continue;  // too far behind: all will be rated anew
         for (const NodeId id : at_position_) {
             const Node& node = books_.node(id);
             const KeyTree::Key kept = one->keys.at(node.position);

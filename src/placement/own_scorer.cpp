@@ -110,7 +110,7 @@ private:
     TypeTable::Row row_after(const Node& node, unsigned device, const Shape& shape,
                              std::uint64_t& device_sum) {
         std::uint16_t milli = node.milli[device];
-        std::int32_t mib = node.mib[device];
+        std::int32_t mib = node.free_mib(device);
         if (shape.mig) {
             const unsigned start = books_->mig_start(node, device, shape);
             milli = static_cast<std::uint16_t>(milli |
@@ -242,9 +242,7 @@ private:
 
     static bool same_as_earlier(const Node& node, unsigned device) {
         for (unsigned i = 0; i < device; ++i)
-            if (node.milli[i] == node.milli[device] && node.mib[i] == node.mib[device] &&
-                node.is_mig(i) == node.is_mig(device))
-                return true;
+            if (node.same_state(i, device)) return true;
         return false;
     }
 

@@ -30,6 +30,7 @@ public:
 
     void reset(const Books& books, std::span<const TaskType> types) override {
         books_ = &books;
+        ++resets_;
         table_.reset(books, types, weights_.size);
         memo_.resize(memo_bits(books.size()));
         usable_weight_.assign(table_.count(), 0);
@@ -72,13 +73,15 @@ public:
     [[nodiscard]] std::uint32_t epoch() const override { return epoch_; }
 
     std::uint32_t save() override {
-        saved_.push_back({changes_, epoch_, prices_});
+        saved_.push_back({changes_, epoch_, resets_, prices_});
         return static_cast<std::uint32_t>(saved_.size() - 1);
     }
     void restore(std::uint32_t saved) override {
         const Saved& was = saved_[saved];
         changes_ = was.changes;
-        if (epoch_ != was.epoch) {
+        if (resets_ != was.resets) {  // prices of another workload: no use any more
+            price_again(true);
+        } else if (epoch_ != was.epoch) {
             prices_ = was.prices;
             epoch_ =
                 ++last_epoch_;  // the same prices under a new number: nothing stale is taken for it
@@ -99,6 +102,7 @@ private:
     struct Saved {
         std::uint32_t changes = 0;
         std::uint32_t epoch = 0;
+        std::uint32_t resets = 0;
         std::vector<std::int64_t> prices;
     };
 
@@ -274,6 +278,7 @@ private:
     std::uint32_t changes_ = 0;
     std::uint32_t epoch_ = 0;
     std::uint32_t last_epoch_ = 0;
+    std::uint32_t resets_ = 0;
     std::vector<Saved> saved_;
 };
 

@@ -220,7 +220,9 @@ std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const No
         const std::size_t position = pick(order, kind.shape, hidden);
         if (position == kNone) break;
         const NodeId node = at_position_[position];
-        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end())
+        // A scan after it was hidden brings a node back.
+        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end() &&
+            std::find(found.begin(), found.end(), node) == found.end())
             found.push_back(node);
         if (found.size() == count) break;
         hidden.emplace_back(position, order.keys.at(position));
@@ -275,6 +277,7 @@ std::string Ranking::self_check() {
         if (order->cold || order->epoch != scorer_.epoch() || order->scanned < at_position_.size())
             continue;
         catch_up(*order, kNone);
+        if (order->scanned < at_position_.size()) continue;  // too far behind: all rated anew
         for (const NodeId id : at_position_) {
             const Node& node = books_.node(id);
             const KeyTree::Key kept = order->keys.at(node.position);

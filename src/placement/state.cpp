@@ -25,6 +25,7 @@ Engine::State::State(Options chosen)
 void Engine::State::lay_out() {
     if (laid_out) return;
     on_node.resize(books.size());
+    live.reserve(books.size() * 8);  // no pause for growth in a running cluster
     ranking.forget();
     scorer->reset(books, types);
     laid_out = true;

@@ -88,8 +88,7 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
     }
     if (object->kind == "DaemonSet" || is_operator_object(file, pod) || is_gpu_free_role(pod))
         return;
-    // Of other kinds (runtimes of Kubeflow and KServe, RayCluster) the request may come from elsewhere.
-    if (!object->is_workload()) return;
+    if (starts_with(object->kind, "Ray") || object->kind == "Node") return;
     for (const Container& container : pod.containers) {
         if (container.init) continue;
         const bool zero = container.gpu() != nullptr;

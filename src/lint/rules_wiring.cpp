@@ -267,7 +267,6 @@ void check_mps(const File& file, const Object& object, double replicas, Report& 
     }
     for (const MigStrategy& one : mig_strategies(file)) {
         if (one.word != "mixed") continue;
-        if (file.is_prose()) continue;  // a manual shows several configurations, each for itself
         report.add("DPC009", mark,
                    "MPS, and the MIG strategy mixed in line " + std::to_string(one.mark.line) +
                        ": the plugin refuses both together");

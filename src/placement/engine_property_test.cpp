@@ -160,7 +160,8 @@ private:
                 cpu += request.cpu_milli;
                 memory += request.memory_mib;
                 const bool whole = request.gpus > 0 && request.milli == kWholeGpu;
-                for (const std::uint8_t device : engine.placement_of(id)->devices) {
+                const Placement placement = *engine.placement_of(id);
+                for (const std::uint8_t device : placement.devices) {
                     if (device >= spec.devices) return spec.name + ": no such device";
                     if (!request.mig_profile.empty()) continue;
                     milli[device] += request.milli;

@@ -147,8 +147,12 @@ TEST(Growth, ARefusedMoveChangesNoLaterDecision) {
             if (!placed) continue;
             decisions +=
                 std::to_string(placed->node) + ":" + std::to_string(placed->cost.total) + " ";
-            if (tries) EXPECT_FALSE(engine.move(placed->id, {.node = 0, .devices = {99}}).ok());
-            if (i % 2 == 0) EXPECT_TRUE(engine.release(placed->id).ok());
+            if (tries) {
+                EXPECT_FALSE(engine.move(placed->id, {.node = 0, .devices = {99}}).ok());
+            }
+            if (i % 2 == 0) {
+                EXPECT_TRUE(engine.release(placed->id).ok());
+            }
         }
         return decisions;
     };

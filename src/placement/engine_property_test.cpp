@@ -189,7 +189,7 @@ TEST_P(EngineProperty, BooksHoldUndoRestoresAndDecisionsRepeat) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Pair pair(GetParam(), seed);
-        for (unsigned batch = 0; batch < 8; ++batch) {
+        for (unsigned batch = 0; batch < 4; ++batch) {
             for (unsigned i = 0; i < 40; ++i) pair.step();
             pair.detour();
             for (unsigned i = 0; i < 10; ++i) pair.step();

@@ -116,7 +116,7 @@ TEST(EventLog, PlaysThreeThousandOperationsAgainForEveryPolicy) {
 }
 
 TEST(EventLog, PlaysALearningEngineAgain) {
-    const auto played = replay(recorded(Policy::kAliquot, 600, 8));
+    const auto played = replay(recorded(Policy::kAliquot, 300, 8));
     ASSERT_TRUE(played.ok());
     EXPECT_FALSE(played->first_difference.has_value());
 }
@@ -138,7 +138,7 @@ TEST(EventLog, GivesTheEngineBack) {
 TEST(EventLog, FindsEveryChangedByte) {
     const std::string text = recorded(Policy::kAliquot, 12);
     Dice dice(5);
-    for (unsigned i = 0; i < 300; ++i) {
+    for (unsigned i = 0; i < 100; ++i) {
         std::string changed = text;
         char& byte = changed[dice.below(static_cast<unsigned>(changed.size()))];
         byte = static_cast<char>(byte ^ static_cast<char>(1U << dice.below(8)));

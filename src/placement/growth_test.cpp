@@ -168,7 +168,7 @@ TEST(Growth, MoreKindsThanAreKeptAreStillServed) {
     };
     const Mark mark = engine.mark();
     std::vector<PlacementId> live;
-    for (std::int32_t i = 0; i < static_cast<std::int32_t>(Ranking::kMostClasses) + 300; ++i) {
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(Ranking::kMostClasses) + 30; ++i) {
         const auto placed = engine.place(kind(i % 5'000));
         ASSERT_TRUE(placed.ok());
         live.push_back(placed->id);
@@ -178,7 +178,7 @@ TEST(Growth, MoreKindsThanAreKeptAreStillServed) {
         }
     }
     EXPECT_EQ(engine.request_of(live[0])->cpu_milli,
-              static_cast<std::int32_t>(Ranking::kMostClasses) + 297);
+              static_cast<std::int32_t>(Ranking::kMostClasses) + 27);
     EXPECT_EQ(engine.self_check(), "");
     engine.undo_to(mark);  // the log names kinds that nobody else does any more
     EXPECT_EQ(engine.live(), 0U);

@@ -18,6 +18,8 @@ constexpr unsigned kChangesPerLook = 64;  // node changes between two looks at s
 constexpr double kLetBe =
     1.0 / 20;  // prices that moved less than this, all together, stay as they are
 
+constexpr double kMostPrice = 1e6;  // milli: keeps sums of strange weights within 64 bits
+
 struct Worth {
     std::int64_t usable = 0;  // both with kWeightBits after the point
     std::int64_t room = 0;
@@ -306,8 +308,9 @@ void Own::price_again(bool adopt) {
         const double rarity =
             supply > 0 ? std::min(power_of(demand / supply, scarcity_), weights_.scarcity_most)
                        : weights_.scarcity_most;
-        const double each = weights_.packing / type.nested * rarity * type.weight * type.size;
-        fresh[i] = std::llround(each * (1 << kWeightBits));
+        const double each =
+            type.nested > 0 ? weights_.packing / type.nested * rarity * type.weight * type.size : 0;
+        fresh[i] = std::llround(std::min(each, kMostPrice) * (1 << kWeightBits));
         if (prices_.empty()) continue;
         moved += std::abs(fresh[i] - prices_[i]);
         all += prices_[i];

@@ -32,29 +32,30 @@ struct Breakdown {
 struct Placement {
     PlacementId id = 0;  // 0: only considered
     NodeId node = kNoNode;
-    std::vector<std::uint8_t> devices;  // ascending; one for a share or a MIG instance; none without GPU
-    std::uint8_t mig_start = 0;         // first memory slice of the MIG instance
+    std::vector<std::uint8_t>
+        devices;                 // ascending; one for a share or a MIG instance; none without GPU
+    std::uint8_t mig_start = 0;  // first memory slice of the MIG instance
     Breakdown cost;
 };
 
 /// Why no node takes a request: how many nodes fail at which test first, and the node that came nearest.
 struct Refusal {
     std::uint32_t nodes = 0;
-    std::uint32_t model = 0;      // other GPU model, or no GPU
-    std::uint32_t labels = 0;     // selector or taint
+    std::uint32_t model = 0;   // other GPU model, or no GPU
+    std::uint32_t labels = 0;  // selector or taint
     std::uint32_t affinity = 0;
-    std::uint32_t gpu = 0;        // no device (or not enough of them) with so much free
+    std::uint32_t gpu = 0;  // no device (or not enough of them) with so much free
     std::uint32_t cpu = 0;
     std::uint32_t memory = 0;
     NodeId nearest = kNoNode;
-    std::string nearest_miss;     // "node-7: needs 8000 more milli CPU"
+    std::string nearest_miss;  // "node-7: needs 8000 more milli CPU"
 };
 
 struct Options {
     Policy policy = Policy::kAliquot;
     Weights weights = default_weights();
-    std::uint64_t seed = 1;        // of Policy::kRandom alone
-    bool learn = false;            // take the target workload from what arrives, not from set_workload()
+    std::uint64_t seed = 1;  // of Policy::kRandom alone
+    bool learn = false;      // take the target workload from what arrives, not from set_workload()
     std::uint32_t learn_every = 1024;  // arrivals between two looks at the history
 };
 
@@ -108,9 +109,10 @@ public:
     [[nodiscard]] std::uint32_t node_count() const;
     [[nodiscard]] const NodeSpec& node(NodeId id) const;
     [[nodiscard]] NodeState state(NodeId id) const;
-    [[nodiscard]] const Request* request_of(PlacementId id) const;  // nullptr: not live
-    [[nodiscard]] const Placement* placement_of(PlacementId id) const;
-    [[nodiscard]] std::vector<PlacementId> placements_on(NodeId id) const;
+    [[nodiscard]] std::optional<Request> request_of(PlacementId id) const;      // nullopt: not live
+    [[nodiscard]] std::optional<Placement> placement_of(PlacementId id) const;  // cost left out
+    [[nodiscard]] std::vector<PlacementId> placements_on(NodeId id) const;      // ascending
+    [[nodiscard]] std::size_t live() const;                                     // placements
     [[nodiscard]] std::span<const TaskType> workload() const;
     [[nodiscard]] const Options& options() const;
 

@@ -33,11 +33,11 @@ struct Weights {
     double packing = 0;        // tasks of a type that no longer fit, times their size
     double scarcity = 0;       // exponent: how steeply packing counts as a type's slots get rare
     double scarcity_most = 0;  // cap of that factor
-    double size = 0;           // exponent of a type's size in its weight; negative: small ones count more
-    double waste = 0;          // what of a device is expected to stay unused once filled at random
-    double order = 0;          // milli between the first and the last node in rank order
-    double price = 0;          // milli per currency unit and hour of a node that this task wakes up
-    double power = 0;          // milli per idle watt of a node that this task wakes up
+    double size = 0;   // exponent of a type's size in its weight; negative: small ones count more
+    double waste = 0;  // what of a device is expected to stay unused once filled at random
+    double order = 0;  // milli between the first and the last node in rank order
+    double price = 0;  // milli per currency unit and hour of a node that this task wakes up
+    double power = 0;  // milli per idle watt of a node that this task wakes up
 };
 
 Weights default_weights();

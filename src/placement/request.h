@@ -23,13 +23,15 @@ struct Request {
     std::int32_t milli = 0;  // compute per GPU
     std::int32_t mib = 0;    // GPU memory per GPU; 0: none asked, none counted. A whole GPU has all
     std::string mig_profile;
-    std::vector<std::string> models;  // any of these; empty: every model
-    std::vector<std::pair<std::string, std::string>> selector;     // node labels, all of them
+    std::vector<std::string> models;                            // any of these; empty: every model
+    std::vector<std::pair<std::string, std::string>> selector;  // node labels, all of them
     std::vector<std::pair<std::string, std::string>> tolerations;  // key, value ("*": any value)
     std::string anti_affinity;  // no two live requests with the same word share a node; empty: none
     bool movable = false;       // the migration planner may move it
 
-    [[nodiscard]] bool is_share() const { return gpus == 1 && milli < kWholeGpu && mig_profile.empty(); }
+    [[nodiscard]] bool is_share() const {
+        return gpus == 1 && milli < kWholeGpu && mig_profile.empty();
+    }
     [[nodiscard]] std::int32_t gpu_milli() const { return gpus * milli; }
     friend bool operator==(const Request&, const Request&) = default;
 };

@@ -12,14 +12,15 @@ namespace aliquot::placement {
 
 /// A kind of task the cluster expects, and how popular it is.
 struct TaskType {
-    Request request;      // memory_mib, selector, tolerations and anti_affinity are not looked at
+    Request request;        // memory_mib, selector, tolerations and anti_affinity are not looked at
     double popularity = 0;  // sum over a workload: 1
 };
 
 /// The most popular kinds of task that together make `share` of all (0.95: the paper's choice),
 /// most popular first; the rest is left out and popularities are scaled to a sum of 1.
 /// tasks    each with its weight (a count); equal shapes are added up
-std::vector<TaskType> typical_types(std::span<const std::pair<Request, double>> tasks, double share = 0.95);
+std::vector<TaskType> typical_types(std::span<const std::pair<Request, double>> tasks,
+                                    double share = 0.95);
 
 /// The workload as it arrives: counts per shape, halved every `half_life` arrivals. Deterministic.
 class ArrivalHistory {

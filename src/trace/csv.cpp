@@ -104,7 +104,7 @@ Result<Done> CsvReader::split(std::string_view row) {
                 if (where == std::string_view::npos) continue;
                 return wrong(
                     static_cast<unsigned>(at + where) + shift_ + 1,
-                    stranger == '"'    ? quoted(text) +
+                    stranger == '"' ? quoted(text) +
                                           " has a quote inside: put the whole field in quotes and "
                                           "write \"\" for each quote in it"
                     : stranger == '\r' ? std::string("a carriage return inside a line: lines end "
@@ -128,8 +128,9 @@ Result<std::size_t> CsvReader::read_quoted(std::string_view row, std::size_t sta
     while (true) {
         const std::size_t quote = row.find('"', at);
         if (quote == std::string_view::npos) {
-            return wrong(column, "a quote is opened and not closed on this line: close it, or "
-                                 "write \"\" for a quote inside quotes");
+            return wrong(column,
+                         "a quote is opened and not closed on this line: close it, or "
+                         "write \"\" for a quote inside quotes");
         }
         text.append(row.substr(at, quote - at));
         at = quote + 1;
@@ -155,8 +156,8 @@ Result<Done> CsvTable::read_header(std::string_view what, std::span<const std::s
                                    std::size_t required) {
     columns_ = columns;
     at_.assign(columns.size(), kAbsent);
-    const std::string expected = std::string(what) + " begins with the line " +
-                                 list_of(columns.first(required));
+    const std::string expected =
+        std::string(what) + " begins with the line " + list_of(columns.first(required));
     auto row = reader_.next();
     if (!row) return std::move(row).error();
     if (!*row) return reader_.wrong(1, "the file is empty: " + expected);
@@ -197,11 +198,11 @@ Result<bool> CsvTable::next() {
     if (!row || !*row) return row;
     const auto fields = reader_.fields();
     if (fields.size() == width_) return true;
-    return reader_.wrong(fields.back().column,
-                         std::to_string(fields.size()) + (fields.size() == 1 ? " field" : " fields") +
-                             ": as many as the first line has columns were expected, " +
-                             std::to_string(width_) +
-                             "; put a field that has a comma inside into quotes");
+    return reader_.wrong(
+        fields.back().column,
+        std::to_string(fields.size()) + (fields.size() == 1 ? " field" : " fields") +
+            ": as many as the first line has columns were expected, " + std::to_string(width_) +
+            "; put a field that has a comma inside into quotes");
 }
 
 CsvField CsvTable::field(std::size_t column) const {
@@ -211,9 +212,9 @@ CsvField CsvTable::field(std::size_t column) const {
 
 Error CsvTable::wrong(std::size_t column, const std::string& expected) const {
     const CsvField found = field(column);
-    return reader_.wrong(found.column,
-                         std::string(columns_[column]) + " is " +
-                             (found.text.empty() ? "empty" : quoted(found.text)) + ": " + expected);
+    return reader_.wrong(found.column, std::string(columns_[column]) + " is " +
+                                           (found.text.empty() ? "empty" : quoted(found.text)) +
+                                           ": " + expected);
 }
 
 Result<std::int64_t> CsvTable::number(std::size_t column, std::int64_t least, std::int64_t most,

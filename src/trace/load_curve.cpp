@@ -31,8 +31,9 @@ void LoadCurve::add_fragmentation(std::int64_t bucket, double fragmented_milli,
 }
 
 LoadCurve::Point LoadCurve::point(std::int64_t load, const Bucket& bucket) {
-    Point point{.load = load,
-                .allocation = static_cast<double>(nearest(bucket.allocation, bucket.arrivals)) / 100};
+    Point point{
+        .load = load,
+        .allocation = static_cast<double>(nearest(bucket.allocation, bucket.arrivals)) / 100};
     if (bucket.samples > 0) {
         point.fragmentation =
             static_cast<double>(nearest(bucket.fragmentation, bucket.samples)) / 100;

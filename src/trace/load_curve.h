@@ -17,8 +17,8 @@ std::int64_t nearest(std::int64_t part, std::int64_t whole);
 class LoadCurve {
 public:
     struct Point {
-        std::int64_t load = 0;  // percent of the capacity that had arrived
-        double allocation = 0;  // percent of the capacity, two decimals
+        std::int64_t load = 0;                // percent of the capacity that had arrived
+        double allocation = 0;                // percent of the capacity, two decimals
         std::optional<double> fragmentation;  // percent of the idle GPU, two decimals
     };
 

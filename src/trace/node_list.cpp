@@ -15,7 +15,17 @@ namespace aliquot::trace {
 namespace {
 
 enum Column : std::size_t {
-    kName, kCpu, kMemory, kGpus, kModel, kGpuMemory, kMig, kPrice, kWatts, kLabels, kTaints
+    kName,
+    kCpu,
+    kMemory,
+    kGpus,
+    kModel,
+    kGpuMemory,
+    kMig,
+    kPrice,
+    kWatts,
+    kLabels,
+    kTaints
 };
 constexpr std::array<std::string_view, 11> kColumns{
     "sn",  "cpu_milli",      "memory_mib", "gpu",    "model", "gpu_memory_mib",
@@ -119,8 +129,9 @@ private:
             unsigned most = 1;  // compute slices of the whole GPU
             for (const auto& profile : profiles) most = std::max(most, profile.slices);
             for (const auto& profile : profiles) {
-                placement::MigProfile one{.name = std::string(profile.name),
-                                          .width = static_cast<std::uint8_t>(profile.memory_slices)};
+                placement::MigProfile one{
+                    .name = std::string(profile.name),
+                    .width = static_cast<std::uint8_t>(profile.memory_slices)};
                 for (const unsigned start : profile.starts) {
                     if (start < 8) one.starts = static_cast<std::uint8_t>(one.starts | 1U << start);
                 }

@@ -48,8 +48,8 @@ private:
         if (problem == std::errc{} && stop == end && value < count) return value;
         return csv_.wrong(found.column, std::string(what) + ' ' + quoted(found.text) +
                                             ": a whole number from 0 to " +
-                                            std::to_string(count - 1) + " was expected; " + of_what +
-                                            " " + std::to_string(count));
+                                            std::to_string(count - 1) + " was expected; " +
+                                            of_what + " " + std::to_string(count));
     }
 
     Result<Done> read_row() {
@@ -57,7 +57,8 @@ private:
         const std::string_view kind = fields[0].text;
         const std::size_t width = kind == "N" ? 3 : 2;
         if (kind != "N" && kind != "P") {
-            return csv_.wrong(fields[0].column, quoted(kind) + ": N,row,rank or P,row was expected");
+            return csv_.wrong(fields[0].column,
+                              quoted(kind) + ": N,row,rank or P,row was expected");
         }
         if (fields.size() != width) {
             return csv_.wrong(fields.back().column, std::to_string(fields.size()) + " fields: " +
@@ -79,10 +80,10 @@ private:
             taken_.assign(nodes_, kUnset);
         }
         if (order_.ranks[*row] != kUnset) {
-            return csv_.wrong(fields[1].column, "node row " + std::to_string(*row) +
-                                                    " has the rank " +
-                                                    std::to_string(order_.ranks[*row]) +
-                                                    " already: one line for each node was expected");
+            return csv_.wrong(fields[1].column,
+                              "node row " + std::to_string(*row) + " has the rank " +
+                                  std::to_string(order_.ranks[*row]) +
+                                  " already: one line for each node was expected");
         }
         if (taken_[*rank] != kUnset) {
             return csv_.wrong(fields[2].column, "rank " + std::to_string(*rank) +

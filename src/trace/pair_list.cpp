@@ -40,7 +40,8 @@ Result<Pairs> parse_pairs(std::string_view text, const char* lone) {
         std::string key(trimmed(part.substr(0, equals)));
         const auto same = [&](const auto& pair) { return pair.first == key; };
         if (std::any_of(pairs.begin(), pairs.end(), same)) {
-            return Error{ErrorCode::kInvalidInput, "the key " + quoted(key) + " stands there twice"};
+            return Error{ErrorCode::kInvalidInput,
+                         "the key " + quoted(key) + " stands there twice"};
         }
         if (pairs.size() == kMostPairs) {
             return Error{ErrorCode::kInvalidInput,

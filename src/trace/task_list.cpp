@@ -13,13 +13,27 @@ namespace aliquot::trace {
 namespace {
 
 enum Column : std::size_t {
-    kName, kCpu, kMemory, kGpus, kMilli, kSpec, kCreation, kDeletion, kGpuMemory, kProfile, kSelector,
-    kTolerations, kAntiAffinity, kCount, kMovable, kWeight
+    kName,
+    kCpu,
+    kMemory,
+    kGpus,
+    kMilli,
+    kSpec,
+    kCreation,
+    kDeletion,
+    kGpuMemory,
+    kProfile,
+    kSelector,
+    kTolerations,
+    kAntiAffinity,
+    kCount,
+    kMovable,
+    kWeight
 };
 constexpr std::array<std::string_view, 16> kColumns{
-    "name",           "cpu_milli",   "memory_mib", "num_gpu",     "gpu_milli",     "gpu_spec",
-    "creation_time",  "deletion_time", "gpu_memory_mib", "mig_profile", "selector", "tolerations",
-    "anti_affinity",  "count",       "movable",    "weight"};
+    "name",          "cpu_milli",     "memory_mib",     "num_gpu",     "gpu_milli", "gpu_spec",
+    "creation_time", "deletion_time", "gpu_memory_mib", "mig_profile", "selector",  "tolerations",
+    "anti_affinity", "count",         "movable",        "weight"};
 constexpr std::size_t kRequired = 5;
 constexpr CsvLimits kLimits{};
 constexpr std::int64_t kMostAmount = 2'000'000'000;
@@ -30,8 +44,8 @@ constexpr std::int64_t kOne = 1;
 
 class Reader {
 public:
-    Reader(std::string name, std::string_view text, const std::vector<std::string>* models)
-        : csv_(std::move(name), text, kLimits), table_(csv_), models_(models) {}
+    Reader(std::string name, std::string_view text, const NodeList* nodes)
+        : csv_(std::move(name), text, kLimits), table_(csv_), nodes_(nodes) {}
 
     Result<TaskList> read() {
         auto header = table_.read_header("a task list", kColumns, kRequired);
@@ -79,7 +93,9 @@ private:
             if (!movable) return std::move(movable).error();
             task.movable = *movable;
         }
+        mig_milli_ = 0;
         auto done = read_gpu(task.request);
+        task.mig_milli = mig_milli_;
         if (done) done = read_constraints(task.request);
         if (done) done = read_times(task);
         if (!done) return std::move(done).error();
@@ -116,24 +132,44 @@ private:
                 return table_.wrong(kGpuMemory, "a MIG profile has its own memory: write 0");
             }
             request.milli = 0;  // the profile says it
-            return read_spec(request);
+            auto done = read_profile(request.mig_profile);
+            return done ? read_spec(request) : done;
         }
         if (request.gpus > 1 && request.milli < placement::kWholeGpu) {
             return table_.wrong(kMilli, "num_gpu is " + std::to_string(request.gpus) +
                                             ", so 1000 was expected: a share is of one GPU");
         }
         if (request.milli == 0 && request.mib == 0) {
-            return table_.wrong(kMilli, "num_gpu is 1, so 1 to 1000 was expected (0 only with "
-                                        "gpu_memory_mib)");
+            return table_.wrong(kMilli,
+                                "num_gpu is 1, so 1 to 1000 was expected (0 only with "
+                                "gpu_memory_mib)");
         }
         return read_spec(request);
+    }
+
+    /// Its part of a GPU by memory slices, which is how the engine counts what is free.
+    Result<Done> read_profile(const std::string& name) {
+        if (nodes_ == nullptr) return Done{};
+        std::string known;
+        for (const placement::MigGeometry& geometry : nodes_->geometries) {
+            for (const placement::MigProfile& profile : geometry.profiles) {
+                if (profile.name == name) {
+                    mig_milli_ = placement::kWholeGpu * profile.width / 8;
+                    return Done{};
+                }
+                if (known.size() < 80) known += (known.empty() ? "" : ", ") + profile.name;
+            }
+        }
+        return table_.wrong(kProfile, known.empty() ? "no node has a GPU in MIG mode"
+                                                    : "the nodes have the profiles " + known);
     }
 
     Result<Done> read_spec(placement::Request& request) {
         for (const std::string_view model : parts_of(table_.field(kSpec).text, '|')) {
             if (model.empty()) continue;
-            if (models_ != nullptr &&
-                !std::binary_search(models_->begin(), models_->end(), model, std::less<>())) {
+            if (nodes_ != nullptr &&
+                !std::binary_search(nodes_->models.begin(), nodes_->models.end(), model,
+                                    std::less<>())) {
                 return table_.wrong(kSpec, unknown_model(model));
             }
             request.models.emplace_back(model);
@@ -142,7 +178,7 @@ private:
     }
 
     [[nodiscard]] std::string unknown_model(std::string_view model) const {
-        const std::vector<std::string_view> known(models_->begin(), models_->end());
+        const std::vector<std::string_view> known(nodes_->models.begin(), nodes_->models.end());
         const std::string_view near = nearest_word(model, known);
         std::string text = "no node has the GPU model " + quoted(model);
         if (!near.empty()) return text + "; did you mean '" + std::string(near) + "'?";
@@ -182,7 +218,8 @@ private:
 
     CsvReader csv_;
     CsvTable table_;
-    const std::vector<std::string>* models_;
+    const NodeList* nodes_;
+    std::int32_t mig_milli_ = 0;  // of the current row
     TaskList list_;
     std::unordered_map<std::string, unsigned> lines_;
 };
@@ -195,9 +232,8 @@ std::int64_t TaskList::gpu_milli() const {
     return milli;
 }
 
-Result<TaskList> read_task_list(std::string name, std::string_view text,
-                                const std::vector<std::string>* models) {
-    return Reader(std::move(name), text, models).read();
+Result<TaskList> read_task_list(std::string name, std::string_view text, const NodeList* nodes) {
+    return Reader(std::move(name), text, nodes).read();
 }
 
 std::vector<std::pair<placement::Request, double>> workload_of(const TaskList& list) {

@@ -122,7 +122,7 @@ void check_all(Run& run, const lint::Facts* facts) {
                                        [&](const Finding& one) { return one.file != first->file; });
         std::vector<Finding> of_file(first, last);
         if (const auto own = settings.find(first->file); own != settings.end())
-            lint::apply(*own->second, of_file);
+            lint::apply_settings(*own->second, of_file);
         std::move(of_file.begin(), of_file.end(), std::back_inserter(run.findings));
         first = last;
     }
@@ -329,6 +329,7 @@ void add_options(CLI::App& command, Words& words) {
                     "How to print; with =PATH into a file; may be given several times")
         ->check(CLI::Validator(check_format, ""))
         ->take_all()
+        ->allow_extra_args(false)  // -o json PATH: PATH is no format
         ->option_text("FORMAT[=PATH] (text, wide, table, json, yaml, sarif, github, junit)");
     command.add_option("--fail-on", words.fail_on, "The least that makes the exit code 1")
         ->check(CLI::IsMember({"error", "warning", "info", "never"}))

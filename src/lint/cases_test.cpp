@@ -59,6 +59,9 @@ std::vector<findings::Finding> lint_case(const fs::path& path) {
     } else {
         files.push_back(read_file(path.filename().string(), bytes_of(path)));
     }
+    // bad-aliquot-x.yaml: a configuration that our agent reads.
+    for (const auto& file : files)
+        file->aliquot = path.filename().string().find("aliquot") != std::string::npos;
     std::optional<Facts> facts;
     const fs::path facts_path = path.string() + ".facts.json";
     if (fs::exists(facts_path)) {

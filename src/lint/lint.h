@@ -39,7 +39,7 @@ bool is_ignored(const Settings& settings, std::string_view path);
 std::vector<findings::Finding> check(const Set& set, const Facts* facts, unsigned threads = 0);
 
 /// Rules that are switched off are taken out, others get the severity they were given.
-void apply(const Settings& settings, std::vector<findings::Finding>& findings);
+void apply_settings(const Settings& settings, std::vector<findings::Finding>& findings);
 
 /// The text with what its findings say is mechanical. Edits of one finding are made together or not at
 /// all; where two findings want the same bytes the first one wins.

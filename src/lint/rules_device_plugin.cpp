@@ -37,19 +37,15 @@ std::string document_text(const File& file, const Object& object) {
     return text;
 }
 
-/// Whether a finding of sharing is none here: other rules say it, or it is about our agent alone.
-bool is_left_out(const File& file, const Object& object, const findings::Finding& finding) {
-    if (finding.rule == "DPC037") return true;                   // not a configuration
-    if (finding.rule == "DPC034" && !file.aliquot) return true;  // what our agent does not serve
-    if (finding.rule == "DPC033") return true;                   // the chart sets mpsRoot
-    if (finding.rule == "DPC022") return true;                   // every document is looked at
-    if (finding.rule == "DPC020" && object.broken) return false;
-    // A fragment of a manual: what is missing from it is elsewhere.
-    return false;
+/// Whether a finding of sharing is none here: it is about our agent alone, or about the file as a whole.
+bool is_left_out(const File& file, std::string_view rule) {
+    if (rule == "DPC037" || rule == "DPC022")
+        return true;  // not a configuration; each document is looked at
+    // What our agent does not serve yet; what NVIDIA's chart sets by itself.
+    return !file.aliquot && (rule == "DPC034" || rule == "DPC033");
 }
 
-void check_text(const File& file, const Block& block, const std::string& text, const Object& object,
-                Report& report) {
+void check_text(const File& file, const Block& block, const std::string& text, Report& report) {
     const auto compatibility =
         file.aliquot ? sharing::Compatibility::kStrict : sharing::Compatibility::kNvidia;
     const sharing::ReadConfig read = sharing::read_config(file.name, text, compatibility);
@@ -57,13 +53,28 @@ void check_text(const File& file, const Block& block, const std::string& text, c
         std::any_of(read.findings.begin(), read.findings.end(),
                     [](const findings::Finding& one) { return one.rule == "DPC003"; });
     for (const findings::Finding& one : read.findings) {
-        if (is_left_out(file, object, one)) continue;
+        if (is_left_out(file, one.rule)) continue;
         if (one.rule == "DPC002" && stops) continue;  // one mistake, one finding
         report.add(one.rule, block.place(Mark{one.line, one.column}), one.message)
             .expected(one.expected)
             .fix(one.fix)
-            .severity(one.severity);
+            .severity(one.rule == "DPC008" ? Severity::kError : one.severity);
     }
+}
+
+/// The plugin reads the first document of its file.
+void check_second_document(const File& file, const Object& object, Report& report) {
+    const Block& block = file.blocks[static_cast<std::size_t>(object.block)];
+    if (object.index == 0 || (block.setting != Setting::kFile && block.setting != Setting::kValue))
+        return;
+    const bool first =
+        std::any_of(file.objects.begin(), file.objects.end(), [&object](const Object& other) {
+            return other.block == object.block && other.index == 0 &&
+                   other.role == Role::kDevicePluginConfig;
+        });
+    if (first)
+        report.add("DPC022", object.mark(),
+                   "a second document: the plugin reads the first one alone");
 }
 
 /// `timeSlicing` without failRequestsGreaterThanOne: two shares are no double share.
@@ -232,16 +243,12 @@ void check_unreadable(const File& file, Report& report) {
         const Block& block = file.blocks[static_cast<std::size_t>(one.block)];
         const bool config = block.text.find("timeSlicing:") != std::string::npos ||
                             block.text.find("\nsharing:") != std::string::npos;
-        const bool known =
-            std::any_of(file.objects.begin(), file.objects.end(), [&one](const Object& object) {
-                return object.block == one.block && object.role == Role::kDevicePluginConfig;
-            });
         const bool holder =
             std::any_of(file.objects.begin(), file.objects.end(), [&one](const Object& object) {
                 return object.block == one.block &&
                        (object.templated || object.role == Role::kPatch);
             });
-        if (!config || known || holder) continue;
+        if (!config || holder) continue;
         report.add("DPC020", one.mark, one.message);
     }
 }
@@ -253,6 +260,7 @@ void check_device_plugin(const File& file, const Set& /*set*/, const Facts* fact
         !file.mentions("migstrategy")) {
         return;
     }
+    bool advised = false;
     for (const Object& object : file.objects) {
         if (object.role != Role::kDevicePluginConfig) continue;
         const Block& block = file.blocks[static_cast<std::size_t>(object.block)];
@@ -260,10 +268,17 @@ void check_device_plugin(const File& file, const Set& /*set*/, const Facts* fact
         const bool excerpt =
             object.node->find("sharing") == nullptr && object.node->find("version") == nullptr;
         const bool in_other = object.holder >= 0 && object.key.empty();
-        if (!excerpt && !in_other && !object.templated) {
-            check_text(file, block, document_text(file, object), object, report);
+        // What cannot be read as a whole gets DPC020 and nothing that may follow from it.
+        const bool broken =
+            object.broken ||
+            (object.holder >= 0 && file.objects[static_cast<std::size_t>(object.holder)].broken);
+        if (!excerpt && !in_other && !object.templated && !broken) {
+            check_text(file, block, document_text(file, object), report);
+            check_second_document(file, object, report);
         }
-        check_greater_than_one(object, report);
+        // A runbook that shows several configurations is told once.
+        if (!file.is_prose() || !advised) check_greater_than_one(object, report);
+        advised = true;
     }
     check_old_gpu(file, facts, report);
     check_memory(file, report);

@@ -149,7 +149,7 @@ bool is_ignored(const Settings& settings, std::string_view path) {
                        });
 }
 
-void apply(const Settings& settings, std::vector<findings::Finding>& findings) {
+void apply_settings(const Settings& settings, std::vector<findings::Finding>& findings) {
     if (settings.rules.empty()) return;
     std::vector<findings::Finding> kept;
     kept.reserve(findings.size());

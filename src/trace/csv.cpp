@@ -22,7 +22,7 @@ std::string list_of(std::span<const std::string_view> words) {
 
 }  // namespace
 
-std::string quoted(std::string_view value) {
+std::string shown(std::string_view value) {
     constexpr std::size_t kMost = 40;
     std::string text = "'";
     for (const char c : value.substr(0, kMost)) {
@@ -104,7 +104,7 @@ Result<Done> CsvReader::split(std::string_view row) {
                 if (where == std::string_view::npos) continue;
                 return wrong(
                     static_cast<unsigned>(at + where) + shift_ + 1,
-                    stranger == '"' ? quoted(text) +
+                    stranger == '"' ? shown(text) +
                                           " has a quote inside: put the whole field in quotes and "
                                           "write \"\" for each quote in it"
                     : stranger == '\r' ? std::string("a carriage return inside a line: lines end "
@@ -144,7 +144,7 @@ Result<std::size_t> CsvReader::read_quoted(std::string_view row, std::size_t sta
     while (at < row.size() && is_blank(row[at])) ++at;
     if (at < row.size() && row[at] != ',') {
         return wrong(static_cast<unsigned>(at) + shift_ + 1,
-                     quoted(row.substr(at, row.find(',', at) - at)) +
+                     shown(row.substr(at, row.find(',', at) - at)) +
                          " behind a closed quote: a comma or the end of the line was expected");
     }
     unquoted_.push_back(std::move(text));
@@ -168,7 +168,7 @@ Result<Done> CsvTable::read_header(std::string_view what, std::span<const std::s
         if (known == columns.end()) continue;
         std::size_t& at = at_[static_cast<std::size_t>(known - columns.begin())];
         if (at != kAbsent) {
-            return reader_.wrong(fields[i].column, "column " + quoted(fields[i].text) +
+            return reader_.wrong(fields[i].column, "column " + shown(fields[i].text) +
                                                        " stands here twice: remove one of them");
         }
         at = i;
@@ -184,11 +184,11 @@ Result<Done> CsvTable::read_header(std::string_view what, std::span<const std::s
         const std::string_view near = nearest_word(columns[i], found);
         for (const CsvField& field : fields) {
             if (near.empty() || field.text != near) continue;
-            return reader_.wrong(field.column, "column " + quoted(near) + ": did you mean '" +
+            return reader_.wrong(field.column, "column " + shown(near) + ": did you mean '" +
                                                    std::string(columns[i]) + "'? " + expected);
         }
         return reader_.wrong(1, "no column '" + std::string(columns[i]) + "' in the first line (" +
-                                    quoted(fields.front().text) + ", ...): " + expected);
+                                    shown(fields.front().text) + ", ...): " + expected);
     }
     return Done{};
 }
@@ -213,7 +213,7 @@ CsvField CsvTable::field(std::size_t column) const {
 Error CsvTable::wrong(std::size_t column, const std::string& expected) const {
     const CsvField found = field(column);
     return reader_.wrong(found.column, std::string(columns_[column]) + " is " +
-                                           (found.text.empty() ? "empty" : quoted(found.text)) +
+                                           (found.text.empty() ? "empty" : shown(found.text)) +
                                            ": " + expected);
 }
 

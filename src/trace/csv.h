@@ -64,7 +64,7 @@ private:
 };
 
 /// A value for a message: in quotes, at most 40 bytes of it, nothing unprintable.
-std::string quoted(std::string_view value);
+std::string shown(std::string_view value);
 
 /// The columns of a CSV with a header line, by name in any order; unknown ones are passed over.
 class CsvTable {

@@ -83,10 +83,10 @@ TEST(CsvTable, ReadsNumbersDecimalsAndFlags) {
     EXPECT_FALSE(*table.flag(2));
 }
 
-TEST(Quoted, IsShortAndPrintable) {
-    EXPECT_EQ(quoted("a\tb\x1b"), "'a?b?'");
-    EXPECT_EQ(quoted(std::string(50, 'x')), "'" + std::string(40, 'x') + "...'");
-    EXPECT_EQ(quoted(std::string(39, 'x') + "\xC3\xA4y"), "'" + std::string(39, 'x') + "...'");
+TEST(Shown, IsShortAndPrintable) {
+    EXPECT_EQ(shown("a\tb\x1b"), "'a?b?'");
+    EXPECT_EQ(shown(std::string(50, 'x')), "'" + std::string(40, 'x') + "...'");
+    EXPECT_EQ(shown(std::string(39, 'x') + "\xC3\xA4y"), "'" + std::string(39, 'x') + "...'");
 }
 
 TEST(ParsePairs, ReadsLabelsAndRefusesWhatIsNone) {

@@ -75,7 +75,8 @@ TEST(DrawOrder, DoesNotDependOnTheOrderOfTheListButOnTheSeed) {
     const TaskList other = tasks_of({{"c", 100}, {"a", 500}, {"b", 300}});
     const auto names = [](const TaskList& list, std::uint64_t seed) {
         std::string text;
-        for (const auto row : draw_order(list, 2, 10'000, 1, seed)->arrivals) {
+        const auto order = draw_order(list, 2, 10'000, 1, seed);
+        for (const std::uint32_t row : order->arrivals) {
             text += list.tasks[row].name;
         }
         return text;

@@ -103,7 +103,7 @@ Result<std::size_t> position_of(const Scenario& scenario, const Question& questi
     const auto found = std::find(arrivals.begin(), arrivals.end(), question.row);
     if (found != arrivals.end()) return static_cast<std::size_t>(found - arrivals.begin());
     return Error{ErrorCode::kNotFound,
-                 "task " + quoted(scenario.tasks.tasks[question.row].name) + " is not among the " +
+                 "task " + shown(scenario.tasks.tasks[question.row].name) + " is not among the " +
                      std::to_string(arrivals.size()) +
                      " arrivals; say --after N to ask what it would get after N of them"};
 }
@@ -129,9 +129,9 @@ Result<std::uint32_t> find_task(const TaskList& tasks, const std::string& word) 
     }
     const std::string_view near = nearest_word(word, names);
     return Error{ErrorCode::kNotFound,
-                 "no task is called " + quoted(word) +
+                 "no task is called " + shown(word) +
                      (near.empty() ? "; a name or a row number (from 0) was expected"
-                                   : ", did you mean " + quoted(near) + "?")};
+                                   : ", did you mean " + shown(near) + "?")};
 }
 
 Result<Explanation> explain(const Scenario& scenario, const ReplayOptions& options,

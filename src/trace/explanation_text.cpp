@@ -154,12 +154,24 @@ private:
         }
         out_ << '\n';
         cost(choice, against);
-        for (const Effect& effect : choice.effects) {
-            out_ << "   " << (effect.milli > 0 ? "makes " : "uses ") << gpus(std::abs(effect.milli))
-                 << (effect.milli > 0 ? " GPU unusable for tasks of "
-                                      : " GPU that is of no use to tasks of ")
-                 << request_text(effect.type) << " (" << percent(effect.popularity)
-                 << " of what is expected)\n";
+        effects(choice.effects);
+    }
+
+    /// One line for all types that lose (or win) the same.
+    void effects(std::vector<Effect> left) {
+        while (!left.empty()) {
+            const double milli = left.front().milli;
+            out_ << "   "
+                 << (milli > 0 ? "makes " + gpus(milli) + " GPU unusable for tasks of "
+                               : "uses " + gpus(-milli) + " GPU that is of no use to tasks of ");
+            std::vector<std::string> types;
+            for (const Effect& effect : left) {
+                if (effect.milli != milli) continue;
+                types.push_back(request_text(effect.type) + " (" + percent(effect.popularity) +
+                                (types.empty() ? " of what is expected)" : ")"));
+            }
+            out_ << joined(types, "; ") << '\n';
+            std::erase_if(left, [&](const Effect& effect) { return effect.milli == milli; });
         }
     }
 

@@ -141,7 +141,7 @@ private:
         }
         if (geometry.profiles.empty()) {
             return table_.wrong(kMig, "no MIG profiles are known for the model " +
-                                          quoted(node.model) +
+                                          shown(node.model) +
                                           "; write 0, or a model such as A100-SXM4-40GB");
         }
         list_.geometries.push_back(std::move(geometry));

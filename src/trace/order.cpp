@@ -46,7 +46,7 @@ private:
         const char* const end = found.text.data() + found.text.size();
         const auto [stop, problem] = std::from_chars(found.text.data(), end, value);
         if (problem == std::errc{} && stop == end && value < count) return value;
-        return csv_.wrong(found.column, std::string(what) + ' ' + quoted(found.text) +
+        return csv_.wrong(found.column, std::string(what) + ' ' + shown(found.text) +
                                             ": a whole number from 0 to " +
                                             std::to_string(count - 1) + " was expected; " +
                                             of_what + " " + std::to_string(count));
@@ -57,8 +57,7 @@ private:
         const std::string_view kind = fields[0].text;
         const std::size_t width = kind == "N" ? 3 : 2;
         if (kind != "N" && kind != "P") {
-            return csv_.wrong(fields[0].column,
-                              quoted(kind) + ": N,row,rank or P,row was expected");
+            return csv_.wrong(fields[0].column, shown(kind) + ": N,row,rank or P,row was expected");
         }
         if (fields.size() != width) {
             return csv_.wrong(fields.back().column, std::to_string(fields.size()) + " fields: " +

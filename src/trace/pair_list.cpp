@@ -35,13 +35,12 @@ Result<Pairs> parse_pairs(std::string_view text, const char* lone) {
         const std::size_t equals = part.find('=');
         if (equals == 0 || (equals == std::string_view::npos && lone == nullptr)) {
             return Error{ErrorCode::kInvalidInput,
-                         quoted(part) + " is no key=value; pairs are separated by ;"};
+                         shown(part) + " is no key=value; pairs are separated by ;"};
         }
         std::string key(trimmed(part.substr(0, equals)));
         const auto same = [&](const auto& pair) { return pair.first == key; };
         if (std::any_of(pairs.begin(), pairs.end(), same)) {
-            return Error{ErrorCode::kInvalidInput,
-                         "the key " + quoted(key) + " stands there twice"};
+            return Error{ErrorCode::kInvalidInput, "the key " + shown(key) + " stands there twice"};
         }
         if (pairs.size() == kMostPairs) {
             return Error{ErrorCode::kInvalidInput,

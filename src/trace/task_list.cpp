@@ -180,7 +180,7 @@ private:
     [[nodiscard]] std::string unknown_model(std::string_view model) const {
         const std::vector<std::string_view> known(nodes_->models.begin(), nodes_->models.end());
         const std::string_view near = nearest_word(model, known);
-        std::string text = "no node has the GPU model " + quoted(model);
+        std::string text = "no node has the GPU model " + shown(model);
         if (!near.empty()) return text + "; did you mean '" + std::string(near) + "'?";
         std::string names;
         for (std::size_t i = 0; i < known.size() && i < 8; ++i) {

@@ -91,6 +91,7 @@ constexpr std::array<std::string_view, 8> kMonitoringKeys{
 
 /// The chart whose values these are; empty: none that we know.
 std::string chart_of(const Node& node) {
+    if (count_keys(node, kPluginKeys) >= 3) return "nvidia-device-plugin";
     if (count_keys(node, kOperatorOnly) > 0 &&
         count_keys(node, kOperatorKeys) == static_cast<int>(node.entries.size())) {
         return "gpu-operator";
@@ -324,7 +325,8 @@ void collect_texts(const Node& node, std::string_view key, int depth,
     const bool text = node.is_string() && node.scalar.find('\n') != std::string::npos;
     const bool json = node.is_string() && node.quoted && node.scalar.size() > 8 &&
                       (node.scalar.front() == '{' || node.scalar.front() == '[');
-    if (text || json) texts.emplace_back(key, &node);
+    const bool step = key == "run" && node.is_string() && !node.scalar.empty();  // of a workflow
+    if (text || json || step) texts.emplace_back(key, &node);
     for (const Node& item : node.items) collect_texts(item, key, depth + 1, texts);
     for (const auto& [name, value] : node.entries) {
         collect_texts(value, name.scalar, depth + 1, texts);

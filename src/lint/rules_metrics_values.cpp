@@ -230,6 +230,21 @@ void check_declared_unit(const Expression& expression, const Metric& metric, con
     }
 }
 
+/// FB_USED / FB_FREE: the part of the whole has used + free below the line.
+bool divides_used_by_free(std::string_view text, std::size_t behind_used) {
+    auto rest = text.substr(behind_used);
+    if (rest.starts_with("{")) {
+        const auto end = rest.find('}');
+        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    }
+    const auto slash = rest.find_first_not_of(" \n)");
+    if (slash == std::string_view::npos || rest[slash] != '/') {
+        return false;
+    }
+    const auto next = rest.find_first_not_of(" \n", slash + 1);
+    return next != std::string_view::npos && rest.substr(next).starts_with("DCGM_FI_DEV_FB_FREE");
+}
+
 }  // namespace
 
 void check_metric_units(const Expression& expression, Report& report) {
@@ -251,6 +266,14 @@ void check_metric_units(const Expression& expression, Report& report) {
                    name.find("stddev") != std::string::npos || name == "deriv";
         });
         if (counts) {
+            continue;
+        }
+        if (metric->name == "DCGM_FI_DEV_FB_USED" && divides_used_by_free(expression.text, from)) {
+            report
+                .add("PROM002", selector.mark,
+                     "used / free is no part of the whole: it passes 1 when half of the memory is "
+                     "in use")
+                .fix("DCGM_FI_DEV_FB_USED / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE)");
             continue;
         }
         const auto use = Reader(expression.text).read(from);

@@ -81,7 +81,27 @@ void check_node_queries(const File& file, const Command& command, Report& report
     }
 }
 
+namespace {
+
+/// `nvidia-smi  # Check the CUDA version`, where versions do not match.
+void check_version_display(const File& file, const Command& command, Report& report) {
+    if (!command.is("nvidia-smi") || !contains(command.comment, "cuda version") ||
+        contains(command.comment, "max") || contains(command.comment, "support") ||
+        contains(command.comment, "driver") || contains(command.comment, "highest")) {
+        return;
+    }
+    const auto path = lower(file.heading_path(command.heading));
+    report
+        .add("SH011", command.mark,
+             "nvidia-smi shows the newest CUDA version that the driver runs, not the one that is "
+             "installed")
+        .severity(contains(path, "mismatch") ? Severity::kWarning : Severity::kInfo);
+}
+
+}  // namespace
+
 void check_measurements(const File& file, const Command& command, Report& report) {
+    check_version_display(file, command, report);
     const std::string_view text = command.text;
     if (text.find("torch.version.cuda") != std::string_view::npos &&
         text.find("is_available") == std::string_view::npos &&

@@ -44,10 +44,10 @@ struct Use {
     Mark mark;
 };
 
-/// kubectl scale deployment NAME, kubectl logs deploy/NAME and the like.
+/// kubectl logs deploy/NAME and the like. Commands that change an object are DEP004's.
 std::vector<Use> uses_of(const Command& command) {
-    constexpr std::array<std::string_view, 9> kVerbs{
-        "scale", "logs", "exec", "describe", "wait", "expose", "autoscale", "get", "port-forward"};
+    constexpr std::array<std::string_view, 8> kVerbs{
+        "logs", "exec", "describe", "wait", "expose", "autoscale", "get", "port-forward"};
     std::vector<Use> uses;
     if (!command.is("kubectl")) {
         return uses;
@@ -56,10 +56,8 @@ std::vector<Use> uses_of(const Command& command) {
     if (words.empty()) {
         return uses;
     }
-    std::size_t first = 1;
-    if (words[0]->text == "rollout") {
-        first = 2;
-    } else if (std::find(kVerbs.begin(), kVerbs.end(), words[0]->text) == kVerbs.end()) {
+    const std::size_t first = 1;
+    if (std::find(kVerbs.begin(), kVerbs.end(), words[0]->text) == kVerbs.end()) {
         return uses;
     }
     if (first >= words.size()) {

@@ -49,7 +49,7 @@ Row header_row(const Outcome& first) {
 Row value_row(const Outcome& outcome) {
     Row row{std::string(placement::to_text(outcome.policy))};
     for (const auto& [load, point] : outcome.at) {
-        row.push_back(point ? fixed_text(point->allocation, 2) + " %" : "not reached");
+        row.push_back(point ? fixed_text(point->allocation, 2) + " %" : "no arrival");
         row.push_back(point && point->fragmentation ? fixed_text(*point->fragmentation, 2) + " %"
                                                     : "-");
     }

@@ -11,7 +11,7 @@ namespace aliquot::trace {
 
 /// {"policy","arrivals","placed","allocation_percent":{"100":n},"fragmentation_percent":{"100":n},
 /// "seconds"}, with "migrations" and "gpus_gained" where moves were allowed, "departed" and
-/// "peak_allocation_percent" with departures. A load that was never reached has null.
+/// "peak_allocation_percent" with departures. A load at which nothing arrived has null.
 std::string outcome_json(const Outcome& outcome);
 
 /// One outcome as itself, several as {"runs":[...]}.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -14,8 +15,16 @@ namespace aliquot::findings {
 enum class Severity : std::uint8_t { kError, kWarning, kInfo };
 std::string_view to_text(Severity severity);
 
+/// Bytes of the file that `--fix` would replace.
+struct Edit {
+    std::size_t offset = 0;
+    std::size_t length = 0;
+    std::string replacement;
+    friend bool operator==(const Edit&, const Edit&) = default;
+};
+
 /// One thing that is wrong or could be better, at one place of one file. The shape every command
-/// that checks something prints (config check, later lint and doctor).
+/// that checks something prints (config check, lint, doctor).
 struct Finding {
     std::string file;     // as the user named it; "<stdin>"
     unsigned line = 0;    // from 1; 0: the file as a whole
@@ -26,6 +35,9 @@ struct Finding {
                            // sharing.timeSlicing"
     std::string expected;  // what may stand there; may be empty
     std::string fix;       // the mended form, ready to paste; may have several lines; may be empty
+    std::string why;       // why it matters; empty: what the catalogue says of the rule
+    std::string doc;       // where it is explained; empty: likewise
+    std::vector<Edit> edits;  // a mechanical mend: all of them, or none
 
     friend bool operator==(const Finding&, const Finding&) = default;
 };

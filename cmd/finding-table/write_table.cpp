@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/finding-table/catalogue.h"
+
+namespace aliquot::finding_table {
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\' || c == '?') result += '\\';
+        result += c;
+    }
+    return result + '"';
+}
+
+}  // namespace
+
+std::string write_table(const Catalogue& catalogue) {
+    std::string out =
+        "// Made by finding-table from api/findings.yaml.\n"
+        "#include <algorithm>\n#include <array>\n\n#include \"findings/rule.h\"\n\n"
+        "namespace aliquot::findings {\nnamespace {\n\n"
+        "constexpr std::array<Rule, " +
+        std::to_string(catalogue.entries.size()) + "> kRules{{\n";
+    for (const Entry& entry : catalogue.entries) {
+        const std::string_view severity = entry.severity == "error"     ? "kError"
+                                          : entry.severity == "warning" ? "kWarning"
+                                                                        : "kInfo";
+        out += "    {" + quoted(entry.id) + ", Severity::" + std::string(severity) + ", " +
+               quoted(entry.tool) + ",\n     " + quoted(entry.what) + ",\n     " +
+               quoted(entry.why) + ",\n     " + quoted(entry.fix) + ",\n     " + quoted(entry.doc) +
+               "},\n";
+    }
+    out +=
+        "}};\n\n}  // namespace\n\nstd::span<const Rule> rules() { return kRules; }\n\n"
+        "const Rule* find_rule(std::string_view id) {\n"
+        "    const auto found =\n"
+        "        std::lower_bound(kRules.begin(), kRules.end(), id,\n"
+        "                         [](const Rule& rule, std::string_view wanted) { return rule.id "
+        "< wanted; });\n"
+        "    return found == kRules.end() || found->id != id ? nullptr : &*found;\n"
+        "}\n\n}  // namespace aliquot::findings\n";
+    return out;
+}
+
+}  // namespace aliquot::finding_table

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lint/families.h"
+
+#include <array>
+
+namespace aliquot::lint {
+
+std::span<const Family> families() {
+    static constexpr std::array<Family, 18> kFamilies{{
+        {"device_plugin", check_device_plugin},
+        {"wiring", check_wiring},
+        {"operator", check_operator},
+        {"helm", check_helm},
+        {"mig", check_mig},
+        {"pods", check_pods},
+        {"deployments", check_deployments},
+        {"jobs", check_jobs},
+        {"cron", check_cron},
+        {"autoscalers", check_autoscalers},
+        {"quotas", check_quotas},
+        {"claims", check_claims},
+        {"api_versions", check_api_versions},
+        {"metrics", check_metrics},
+        {"images", check_images},
+        {"dockerfiles", check_dockerfiles},
+        {"shell", check_shell},
+        {"statements", check_statements},
+    }};
+    return kFamilies;
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lint/block.h"
+
+namespace aliquot::lint {
+
+/// What a YAML or JSON document is.
+enum class Role : std::uint8_t {
+    kObject,    // apiVersion and kind: a Kubernetes object, also an item of a List
+    kPatch,     // an object that is only a part: a kustomize patch, or a stub with parts left out
+                // (a workload without any image, or with "..." in it)
+    kFragment,  // begins below the object: `resources:`, `spec:`, `env:`, `containers:`, a list
+    kDevicePluginConfig,  // NVIDIA's plugin (or ours): version/flags/sharing/resources
+    kMigParted,           // `mig-configs:`
+    kHelmValues,          // values of a chart; see chart_of()
+    kPrometheusRules,     // `groups:` with rules, or PrometheusRule's spec
+    kPrometheusConfig,    // scrape_configs
+    kDashboard,           // Grafana JSON
+    kCompose,             // Docker compose
+    kKustomization,
+    kWorkflow,  // GitHub Actions or the like
+    kNothing,   // empty, or nothing that we know
+};
+
+/// One document of a block, or one item of a List. `node` lives in the File; its marks are places
+/// of the file. Text with `{{ }}` or `${ }` in it is a placeholder: see is_placeholder().
+struct Object {
+    Role role = Role::kNothing;
+    int block = -1;              // index into File::blocks
+    unsigned index = 0;          // of the document in its block, from 0
+    unsigned documents = 1;      // how many documents the block has that are not empty
+    const Node* node = nullptr;  // never null
+    std::string api_version;     // "apps/v1"
+    std::string kind;            // "Deployment"; of a ConfigMap's data the kind is empty
+    std::string name;            // metadata.name; may be empty or a placeholder
+    std::string name_space;      // metadata.namespace; empty: not said
+    std::string chart;  // of kHelmValues: "gpu-operator", "nvidia-device-plugin", "dcgm-exporter",
+                        // "gha-runner-scale-set", "kube-prometheus-stack"; else empty
+    int holder = -1;    // index into File::objects: the ConfigMap (or PrometheusRule, HelmRelease,
+                        // List) that this document stands in
+    std::string key;    // of the ConfigMap: the key in `data`; else empty
+    bool broken = false;     // a part of it could not be read and was left out
+    bool templated = false;  // placeholders stand in it
+
+    [[nodiscard]] std::string group() const;  // "apps"; "" for v1
+    [[nodiscard]] Mark mark() const;          // of its first key
+    [[nodiscard]] bool is(std::string_view some_kind) const { return kind == some_kind; }
+    /// Role kObject or kPatch with this kind.
+    [[nodiscard]] bool is_workload() const;  // Pod, Deployment, StatefulSet, DaemonSet,
+                                             // ReplicaSet, Job, CronJob
+};
+
+/// "metadata.name" and the like; a step may be a number for a list ("containers.0.image"), and a
+/// key with dots in it is written in brackets: "limits[nvidia.com/gpu]". nullptr: a step is missing.
+const Node* at_path(const Node& node, std::string_view path);
+/// The scalar there; empty when there is none.
+std::string text_at(const Node& node, std::string_view path);
+/// The entry itself (for the mark of its key); nullptr when a step is missing or it is no mapping.
+const Node::Entry* entry_at(const Node& node, std::string_view path);
+
+/// Whether a text is not what will be used: `{{ .Values.x }}`, `$IMAGE`, `${TAG}`, `<REGISTRY>`,
+/// "YOUR_...", "...", "FILLED BY THE OPERATOR" and the like. Rules pass over such values.
+bool is_placeholder(std::string_view text);
+
+/// A count or amount of one resource in `resources:`.
+struct ResourceValue {
+    std::string name;           // "nvidia.com/gpu"
+    std::string text;           // "1", "500m", "16Gi"
+    const Node* key = nullptr;  // for the mark
+    const Node* value = nullptr;
+    std::optional<double> amount;  // in base units (cores, bytes, pieces); empty: no quantity
+};
+
+struct EnvVar {
+    std::string name;
+    std::string value;           // empty with valueFrom
+    const Node* node = nullptr;  // the list item
+    const Node* value_node = nullptr;
+};
+
+struct Mount {
+    std::string volume;
+    std::string path;
+    const Node* node = nullptr;
+};
+
+struct Container {
+    std::string name;
+    std::string image;
+    const Node* node = nullptr;  // the mapping; of a bare `resources:` fragment that fragment
+    const Node* image_node = nullptr;
+    const Node* resources = nullptr;  // the mapping `resources`; nullptr: not written
+    bool init = false;
+    bool sidecar = false;  // an init container with restartPolicy: Always
+    std::vector<ResourceValue> requests;
+    std::vector<ResourceValue> limits;
+    std::vector<ResourceValue> claims;  // resources.claims: name only
+    std::vector<EnvVar> env;
+    std::vector<Mount> mounts;
+    std::vector<std::string> command;  // command and args, one after the other
+    bool privileged = false;
+
+    /// Of the limit, else of the request; nullptr when neither is written.
+    [[nodiscard]] const ResourceValue* find(std::string_view resource) const;
+    [[nodiscard]] const ResourceValue* find_request(std::string_view resource) const;
+    [[nodiscard]] const ResourceValue* find_limit(std::string_view resource) const;
+    /// The first limit or request whose name is_gpu_resource(); nullptr: it asks for no GPU.
+    [[nodiscard]] const ResourceValue* gpu() const;
+    [[nodiscard]] const EnvVar* find_env(std::string_view name) const;
+};
+
+/// The spec of a pod, wherever it stands: a Pod, a `template:` of any kind (CRDs too: RayCluster,
+/// PyTorchJob, LeaderWorkerSet, ...), or a fragment.
+struct PodSpec {
+    int object = -1;                 // index into File::objects
+    const Node* node = nullptr;      // the spec mapping; of a fragment without one, the fragment
+    const Node* metadata = nullptr;  // of the template (or the Pod); nullptr: not written
+    std::string path;                // "spec.template.spec"; "" in a fragment
+    bool whole = true;  // false: patch or fragment; then say nothing of what is not written
+    std::optional<double> replicas;     // of the owner, where written
+    std::vector<Container> containers;  // init containers too
+    const Node* node_selector = nullptr;
+    const Node* affinity = nullptr;
+    const Node* tolerations = nullptr;
+    const Node* volumes = nullptr;
+    std::string runtime_class;
+    std::string restart_policy;
+
+    [[nodiscard]] bool asks_gpu() const;  // some container does, or it has a resource claim
+    [[nodiscard]] bool has_claims() const;
+};
+
+}  // namespace aliquot::lint

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lint/block.h"
+
+namespace aliquot::lint {
+
+/// A PromQL expression, with what it is cut into.
+struct Expression {
+    enum class Source : std::uint8_t {
+        kRule,       // expr of a rule
+        kDashboard,  // a target of a Grafana panel
+        kFence,      // a query of a promql block, or of an unmarked one
+        kInline,     // inline code of prose: `DCGM_FI_DEV_GPU_UTIL{pod="x"}`
+        kAdapter,    // prometheus-adapter, KEDA trigger, HPA metric name
+    };
+    /// A metric with its selector.
+    struct Selector {
+        std::string metric;  // "DCGM_FI_DEV_FB_USED"; "" for {__name__=...}
+        Mark mark;
+        struct Matcher {
+            std::string label;
+            std::string op;  // "=", "!=", "=~", "!~"
+            std::string value;
+            Mark mark;
+        };
+        std::vector<Matcher> matchers;
+        std::string range;                   // "5m" of [5m]; "" when there is none
+        std::vector<std::string> functions;  // around it, the innermost first: "rate", "sum"
+        std::vector<std::string> grouping;   // labels of by (...) of the aggregations around it
+    };
+    Source source = Source::kRule;
+    std::string text;
+    Mark mark;
+    int block = -1;
+    int object = -1;  // of a rule, dashboard: index into File::objects
+    int heading = -1;
+    const Node* rule = nullptr;  // the mapping with expr/alert/record/for; the panel or the trigger
+    std::string alert;           // name; "" when it is no alert
+    std::string record;
+    std::string duration;  // `for`
+    std::string unit;      // of the panel: "decbytes"
+    std::vector<Selector> selectors;
+    std::vector<std::string> group_labels;  // every label of by/without/on/ignoring/group_left
+};
+
+/// Cuts a query into selectors; any text is accepted. `place` gives each byte its place.
+std::vector<Expression::Selector> read_selectors(std::string_view text, const Block& block,
+                                                 std::size_t offset);
+/// A metric name or selector that stands alone, as `text` at `mark`.
+std::vector<Expression::Selector> read_selectors(std::string_view text, Mark mark);
+
+}  // namespace aliquot::lint

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "doctor/facts.h"
 #include "doctor/text.h"
@@ -186,9 +187,9 @@ void read_machine(Facts& facts) {
 }  // namespace
 
 std::vector<PciDevice> HostFacts::pci_gpus() const {
-    std::vector<PciDevice> gpus;
-    std::ranges::copy_if(pci.value, std::back_inserter(gpus), &PciDevice::gpu);
-    return gpus;
+    std::vector<PciDevice> found;
+    std::ranges::copy_if(pci.value, std::back_inserter(found), &PciDevice::gpu);
+    return found;
 }
 
 bool HostFacts::has_switches() const {

@@ -323,7 +323,7 @@ const std::vector<Node::Entry>& entries_at(const Node& node,
 
 bool is_true(const Node* node) { return text_of(node) == "true"; }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
     std::string out = "\"";
     while (!text.empty()) {
         const auto byte = static_cast<unsigned char>(text.front());

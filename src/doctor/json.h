@@ -41,6 +41,6 @@ const std::vector<Node::Entry>& entries_at(const Node* node,
 bool is_true(const Node* node);
 
 /// A JSON string literal with its quotes; bytes that are no UTF-8 become U+FFFD.
-std::string quoted(std::string_view text);
+std::string json_text(std::string_view text);
 
 }  // namespace aliquot::doctor

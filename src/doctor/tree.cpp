@@ -74,14 +74,14 @@ const std::string* Tree::text(std::string_view path) const {
 
 std::vector<std::string> Tree::names(std::string_view directory) const {
     const std::string prefix = tidied(std::string(directory)) + "/";
-    std::vector<std::string> names;
+    std::vector<std::string> found;
     for (auto at = entries_.lower_bound(prefix);
          at != entries_.end() && at->first.starts_with(prefix); ++at) {
         const std::string_view rest = std::string_view(at->first).substr(prefix.size());
-        std::string name(rest.substr(0, rest.find('/')));
-        if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(name);
+        std::string one(rest.substr(0, rest.find('/')));
+        if (!one.empty() && (found.empty() || found.back() != one)) found.push_back(one);
     }
-    return names;
+    return found;
 }
 
 std::vector<std::string> Tree::paths(std::string_view pattern) const {

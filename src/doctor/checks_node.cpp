@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/check.h"
+
+namespace aliquot::doctor {
+std::span<const Check> node_checks() { return {}; }
+}  // namespace aliquot::doctor

@@ -88,8 +88,8 @@ std::vector<Check> all_checks() {
     std::vector<Check> all;
     for (const auto table :
          {hardware_checks(), driver_checks(), nvml_checks(), runtime_checks(), toolkit_checks(),
-          kubelet_checks(), plugin_checks(), node_checks(), scheduling_checks(),
-          container_checks(), mps_checks(), performance_checks()}) {
+          kubelet_checks(), mps_checks(), plugin_checks(), node_checks(),
+          scheduling_checks(), container_checks(), performance_checks()}) {
         all.insert(all.end(), table.begin(), table.end());
     }
     return all;

@@ -123,6 +123,7 @@ struct NvmlGpu {
     std::string mig_current, mig_pending;  // "Enabled", "Disabled"
     std::optional<unsigned> mig_instances;
     std::optional<std::uint64_t> ecc_uncorrected;  // volatile
+    std::optional<std::uint64_t> ecc_corrected;
     std::optional<bool> remap_pending, remap_failed, pages_pending;
     std::string recovery_action;  // "None", "Reset", "Reboot", ...
     std::string fabric_state;  // "In Progress", "Completed"

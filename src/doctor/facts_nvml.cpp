@@ -131,6 +131,8 @@ void read_health(const Node& node, NvmlGpu& gpu) {
     gpu.ecc_uncorrected = any_number(
         from, {"uncorrected", "volatile_uncorrected", "ecc_uncorrected", "volatile_dbe",
                "ecc_volatile_uncorrected", "double_bit", "dbe", "ecc_dbe"});
+    gpu.ecc_corrected = any_number(
+        from, {"corrected", "volatile_corrected", "ecc_corrected", "ecc_volatile_corrected"});
     const Node* const rows = any_node(node, {"remapped_rows", "row_remap", "row_remapping"});
     const Node& remap = rows != nullptr && rows->is_mapping() ? *rows : node;
     gpu.remap_pending = any_bool(remap, {"pending", "remap_pending", "row_remap_pending",

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "doctor/text.h"
+#include "findings/finding.h"
+#include "findings/rule.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -53,6 +56,11 @@ public:
             } else if (!judged.blocked_by.empty()) {
                 causes_[judged.id] = judged.blocked_by;
             }
+            const findings::Rule* const rule = findings::find_rule(check.id);
+            judged.severity = judged.verdict.outcome == Outcome::kFailed    ? "error"
+                              : judged.verdict.outcome == Outcome::kWarning ? "warning"
+                              : rule == nullptr                             ? "error"
+                                              : std::string(findings::to_text(rule->severity));
             done_.push_back(std::move(judged));
         }
         return std::move(done_);

@@ -229,6 +229,9 @@ void run(Context& context, const Words& words) {
     const std::string node =
         target->kind == doctor::Target::Kind::kNode ? target->name : std::string();
     const auto facts = doctor::facts_of(tree->of_host(node), *target);
+    for (const std::string& problem : facts.cluster.problems) {
+        context.err << "aliquot: not read: " << problem << '\n';
+    }
     using Kind = doctor::Target::Kind;
     if ((target->kind == Kind::kCluster || target->kind == Kind::kPod) && !facts.cluster.known) {
         return fail(context, kCouldNotRun,

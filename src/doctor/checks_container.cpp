@@ -34,11 +34,6 @@ bool asked_for(const Facts& facts, const Said& said) {
     return facts.target.kind != Target::Kind::kPod || said.pod == facts.target.name;
 }
 
-/// Our own checks of the plugin's log have their own ids.
-bool is_workload(const Said& said) {
-    return !is_plugin_name(said.pod.substr(said.pod.find('/') + 1));
-}
-
 const Object* pod_of(const Facts& facts, const Said& said) {
     const auto slash = said.pod.find('/');
     if (slash == std::string::npos) return nullptr;
@@ -89,7 +84,7 @@ Verdict judge_pattern(const Facts& facts, const ContainerPattern& pattern) {
     std::string last;
     const Said* first = nullptr;
     for (const Said& said : facts.cluster.said) {
-        if (!asked_for(facts, said) || !is_workload(said)) continue;
+        if (!asked_for(facts, said)) continue;
         const bool found = std::ranges::any_of(pattern.texts, [&](std::string_view text) {
             return !text.empty() && says(said.text, text);
         });

@@ -53,7 +53,9 @@ Verdict judge_capacity(const Facts& facts) {
         if (offers) continue;
         const bool wanted = label(*node, "nvidia.com/gpu.present") == "true" || is_gpu_node(*node);
         // On a host we know that there is a GPU; then a node without one is wrong.
-        const bool here = nodes.size() == 1 && !facts.host.pci_gpus().empty();
+        const bool asked = facts.target.kind == Target::Kind::kHost ||
+                           facts.target.kind == Target::Kind::kNode;
+        const bool here = asked && nodes.size() == 1 && !facts.host.pci_gpus().empty();
         if (!wanted && !here) continue;
         auto verdict = failed("Node " + node->name + " has a GPU but offers none (no nvidia.com/gpu in its "
                               "capacity).");

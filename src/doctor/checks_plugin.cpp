@@ -535,7 +535,7 @@ Verdict judge_known_bug(const Facts& facts) {
         }
         mixed = mixed || (mig && full);
         const auto label = labels.find("nvidia.com/cuda.driver-version.full");
-        if (driver.empty() && label != labels.end()) {
+        if (label != labels.end()) {
             driver = label->second;
             where = node.path;
         }

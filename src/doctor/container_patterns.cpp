@@ -133,7 +133,7 @@ constexpr ContainerPattern kPatterns[] = {
      "The container went over its host memory limit; page-locked memory and memory-backed /dev/shm count to "
      "it.",
      "Raise limits.memory, use fewer workers, or a smaller sizeLimit of /dev/shm.",
-     "", Outcome::kFailed, ""},
+     "", Outcome::kFailed, "DP013"},
     {"CTR021",
      {"Bus error", "unable to open shared memory object", "DataLoader worker*killed by signal: Bus",
       "insufficient shared memory (shm)"},

@@ -120,20 +120,24 @@ private:
         }
     }
 
+    /// A command keeps its blanks: it is to be copied.
+    void lines(std::string_view head, std::string_view text) {
+        for_each_line(text, [&](std::string_view line, unsigned number) {
+            const auto blanks = std::min(line.find_first_not_of(' '), line.size());
+            out_ << (number == 1 ? head : "      ") << line.substr(0, blanks) << one_line(line)
+                 << '\n';
+        });
+    }
+
     void fixes(const Judged& one) {
         bool first = true;
         for (const Fix& fix : one.verdict.fixes) {
-            std::string_view rest = fix.text;
-            const std::string head = fix.kind == "note" ? "      " : first ? "Fix:  " : " or   ";
-            if (fix.kind != "note") first = false;
-            bool head_printed = false;
-            for_each_line(rest, [&](std::string_view line, unsigned) {
-                // A command keeps its blanks: it is to be copied.
-                const auto blanks = std::min(line.find_first_not_of(' '), line.size());
-                out_ << (head_printed ? "      " : head) << line.substr(0, blanks)
-                     << one_line(line) << '\n';
-                head_printed = true;
-            });
+            if (fix.kind == "note") continue;
+            lines(first ? "Fix:  " : " or   ", fix.text);
+            first = false;
+        }
+        for (const Fix& fix : one.verdict.fixes) {
+            if (fix.kind == "note") lines(first ? "Fix:  " : "      ", fix.text);
         }
     }
 

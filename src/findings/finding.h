@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -55,10 +56,36 @@ void sort(std::vector<Finding>& findings);
 /// colour   ANSI colours for severity and rule
 void print_text(std::ostream& out, std::span<const Finding> findings, bool colour);
 
-/// {"findings":[{"file","line","column","rule","severity","message","expected","fix"}]} and a
-/// newline.
+/// Like print_text(), with the line itself, why it matters and where that is explained.
+/// source   the line of a file, from 1; empty when it is not known
+using SourceLine = std::function<std::string_view(std::string_view file, unsigned line)>;
+void print_wide(std::ostream& out, std::span<const Finding> findings, bool colour,
+                const SourceLine& source);
+
+/// {"schemaVersion":1,"findings":[{"file","line","column","rule","severity","message","expected",
+/// "why","fix","doc"}]} and a newline. The version grows when a key changes its meaning or goes.
 void print_json(std::ostream& out, std::span<const Finding> findings);
 void print_yaml(std::ostream& out, std::span<const Finding> findings);
+
+/// SARIF 2.1.0: every rule that was found with its help, results with partialFingerprints (they outlive a
+/// shift of lines) and, where the mend is mechanical, fixes.
+void print_sarif(std::ostream& out, std::span<const Finding> findings, const SourceLine& source);
+
+/// Commands of GitHub Actions: ::error file=...,line=...,title=RULE::message
+void print_github(std::ostream& out, std::span<const Finding> findings);
+
+/// One test case for each file that was looked at, failed where there are errors or warnings.
+void print_junit(std::ostream& out, std::span<const Finding> findings,
+                 std::span<const std::string> files);
+
+/// The catalogue itself: columns ID TOOL SEVERITY WHAT, or
+/// {"schemaVersion":1,"rules":[{"id","tool","severity","what","why","fix","doc"}]}.
+/// tool   "lint", "doctor", or empty for both
+void print_rules_table(std::ostream& out, std::string_view tool);
+void print_rules_json(std::ostream& out, std::string_view tool);
+
+/// What tells a finding from others in the same file, whatever its line: for baselines and SARIF.
+std::string fingerprint(const Finding& finding, std::string_view source_line);
 
 /// Columns FILE LINE COLUMN SEVERITY RULE MESSAGE, widths fitted.
 void print_table(std::ostream& out, std::span<const Finding> findings);

@@ -84,12 +84,12 @@ TEST(Findings, JsonHasExactlyTheFieldsOfTheContract) {
     std::ostringstream out;
     print_json(out, std::vector<Finding>{kMisplaced});
     const auto read = nlohmann::ordered_json::parse(out.str());
-    EXPECT_EQ(read.size(), 1U);
+    EXPECT_EQ(read["schemaVersion"], 1);
     ASSERT_EQ(read["findings"].size(), 1U);
     std::vector<std::string> keys;
     for (const auto& [key, value] : read["findings"][0].items()) keys.push_back(key);
     EXPECT_EQ(keys, (std::vector<std::string>{"file", "line", "column", "rule", "severity",
-                                              "message", "expected", "fix"}));
+                                              "message", "expected", "why", "fix", "doc"}));
     EXPECT_EQ(read["findings"][0]["line"], 9);
     EXPECT_EQ(read["findings"][0]["severity"], "error");
     EXPECT_EQ(read["findings"][0]["fix"], kMisplaced.fix);
@@ -98,7 +98,7 @@ TEST(Findings, JsonHasExactlyTheFieldsOfTheContract) {
 TEST(Findings, JsonOfNothingIsAnEmptyList) {
     std::ostringstream out;
     print_json(out, {});
-    EXPECT_EQ(out.str(), "{\"findings\":[]}\n");
+    EXPECT_EQ(out.str(), "{\"schemaVersion\":1,\"findings\":[]}\n");
 }
 
 TEST(Findings, JsonSurvivesBytesThatAreNoUtf8) {

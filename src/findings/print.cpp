@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "findings/finding.h"
+#include "findings/rule.h"
 
 namespace aliquot::findings {
 namespace {
@@ -91,19 +92,64 @@ std::size_t width_of(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+void print_head(std::ostream& out, const Finding& finding, bool colour) {
+    out << place_of(finding) << ": ";
+    if (colour) out << colour_of(finding.severity);
+    out << to_text(finding.severity);
+    if (colour) out << "\x1b[0m";
+    out << ' ';
+    if (colour) out << "\x1b[1m";
+    out << finding.rule;
+    if (colour) out << "\x1b[0m";
+    out << ' ' << one_line(finding.message) << '\n';
+}
+
+/// The line of the file with a caret below the place.
+void print_frame(std::ostream& out, const Finding& finding, std::string_view line) {
+    constexpr std::size_t kWidest = 160;
+    if (finding.line == 0 || line.empty() || finding.column > kWidest) return;
+    const std::string number = std::to_string(finding.line);
+    const std::string shown = one_line(line.substr(0, kWidest));
+    out << "  " << number << " | " << shown << '\n';
+    const std::size_t column = finding.column == 0 ? 0 : finding.column - 1;
+    const std::size_t blanks = width_of(std::string_view(shown).substr(0, column));
+    out << "  " << std::string(number.size(), ' ') << " | " << std::string(blanks, ' ') << "^\n";
+}
+
+}  // namespace
+
+std::string_view why_of(const Finding& finding) {
+    if (!finding.why.empty()) return finding.why;
+    const Rule* rule = find_rule(finding.rule);
+    return rule == nullptr ? std::string_view() : rule->why;
+}
+
+std::string_view doc_of(const Finding& finding) {
+    if (!finding.doc.empty()) return finding.doc;
+    const Rule* rule = find_rule(finding.rule);
+    return rule == nullptr ? std::string_view() : rule->doc;
+}
+
 void print_text(std::ostream& out, std::span<const Finding> findings, bool colour) {
     for (const Finding& finding : findings) {
-        out << place_of(finding) << ": ";
-        if (colour) out << colour_of(finding.severity);
-        out << to_text(finding.severity);
-        if (colour) out << "\x1b[0m";
-        out << ' ';
-        if (colour) out << "\x1b[1m";
-        out << finding.rule;
-        if (colour) out << "\x1b[0m";
-        out << ' ' << one_line(finding.message) << '\n';
+        print_head(out, finding, colour);
         print_labelled(out, "expected", finding.expected);
         print_labelled(out, "fix", fix_text(findings, finding));
+    }
+}
+
+void print_wide(std::ostream& out, std::span<const Finding> findings, bool colour,
+                const SourceLine& source) {
+    for (const Finding& finding : findings) {
+        if (&finding != findings.data()) out << '\n';
+        print_head(out, finding, colour);
+        if (source) print_frame(out, finding, source(finding.file, finding.line));
+        print_labelled(out, "why", why_of(finding));
+        print_labelled(out, "expected", finding.expected);
+        print_labelled(out, "fix", fix_text(findings, finding));
+        print_labelled(out, "see", doc_of(finding));
     }
 }
 
@@ -117,9 +163,12 @@ void print_json(std::ostream& out, std::span<const Finding> findings) {
                         {"severity", to_text(finding.severity)},
                         {"message", finding.message},
                         {"expected", finding.expected},
-                        {"fix", finding.fix}});
+                        {"why", why_of(finding)},
+                        {"fix", finding.fix},
+                        {"doc", doc_of(finding)}});
     }
-    out << Json{{"findings", std::move(list)}}.dump(-1, ' ', false, Json::error_handler_t::replace)
+    out << Json{{"schemaVersion", 1}, {"findings", std::move(list)}}.dump(
+               -1, ' ', false, Json::error_handler_t::replace)
         << '\n';
 }
 

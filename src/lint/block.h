@@ -53,7 +53,9 @@ struct Block {
     bool exact = true;  // false: the lines of `text` are no lines of the file (a folded or quoted
                         // scalar); every mark is then that of its beginning
     Mark begin;         // of the file: the first byte of `text`
+    std::vector<std::size_t> line_starts;  // offsets into `text`
 
+    void set_text(std::string new_text);
     /// The place in the file of a place in `text` (both from 1).
     [[nodiscard]] Mark place(Mark inner) const;
     /// The same for a byte offset into `text`.

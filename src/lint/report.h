@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,7 +57,7 @@ public:
 
 private:
     const File& file_;
-    std::vector<findings::Finding> findings_;
+    std::deque<findings::Finding> findings_;  // an Entry stays good while others come
     findings::Finding duplicate_;
 };
 

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +52,7 @@ struct File {
     std::string name;       // as the user named it: "docs/gpu.md", "<stdin>"
     std::string directory;  // of the name; "" for none
     FileKind kind = FileKind::kOther;
+    bool aliquot = false;  // sharing configurations are read by our agent, with our extensions
     std::string original;  // the bytes as they are on disk: what edits are made in
     /// `original` with the same length and lines, bytes that are no UTF-8 and control characters
     /// replaced by '?', CR before LF by a blank.
@@ -119,6 +123,8 @@ public:
 
 private:
     std::vector<std::unique_ptr<File>> files_;
+    std::map<std::string, std::vector<const File*>, std::less<>> directories_;
+    std::set<std::string, std::less<>> roots_;  // directories of a kustomization or a chart
 };
 
 /// How large, and how many.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "detect/detect.h"
+
+namespace aliquot::detect {
+namespace {
+
+struct Case {
+    std::string id;
+    std::string label;
+    std::string text;
+};
+
+std::vector<Case> cases_of(const std::string& file) {
+    std::vector<Case> cases;
+    std::ifstream in(std::string(ALIQUOT_SOURCE_DIR "/src/detect/cases/") + file);
+    std::string line;
+    std::getline(in, line);  // the head
+    while (std::getline(in, line)) {
+        const auto first = line.find('\t');
+        const auto second = line.find('\t', first + 1);
+        const auto third = line.find('\t', second + 1);
+        cases.push_back({line.substr(0, first), line.substr(first + 1, second - first - 1),
+                         unescape_line(line.substr(third + 1))});
+    }
+    return cases;
+}
+
+struct Figures {
+    unsigned hits = 0;
+    unsigned false_alarms = 0;
+    unsigned misses = 0;
+    unsigned cases = 0;
+    double calibration_error = 0;
+    std::string wrong;
+
+    [[nodiscard]] double precision() const { return double(hits) / (hits + false_alarms); }
+    [[nodiscard]] double recall() const { return double(hits) / (hits + misses); }
+};
+
+Figures measure(const std::string& file) {
+    Figures figures;
+    std::vector<double> gap(10);
+    for (const Case& one : cases_of(file)) {
+        if (one.label == "either") continue;
+        const Verdict verdict = detect(one.text);
+        const bool wanted = one.label == "gpu";
+        const bool found = verdict.label == Label::kGpu;
+        ++figures.cases;
+        if (wanted && found) ++figures.hits;
+        if (wanted && !found) ++figures.misses;
+        if (!wanted && found) ++figures.false_alarms;
+        if (wanted != found) figures.wrong += one.id + ' ' + one.text + '\n';
+        const auto bin = static_cast<std::size_t>(std::min(9.0, verdict.confidence * 10));
+        gap[bin] += verdict.confidence - (name_of(verdict.label) == one.label ? 1 : 0);
+    }
+    for (const double sum : gap) figures.calibration_error += std::abs(sum) / figures.cases;
+    return figures;
+}
+
+class CaseFile : public testing::TestWithParam<const char*> {};
+
+TEST_P(CaseFile, IsJudgedWithPrecisionAndRecallOfAtLeast95Percent) {
+    const Figures figures = measure(GetParam());
+    ASSERT_GT(figures.cases, 60U);
+    EXPECT_GE(figures.precision(), 0.95) << figures.wrong;
+    EXPECT_GE(figures.recall(), 0.95) << figures.wrong;
+}
+
+TEST_P(CaseFile, IsJudgedWithAConfidenceThatMeansSomething) {
+    EXPECT_LE(measure(GetParam()).calibration_error, 0.15);
+}
+
+TEST_P(CaseFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
+    for (const Case& one : cases_of(GetParam())) {
+        if (one.label != "either") continue;
+        EXPECT_NE(detect(one.text).label, Label::kGpu) << one.text;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, CaseFile,
+                         testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv"));
+
+}  // namespace
+}  // namespace aliquot::detect

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "lint/set.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+
+bool File::is_prose() const {
+    return kind == FileKind::kMarkdown || kind == FileKind::kAsciidoc || kind == FileKind::kRst ||
+           kind == FileKind::kText;
+}
+
+std::string_view File::line(unsigned number) const {
+    if (number == 0 || number > line_starts.size()) return {};
+    const std::size_t start = line_starts[number - 1];
+    const std::size_t end = number < line_starts.size() ? line_starts[number] : text.size();
+    std::string_view result = std::string_view(text).substr(start, end - start);
+    while (!result.empty() && (result.back() == '\n' || result.back() == '\r')) {
+        result.remove_suffix(1);
+    }
+    return result;
+}
+
+std::size_t File::offset(Mark mark) const {
+    if (mark.line == 0 || mark.line > line_starts.size()) return text.size();
+    const std::size_t column = mark.column == 0 ? 0 : mark.column - 1;
+    return std::min(line_starts[mark.line - 1] + column, text.size());
+}
+
+Mark File::mark(std::size_t offset) const {
+    const auto after = std::upper_bound(line_starts.begin(), line_starts.end(), offset);
+    if (after == line_starts.begin()) return {1, 1};
+    return {static_cast<unsigned>(after - line_starts.begin()),
+            static_cast<unsigned>(offset - *(after - 1)) + 1};
+}
+
+bool File::mentions(std::string_view wanted) const {
+    return folded.find(wanted) != std::string::npos;
+}
+
+std::string File::heading_path(int heading) const {
+    std::string path;
+    for (int steps = 0; heading >= 0 && steps < 16; ++steps) {
+        const Heading& one = headings[static_cast<std::size_t>(heading)];
+        path = path.empty() ? one.text : one.text + " > " + path;
+        heading = one.parent;
+    }
+    return lower(path);
+}
+
+const Object* File::object(const PodSpec& pod) const {
+    return pod.object < 0 ? nullptr : &objects[static_cast<std::size_t>(pod.object)];
+}
+
+const Object* File::find_object(std::string_view some_kind, std::string_view some_name) const {
+    const auto found =
+        std::find_if(objects.begin(), objects.end(), [some_kind, some_name](const Object& one) {
+            return one.kind == some_kind && one.name == some_name && one.role == Role::kObject;
+        });
+    return found == objects.end() ? nullptr : &*found;
+}
+
+Set::Set(std::vector<std::unique_ptr<File>> files) : files_(std::move(files)) {
+    for (const auto& file : files_) directories_[file->directory].push_back(file.get());
+    for (const auto& file : files_) {
+        const std::string_view name =
+            std::string_view(file->name)
+                .substr(file->directory.empty() ? 0 : file->directory.size() + 1);
+        if (name == "kustomization.yaml" || name == "kustomization.yml" || name == "Chart.yaml") {
+            roots_.insert(file->directory);
+        }
+    }
+}
+
+std::vector<const File*> Set::neighbours(const File& file) const {
+    std::vector<const File*> result{&file};
+    const auto take = [&result, &file](const std::vector<const File*>& files) {
+        for (const File* other : files) {
+            if (other != &file) result.push_back(other);
+        }
+    };
+    if (const auto same = directories_.find(file.directory); same != directories_.end()) {
+        take(same->second);
+    }
+    if (roots_.find(file.directory) == roots_.end()) return result;
+    const std::string below = file.directory.empty() ? "" : file.directory + '/';
+    for (auto other = directories_.lower_bound(below);
+         other != directories_.end() && starts_with(other->first, below); ++other) {
+        if (other->first != file.directory) take(other->second);
+    }
+    return result;
+}
+
+Set::Found Set::find_object(const File& near, std::string_view kind, std::string_view name,
+                            std::string_view name_space) const {
+    for (const File* file : neighbours(near)) {
+        for (const Object& one : file->objects) {
+            if (one.kind != kind || one.name != name || one.role != Role::kObject) continue;
+            const bool differs =
+                !name_space.empty() && !one.name_space.empty() && one.name_space != name_space;
+            if (!differs) return {file, &one};
+        }
+    }
+    return {};
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "lint/image.h"
+#include "lint/object.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+constexpr std::string_view kNvidia = "nvidia.com/";
+
+/// Prefixes and whole names of resources that stand for a GPU or a part of one.
+constexpr std::array<std::string_view, 22> kGpuNames{"nvidia.com/",
+                                                     "amd.com/gpu",
+                                                     "gpu.intel.com/",
+                                                     "habana.ai/gaudi",
+                                                     "k8s.amazonaws.com/vgpu",
+                                                     "aliyun.com/gpu-",
+                                                     "tencent.com/vcuda-",
+                                                     "volcano.sh/vgpu-",
+                                                     "volcano.sh/gpu-",
+                                                     "koordinator.sh/gpu",
+                                                     "4paradigm.com/vgpu",
+                                                     "aliquot.dev/",
+                                                     "aliquot/",
+                                                     "cambricon.com/",
+                                                     "huawei.com/Ascend",
+                                                     "hygon.com/dcunum",
+                                                     "metax-tech.com/",
+                                                     "mthreads.com/",
+                                                     "iluvatar.ai/",
+                                                     "enflame.com/",
+                                                     "kunlunxin.com/",
+                                                     "alpha.kubernetes.io/nvidia-gpu"};
+
+/// Under nvidia.com/, but no GPU.
+constexpr std::array<std::string_view, 4> kNoGpu{"nvidia.com/hostdev", "nvidia.com/rdma",
+                                                 "nvidia.com/resibp", "nvidia.com/sriov"};
+
+/// Parts of image names that say "GPU". Looked for in the lower-case reference.
+constexpr std::array<std::string_view, 27> kGpuImages{"nvidia/cuda",
+                                                      "nvidia/tritonserver",
+                                                      "nvidia/pytorch",
+                                                      "nvidia/tensorflow",
+                                                      "nvidia/tensorrt",
+                                                      "nvidia/jax",
+                                                      "nvidia/nemo",
+                                                      "nvidia/k8s/cuda-sample",
+                                                      "nvidia/cuda-sample",
+                                                      "cuda-vectoradd",
+                                                      "cuda-vector-add",
+                                                      "vllm/vllm-openai",
+                                                      "text-generation-inference",
+                                                      "cudnn",
+                                                      "-cuda",
+                                                      "cuda-",
+                                                      "cuda1",
+                                                      "-gpu",
+                                                      "gpu-",
+                                                      "tensorrt",
+                                                      "nvcr.io/nim/",
+                                                      "nvidia/rapidsai",
+                                                      "rapidsai/",
+                                                      "lmsysorg/sglang",
+                                                      "gpu-burn",
+                                                      "nvidia/clara",
+                                                      "nvidia/deepstream"};
+
+constexpr std::array<std::string_view, 33> kManagementImages{"k8s-device-plugin",
+                                                             "gpu-operator",
+                                                             "gpu-operator-validator",
+                                                             "dcgm-exporter",
+                                                             "nvidia/cloud-native/dcgm",
+                                                             "nvidia/driver",
+                                                             "container-toolkit",
+                                                             "gpu-feature-discovery",
+                                                             "mig-manager",
+                                                             "k8s-mig-manager",
+                                                             "k8s-driver-manager",
+                                                             "k8s-dra-driver",
+                                                             "node-feature-discovery",
+                                                             "vgpu-device-manager",
+                                                             "vgpu-manager",
+                                                             "cc-manager",
+                                                             "kubevirt-gpu-device-plugin",
+                                                             "sandbox-device-plugin",
+                                                             "nvidia-gpu-device-plugin",
+                                                             "device-plugin",
+                                                             "gpu_exporter",
+                                                             "gpu-exporter",
+                                                             "dcgm",
+                                                             "mps-control",
+                                                             "k8s-cc-manager",
+                                                             "k8s-kata-manager",
+                                                             "nvidia-fs",
+                                                             "gdrdrv",
+                                                             "gpu-admission",
+                                                             "hami",
+                                                             "gpushare-",
+                                                             "nvidia-driver-installer",
+                                                             "aliquot"};
+
+bool any_part(std::string_view text, const auto& parts) {
+    return std::any_of(parts.begin(), parts.end(), [text](std::string_view part) {
+        return text.find(part) != std::string_view::npos;
+    });
+}
+
+}  // namespace
+
+bool is_nvidia_resource(std::string_view name) {
+    if (!starts_with(name, kNvidia)) return false;
+    return !std::any_of(kNoGpu.begin(), kNoGpu.end(),
+                        [name](std::string_view other) { return starts_with(name, other); });
+}
+
+bool is_gpu_resource(std::string_view name) {
+    if (starts_with(name, kNvidia)) return is_nvidia_resource(name);
+    return std::any_of(kGpuNames.begin(), kGpuNames.end(),
+                       [name](std::string_view known) { return starts_with(name, known); });
+}
+
+std::string_view mig_profile(std::string_view resource) {
+    constexpr std::string_view kMig = "nvidia.com/mig-";
+    if (!starts_with(resource, kMig)) return {};
+    resource.remove_prefix(kMig.size());
+    constexpr std::string_view kShared = ".shared";
+    if (ends_with(resource, kShared)) resource.remove_suffix(kShared.size());
+    return resource;
+}
+
+bool is_gpu_image(std::string_view reference) {
+    const std::string folded = lower(reference);
+    return any_part(folded, kGpuImages) && folded.find("-cpu") == std::string::npos;
+}
+
+bool is_gpu_image(const Image& image) { return is_gpu_image(image.text); }
+
+bool is_management_image(std::string_view reference) {
+    return any_part(lower(reference), kManagementImages);
+}
+
+bool is_management(const PodSpec& pod) {
+    return std::any_of(pod.containers.begin(), pod.containers.end(), [](const Container& one) {
+        return is_management_image(one.image) || is_management_image(one.name);
+    });
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lint/object.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+/// The next step of a path: a key, a "[key]" with dots, or a number.
+std::string_view take_step(std::string_view& path) {
+    if (!path.empty() && path.front() == '.') path.remove_prefix(1);
+    if (!path.empty() && path.front() == '[') {
+        const auto end = std::min(path.find(']'), path.size());
+        const std::string_view step = path.substr(1, end - 1);
+        path.remove_prefix(std::min(end + 1, path.size()));
+        return step;
+    }
+    const auto end = std::min(path.find_first_of(".["), path.size());
+    const std::string_view step = path.substr(0, end);
+    path.remove_prefix(end);
+    return step;
+}
+
+const Node* item_at(const Node& list, std::string_view step) {
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
+    if (error != std::errc{} || end != step.data() + step.size()) return nullptr;
+    return index < list.items.size() ? &list.items[index] : nullptr;
+}
+
+const ResourceValue* find_in(const std::vector<ResourceValue>& values, std::string_view name) {
+    const auto found = std::find_if(values.begin(), values.end(),
+                                    [name](const ResourceValue& one) { return one.name == name; });
+    return found == values.end() ? nullptr : &*found;
+}
+
+const ResourceValue* find_gpu(const std::vector<ResourceValue>& values) {
+    const auto found = std::find_if(values.begin(), values.end(), [](const ResourceValue& one) {
+        return is_gpu_resource(one.name);
+    });
+    return found == values.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const Node* at_path(const Node& node, std::string_view path) {
+    const Node* here = &node;
+    while (!path.empty() && here != nullptr) {
+        const std::string_view step = take_step(path);
+        here = here->is_sequence() ? item_at(*here, step) : here->find(step);
+    }
+    return here;
+}
+
+std::string text_at(const Node& node, std::string_view path) {
+    const Node* found = at_path(node, path);
+    if (found == nullptr || found->is_mapping() || found->is_sequence()) return {};
+    return found->scalar;
+}
+
+const Node::Entry* entry_at(const Node& node, std::string_view path) {
+    const Node* here = &node;
+    while (here != nullptr) {
+        const std::string_view step = take_step(path);
+        if (path.empty()) {
+            const auto found =
+                std::find_if(here->entries.rbegin(), here->entries.rend(),
+                             [step](const Node::Entry& one) { return one.first.scalar == step; });
+            return found == here->entries.rend() ? nullptr : &*found;
+        }
+        here = here->is_sequence() ? item_at(*here, step) : here->find(step);
+    }
+    return nullptr;
+}
+
+bool is_placeholder(std::string_view text) {
+    constexpr std::array<std::string_view, 12> kMarks{
+        "____", "{{", "}}", "${", "$(", "%{", "...", "\xe2\x80\xa6", "@@", "<%", "{%", "[["};
+    if (text.find('$') != std::string_view::npos) return true;
+    for (const std::string_view mark : kMarks) {
+        if (text.find(mark) != std::string_view::npos) return true;
+    }
+    const auto open = text.find('<');
+    if (open != std::string_view::npos && text.find('>', open) != std::string_view::npos) {
+        return true;
+    }
+    const std::string folded = lower(text);
+    constexpr std::array<std::string_view, 14> kWords{
+        "your_",       "your-",       "yourname",       "youruser",  "yourorg",
+        "my-registry", "my_registry", "replace_me",     "replaceme", "changeme",
+        "change-me",   "placeholder", "registry/image", "filled by"};
+    if (std::any_of(kWords.begin(), kWords.end(), [&folded](std::string_view word) {
+            return folded.find(word) != std::string::npos;
+        })) {
+        return true;
+    }
+    constexpr std::array<std::string_view, 6> kWhole{"xxx", "image",   "img",
+                                                     "tag", "version", "foo"};
+    return std::find(kWhole.begin(), kWhole.end(), folded) != kWhole.end();
+}
+
+std::string Object::group() const {
+    const auto slash = api_version.find('/');
+    return slash == std::string::npos ? std::string() : api_version.substr(0, slash);
+}
+
+Mark Object::mark() const {
+    return node->is_mapping() && !node->entries.empty() ? node->entries.front().first.mark
+                                                        : node->mark;
+}
+
+bool Object::is_workload() const {
+    constexpr std::array<std::string_view, 8> kKinds{
+        "Pod",        "Deployment", "StatefulSet", "DaemonSet",
+        "ReplicaSet", "Job",        "CronJob",     "ReplicationController"};
+    return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+}
+
+const ResourceValue* Container::find_request(std::string_view resource) const {
+    return find_in(requests, resource);
+}
+
+const ResourceValue* Container::find_limit(std::string_view resource) const {
+    return find_in(limits, resource);
+}
+
+const ResourceValue* Container::find(std::string_view resource) const {
+    const ResourceValue* limit = find_limit(resource);
+    return limit != nullptr ? limit : find_request(resource);
+}
+
+const ResourceValue* Container::gpu() const {
+    const ResourceValue* limit = find_gpu(limits);
+    return limit != nullptr ? limit : find_gpu(requests);
+}
+
+const EnvVar* Container::find_env(std::string_view wanted) const {
+    const auto found = std::find_if(env.begin(), env.end(),
+                                    [wanted](const EnvVar& one) { return one.name == wanted; });
+    return found == env.end() ? nullptr : &*found;
+}
+
+bool PodSpec::has_claims() const {
+    const Node* own = node == nullptr ? nullptr : node->find("resourceClaims");
+    if (own != nullptr && !own->items.empty()) return true;
+    return std::any_of(containers.begin(), containers.end(),
+                       [](const Container& one) { return !one.claims.empty(); });
+}
+
+bool PodSpec::asks_gpu() const {
+    return has_claims() || std::any_of(containers.begin(), containers.end(),
+                                       [](const Container& one) { return one.gpu() != nullptr; });
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+
+#include "lint/prose_line.h"
+#include "lint/reading.h"
+#include "lint/shell_line.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+/// Walks the lines of a runbook once.
+class Reader {
+public:
+    Reader(File& file, const ReadLimits& limits)
+        : file_(file), limits_(limits), count_(static_cast<unsigned>(file.line_starts.size())) {}
+
+    void read() {
+        skip_front_matter();
+        while (line_ <= count_ && file_.blocks.size() < limits_.blocks) {
+            if (!read_fence() && !read_directive() && !read_heading() && !read_table() &&
+                !read_indented()) {
+                read_statement();
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] std::string_view text(unsigned line) const { return file_.line(line); }
+    void skip_front_matter();
+    bool read_fence();
+    bool read_directive();
+    bool read_heading();
+    bool read_table();
+    bool read_indented();
+    void read_statement();
+    void add(unsigned first, unsigned last, Setting setting, std::string_view word, unsigned fence);
+    void add_heading(unsigned level, std::string_view words);
+    void read_inline(const Statement& statement);
+    [[nodiscard]] unsigned end_of_deeper(unsigned first, std::size_t indent) const;
+
+    File& file_;
+    const ReadLimits& limits_;
+    unsigned count_;
+    unsigned line_ = 1;
+    int heading_ = -1;
+    bool blank_above_ = true;
+};
+
+void Reader::skip_front_matter() {
+    constexpr unsigned kLongest = 200;
+    if (text(1) != "---") return;
+    for (unsigned line = 2; line <= std::min(count_, kLongest); ++line) {
+        if (text(line) == "---") {
+            line_ = line + 1;
+            return;
+        }
+    }
+}
+
+/// Adds lines `first` to `last` as a block, their common indentation taken off.
+void Reader::add(unsigned first, unsigned last, Setting setting, std::string_view word,
+                 unsigned fence) {
+    while (first <= last && trim(text(first)).empty()) ++first;
+    while (last >= first && trim(text(last)).empty()) --last;
+    if (first > last) return;
+    std::size_t indent = std::string_view::npos;
+    for (unsigned line = first; line <= last; ++line) {
+        if (!trim(text(line)).empty()) indent = std::min(indent, quote_and_indent(text(line)));
+    }
+    Block block;
+    block.setting = setting;
+    block.word = std::string(word);
+    block.line = first;
+    block.fence_line = fence;
+    block.heading = heading_;
+    std::string content;
+    for (unsigned line = first; line <= last; ++line) {
+        const std::string_view whole = text(line);
+        const std::size_t shift = std::min(indent, whole.size());
+        content += whole.substr(shift);
+        content += '\n';
+        block.shifts.push_back(static_cast<unsigned>(shift));
+    }
+    block.set_text(std::move(content));
+    block.begin = block.place(Mark{1, 1});
+    block.language = language_of(word, block.text);
+    add_block(file_, std::move(block), limits_, 0);
+}
+
+bool Reader::read_fence() {
+    const auto fence = fence_of(text(line_), file_.kind);
+    if (!fence) return false;
+    const unsigned opened = line_;
+    unsigned last = opened;
+    bool closed = false;
+    while (last < count_) {
+        const std::string_view below = text(last + 1);
+        if (closes(*fence, below)) {
+            closed = true;
+            break;
+        }
+        // Another fence that names a language: the end of this one was forgotten.
+        const auto next = fence_of(below, file_.kind);
+        if (next && next->mark == fence->mark && next->length == fence->length &&
+            !next->word.empty() && language_of_word(next->word).known) {
+            break;
+        }
+        ++last;
+    }
+    add(opened + 1, last, Setting::kFence, fence->word, opened);
+    line_ = last + (closed ? 2 : 1);
+    blank_above_ = true;
+    return true;
+}
+
+/// The last line from `first` on that is indented deeper than `indent` (or blank).
+unsigned Reader::end_of_deeper(unsigned first, std::size_t indent) const {
+    unsigned last = first - 1;
+    for (unsigned line = first; line <= count_; ++line) {
+        const std::string_view one = text(line);
+        if (trim(one).empty()) continue;
+        if (indent_of(one) <= indent) break;
+        last = line;
+    }
+    return last;
+}
+
+/// RST: `.. code-block:: yaml`, and a paragraph that ends in `::`.
+bool Reader::read_directive() {
+    if (file_.kind != FileKind::kRst) return false;
+    const std::string_view whole = text(line_);
+    const auto word = code_directive(whole);
+    const bool literal = !word && ends_with(trim(whole), "::") && !starts_with(trim(whole), "..");
+    if (!word && !literal) return false;
+    if (literal) read_statement();
+    const unsigned opened = literal ? line_ - 1 : line_;
+    const std::size_t indent = indent_of(text(opened));
+    unsigned first = opened + 1;
+    while (first <= count_ && starts_with(trim(text(first)), ":") &&
+           indent_of(text(first)) > indent)
+        ++first;
+    const unsigned last = end_of_deeper(first, indent);
+    if (last < first) {
+        if (!literal) ++line_;
+        return true;
+    }
+    add(first, last, Setting::kFence, word.value_or(""), opened);
+    line_ = last + 1;
+    blank_above_ = true;
+    return true;
+}
+
+void Reader::add_heading(unsigned level, std::string_view words) {
+    int parent = heading_;
+    while (parent >= 0 && file_.headings[static_cast<std::size_t>(parent)].level >= level) {
+        parent = file_.headings[static_cast<std::size_t>(parent)].parent;
+    }
+    heading_ = static_cast<int>(file_.headings.size());
+    file_.headings.push_back({line_, level, std::string(plain(words)), parent});
+    Statement statement;
+    statement.kind = Statement::Kind::kHeading;
+    statement.text = std::string(words);
+    const std::string_view whole = text(line_);
+    const auto at = whole.find(words.empty() ? whole : words);
+    statement.mark = {line_, static_cast<unsigned>(at == std::string_view::npos ? 0 : at) + 1};
+    statement.heading = heading_;
+    file_.statements.push_back(std::move(statement));
+}
+
+bool Reader::read_heading() {
+    const std::string_view whole = text(line_);
+    const auto mark = heading_mark(whole, file_.kind);
+    if (mark) {
+        add_heading(mark->level, mark->words);
+        ++line_;
+        blank_above_ = true;
+        return true;
+    }
+    if (line_ >= count_ || trim(whole).empty()) return false;
+    const auto level = underline_level(whole, text(line_ + 1), file_.kind);
+    if (!level) return false;
+    add_heading(*level, trim(whole));
+    line_ += 2;
+    blank_above_ = true;
+    return true;
+}
+
+bool Reader::read_table() {
+    if (!is_table_row(text(line_)) || line_ >= count_ || !is_table_rule(text(line_ + 1)))
+        return false;
+    Table table;
+    table.heading = heading_;
+    for (; line_ <= count_ && is_table_row(text(line_)); ++line_) {
+        const std::string_view whole = text(line_);
+        if (is_table_rule(whole)) continue;
+        table.rows.push_back(cells_of(whole, line_));
+        Statement statement;
+        statement.kind = Statement::Kind::kTableRow;
+        statement.text = std::string(trim(whole));
+        statement.mark = {line_, static_cast<unsigned>(indent_of(whole)) + 1};
+        statement.heading = heading_;
+        read_inline(statement);
+        file_.statements.push_back(std::move(statement));
+    }
+    file_.tables.push_back(std::move(table));
+    return true;
+}
+
+/// A block that nothing marks but its indentation or its look.
+bool Reader::read_indented() {
+    const std::string_view whole = text(line_);
+    if (trim(whole).empty() || !blank_above_) return false;
+    const std::size_t indent = indent_of(whole);
+    const bool text_file = file_.kind == FileKind::kText;
+    if (indent < 4 && !text_file && whole.front() != '\t') {
+        if (prompt_length(whole, false) == 0 && !starts_with(whole, "apiVersion:")) return false;
+    }
+    const bool command = looks_like_command(whole) || prompt_length(whole, false) > 0;
+    const bool object = begins_like_yaml(trim(whole));
+    if (!command && !object) return false;
+    unsigned last = line_;
+    for (unsigned line = line_ + 1; line <= count_; ++line) {
+        const std::string_view one = text(line);
+        if (trim(one).empty()) {
+            if (command) break;
+            if (line < count_ && indent_of(text(line + 1)) <= indent &&
+                !begins_like_yaml(trim(text(line + 1))))
+                break;
+            continue;
+        }
+        if (indent_of(one) < indent || fence_of(one, file_.kind)) break;
+        if (object && indent_of(one) == indent && !begins_like_yaml(trim(one))) break;
+        last = line;
+    }
+    add(line_, last, Setting::kIndented, "", 0);
+    line_ = last + 1;
+    return true;
+}
+
+/// Commands and the like between backticks.
+void Reader::read_inline(const Statement& statement) {
+    const std::string_view words = statement.text;
+    for (std::size_t at = 0; (at = words.find('`', at)) != std::string_view::npos;) {
+        std::size_t open = at;
+        while (open < words.size() && words[open] == '`') ++open;
+        const std::size_t ticks = open - at;
+        const std::size_t close = words.find(words.substr(at, ticks), open);
+        if (close == std::string_view::npos) return;
+        const std::string_view code = words.substr(open, close - open);
+        at = close + ticks;
+        const Mark mark{statement.mark.line, statement.mark.column + static_cast<unsigned>(open)};
+        if (looks_like_command(code) && file_.commands.size() < limits_.commands) {
+            const int shift = static_cast<int>(file_.commands.size());
+            for (Command& command : read_command_line(code, mark)) {
+                command.heading = statement.heading;
+                if (command.piped_from >= 0) command.piped_from += shift;
+                if (command.piped_to >= 0) command.piped_to += shift;
+                file_.commands.push_back(std::move(command));
+            }
+            continue;
+        }
+        const Image image = read_image(code);
+        if (!image.repository.empty() && !image.tag.empty() &&
+            image.repository.find('/') != std::string::npos && !contains(code, "://") &&
+            !starts_with(code, "/") && !starts_with(code, ".")) {
+            file_.images.push_back(image);
+            file_.images.back().source = Image::Source::kStatement;
+            file_.images.back().mark = mark;
+        }
+    }
+}
+
+void Reader::read_statement() {
+    const std::string_view whole = text(line_);
+    blank_above_ = trim(whole).empty();
+    if (!blank_above_) {
+        Statement statement;
+        const std::size_t begin = begin_of_words(whole, statement.kind);
+        statement.text = std::string(trim(whole.substr(begin)));
+        statement.mark = {line_, static_cast<unsigned>(begin) + 1};
+        statement.heading = heading_;
+        read_inline(statement);
+        if (!statement.text.empty()) file_.statements.push_back(std::move(statement));
+    }
+    ++line_;
+}
+
+}  // namespace
+
+void read_prose(File& file, const ReadLimits& limits) { Reader(file, limits).read(); }
+
+}  // namespace aliquot::lint

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lint/set.h"
+#include "lint/yaml_text.h"
+
+/// The steps of read_file(), each in the file of its noun. Inside src/lint only.
+namespace aliquot::lint {
+
+/// What a fence's word stands for; nullptr-like kText when it says nothing.
+struct DeclaredLanguage {
+    bool known = false;
+    Language language = Language::kText;
+};
+DeclaredLanguage language_of_word(std::string_view word);
+
+/// What a text is by its looks.
+Language sniff(std::string_view text);
+/// What it is, whatever the fence says of it.
+Language language_of(std::string_view word, std::string_view text);
+
+/// What a text inside YAML is, by its key and its looks.
+DeclaredLanguage language_of_value(std::string_view key, std::string_view text);
+
+/// Adds a block and what is in it, and what is in that. `depth` counts blocks inside blocks.
+/// Returns its index; -1: too many or too deep.
+int add_block(File& file, Block block, const ReadLimits& limits, int depth);
+
+/// Headings, blocks, statements and tables of a runbook.
+void read_prose(File& file, const ReadLimits& limits);
+
+/// Objects, pods, images, expressions and enclosed texts of a YAML or JSON block.
+void read_documents(File& file, int block, const ReadLimits& limits, int depth);
+/// Pods of one object.
+void read_pods(File& file, int object);
+/// Images that stand in YAML outside of containers (values, compose files).
+void read_value_images(File& file, int object);
+
+void read_shell(File& file, int block, const ReadLimits& limits, int depth);
+void read_dockerfile(File& file, int block);
+/// Queries of a PromQL block.
+void read_queries(File& file, int block);
+/// Rules, panels, triggers of one object.
+void read_expressions(File& file, int object);
+/// Images on command lines.
+void read_command_images(File& file);
+
+/// Comments of a YAML, Dockerfile or PromQL block as statements.
+void read_comments(File& file, int block);
+
+/// Where a scalar's own text stands: a block whose text it is. Its language is not set.
+Block block_of_scalar(const File& file, int parent, const Node& scalar);
+
+}  // namespace aliquot::lint

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lint/command.h"
+
+/// What the words of one command line mean. Inside src/lint only.
+namespace aliquot::lint {
+
+/// Whether lines of the text begin with "$ ", "user@host:~# " and the like.
+bool has_prompts(std::string_view text);
+/// Bytes of the prompt that a line begins with; 0: none. With `console` also a "# " before a program.
+std::size_t prompt_length(std::string_view line, bool console);
+
+/// Takes assignments, keywords and wrappers (sudo, time, microk8s) off; empty when nothing is left.
+std::optional<Command> make_command(const std::vector<Word>& words);
+
+/// The text of `bash -c TEXT`; nullptr for any other command.
+const std::string* command_text(const Command& command);
+
+/// Continued lines joined by one blank.
+std::string joined_lines(std::string_view text);
+
+/// Whether a line begins with a program that runbooks of this field use.
+bool looks_like_command(std::string_view line);
+
+}  // namespace aliquot::lint

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lint/words.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace aliquot::lint {
+namespace {
+
+char lower_char(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool is_word_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::size_t find_folded(std::string_view text, std::string_view part, std::size_t from) {
+    const auto found = std::search(
+        text.begin() + static_cast<std::ptrdiff_t>(std::min(from, text.size())), text.end(),
+        part.begin(), part.end(), [](char a, char b) { return lower_char(a) == lower_char(b); });
+    return found == text.end() ? std::string_view::npos
+                               : static_cast<std::size_t>(found - text.begin());
+}
+
+struct Unit {
+    std::string_view suffix;
+    double factor;
+};
+
+constexpr std::array<Unit, 16> kUnits{{{"Ki", 1024.0},
+                                       {"Mi", 1048576.0},
+                                       {"Gi", 1073741824.0},
+                                       {"Ti", 1099511627776.0},
+                                       {"Pi", 1125899906842624.0},
+                                       {"Ei", 1152921504606846976.0},
+                                       {"n", 1e-9},
+                                       {"u", 1e-6},
+                                       {"m", 1e-3},
+                                       {"k", 1e3},
+                                       {"M", 1e6},
+                                       {"G", 1e9},
+                                       {"T", 1e12},
+                                       {"P", 1e15},
+                                       {"E", 1e18},
+                                       {"", 1.0}}};
+
+/// Edits that turn one word into the other; `most` + 1 when there are more.
+std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
+    constexpr std::size_t kLongest = 64;
+    if (a.size() > kLongest || b.size() > kLongest) return most + 1;
+    std::array<std::size_t, kLongest + 1> row{};
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            const bool same = lower_char(a[i - 1]) == lower_char(b[j - 1]);
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (same ? 0U : 1U)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+}  // namespace
+
+std::optional<double> parse_quantity(std::string_view text) {
+    text = trim(text);
+    if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
+    const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
+    for (const Unit& unit : kUnits) {
+        if (suffix == unit.suffix) return value * unit.factor;
+    }
+    return std::nullopt;
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), lower_char);
+    return result;
+}
+
+bool contains_word(std::string_view text, std::string_view word) {
+    if (word.empty()) return false;
+    for (std::size_t at = 0; (at = find_folded(text, word, at)) != std::string_view::npos; ++at) {
+        const bool begins = at == 0 || !is_word_char(text[at - 1]) || !is_word_char(word.front());
+        const std::size_t end = at + word.size();
+        const bool ends =
+            end == text.size() || !is_word_char(text[end]) || !is_word_char(word.back());
+        if (begins && ends) return true;
+    }
+    return false;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+    return part.empty() || find_folded(text, part, 0) != std::string_view::npos;
+}
+
+bool starts_with(std::string_view text, std::string_view part) {
+    return text.substr(0, part.size()) == part;
+}
+
+bool ends_with(std::string_view text, std::string_view part) {
+    return text.size() >= part.size() && text.substr(text.size() - part.size()) == part;
+}
+
+std::string_view trim(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    while (true) {
+        const auto end = text.find(separator);
+        parts.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
+    const std::size_t most = word.size() < 5 ? 1 : word.size() < 12 ? 2 : 3;
+    std::string_view best;
+    std::size_t best_distance = most + 1;
+    for (const std::string_view one : known) {
+        const std::size_t edits = distance(word, one, most);
+        if (edits < best_distance) {
+            best = one;
+            best_distance = edits;
+        }
+    }
+    return best;
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "placement/cluster.h"
+#include "placement/request.h"
+
+namespace aliquot::placement {
+
+inline constexpr std::uint8_t kNoModel = 0xFF;
+inline constexpr unsigned kMostModels = 64;
+
+/// What is free on one node, in the form the scores read.
+struct Node {
+    std::int32_t cpu = 0;     // milli
+    std::int32_t memory = 0;  // MiB
+    std::uint8_t devices = 0;
+    std::uint8_t model = kNoModel;
+    std::uint16_t mig_devices = 0;
+    std::uint32_t live = 0;        // placements on it
+    std::uint64_t device_sum = 0;  // sum of device_hash() of all devices: equal states, equal sums
+    std::array<std::uint16_t, kMostDevices>
+        milli{};  // free compute; in MIG mode: the mask of taken slices
+    std::array<std::int32_t, kMostDevices> mib{};  // free memory
+    std::int32_t device_mib = 0;
+    std::uint32_t position = 0;  // in rank order
+
+    [[nodiscard]] bool is_mig(unsigned device) const { return ((mig_devices >> device) & 1U) != 0; }
+    [[nodiscard]] bool is_whole(unsigned device) const {
+        return milli[device] == kWholeGpu && mib[device] == device_mib && !is_mig(device);
+    }
+};
+
+/// A request with its names turned into numbers.
+struct Shape {
+    std::int32_t cpu = 0;
+    std::int32_t memory = 0;
+    std::uint8_t gpus = 0;
+    bool mig = false;
+    std::uint16_t milli = 0;
+    std::int32_t mib = 0;
+    std::uint64_t models = 0;  // bit i: model i; of a request without GPU: all
+    std::string mig_profile;
+    std::vector<const MigProfile*> profiles;  // by model; nullptr: that model has no such profile
+
+    [[nodiscard]] bool is_share() const { return gpus == 1 && !mig && milli < kWholeGpu; }
+    [[nodiscard]] bool is_whole() const { return gpus > 0 && !mig && milli == kWholeGpu; }
+};
+
+/// Devices and, for MIG, the first slice.
+struct Spot {
+    std::uint8_t count = 0;
+    std::uint8_t mig_start = 0;
+    std::array<std::uint8_t, kMostDevices> device{};
+};
+
+/// The ledger: what every node has free. Refuses what does not fit; knows nothing of scores.
+class Books {
+public:
+    Result<Done> add_geometry(MigGeometry geometry);
+    Result<NodeId> add_node(NodeSpec spec);
+
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] const Node& node(NodeId id) const { return nodes_[id]; }
+    [[nodiscard]] Node& node(NodeId id) { return nodes_[id]; }
+    [[nodiscard]] const NodeSpec& spec(NodeId id) const { return specs_[id]; }
+
+    /// The number of a model name; kNoModel when no node has it.
+    [[nodiscard]] std::uint8_t model_of(const std::string& name) const;
+    [[nodiscard]] const std::string& model_name(std::uint8_t model) const { return models_[model]; }
+    [[nodiscard]] std::size_t model_count() const { return models_.size(); }
+    [[nodiscard]] Shape shape_of(const Request& request) const;
+    /// The MIG profile that the shape names, on the model of this node; nullptr when it has none.
+    [[nodiscard]] static const MigProfile* profile_on(const Node& node, const Shape& shape) {
+        return node.model < shape.profiles.size() ? shape.profiles[node.model] : nullptr;
+    }
+
+    /// Whether one device takes one part of the shape.
+    [[nodiscard]] static bool device_fits(const Node& node, unsigned device, const Shape& shape);
+    /// Enough devices, CPU, memory and the right model; labels are not looked at.
+    [[nodiscard]] static bool fits(const Node& node, const Shape& shape);
+    [[nodiscard]] static unsigned fitting_devices(const Node& node, const Shape& shape);
+    /// Whether exactly these devices are free for it.
+    [[nodiscard]] static bool fits_at(const Node& node, const Shape& shape, const Spot& spot);
+    /// Lowest start that leaves the most room; the device must fit.
+    [[nodiscard]] std::uint8_t mig_start(const Node& node, unsigned device,
+                                         const Shape& shape) const;
+
+    /// The spot must fit.
+    void take(NodeId id, const Shape& shape, const Spot& spot);
+    void give(NodeId id, const Shape& shape, const Spot& spot);
+
+    [[nodiscard]] std::int64_t capacity_milli() const { return capacity_; }
+    [[nodiscard]] std::int64_t free_milli() const { return free_; }
+
+    /// One number per device state; the order of devices plays no part in sums of it.
+    static std::uint64_t device_hash(std::uint32_t milli, std::int32_t mib, bool mig);
+    static std::uint64_t device_hash(const Node& node, unsigned device) {
+        return device_hash(node.milli[device], node.mib[device], node.is_mig(device));
+    }
+
+private:
+    void change(Node& node, const Shape& shape, const Spot& spot, int sign);
+
+    std::vector<Node> nodes_;
+    std::vector<NodeSpec> specs_;
+    std::vector<std::string> models_;
+    std::unordered_map<std::string, std::uint8_t> model_ids_;
+    std::unordered_map<std::string, NodeId> names_;
+    std::unordered_map<std::string, MigGeometry> geometries_;
+    std::int64_t capacity_ = 0;
+    std::int64_t free_ = 0;
+};
+
+/// Bits of the slices that a profile takes when it starts at `start`.
+inline std::uint8_t slices_at(const MigProfile& profile, unsigned start) {
+    return static_cast<std::uint8_t>(((1U << profile.width) - 1U) << start);
+}
+
+/// How many instances of a profile can still be made beside the taken slices.
+unsigned mig_room(const MigProfile& profile, std::uint8_t taken);
+
+}  // namespace aliquot::placement

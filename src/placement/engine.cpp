@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/engine.h"
+
+#include <algorithm>
+
+#include "placement/fragmentation.h"
+#include "placement/state.h"
+
+namespace aliquot::placement {
+namespace {
+
+Error unknown(PlacementId id) {
+    return {ErrorCode::kNotFound, "placement " + std::to_string(id) + ": not there"};
+}
+
+}  // namespace
+
+Engine::Engine(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+Result<Done> Engine::add_geometry(MigGeometry geometry) {
+    return state_->books.add_geometry(std::move(geometry));
+}
+
+Result<NodeId> Engine::add_node(NodeSpec spec) {
+    if (spec.rank == kNoNode) spec.rank = static_cast<std::uint32_t>(state_->books.size());
+    const std::uint32_t rank = spec.rank;
+    if (state_->ranks.contains(rank))
+        return Error{ErrorCode::kInvalidInput,
+                     "node " + spec.name + ": rank " + std::to_string(rank) + " is taken"};
+    auto id = state_->books.add_node(std::move(spec));
+    if (!id) return id;
+    state_->ranks.insert(rank);
+    state_->laid_out = false;
+    return id;
+}
+
+void Engine::set_workload(std::vector<TaskType> types) {
+    state_->types = std::move(types);
+    state_->laid_out = false;
+}
+
+Result<Placement> Engine::place(const Request& request) {
+    auto good = checked(request);
+    if (!good) return std::move(good).error();
+    state_->learn(*good);
+    return state_->place(*good);
+}
+
+Result<std::vector<Placement>> Engine::place_gang(const Request& request, unsigned count) {
+    auto good = checked(request);
+    if (!good) return std::move(good).error();
+    state_->learn(*good);
+    const bool was_recording = state_->recording;
+    const Mark start = mark();
+    std::vector<Placement> placed;
+    for (unsigned i = 0; i < count; ++i) {
+        auto one = state_->place(*good);
+        if (!one) {
+            undo_to(start);
+            if (!was_recording) commit();
+            return std::move(one).error().during("gang of " + std::to_string(count) + ", after " +
+                                                 std::to_string(i));
+        }
+        placed.push_back(std::move(*one));
+    }
+    if (!was_recording) commit();
+    return placed;
+}
+
+Result<PlacementId> Engine::restore(const Request& request, const Placement& where) {
+    auto good = checked(request);
+    if (!good) return std::move(good).error();
+    auto live = state_->live_of(*good, where);
+    if (!live) return std::move(live).error();
+    const PlacementId id = state_->next_id++;
+    state_->note_placed(id);
+    state_->enter(id, std::move(*live));
+    return id;
+}
+
+Result<Done> Engine::release(PlacementId id) {
+    const auto found = state_->live.find(id);
+    if (found == state_->live.end()) return unknown(id);
+    state_->note_gone(Change::Kind::kReleased, id, found->second,
+                      state_->recording ? state_->scorer->save() : 0);
+    state_->leave(id);
+    return Done{};
+}
+
+Result<Done> Engine::move(PlacementId id, const Placement& where) {
+    const auto request = request_of(id);
+    if (!request) return unknown(id);
+    const std::uint32_t saved = state_->recording ? state_->scorer->save() : 0;
+    Live before = state_->leave(id);
+    auto live = state_->live_of(*request, where);
+    if (!live) {
+        state_->enter(id, std::move(before));
+        return std::move(live).error();
+    }
+    state_->note_gone(Change::Kind::kMoved, id, before, saved);
+    state_->enter(id, std::move(*live));
+    return Done{};
+}
+
+Result<Placement> Engine::what_if(const Request& request) {
+    auto good = checked(request);
+    if (!good) return std::move(good).error();
+    auto kind = state_->kind_of(*good);
+    if (!kind) return std::move(kind).error();
+    auto placement = state_->choose(*good, *kind);
+    if (placement)
+        placement->cost = state_->scorer->breakdown(
+            state_->books.node(placement->node), placement->node, state_->ranking.shape_of(*kind));
+    return placement;
+}
+
+std::vector<Placement> Engine::alternatives(const Request& request, unsigned count) {
+    std::vector<Placement> found;
+    auto good = checked(request);
+    if (!good) return found;
+    auto kind = state_->kind_of(*good);
+    if (!kind) return found;
+    const Shape& shape = state_->ranking.shape_of(*kind);
+    const std::vector<NodeId> excluded = state_->excluded_by(good->anti_affinity);
+    for (const NodeId id : state_->ranking.best(*kind, count, excluded)) {
+        const Node& node = state_->books.node(id);
+        Live live{.kind = *kind, .node = id, .spot = state_->scorer->spot(node, id, shape)};
+        if (shape.mig)
+            live.spot.mig_start = state_->books.mig_start(node, live.spot.device[0], shape);
+        found.push_back(state_->described(0, live));
+        found.back().cost = state_->scorer->breakdown(node, id, shape);
+    }
+    return found;
+}
+
+Mark Engine::mark() {
+    state_->recording = true;
+    return {state_->changes.size()};
+}
+
+void Engine::undo_to(Mark mark) {
+    while (state_->changes.size() > mark.position) {
+        Change change = std::move(state_->changes.back());
+        state_->changes.pop_back();
+        state_->undo(std::move(change));
+    }
+}
+
+void Engine::commit() {
+    state_->recording = false;
+    for (const Change& change : state_->changes)
+        if (change.kind != Change::Kind::kPlaced) state_->ranking.drop(change.before.kind);
+    state_->changes.clear();
+    state_->scorer->forget_saved();
+}
+
+std::uint32_t Engine::node_count() const {
+    return static_cast<std::uint32_t>(state_->books.size());
+}
+const NodeSpec& Engine::node(NodeId id) const { return state_->books.spec(id); }
+
+NodeState Engine::state(NodeId id) const {
+    const Node& node = state_->books.node(id);
+    NodeState free{.cpu_milli = node.cpu, .memory_mib = node.memory};
+    for (unsigned i = 0; i < node.devices; ++i) {
+        if (node.is_mig(i))
+            free.devices.push_back(
+                {.mig_mask = static_cast<std::uint8_t>(node.milli[i]), .mig = true});
+        else
+            free.devices.push_back({.milli = node.milli[i], .mib = node.mib[i]});
+    }
+    return free;
+}
+
+std::optional<Request> Engine::request_of(PlacementId id) const {
+    const auto found = state_->live.find(id);
+    if (found == state_->live.end()) return std::nullopt;
+    Request request = state_->ranking.request_of(found->second.kind);
+    request.movable = found->second.movable;
+    request.anti_affinity = found->second.anti_affinity;
+    return request;
+}
+
+std::optional<Placement> Engine::placement_of(PlacementId id) const {
+    const auto found = state_->live.find(id);
+    if (found == state_->live.end()) return std::nullopt;
+    return state_->described(id, found->second);
+}
+
+std::vector<PlacementId> Engine::placements_on(NodeId id) const {
+    if (id >= state_->on_node.size()) return {};
+    std::vector<PlacementId> ids = state_->on_node[id];
+    std::sort(ids.begin(), ids.end());
+    return ids;
+}
+
+std::size_t Engine::live() const { return state_->live.size(); }
+std::span<const TaskType> Engine::workload() const { return state_->types; }
+const Options& Engine::options() const { return state_->options; }
+std::int64_t Engine::capacity_milli() const { return state_->books.capacity_milli(); }
+std::int64_t Engine::free_milli() const { return state_->books.free_milli(); }
+
+double Engine::fragmented_milli() const { return fragmented(state_->books, state_->types); }
+
+std::size_t Engine::memory_bytes() const {
+    return state_->books.size() * (sizeof(Node) + sizeof(NodeSpec)) + state_->ranking.bytes() +
+           state_->scorer->bytes();
+}
+
+}  // namespace aliquot::placement

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "placement/cluster.h"
+#include "placement/policy.h"
+#include "placement/request.h"
+#include "placement/workload.h"
+
+namespace aliquot::placement {
+
+using PlacementId = std::uint64_t;  // 1, 2, 3, ... in the order of successful places
+
+/// Terms of one decision's cost, in milli GPU; lower is better. Zero for the published policies except `total`.
+struct Breakdown {
+    std::int64_t fragmentation = 0;
+    std::int64_t packing = 0;  // with scarcity
+    std::int64_t waste = 0;
+    std::int64_t order = 0;
+    std::int64_t price = 0;
+    std::int64_t power = 0;
+    std::int64_t total = 0;  // published policies: minus their score
+};
+
+struct Placement {
+    PlacementId id = 0;  // 0: only considered
+    NodeId node = kNoNode;
+    std::vector<std::uint8_t>
+        devices;                 // ascending; one for a share or a MIG instance; none without GPU
+    std::uint8_t mig_start = 0;  // first memory slice of the MIG instance
+    Breakdown cost;
+};
+
+/// Why no node takes a request: how many nodes fail at which test first, and the node that came nearest.
+struct Refusal {
+    std::uint32_t nodes = 0;
+    std::uint32_t model = 0;   // other GPU model, or no GPU
+    std::uint32_t labels = 0;  // selector or taint
+    std::uint32_t affinity = 0;
+    std::uint32_t gpu = 0;  // no device (or not enough of them) with so much free
+    std::uint32_t cpu = 0;
+    std::uint32_t memory = 0;
+    NodeId nearest = kNoNode;
+    std::string nearest_miss;  // "node-7: needs 8000 more milli CPU"
+};
+
+struct Options {
+    Policy policy = Policy::kAliquot;
+    Weights weights = default_weights();
+    std::uint64_t seed = 1;  // of Policy::kRandom alone
+    bool learn = false;      // take the target workload from what arrives, not from set_workload()
+    std::uint32_t learn_every = 1024;  // arrivals between two looks at the history
+};
+
+class Engine;
+
+/// Placements made since mark() can be taken back to it, exactly.
+struct Mark {
+    std::size_t position = 0;
+};
+
+/// Books of a cluster and the choice of the next place. Not thread-safe: one writer.
+/// No device is ever promised more compute or memory than it has, whatever is called.
+class Engine {
+public:
+    explicit Engine(Options options = {});
+    ~Engine();
+    Engine(Engine&&) noexcept;
+    Engine& operator=(Engine&&) noexcept;
+
+    /// Geometry of a MIG-capable model; before the first node of it in MIG mode.
+    Result<Done> add_geometry(MigGeometry geometry);
+    /// errors   kInvalidInput: more than kMostDevices, MIG without geometry, a rank or name twice
+    Result<NodeId> add_node(NodeSpec spec);
+    /// Which tasks to keep room for (fgd, aliquot). Empty: every type counts alike as it arrives.
+    void set_workload(std::vector<TaskType> types);
+
+    /// The best place, taken. errors: kInvalidInput; kUnavailable: no node fits now (see refusal()).
+    Result<Placement> place(const Request& request);
+    /// All or none.
+    Result<std::vector<Placement>> place_gang(const Request& request, unsigned count);
+    /// Takes a place chosen elsewhere (a restart, a replay). errors: kConflict when it does not fit.
+    Result<PlacementId> restore(const Request& request, const Placement& where);
+    /// errors: kNotFound
+    Result<Done> release(PlacementId id);
+
+    /// Moves a live placement; it keeps its id. errors: kNotFound; kConflict: it does not fit there.
+    Result<Done> move(PlacementId id, const Placement& where);
+
+    /// What place() would answer; changes nothing.
+    Result<Placement> what_if(const Request& request);
+    /// The `count` best places of different nodes, best first, with their cost by terms.
+    std::vector<Placement> alternatives(const Request& request, unsigned count);
+    Refusal refusal(const Request& request) const;
+
+    Mark mark();
+    /// Undoes everything after the mark, latest first. After it state, scores and ids are as they were.
+    void undo_to(Mark mark);
+    /// Forgets marks: what was done stays. Call it when no mark is needed any more (bounds the undo log).
+    void commit();
+
+    [[nodiscard]] std::uint32_t node_count() const;
+    [[nodiscard]] const NodeSpec& node(NodeId id) const;
+    [[nodiscard]] NodeState state(NodeId id) const;
+    [[nodiscard]] std::optional<Request> request_of(PlacementId id) const;      // nullopt: not live
+    [[nodiscard]] std::optional<Placement> placement_of(PlacementId id) const;  // cost left out
+    [[nodiscard]] std::vector<PlacementId> placements_on(NodeId id) const;      // ascending
+    [[nodiscard]] std::size_t live() const;                                     // placements
+    [[nodiscard]] std::span<const TaskType> workload() const;
+    [[nodiscard]] const Options& options() const;
+
+    [[nodiscard]] std::int64_t capacity_milli() const;  // GPU compute of all nodes
+    [[nodiscard]] std::int64_t free_milli() const;
+    /// Free GPU compute that the target workload cannot use, in milli (the paper's F, exact).
+    [[nodiscard]] double fragmented_milli() const;
+    /// Bytes of all that grows with nodes and classes.
+    [[nodiscard]] std::size_t memory_bytes() const;
+    /// Compares every cached score with a computation from nothing, and the books with the live
+    /// placements. Empty: all agree; else what differs. For tests.
+    [[nodiscard]] std::string self_check();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace aliquot::placement

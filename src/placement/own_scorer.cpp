@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our policy. A node is worth what the target workload could still do with it; a placement costs the
+// worth it takes away beyond its own size. Integers only; see docs/internals/placement.md.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "placement/scorer.h"
+#include "placement/type_table.h"
+
+namespace aliquot::placement {
+namespace {
+
+constexpr int kWeightBits = 20;           // of a weight after the point
+constexpr int kKeyBits = 8;               // of a key after the point: 1/256 milli
+constexpr unsigned kChangesPerLook = 64;  // node changes between two looks at scarcity
+constexpr double kLetBe =
+    1.0 / 20;  // prices that moved less than this, all together, stay as they are
+
+struct Worth {
+    std::int64_t usable = 0;  // both with kWeightBits after the point
+    std::int64_t room = 0;
+};
+
+class Own final : public Scorer {
+public:
+    explicit Own(const Weights& weights)
+        : weights_(weights), scarcity_(static_cast<int>(std::lround(weights.scarcity * 4))) {}
+
+    void reset(const Books& books, std::span<const TaskType> types) override {
+        books_ = &books;
+        table_.reset(books, types, weights_.size);
+        memo_.resize(memo_bits(books.size()));
+        usable_weight_.assign(table_.count(), 0);
+        for (unsigned i = 0; i < table_.count(); ++i)
+            usable_weight_[i] =
+                std::llround(weights_.fragmentation * table_.type(i).weight * (1 << kWeightBits));
+        in_cluster_.assign(table_.count(), 0);
+        order_step_ = std::llround(weights_.order * 256.0 * 65536 /
+                                   static_cast<double>(std::max<std::size_t>(books.size(), 1)));
+        prices_.clear();
+        for (NodeId id = 0; id < books.size(); ++id) entered(books.node(id), id);
+        changes_ = 0;
+        price_again(true);
+    }
+
+    Key key(const Node& node, NodeId id, const Shape& shape) override {
+        std::int64_t cost = choose(node, shape).cost + fixed_cost(node, id, shape);
+        cost += static_cast<std::int64_t>(node.position) * order_step_ >> 16U;
+        return static_cast<Key>(-std::clamp<std::int64_t>(cost, -kMostKey, kMostKey));
+    }
+
+    Spot spot(const Node& node, NodeId /*id*/, const Shape& shape) override {
+        if (shape.gpus == 0) return {};
+        if (shape.is_whole()) return linked_spot(node, shape);
+        Spot spot{.count = 1};
+        spot.device[0] = static_cast<std::uint8_t>(choose(node, shape).device);
+        return spot;
+    }
+
+    Breakdown breakdown(const Node& node, NodeId id, const Shape& shape) override;
+
+    void leaving(const Node& node, const Shape& /*shape*/, int /*sign*/, NodeId /*id*/) override {
+        count_room(node, -1);
+    }
+    void entered(const Node& node, NodeId /*id*/) override {
+        count_room(node, 1);
+        if (++changes_ % kChangesPerLook == 0) price_again(false);
+    }
+
+    [[nodiscard]] std::uint32_t epoch() const override { return epoch_; }
+
+    std::uint32_t save() override {
+        saved_.push_back({changes_, epoch_, prices_});
+        return static_cast<std::uint32_t>(saved_.size() - 1);
+    }
+    void restore(std::uint32_t saved) override {
+        const Saved& was = saved_[saved];
+        changes_ = was.changes;
+        if (epoch_ != was.epoch) {
+            prices_ = was.prices;
+            epoch_ =
+                ++last_epoch_;  // the same prices under a new number: nothing stale is taken for it
+        }
+        saved_.resize(saved);
+    }
+    void forget_saved() override { saved_.clear(); }
+
+    [[nodiscard]] std::size_t bytes() const override { return memo_.bytes() + table_.bytes(); }
+
+private:
+    static constexpr std::int64_t kMostKey = 2'000'000'000;
+
+    struct Choice {
+        std::int64_t cost = 0;  // kKeyBits after the point
+        unsigned device = 0;
+    };
+    struct Saved {
+        std::uint32_t changes = 0;
+        std::uint32_t epoch = 0;
+        std::vector<std::int64_t> prices;
+    };
+
+    /// What a part-filled device state would be after the shape took its part.
+    TypeTable::Row row_after(const Node& node, unsigned device, const Shape& shape,
+                             std::uint64_t& device_sum) {
+        std::uint16_t milli = node.milli[device];
+        std::int32_t mib = node.mib[device];
+        if (shape.mig) {
+            const unsigned start = books_->mig_start(node, device, shape);
+            milli = static_cast<std::uint16_t>(milli |
+                                               slices_at(*Books::profile_on(node, shape), start));
+        } else if (shape.is_whole()) {
+            milli = 0;
+            mib = 0;
+        } else {
+            milli = static_cast<std::uint16_t>(milli - shape.milli);
+            mib -= shape.mib;
+        }
+        device_sum += Books::device_hash(milli, mib, shape.mig) - Books::device_hash(node, device);
+        return table_.row(node, milli, mib, shape.mig);
+    }
+
+    /// Tasks of a model's `index`th type that a node with these sums still takes.
+    static std::int64_t slots_of(const TypeTable::Model& model, std::size_t index,
+                                 const TypeTable::Sums& sums, std::int32_t cpu) {
+        const std::int32_t gpus = model.gpus[index];
+        const std::int32_t each = model.cpu[index];
+        if (sums.fitting[index] < gpus || cpu < each) return 0;
+        std::int64_t slots = gpus > 1 ? sums.room[index] / gpus : sums.room[index];
+        if (slots * each > cpu) slots = cpu / each;
+        return slots;
+    }
+
+    [[nodiscard]] Worth worth_of(const Node& node, const TypeTable::Sums& sums,
+                                 std::int32_t cpu) const {
+        Worth worth;
+        const TypeTable::Model& model = table_.model(node);
+        for (std::size_t i = 0; i < model.types.size(); ++i) {
+            const std::int64_t slots = slots_of(model, i, sums, cpu);
+            if (slots == 0) continue;
+            worth.usable += usable_weight_[model.types[i]] * sums.usable[i];
+            worth.room += prices_[model.types[i]] * slots;
+        }
+        return worth;
+    }
+
+    TypeTable::Sums sums_of(const Node& node) {
+        TypeTable::Sums sums;
+        for (unsigned i = 0; i < node.devices; ++i) table_.add(sums, table_.row(node, i), node);
+        return sums;
+    }
+
+    /// A node under consideration; its sums are made only when a memo has no answer.
+    struct View {
+        const Node& node;
+        bool summed = false;
+        TypeTable::Sums sums;
+    };
+
+    const TypeTable::Sums& sums_of(View& view) {
+        if (!view.summed) view.sums = sums_of(view.node);
+        view.summed = true;
+        return view.sums;
+    }
+
+    [[nodiscard]] std::uint64_t number_of(std::uint64_t device_sum, std::int32_t cpu,
+                                          const Node& node) const {
+        return state_number(device_sum, cpu, node) + std::uint64_t{epoch_} * kEpochStep;
+    }
+
+    std::int64_t worth_now(View& view) {
+        const Node& node = view.node;
+        const std::uint64_t state = number_of(node.device_sum, node.cpu, node);
+        StateMemo::Slot& slot = memo_.slot(state);
+        if (slot.state != state) {
+            const Worth worth = worth_of(node, sums_of(view), node.cpu);
+            slot.integer = worth.usable + worth.room;
+            slot.state = state;
+        }
+        return slot.integer;
+    }
+
+    std::int64_t worth_after(View& view, const Shape& shape, const Spot& spot) {
+        const Node& node = view.node;
+        std::uint64_t device_sum = node.device_sum;
+        std::array<TypeTable::Row, kMostDevices> rows{};
+        for (unsigned i = 0; i < spot.count; ++i)
+            rows[i] = row_after(node, spot.device[i], shape, device_sum);
+        const std::int32_t cpu = node.cpu - shape.cpu;
+        const std::uint64_t state = number_of(device_sum, cpu, node);
+        StateMemo::Slot& slot = memo_.slot(state);
+        if (slot.state != state) {
+            TypeTable::Sums sums = sums_of(view);
+            for (unsigned i = 0; i < spot.count; ++i) {
+                table_.subtract(sums, table_.row(node, spot.device[i]), node);
+                table_.add(sums, rows[i], node);
+            }
+            const Worth worth = worth_of(node, sums, cpu);
+            slot.integer = worth.usable + worth.room;
+            slot.state = state;
+        }
+        return slot.integer;
+    }
+
+    std::int64_t waste_of(const Node& node, const Shape& shape, unsigned device) {
+        std::uint64_t unused = 0;
+        const double more = table_.waste(row_after(node, device, shape, unused)) -
+                            table_.waste(table_.row(node, device));
+        return std::llround(weights_.waste * more * (1 << kKeyBits));
+    }
+
+    /// Cost of the best device (or of the lowest whole ones); GPU-less nodes and requests too.
+    Choice choose(const Node& node, const Shape& shape) {
+        if (node.devices == 0) return {};
+        View view{.node = node};
+        const std::int64_t before = worth_now(view);
+        if (!shape.is_share() && !shape.mig) {
+            const Spot spot = lowest_spot(node, shape);
+            return {(before - worth_after(view, shape, spot)) >> (kWeightBits - kKeyBits), 0};
+        }
+        Choice best;
+        bool any = false;
+        for (unsigned i = 0; i < node.devices; ++i) {
+            if (!Books::device_fits(node, i, shape) || same_as_earlier(node, i)) continue;
+            Spot spot{.count = 1};
+            spot.device[0] = static_cast<std::uint8_t>(i);
+            const std::int64_t cost =
+                ((before - worth_after(view, shape, spot)) >> (kWeightBits - kKeyBits)) +
+                waste_of(node, shape, i);
+            if (any && cost >= best.cost) continue;
+            best = {cost, i};
+            any = true;
+        }
+        return best;
+    }
+
+    static bool same_as_earlier(const Node& node, unsigned device) {
+        for (unsigned i = 0; i < device; ++i)
+            if (node.milli[i] == node.milli[device] && node.mib[i] == node.mib[device] &&
+                node.is_mig(i) == node.is_mig(device))
+                return true;
+        return false;
+    }
+
+    std::int64_t price_cost(NodeId id) const {
+        return std::llround(weights_.price * books_->spec(id).milli_price_per_hour / 1000.0 *
+                            (1 << kKeyBits));
+    }
+    std::int64_t power_cost(NodeId id) const {
+        return std::llround(weights_.power * books_->spec(id).idle_watts * (1 << kKeyBits));
+    }
+    /// Waking an idle node costs its price and its idle power.
+    [[nodiscard]] std::int64_t fixed_cost(const Node& node, NodeId id,
+                                          const Shape& /*shape*/) const {
+        return node.live == 0 ? price_cost(id) + power_cost(id) : 0;
+    }
+
+    Spot linked_spot(const Node& node, const Shape& shape) const;
+    void count_room(const Node& node, int sign);
+    void price_again(bool adopt);
+
+    static constexpr std::uint64_t kEpochStep = 0xA24BAED4963EE407ULL;
+
+    Weights weights_;
+    int scarcity_;
+    const Books* books_ = nullptr;
+    TypeTable table_;
+    StateMemo memo_;
+    std::vector<std::int64_t> usable_weight_;  // per type and milli
+    std::vector<std::int64_t> prices_;         // per type and slot
+    std::vector<std::int64_t> in_cluster_;     // slots per type, all nodes
+    std::int64_t free_ = 0;                    // milli, all nodes
+    std::int64_t order_step_ = 0;
+    std::uint32_t changes_ = 0;
+    std::uint32_t epoch_ = 0;
+    std::uint32_t last_epoch_ = 0;
+    std::vector<Saved> saved_;
+};
+
+void Own::count_room(const Node& node, int sign) {
+    if (node.devices == 0) return;
+    const TypeTable::Sums sums = sums_of(node);
+    const TypeTable::Model& model = table_.model(node);
+    for (std::size_t i = 0; i < model.types.size(); ++i)
+        in_cluster_[model.types[i]] += sign * slots_of(model, i, sums, node.cpu);
+}
+
+/// What a slot of each type is worth now: rarer than the demand for it, dearer.
+void Own::price_again(bool adopt) {
+    std::vector<std::int64_t> fresh(table_.count(), 0);
+    std::int64_t moved = 0;
+    std::int64_t all = 0;
+    const double tasks = table_.mean_demand() > 0
+                             ? static_cast<double>(books_->free_milli()) / table_.mean_demand()
+                             : 0;
+    for (unsigned i = 0; i < table_.count(); ++i) {
+        const TypeTable::Type& type = table_.type(i);
+        if (type.shape.gpus == 0) continue;
+        const double supply = static_cast<double>(in_cluster_[i]) * type.size;
+        const double demand = tasks * type.nested_demand;
+        const double rarity =
+            supply > 0 ? std::min(power_of(demand / supply, scarcity_), weights_.scarcity_most)
+                       : weights_.scarcity_most;
+        const double each = weights_.packing / type.nested * rarity * type.weight * type.size;
+        fresh[i] = std::llround(each * (1 << kWeightBits));
+        if (prices_.empty()) continue;
+        moved += std::abs(fresh[i] - prices_[i]);
+        all += prices_[i];
+    }
+    adopt = adopt || static_cast<double>(moved) > kLetBe * static_cast<double>(all);
+    if (!adopt) return;
+    prices_ = std::move(fresh);
+    epoch_ = ++last_epoch_;
+}
+
+/// Whole GPUs out of as few link groups as possible, small remainders first.
+Spot Own::linked_spot(const Node& node, const Shape& shape) const {
+    const NodeId id = static_cast<NodeId>(&node - &books_->node(0));
+    if (shape.gpus == 1 || id >= books_->size()) return lowest_spot(node, shape);
+    const auto& group = books_->spec(id).link_group;
+    std::array<unsigned, 256> free{};
+    for (unsigned i = 0; i < node.devices; ++i) free[group[i]] += node.is_whole(i) ? 1U : 0U;
+    Spot spot;
+    std::uint32_t taken = 0;
+    while (spot.count < shape.gpus) {
+        const unsigned wanted = shape.gpus - spot.count;
+        unsigned best = 256;
+        for (unsigned g = 0; g < 256; ++g) {
+            if (free[g] == 0) continue;
+            const bool enough = free[g] >= wanted;
+            const bool best_enough = best < 256 && free[best] >= wanted;
+            if (best == 256 || (enough && (!best_enough || free[g] < free[best])) ||
+                (!enough && !best_enough && free[g] > free[best]))
+                best = g;
+        }
+        for (unsigned i = 0; i < node.devices && spot.count < shape.gpus; ++i) {
+            if (group[i] != best || !node.is_whole(i)) continue;
+            taken |= 1U << i;
+            ++spot.count;
+        }
+        free[best] = 0;
+    }
+    spot.count = 0;
+    for (unsigned i = 0; i < node.devices; ++i)
+        if (((taken >> i) & 1U) != 0) spot.device[spot.count++] = static_cast<std::uint8_t>(i);
+    return spot;
+}
+
+Breakdown Own::breakdown(const Node& node, NodeId id, const Shape& shape) {
+    Breakdown parts;
+    if (node.devices > 0) {
+        const Spot where = spot(node, id, shape);
+        TypeTable::Sums sums = sums_of(node);
+        const Worth before = worth_of(node, sums, node.cpu);
+        std::uint64_t unused = 0;
+        for (unsigned i = 0; i < where.count; ++i) {
+            table_.subtract(sums, table_.row(node, where.device[i]), node);
+            table_.add(sums, row_after(node, where.device[i], shape, unused), node);
+        }
+        const Worth after = worth_of(node, sums, node.cpu - shape.cpu);
+        parts.fragmentation = (before.usable - after.usable) >> kWeightBits;
+        parts.packing = (before.room - after.room) >> kWeightBits;
+        if (shape.is_share() || shape.mig)
+            parts.waste = waste_of(node, shape, where.device[0]) >> kKeyBits;
+    }
+    parts.order = (static_cast<std::int64_t>(node.position) * order_step_ >> 16U) >> kKeyBits;
+    if (node.live == 0) {
+        parts.price = price_cost(id) >> kKeyBits;
+        parts.power = power_cost(id) >> kKeyBits;
+    }
+    parts.total = -(static_cast<std::int64_t>(key(node, id, shape)) >> kKeyBits);
+    return parts;
+}
+
+}  // namespace
+
+std::unique_ptr<Scorer> make_own_scorer(const Weights& weights) {
+    return std::make_unique<Own>(weights);
+}
+
+}  // namespace aliquot::placement

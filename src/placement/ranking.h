@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "placement/books.h"
+#include "placement/key_tree.h"
+#include "placement/scorer.h"
+
+namespace aliquot::placement {
+
+using ClassId = std::uint32_t;
+
+/// All nodes in order of preference, for every kind of request met so far. Keys are computed once and
+/// again only for nodes that changed since the kind was last asked for.
+///
+/// Work per call is bounded: in a cluster of more than kScan nodes a new kind is ranked a part at a
+/// time, and the best of what is ranked so far wins. In a smaller one every answer is exact.
+class Ranking {
+public:
+    Ranking(Books& books, Scorer& scorer) : books_(books), scorer_(scorer) {}
+
+    static constexpr std::size_t kScan = 16'384;        // keys computed for one answer
+    static constexpr std::size_t kMostClasses = 4'096;  // kinds kept; the longest unused goes first
+
+    /// The kind of a request (anti-affinity and movability play no part), counted as used by the caller.
+    ClassId class_of(const Request& request);
+    [[nodiscard]] const Request& request_of(ClassId id) const { return classes_[id]->request; }
+    [[nodiscard]] const Shape& shape_of(ClassId id) const { return classes_[id]->shape; }
+    void hold(ClassId id) { ++classes_[id]->live; }
+    void drop(ClassId id) { --classes_[id]->live; }
+
+    /// Whether labels and taints let the kind on this node.
+    [[nodiscard]] bool admits(ClassId id, NodeId node) const;
+    /// Best node first; at most `count`; none of `excluded`.
+    std::vector<NodeId> best(ClassId id, unsigned count, std::span<const NodeId> excluded);
+    /// The books of this node have changed.
+    void changed(NodeId node);
+    /// Nodes, order or scores are new: forget all keys.
+    void forget();
+    /// Brings some other kind up to date, a bounded step.
+    void work_ahead();
+
+    [[nodiscard]] std::size_t bytes() const;
+    /// First key that differs from a computation from nothing, in words; empty: none.
+    [[nodiscard]] std::string self_check();
+
+private:
+    struct Class {
+        Request request;
+        Shape shape;
+        std::vector<std::uint64_t> admitted;  // bit per position
+        KeyTree keys;
+        std::uint64_t cursor = 0;  // changes up to here are in the keys
+        std::size_t scanned = 0;   // positions that have a key of this epoch
+        std::uint32_t epoch = 0;
+        bool cold = true;
+        std::uint32_t live = 0;  // placements of this kind
+        std::uint64_t used = 0;
+    };
+    struct Less {
+        bool operator()(const Request& a, const Request& b) const;
+    };
+
+    void admit_all(Class& one) const;
+    void rate(Class& one, NodeId node);
+    void scan(Class& one, std::size_t most);
+    void catch_up(Class& one, std::size_t most);
+    void prepare(Class& one);
+    void make_room();
+
+    Books& books_;
+    Scorer& scorer_;
+    std::map<Request, ClassId, Less> known_;
+    std::vector<std::unique_ptr<Class>> classes_;
+    std::vector<ClassId> unused_;  // ids to give out again
+    std::vector<NodeId> at_position_;
+    std::vector<std::uint64_t> last_change_;  // per node: number of its latest change
+    std::vector<NodeId> log_;                 // changed nodes; log_[0] is change number log_base_
+    std::uint64_t log_base_ = 1;
+    std::uint64_t uses_ = 0;
+    ClassId next_ahead_ = 0;
+};
+
+}  // namespace aliquot::placement

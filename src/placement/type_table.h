@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "placement/books.h"
+#include "placement/workload.h"
+
+namespace aliquot::placement {
+
+inline constexpr unsigned kMostTypes = 128;  // of the target workload; rarer ones are left out
+inline constexpr unsigned kBlockOfTypes = 16;
+
+/// The target workload as arrays, and for every state that a single device can be in what each type
+/// finds there. A node's worth is then a sum over its devices.
+class TypeTable {
+public:
+    struct Type {
+        Shape shape;
+        double popularity = 0;
+        double size =
+            0;  // milli GPU of one task, all its GPUs; memory and MIG count by their larger part
+        double weight = 0;  // of the type in a node's worth; all together 1
+        double nested = 0;  // popularity of all GPU types that can only run where this one can
+        double nested_demand = 0;  // popularity times size of the same
+    };
+
+    /// size_exponent  a type's weight is its popularity times (size of one device in GPUs)^exponent,
+    ///                rounded to a quarter, so that only products and roots are needed
+    void reset(const Books& books, std::span<const TaskType> types, double size_exponent);
+
+    [[nodiscard]] unsigned count() const { return static_cast<unsigned>(types_.size()); }
+    [[nodiscard]] const Type& type(unsigned index) const { return types_[index]; }
+    [[nodiscard]] double mean_demand() const { return mean_demand_; }
+
+    /// The GPU types that one model may run; rows and sums of its nodes have one entry for each.
+    struct Model {
+        std::vector<std::uint8_t> types;  // indices for type()
+        std::vector<std::int32_t> gpus;
+        std::vector<std::int32_t> cpu;  // milli
+        unsigned blocks = 0;            // of kBlockOfTypes entries
+        std::array<std::uint32_t, kWholeGpu + 2>
+            plain{};  // row by free milli while memory plays no part
+    };
+    [[nodiscard]] const Model& model(const Node& node) const { return models_[node.model]; }
+
+    /// Sums over the devices of one node, one entry per type of its model.
+    struct Sums {
+        std::array<std::int16_t, kMostTypes> fitting{};  // devices that take one part of a task
+        std::array<std::int16_t, kMostTypes> usable{};   // free milli on them
+        std::array<std::int16_t, kMostTypes> room{};     // parts of tasks that fit
+    };
+
+    /// A device state as a row of the table; rows are made when first met.
+    using Row = std::uint32_t;
+    Row row(const Node& node, unsigned device) {
+        return row(node, node.milli[device], node.mib[device], node.is_mig(device));
+    }
+    Row row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);
+    void add(Sums& sums, Row row, const Node& node) const;
+    void subtract(Sums& sums, Row row, const Node& node) const;
+    [[nodiscard]] std::int32_t free_milli(Row row) const { return free_[row]; }
+    /// Milli expected to stay unused once such a device has been filled at random.
+    [[nodiscard]] double waste(Row row) const { return waste_[row]; }
+    [[nodiscard]] std::size_t bytes() const;
+
+private:
+    void weigh(const Books& books, double size_exponent);
+    void nest();
+    void expect_waste();
+    [[nodiscard]] Row make_row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);
+
+    std::vector<Type> types_;
+    std::vector<Model> models_;
+    std::vector<std::int16_t> rows_;     // fitting, usable, room of each row, one after another
+    std::vector<std::uint32_t> starts_;  // of each row in rows_
+    std::vector<std::int32_t> free_;
+    std::vector<double> waste_;
+    std::array<double, kWholeGpu + 1> share_waste_{};  // by free milli
+    bool by_memory_ = false;  // a type asks for GPU memory: rows tell memory apart
+    std::unordered_map<std::uint64_t, Row> known_;
+    double mean_demand_ = 0;
+};
+
+/// x^(quarters/4) by products and square roots only: the same bits on every machine. x >= 0.
+double power_of(double x, int quarters);
+
+}  // namespace aliquot::placement

@@ -157,7 +157,8 @@ bool save(Context& context, const doctor::Tree& tree, const std::string& file) {
         fail(context, kCouldNotRun, "cannot save: " + written.error().message);
         return false;
     }
-    context.err << "aliquot: saved what was read to " << file << " (redacted; look before you share)\n";
+    context.err << "aliquot: saved what was read to " << file
+                << " (redacted; look before you share)\n";
     return true;
 }
 
@@ -241,8 +242,7 @@ void run(Context& context, const Words& words) {
     const auto report = doctor::judge(facts, words.before_install);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     print(context, words, report, took.count());
-    const bool warned =
-        words.fail_on == "warning" && report.count(doctor::Outcome::kWarning) > 0;
+    const bool warned = words.fail_on == "warning" && report.count(doctor::Outcome::kWarning) > 0;
     if (!report.success() || warned) context.exit_code = kFindings;
     if (words.fix) mend(context, words, report, facts);
 }
@@ -254,10 +254,12 @@ void add_doctor_command(CLI::App& program, Context& context) {
         "doctor",
         "Say which layer between GPU and pod is broken, why, and what mends it\n\n"
         "Looks at the PCI bus, the driver, NVML, the container runtime, the kubelet, the device\n"
-        "plugin, the node, scheduling, containers and speed, in this order; the first broken layer is\n"
+        "plugin, the node, scheduling, containers and speed, in this order; the first broken layer "
+        "is\n"
         "the root cause. Needs no root; what it cannot read is 'unknown', not bad.\n"
         "TARGET: host (this machine), node NODE, pod NAMESPACE/POD, cluster.\n"
-        "Exit code 0: nothing failed; 1: something did; 2: wrong words or files; 3: could not look.");
+        "Exit code 0: nothing failed; 1: something did; 2: wrong words or files; 3: could not "
+        "look.");
     command->footer(
         "aliquot doctor host\n"
         "aliquot doctor pod default/train -o short\n"
@@ -271,8 +273,10 @@ void add_doctor_command(CLI::App& program, Context& context) {
         ->expected(0, 2);
     command->add_option("--root", words->root, "Judge the host whose root (or saved tree) is DIR")
         ->option_text("DIR");
-    command->add_option("--facts", words->facts, "Judge facts that --save wrote")->option_text("FILE");
-    command->add_option("--bundle", words->bundle, "Judge a saved bundle (.tgz)")->option_text("FILE");
+    command->add_option("--facts", words->facts, "Judge facts that --save wrote")
+        ->option_text("FILE");
+    command->add_option("--bundle", words->bundle, "Judge a saved bundle (.tgz)")
+        ->option_text("FILE");
     command
         ->add_option("--save", words->save,
                      "Save what was read, redacted: .tgz is a bundle, else JSON facts")

@@ -23,17 +23,20 @@ constexpr std::size_t kMostUnpackedBytes = 256U << 20U;
 constexpr std::size_t kMostFiles = 100'000;
 
 constexpr std::array<std::pair<Entry::Kind, std::string_view>, 6> kKinds{
-    {{Entry::Kind::kFile, "file"}, {Entry::Kind::kDirectory, "directory"},
-     {Entry::Kind::kLink, "link"}, {Entry::Kind::kDevice, "device"},
-     {Entry::Kind::kSocket, "socket"}, {Entry::Kind::kUnreadable, "unreadable"}}};
+    {{Entry::Kind::kFile, "file"},
+     {Entry::Kind::kDirectory, "directory"},
+     {Entry::Kind::kLink, "link"},
+     {Entry::Kind::kDevice, "device"},
+     {Entry::Kind::kSocket, "socket"},
+     {Entry::Kind::kUnreadable, "unreadable"}}};
 
 std::string_view word_of(Entry::Kind kind) {
     return kKinds.at(static_cast<std::size_t>(kind)).second;
 }
 
 Entry::Kind kind_of(std::string_view word) {
-    const auto* const found = std::ranges::find(
-        kKinds, word, &std::pair<Entry::Kind, std::string_view>::second);
+    const auto* const found =
+        std::ranges::find(kKinds, word, &std::pair<Entry::Kind, std::string_view>::second);
     return found == kKinds.end() ? Entry::Kind::kFile : found->first;
 }
 
@@ -58,16 +61,18 @@ std::string bytes_of(std::string_view hex) {
 
 std::string meta_of(const Tree& tree, const std::string& node) {
     std::string text = "{\"schemaVersion\":\"1\",\"tool\":\"aliquot " ALIQUOT_VERSION
-                       "\",\"node\":" + json_text(node) + ",\"taken\":" + std::to_string(tree.taken_s) +
+                       "\",\"node\":" +
+                       json_text(node) + ",\"taken\":" + std::to_string(tree.taken_s) +
                        ",\"complete\":" + (tree.complete ? "true" : "false") + ",\"kinds\":{";
     bool first = true;
     for (const auto& [path, entry] : tree.entries()) {
-        const bool plain = entry.kind == Entry::Kind::kFile || entry.kind == Entry::Kind::kDirectory ||
+        const bool plain = entry.kind == Entry::Kind::kFile ||
+                           entry.kind == Entry::Kind::kDirectory ||
                            entry.kind == Entry::Kind::kLink;
         if (plain) continue;
         text += (first ? "" : ",") + json_text(path) + ":" +
                 json_text(std::string(word_of(entry.kind)) +
-                       (entry.kind == Entry::Kind::kUnreadable ? " " + entry.content : ""));
+                          (entry.kind == Entry::Kind::kUnreadable ? " " + entry.content : ""));
         first = false;
     }
     return text + "}}\n";
@@ -184,8 +189,8 @@ std::string our_name(std::string_view path) {
 }
 
 bool is_ours(std::string_view path) {
-    for (const char* const top : {"host/", "k8s/", "logs/", "cmd/", "agent/", "proc/", "sys/", "etc/",
-                                  "var/", "run/", "dev/", "lib/", "usr/", "meta.json"}) {
+    for (const char* const top : {"host/", "k8s/", "logs/", "cmd/", "agent/", "proc/", "sys/",
+                                  "etc/", "var/", "run/", "dev/", "lib/", "usr/", "meta.json"}) {
         if (path.starts_with(top)) return true;
     }
     return false;
@@ -206,12 +211,14 @@ void apply_meta(Tree& tree) {
         if (const auto blank = word.find(' '); blank != std::string::npos) {
             entry.content = word.substr(blank + 1);
         }
-        const bool of_host = one.first.scalar.starts_with('/') || one.first.scalar.starts_with("cmd/");
-        tree.add(of_host ? host + "/" + std::string(one.first.scalar.starts_with('/')
-                                                        ? one.first.scalar.substr(1)
-                                                        : one.first.scalar)
-                         : one.first.scalar,
-                 std::move(entry));
+        const bool of_host =
+            one.first.scalar.starts_with('/') || one.first.scalar.starts_with("cmd/");
+        tree.add(
+            of_host ? host + "/" +
+                          std::string(one.first.scalar.starts_with('/') ? one.first.scalar.substr(1)
+                                                                        : one.first.scalar)
+                    : one.first.scalar,
+            std::move(entry));
     }
 }
 
@@ -219,7 +226,8 @@ void apply_meta(Tree& tree) {
 
 std::string facts_to_json(const Tree& tree) {
     std::string text = "{\"schemaVersion\":\"1\",\"tool\":\"aliquot " ALIQUOT_VERSION
-                       "\",\"taken\":" + std::to_string(tree.taken_s) +
+                       "\",\"taken\":" +
+                       std::to_string(tree.taken_s) +
                        ",\"complete\":" + (tree.complete ? "true" : "false") + ",\"entries\":[";
     bool first = true;
     for (const auto& [path, entry] : tree.entries()) {
@@ -298,13 +306,14 @@ Result<Tree> from_tar(std::string_view bytes) {
         std::uint64_t size = 0;
         for (const char c : trim(field(124, 12))) {
             if (c < '0' || c > '7' || size > kMostUnpackedBytes) {
-                return Error{ErrorCode::kInvalidInput, "bundle: byte " + std::to_string(at) +
-                                                           ": not a tar header"};
+                return Error{ErrorCode::kInvalidInput,
+                             "bundle: byte " + std::to_string(at) + ": not a tar header"};
             }
             size = size * 8 + static_cast<std::uint64_t>(c - '0');
         }
         const std::size_t body = at + kBlock;
-        const std::size_t have = body >= bytes.size() ? 0 : std::min<std::size_t>(size, bytes.size() - body);
+        const std::size_t have =
+            body >= bytes.size() ? 0 : std::min<std::size_t>(size, bytes.size() - body);
         const std::string_view content = bytes.substr(std::min(body, bytes.size()), have);
         std::string name(field(0, 100));
         if (header.substr(257, 5) == "ustar" && !field(345, 155).empty() && header[263] == '0') {
@@ -346,7 +355,8 @@ Result<Tree> from_tar(std::string_view bytes) {
             entry.kind = Entry::Kind::kLink;
             entry.content = std::string(field(157, 100));
         } else if (type == '0' || type == '\0') {
-            const std::size_t skip = content.size() > kMostFileBytes ? content.size() - kMostFileBytes : 0;
+            const std::size_t skip =
+                content.size() > kMostFileBytes ? content.size() - kMostFileBytes : 0;
             entry.content = std::string(content.substr(skip));
             entry.cut = skip != 0;
         } else {

@@ -171,14 +171,15 @@ TEST_P(DoctorCase, IsToldAsExpected) {
         const auto wanted = world.expected.outcomes.find(one.id);
         if (wanted != world.expected.outcomes.end()) {
             EXPECT_EQ(to_text(one.verdict.outcome), to_text(wanted->second))
-                << one.id << ": " << one.verdict.message << "\n" << text.str();
+                << one.id << ": " << one.verdict.message << "\n"
+                << text.str();
         } else {
             EXPECT_NE(one.verdict.outcome, Outcome::kFailed) << one.id << "\n" << text.str();
             EXPECT_NE(one.verdict.outcome, Outcome::kWarning) << one.id << "\n" << text.str();
         }
         if (one.verdict.outcome == Outcome::kFailed) failed.push_back(one.id);
-        const bool bad = one.verdict.outcome == Outcome::kFailed ||
-                         one.verdict.outcome == Outcome::kWarning;
+        const bool bad =
+            one.verdict.outcome == Outcome::kFailed || one.verdict.outcome == Outcome::kWarning;
         if (!bad) continue;
         EXPECT_FALSE(one.verdict.evidence.empty()) << one.id << " has no evidence";
         EXPECT_FALSE(one.verdict.fixes.empty()) << one.id << " says nothing to do";

@@ -38,8 +38,8 @@ std::string_view to_text(Confidence confidence) {
 
 std::string_view to_text(Level level) {
     constexpr std::array<std::string_view, kLevels> kWords{
-        "hardware", "kernel driver", "user libraries", "container runtime", "kubelet",
-        "device plugin", "node", "scheduling", "containers", "run time"};
+        "hardware",      "kernel driver", "user libraries", "container runtime", "kubelet",
+        "device plugin", "node",          "scheduling",     "containers",        "run time"};
     return kWords.at(static_cast<std::size_t>(level));
 }
 
@@ -88,8 +88,8 @@ std::vector<Check> all_checks() {
     std::vector<Check> all;
     for (const auto table :
          {hardware_checks(), driver_checks(), nvml_checks(), runtime_checks(), toolkit_checks(),
-          kubelet_checks(), mps_checks(), plugin_checks(), node_checks(),
-          scheduling_checks(), container_checks(), performance_checks()}) {
+          kubelet_checks(), mps_checks(), plugin_checks(), node_checks(), scheduling_checks(),
+          container_checks(), performance_checks()}) {
         all.insert(all.end(), table.begin(), table.end());
     }
     return all;

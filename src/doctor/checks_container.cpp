@@ -14,15 +14,13 @@ bool says(std::string_view line, std::string_view pattern) {
     for (;;) {
         const auto star = pattern.find('*');
         const std::string_view part = pattern.substr(0, star);
-        const auto found = std::search(line.begin(), line.end(), part.begin(), part.end(),
-                                       [](char a, char b) {
-                                           const auto low = [](char c) {
-                                               return c >= 'A' && c <= 'Z'
-                                                          ? static_cast<char>(c - 'A' + 'a')
-                                                          : c;
-                                           };
-                                           return low(a) == low(b);
-                                       });
+        const auto found =
+            std::search(line.begin(), line.end(), part.begin(), part.end(), [](char a, char b) {
+                const auto low = [](char c) {
+                    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+                };
+                return low(a) == low(b);
+            });
         if (found == line.end() && !part.empty()) return false;
         if (star == std::string_view::npos) return true;
         line.remove_prefix(static_cast<std::size_t>(found - line.begin()) + part.size());
@@ -46,12 +44,13 @@ void add_pod_facts(const Facts& facts, const Said& said, std::string_view id, Ve
     if (pod == nullptr) return;
     if (id == "CTR001" || id == "CTR008" || id == "CTR015") {
         if (gpu_requests(*pod).empty()) {
-            verdict.because(Evidence{.path = pod->path, .value = pod->id() + " asks for no GPU",
+            verdict.because(Evidence{.path = pod->path,
+                                     .value = pod->id() + " asks for no GPU",
                                      .expected = "limits: nvidia.com/gpu: 1"});
         }
         for (const Node* const container : containers_of(*pod)) {
-            for (const char* const name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
-                                           "NVIDIA_VISIBLE_DEVICES"}) {
+            for (const char* const name :
+                 {"CUDA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_VISIBLE_DEVICES"}) {
                 const std::string value = environment_of(*container, name);
                 if (value.empty()) continue;
                 verdict.because(Evidence{.path = pod->path,
@@ -65,11 +64,11 @@ void add_pod_facts(const Facts& facts, const Said& said, std::string_view id, Ve
         const auto* const newest = version ? catalog::newest_cuda(*version) : nullptr;
         verdict.because(Evidence{
             .path = facts.host.driver.place.path,
-            .value = "driver " + facts.host.driver.value +
-                     (newest == nullptr ? ""
-                                        : " runs CUDA up to " +
-                                              std::to_string(newest->cuda.major()) + "." +
-                                              std::to_string(newest->cuda.minor()) + " in full")});
+            .value =
+                "driver " + facts.host.driver.value +
+                (newest == nullptr ? ""
+                                   : " runs CUDA up to " + std::to_string(newest->cuda.major()) +
+                                         "." + std::to_string(newest->cuda.minor()) + " in full")});
     }
 }
 
@@ -122,7 +121,8 @@ Verdict judge_privileged(const Facts& facts) {
         for (const Node* const container : containers_of(pod)) {
             const Node* const privileged = dig(container, {"securityContext", "privileged"});
             if (!is_true(privileged)) continue;
-            auto verdict = warning("Pod " + pod.id() + " is privileged: it sees all GPUs of its node, "
+            auto verdict = warning("Pod " + pod.id() +
+                                   " is privileged: it sees all GPUs of its node, "
                                    "whatever it asked for.");
             verdict.because(Place{pod.path, privileged->mark.line, "privileged: true"},
                             "no privileged container");

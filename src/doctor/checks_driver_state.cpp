@@ -13,8 +13,7 @@
 namespace aliquot::doctor {
 namespace {
 
-constexpr std::string_view kNotLoaded =
-    "DRV001 DRV002 DRV003 DRV004 DRV005 DRV006 DRV007";
+constexpr std::string_view kNotLoaded = "DRV001 DRV002 DRV003 DRV004 DRV005 DRV006 DRV007";
 
 std::string day_of(std::int64_t seconds) {
     const std::chrono::sys_days day{
@@ -46,15 +45,17 @@ Verdict judge_two_drivers(const Facts& facts) {
     if ((!on_host && !labelled) || (pod == nullptr && !container)) {
         return ok("the driver comes from one source");
     }
-    auto verdict = failed("Two drivers on one node: the host has its own" +
-                          (facts.host.library.value.empty() ? "" : " (" + facts.host.library.value + ")") +
-                          ", and gpu-operator runs a driver container.");
+    auto verdict =
+        failed("Two drivers on one node: the host has its own" +
+               (facts.host.library.value.empty() ? "" : " (" + facts.host.library.value + ")") +
+               ", and gpu-operator runs a driver container.");
     if (on_host) verdict.because(facts.host.library.place, "one driver");
     if (pod != nullptr) verdict.because(Evidence{.path = pod->path, .value = "pod " + pod->id()});
     if (container) verdict.because(Evidence{.path = "/run/nvidia/driver", .value = "present"});
-    verdict.mend("helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
-                 "driver.enabled=false",
-                 "restart-pods");
+    verdict.mend(
+        "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
+        "driver.enabled=false",
+        "restart-pods");
     return verdict;
 }
 
@@ -86,11 +87,14 @@ Verdict judge_all_initialised(const Facts& facts) {
         });
         if (about || line.text.contains("RmInitAdapter")) verdict.because(line.place);
     }
-    verdict.mend("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo ipmitool chassis power "
-                 "cycle",
-                 "drain");
-    verdict.note("A GPU that is missing after a power cycle is a hardware matter: power cables, seat, "
-                 "then a replacement.");
+    verdict.mend(
+        "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo ipmitool chassis "
+        "power "
+        "cycle",
+        "drain");
+    verdict.note(
+        "A GPU that is missing after a power cycle is a hardware matter: power cables, seat, "
+        "then a replacement.");
     return verdict;
 }
 
@@ -121,8 +125,9 @@ Verdict judge_persistence(const Facts& facts) {
         told = true;
         if (*gpu.persistence) continue;
         if (facts.host.program("nvidia-persiste") != nullptr) continue;
-        auto verdict = warning("Persistence mode is off: the first CUDA call of a container takes "
-                               "seconds, and nvidia-container-cli may time out.");
+        auto verdict = warning(
+            "Persistence mode is off: the first CUDA call of a container takes "
+            "seconds, and nvidia-container-cli may time out.");
         verdict.because(Evidence{.path = gpu.place.path,
                                  .line = gpu.place.line,
                                  .value = "GPU " + std::to_string(gpu.index) + ": off",
@@ -130,7 +135,8 @@ Verdict judge_persistence(const Facts& facts) {
         verdict.mend("sudo systemctl enable --now nvidia-persistenced");
         return verdict;
     }
-    if (told || facts.host.program("nvidia-persiste") != nullptr) return ok("persistence mode is on");
+    if (told || facts.host.program("nvidia-persiste") != nullptr)
+        return ok("persistence mode is on");
     return unknown("NVML did not tell the persistence mode");
 }
 
@@ -140,17 +146,18 @@ Verdict judge_nodes(const Facts& facts) {
     if (nodes.empty() && !tree.complete) return unknown("/dev is not part of what was given");
     if (nodes.empty() && facts.host.wsl) return ok("WSL2: /dev/dxg stands for the GPU");
     if (!tree.has("/dev/nvidia-uvm")) {
-        auto verdict = failed("nvidia-uvm is not loaded: NVML works, but CUDA fails with error 999 or 3.");
-        verdict.because(Evidence{
-            .path = "/dev/nvidia-uvm", .value = "not there", .expected = "a device node"});
+        auto verdict =
+            failed("nvidia-uvm is not loaded: NVML works, but CUDA fails with error 999 or 3.");
+        verdict.because(
+            Evidence{.path = "/dev/nvidia-uvm", .value = "not there", .expected = "a device node"});
         verdict.mend("sudo nvidia-modprobe -u -c 0");
         verdict.edit("/etc/modules-load.d/aliquot-nvidia-uvm.conf: nvidia-uvm", "none");
         return verdict;
     }
     if (!tree.has("/dev/nvidiactl")) {
         auto verdict = failed("/dev/nvidiactl is missing: no program can reach the driver.");
-        verdict.because(Evidence{
-            .path = "/dev/nvidiactl", .value = "not there", .expected = "a device node"});
+        verdict.because(
+            Evidence{.path = "/dev/nvidiactl", .value = "not there", .expected = "a device node"});
         verdict.mend("sudo nvidia-modprobe");
         return verdict;
     }
@@ -159,8 +166,8 @@ Verdict judge_nodes(const Facts& facts) {
 
 Verdict judge_device_links(const Facts& facts) {
     const auto& tree = facts.tree;
-    const bool looked = tree.complete ? !tree.paths("/dev/nvidia*").empty()
-                                      : tree.has_beneath("/dev/char");
+    const bool looked =
+        tree.complete ? !tree.paths("/dev/nvidia*").empty() : tree.has_beneath("/dev/char");
     if (!looked) return unknown("/dev/char is not part of what was given");
     if (!tree.paths("/dev/char/195:*").empty()) return ok("/dev/char has links for the GPUs");
     const auto* const handler = facts.runtime.nvidia_handler();
@@ -172,11 +179,11 @@ Verdict judge_device_links(const Facts& facts) {
     const bool systemd = handler != nullptr && handler->systemd_cgroup.value_or(
                                                    facts.runtime.systemd_cgroup.value_or(false));
     if (!legacy || !systemd) return ok("nothing here needs links in /dev/char");
-    auto verdict = warning("After `systemctl daemon-reload` running containers may lose the GPU (NVML: "
-                           "Unknown Error): /dev/char has no links to the GPU's device nodes.");
-    verdict.because(Evidence{.path = "/dev/char",
-                             .value = "no 195:*",
-                             .expected = "links to /dev/nvidia*"});
+    auto verdict = warning(
+        "After `systemctl daemon-reload` running containers may lose the GPU (NVML: "
+        "Unknown Error): /dev/char has no links to the GPU's device nodes.");
+    verdict.because(
+        Evidence{.path = "/dev/char", .value = "no 195:*", .expected = "links to /dev/nvidia*"});
     verdict.because(handler->place);
     verdict.mend("sudo nvidia-ctk system create-dev-char-symlinks --create-all");
     verdict.note("Or use CDI, which gives systemd the device names themselves.");
@@ -196,12 +203,14 @@ Verdict judge_permissions(const Facts& facts) {
         mode_place = place_in(path, number, line);
     });
     if ((mode & 0006) == 0006) return ok("device files are for everybody (0666)");
-    auto verdict = warning("The driver gives its device files a mode that shuts out users who are not "
-                           "root; pods with runAsUser cannot open the GPU.");
+    auto verdict = warning(
+        "The driver gives its device files a mode that shuts out users who are not "
+        "root; pods with runAsUser cannot open the GPU.");
     verdict.because(mode_place, "DeviceFileMode: 438 (0666)");
-    verdict.mend("echo 'options nvidia NVreg_DeviceFileMode=0666' | sudo tee "
-                 "/etc/modprobe.d/nvidia-mode.conf",
-                 "reload the module");
+    verdict.mend(
+        "echo 'options nvidia NVreg_DeviceFileMode=0666' | sudo tee "
+        "/etc/modprobe.d/nvidia-mode.conf",
+        "reload the module");
     return verdict;
 }
 
@@ -218,21 +227,24 @@ Verdict judge_upgraded(const Facts& facts) {
             const std::string_view start = trim(after(line, "Start-Date:"));
             if (!start.empty()) {
                 std::string stamp(start);
-                if (const auto two = stamp.find("  "); two != std::string::npos) stamp.erase(two, 1);
+                if (const auto two = stamp.find("  "); two != std::string::npos)
+                    stamp.erase(two, 1);
                 when = time_of(stamp).value_or(0);
             }
             if (const auto own = time_of(line.substr(0, 25))) when = *own;
             const bool change = line.starts_with("Upgrade:") || line.starts_with("Install:") ||
                                 line.contains("Upgrade: ") || line.contains("Upgraded: ");
-            const bool driver = line.contains("libnvidia-compute") || line.contains("nvidia-driver") ||
-                                line.contains("libnvidia-ml") || line.contains("nvidia-kernel");
+            const bool driver = line.contains("libnvidia-compute") ||
+                                line.contains("nvidia-driver") || line.contains("libnvidia-ml") ||
+                                line.contains("nvidia-kernel");
             if (!change || !driver || when <= facts.host.booted_s.value) return;
             found = warning("NVIDIA packages were changed on " + day_of(when) +
                             ", after the last boot (" + day_of(facts.host.booted_s.value) + ").");
             found.because(place_in(path, number, line), "a reboot after it");
             found.mend("sudo reboot", "reboot");
-            found.note("Hold the packages so that it does not happen by itself: sudo apt-mark hold "
-                       "'*nvidia*'");
+            found.note(
+                "Hold the packages so that it does not happen by itself: sudo apt-mark hold "
+                "'*nvidia*'");
         });
     }
     return read ? found : unknown("no package log was read");
@@ -240,7 +252,8 @@ Verdict judge_upgraded(const Facts& facts) {
 
 Verdict judge_fabric_version(const Facts& facts) {
     if (!facts.host.driver.ok()) return not_here("no driver is loaded");
-    for (const char* const pattern : {"cmd/fabric*", "cmd/nv-fabric*", "/var/log/fabricmanager.log"}) {
+    for (const char* const pattern :
+         {"cmd/fabric*", "cmd/nv-fabric*", "/var/log/fabricmanager.log"}) {
         for (const std::string& path : facts.tree.paths(pattern)) {
             const std::string* const text = facts.tree.text(path);
             if (text == nullptr) continue;
@@ -262,8 +275,9 @@ Verdict judge_fabric_version(const Facts& facts) {
             verdict.because(place, facts.host.driver.value);
             verdict.because(facts.host.driver.place);
             verdict.mend("sudo apt install nvidia-fabricmanager-" +
-                             facts.host.driver.value.substr(0, facts.host.driver.value.find('.')) + "=" +
-                             facts.host.driver.value + "-1 && sudo systemctl restart nvidia-fabricmanager",
+                             facts.host.driver.value.substr(0, facts.host.driver.value.find('.')) +
+                             "=" + facts.host.driver.value +
+                             "-1 && sudo systemctl restart nvidia-fabricmanager",
                          "none");
             return verdict;
         }

@@ -54,8 +54,9 @@ Verdict judge_not_passed(const Facts& facts) {
                           ") and no NVIDIA GPU is passed through to it.");
     verdict.because(machine.place);
     verdict.because(facts.host.pci.place, "an NVIDIA device of class 0300 or 0302");
-    verdict.note("On the hypervisor: attach the GPU by PCI passthrough (or a vGPU profile) and "
-                 "restart the machine; in a cloud: choose an instance type with a GPU.");
+    verdict.note(
+        "On the hypervisor: attach the GPU by PCI passthrough (or a vGPU profile) and "
+        "restart the machine; in a cloud: choose an instance type with a GPU.");
     return verdict;
 }
 
@@ -86,8 +87,8 @@ Verdict judge_present(const Facts& facts) {
     std::string message = "No NVIDIA GPU on the PCI bus.";
     if (facts.host.has_switches()) message = "Only an NVSwitch and no NVIDIA GPU on the PCI bus.";
     auto verdict = failed(message);
-    const Place place = facts.host.pci.ok() ? facts.host.pci.place
-                                            : Place{"/sys/bus/pci/devices", 0, "not there"};
+    const Place place =
+        facts.host.pci.ok() ? facts.host.pci.place : Place{"/sys/bus/pci/devices", 0, "not there"};
     verdict.because(place, "vendor 0x10de with class 0x030000 or 0x030200");
     if (!facts.host.pci.ok()) verdict.as(Confidence::kGuess);
     for (const Object& node : facts.cluster.all("Node")) {
@@ -97,8 +98,9 @@ Verdict judge_present(const Facts& facts) {
             verdict.because(Evidence{.path = node.path, .value = "instance type " + type->second});
         }
     }
-    verdict.note("Bare metal: seat the card, its power cables, and see it in the BIOS. Cloud: "
-                 "choose an instance type with a GPU. Virtual machine: pass the GPU through.");
+    verdict.note(
+        "Bare metal: seat the card, its power cables, and see it in the BIOS. Cloud: "
+        "choose an instance type with a GPU. Virtual machine: pass the GPU through.");
     verdict.mend("lspci -nn -d 10de:");
     return verdict;
 }
@@ -116,9 +118,8 @@ Verdict judge_vfio(const Facts& facts) {
                 "GPU " + gpu.address + " is bound to vfio-pci; containers cannot use it.";
             verdict.mend("driverctl unset-override " + gpu.address, "none");
         }
-        verdict.because(Evidence{.path = gpu.place.path + "/driver",
-                                 .value = gpu.driver,
-                                 .expected = "nvidia"});
+        verdict.because(Evidence{
+            .path = gpu.place.path + "/driver", .value = gpu.driver, .expected = "nvidia"});
     }
     if (bound == 0) return ok("no GPU is given to virtual machines");
     for (const Object& node : facts.cluster.all("Node")) {
@@ -141,8 +142,8 @@ Verdict judge_mixed_drivers(const Facts& facts) {
         if (!facts.host.driver.ok()) return not_here("nouveau holds the GPU: DRV003 judges it");
         auto verdict = failed("GPU " + name_of(gpu) +
                               " is held by nouveau although the nvidia driver is loaded.");
-        verdict.because(Evidence{
-            .path = gpu.place.path + "/driver", .value = "nouveau", .expected = "nvidia"});
+        verdict.because(
+            Evidence{.path = gpu.place.path + "/driver", .value = "nouveau", .expected = "nvidia"});
         verdict.mend("echo " + gpu.address + " > /sys/bus/pci/drivers/nouveau/unbind && echo " +
                      gpu.address + " > /sys/bus/pci/drivers/nvidia/bind");
         return verdict;
@@ -159,8 +160,8 @@ Verdict judge_width(const Facts& facts) {
         if (*gpu.link_width == 0 || *gpu.link_width > 32 || *gpu.link_width_most > 32) continue;
         told = true;
         if (*gpu.link_width >= *gpu.link_width_most) continue;
-        const std::string text = "x" + std::to_string(*gpu.link_width) + " of x" +
-                                 std::to_string(*gpu.link_width_most);
+        const std::string text =
+            "x" + std::to_string(*gpu.link_width) + " of x" + std::to_string(*gpu.link_width_most);
         if (verdict.message.empty()) {
             verdict.message = "GPU " + name_of(gpu) + " runs at PCIe " + text + ".";
         }
@@ -169,8 +170,9 @@ Verdict judge_width(const Facts& facts) {
                                  .expected = "x" + std::to_string(*gpu.link_width_most)});
     }
     if (!verdict.message.empty()) {
-        verdict.note("Reseat the card, try another slot or riser, look at bifurcation in the BIOS. "
-                     "(The speed may drop when idle, the width must not.)");
+        verdict.note(
+            "Reseat the card, try another slot or riser, look at bifurcation in the BIOS. "
+            "(The speed may drop when idle, the width must not.)");
         return verdict;
     }
     return told ? ok("PCIe links have their full width") : unknown("no link width in sysfs");
@@ -179,19 +181,19 @@ Verdict judge_width(const Facts& facts) {
 Verdict judge_window(const Facts& facts) {
     for (const PciDevice& gpu : facts.host.pci_gpus()) {
         if (!gpu.memory_unassigned) continue;
-        auto verdict = failed("The firmware gave no memory window (BAR1) to GPU " + name_of(gpu) +
-                              ".");
+        auto verdict =
+            failed("The firmware gave no memory window (BAR1) to GPU " + name_of(gpu) + ".");
         verdict.because(Evidence{.path = gpu.place.path + "/resource",
                                  .line = 2,
                                  .value = "BAR1 starts at 0",
                                  .expected = "an address"});
-        verdict.note("BIOS: turn on Above 4G Decoding and resizable BAR; or boot with pci=realloc.");
+        verdict.note(
+            "BIOS: turn on Above 4G Decoding and resizable BAR; or boot with pci=realloc.");
         return verdict;
     }
     for (const LogLine& line : facts.host.kernel_log) {
         const bool space = line.text.contains("no space for") ||
-                           line.text.contains("can't assign") ||
-                           line.text.contains("BAR1 is 0M") ||
+                           line.text.contains("can't assign") || line.text.contains("BAR1 is 0M") ||
                            line.text.contains("BAR 1: no space");
         if (!space) continue;
         const auto gpus = facts.host.pci_gpus();
@@ -202,7 +204,8 @@ Verdict judge_window(const Facts& facts) {
         if (!of_gpu) continue;
         auto verdict = failed("The kernel found no address space for the memory of a GPU.");
         verdict.because(line.place, "BAR 1 assigned");
-        verdict.note("BIOS: turn on Above 4G Decoding and resizable BAR; or boot with pci=realloc.");
+        verdict.note(
+            "BIOS: turn on Above 4G Decoding and resizable BAR; or boot with pci=realloc.");
         return verdict;
     }
     if (!facts.host.pci.ok()) return unknown(facts.host.pci.reason);
@@ -220,8 +223,9 @@ Verdict judge_peer_access(const Facts& facts) {
     auto verdict = warning("The IOMMU translates traffic between the " +
                            std::to_string(gpus.size()) + " GPUs; peer-to-peer copies may be slow.");
     verdict.because(facts.host.command_line.place, "iommu=pt, or no IOMMU");
-    verdict.note("Boot with iommu=pt, and turn off ACS for the switches above the GPUs in the BIOS "
-                 "when no virtual machine needs it.");
+    verdict.note(
+        "Boot with iommu=pt, and turn off ACS for the switches above the GPUs in the BIOS "
+        "when no virtual machine needs it.");
     verdict.as(Confidence::kLikely);
     return verdict;
 }
@@ -234,8 +238,8 @@ Verdict judge_known(const Facts& facts) {
         }
         auto verdict = warning("GPU id 10de:" + id_text(gpu.device) +
                                " is not in our table; facts about it come from NVML only.");
-        verdict.because(Evidence{.path = gpu.place.path + "/device",
-                                 .value = "0x" + id_text(gpu.device)});
+        verdict.because(
+            Evidence{.path = gpu.place.path + "/device", .value = "0x" + id_text(gpu.device)});
         verdict.note("Nothing is broken by this. A newer aliquot may know the model.");
         return verdict;
     }
@@ -278,15 +282,14 @@ Verdict judge_supported(const Facts& facts) {
             if (!model->last_branch.starts_with('R')) continue;
             const auto last = number_from(model->last_branch.substr(1)).value_or(0);
             if (last == 0 || branch <= last) continue;
-            const bool dead = std::ranges::find(facts.host.gpus.value, gpu.address,
-                                                &KernelGpu::address) ==
-                                  facts.host.gpus.value.end() &&
-                              !facts.host.gpus.unknown();
-            const std::string text = std::string(model->name) + " (" +
-                                     std::string(model->architecture) +
-                                     ") is not supported by driver " + facts.host.driver.value +
-                                     "; " + std::string(model->last_branch) +
-                                     " is the last branch.";
+            const bool dead =
+                std::ranges::find(facts.host.gpus.value, gpu.address, &KernelGpu::address) ==
+                    facts.host.gpus.value.end() &&
+                !facts.host.gpus.unknown();
+            const std::string text =
+                std::string(model->name) + " (" + std::string(model->architecture) +
+                ") is not supported by driver " + facts.host.driver.value + "; " +
+                std::string(model->last_branch) + " is the last branch.";
             auto verdict = dead ? failed(text) : warning(text);
             verdict.because(facts.host.driver.place,
                             "a driver of branch " + std::string(model->last_branch) + " or older");

@@ -10,7 +10,8 @@ namespace {
 std::string plugin_socket(const Facts& facts) {
     for (const std::string& name : facts.kubelet.plugin_directory.value) {
         const bool socket = name.ends_with(".sock") && name != "kubelet.sock";
-        if (socket && (name.contains("nvidia") || name.contains("gpu") || name.contains("aliquot"))) {
+        if (socket &&
+            (name.contains("nvidia") || name.contains("gpu") || name.contains("aliquot"))) {
             return name;
         }
     }
@@ -36,7 +37,8 @@ const Said* pod_said(const Facts& facts, std::initializer_list<std::string_view>
 }
 
 Evidence evidence_of(const Said& said, std::string expected) {
-    return {.path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
+    return {
+        .path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
 }
 
 Verdict judge_root(const Facts& facts) {
@@ -71,9 +73,11 @@ Verdict judge_root(const Facts& facts) {
         }
     }
     if (facts.tree.has_beneath("/var/lib/kubelet/device-plugins")) {
-        auto verdict = failed("The kubelet of this node uses " + root +
-                              ", but plugins find a /var/lib/kubelet/device-plugins of another one.");
-        verdict.because(Evidence{.path = "/var/lib/kubelet/device-plugins", .value = "a directory",
+        auto verdict =
+            failed("The kubelet of this node uses " + root +
+                   ", but plugins find a /var/lib/kubelet/device-plugins of another one.");
+        verdict.because(Evidence{.path = "/var/lib/kubelet/device-plugins",
+                                 .value = "a directory",
                                  .expected = "a link to " + root + ", or nothing"});
         verdict.because(Evidence{.path = facts.kubelet.root_reason, .value = root});
         verdict.mend("sudo mv /var/lib/kubelet /var/lib/kubelet.old && sudo ln -s " + root +
@@ -110,8 +114,9 @@ Verdict judge_registered(const Facts& facts) {
                        dig(facts.kubelet.checkpoint.value,
                            {"Data", "RegisteredDevices", "nvidia.com/gpu"}) != nullptr;
     if (!plugin && !known) return not_here("no GPU plugin is known to this kubelet");
-    auto verdict = failed("The device plugin did not register again after the kubelet's restart: its "
-                          "socket is gone.");
+    auto verdict = failed(
+        "The device plugin did not register again after the kubelet's restart: its "
+        "socket is gone.");
     verdict.because(Evidence{.path = facts.kubelet.plugin_path,
                              .value = join(directory.value),
                              .expected = "nvidia-gpu.sock"});
@@ -129,10 +134,12 @@ Verdict judge_checkpoint(const Facts& facts) {
     }
     const std::string& path = checkpoint.place.path;
     if (!checkpoint.value.is_mapping()) {
-        auto verdict = failed("The kubelet's device checkpoint is corrupt: " + checkpoint.reason + ".");
+        auto verdict =
+            failed("The kubelet's device checkpoint is corrupt: " + checkpoint.reason + ".");
         verdict.because(Evidence{.path = path, .value = checkpoint.reason, .expected = "JSON"});
-        verdict.mend("sudo systemctl stop kubelet && sudo rm " + path + " && sudo systemctl start kubelet",
-                     "restart-pods");
+        verdict.mend(
+            "sudo systemctl stop kubelet && sudo rm " + path + " && sudo systemctl start kubelet",
+            "restart-pods");
         return verdict;
     }
     std::vector<std::string> present;
@@ -143,8 +150,7 @@ Verdict judge_checkpoint(const Facts& facts) {
     if (std::ranges::all_of(present, [](const std::string& one) { return one.empty(); })) {
         return ok("the checkpoint can be read");
     }
-    for (const Node::Entry& entry :
-         entries_at(checkpoint.value, {"Data", "RegisteredDevices"})) {
+    for (const Node::Entry& entry : entries_at(checkpoint.value, {"Data", "RegisteredDevices"})) {
         if (!is_gpu_resource(entry.first.scalar)) continue;
         for (const Node& device : entry.second.items) {
             const std::string uuid = device.scalar.substr(0, device.scalar.find("::"));
@@ -153,8 +159,9 @@ Verdict judge_checkpoint(const Facts& facts) {
             const bool gone = (full && std::ranges::find(present, uuid) == present.end()) ||
                               (mig && !any_mig && facts.nvml.state == NvmlFacts::State::kOk);
             if (!gone) continue;
-            auto verdict = failed("The kubelet's checkpoint holds " + uuid +
-                                  (mig ? ", of a MIG layout that is gone." : ", a GPU that is gone."));
+            auto verdict =
+                failed("The kubelet's checkpoint holds " + uuid +
+                       (mig ? ", of a MIG layout that is gone." : ", a GPU that is gone."));
             verdict.because(Place{path, device.mark.line, device.scalar}, "devices that exist");
             verdict.mend("sudo systemctl stop kubelet && sudo rm " + path +
                              " && sudo systemctl start kubelet",
@@ -168,7 +175,8 @@ Verdict judge_checkpoint(const Facts& facts) {
 Verdict judge_pod_resources(const Facts& facts) {
     for (const char* const kind : {"DaemonSet", "Pod"}) {
         for (const Object& object : facts.cluster.all(kind)) {
-            if (!object.name.contains("dcgm-exporter") && !object.name.contains("gpu-exporter")) continue;
+            if (!object.name.contains("dcgm-exporter") && !object.name.contains("gpu-exporter"))
+                continue;
             const Node* spec = dig(object.body, {"spec"});
             if (std::string_view(kind) == "DaemonSet") spec = dig(spec, {"template", "spec"});
             const auto& volumes = items_at(spec, {"volumes"});
@@ -176,14 +184,18 @@ Verdict judge_pod_resources(const Facts& facts) {
                 return text_at(volume, {"hostPath", "path"}).contains("pod-resources");
             });
             if (mounted) continue;
-            auto verdict = warning("The exporter " + object.name +
-                                   " does not mount pod-resources: its metrics have no pod labels.");
-            verdict.because(Evidence{.path = object.path, .value = "no hostPath pod-resources",
+            auto verdict =
+                warning("The exporter " + object.name +
+                        " does not mount pod-resources: its metrics have no pod labels.");
+            verdict.because(Evidence{.path = object.path,
+                                     .value = "no hostPath pod-resources",
                                      .expected = facts.kubelet.root + "/pod-resources"});
-            verdict.mend("kubectl -n " + object.space + " patch daemonset dcgm-exporter --type=json -p "
-                         "'[{\"op\":\"add\",\"path\":\"/spec/template/spec/volumes/-\",\"value\":{\"name\":"
-                         "\"pod-resources\",\"hostPath\":{\"path\":\"" + facts.kubelet.root +
-                             "/pod-resources\"}}}]'",
+            verdict.mend("kubectl -n " + object.space +
+                             " patch daemonset dcgm-exporter --type=json -p "
+                             "'[{\"op\":\"add\",\"path\":\"/spec/template/spec/volumes/"
+                             "-\",\"value\":{\"name\":"
+                             "\"pod-resources\",\"hostPath\":{\"path\":\"" +
+                             facts.kubelet.root + "/pod-resources\"}}}]'",
                          "restart-pods");
             return verdict;
         }
@@ -192,10 +204,10 @@ Verdict judge_pod_resources(const Facts& facts) {
 }
 
 Verdict judge_admission(const Facts& facts) {
-    const auto parts = {std::string_view("no healthy devices present; cannot allocate unhealthy devices"),
-                        std::string_view("requested number of devices unavailable"),
-                        std::string_view("Allocate failed due to"),
-                        std::string_view("UnexpectedAdmissionError")};
+    const auto parts = {
+        std::string_view("no healthy devices present; cannot allocate unhealthy devices"),
+        std::string_view("requested number of devices unavailable"),
+        std::string_view("Allocate failed due to"), std::string_view("UnexpectedAdmissionError")};
     const LogLine* const line = kubelet_line(facts, parts);
     const Said* const said = pod_said(facts, parts);
     if (line == nullptr && said == nullptr) {
@@ -210,10 +222,11 @@ Verdict judge_admission(const Facts& facts) {
         return not_here("a request for several shares: SCH004 judges it");
     }
     const bool stale = text.contains("requested number of devices unavailable");
-    auto verdict = failed(stale ? "The kubelet thinks that devices are taken that are free (stale "
-                                  "allocation after a restart)."
-                                : "Pods were admitted before the device plugin was ready (a race after a "
-                                  "node's reboot): UnexpectedAdmissionError.");
+    auto verdict =
+        failed(stale ? "The kubelet thinks that devices are taken that are free (stale "
+                       "allocation after a restart)."
+                     : "Pods were admitted before the device plugin was ready (a race after a "
+                       "node's reboot): UnexpectedAdmissionError.");
     if (line != nullptr) verdict.because(line->place, "no such line");
     if (said != nullptr) verdict.because(evidence_of(*said, "the pod is admitted"));
     if (stale) {
@@ -227,25 +240,30 @@ Verdict judge_admission(const Facts& facts) {
 
 Verdict judge_cpu_manager(const Facts& facts) {
     const std::string policy = text_at(facts.kubelet.config, {"cpuManagerPolicy"});
-    if (facts.kubelet.config_text.absent()) return unknown("the kubelet's configuration was not read");
+    if (facts.kubelet.config_text.absent())
+        return unknown("the kubelet's configuration was not read");
     if (policy != "static") return ok("the CPU manager does not touch the GPU's rights");
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (!is_plugin_name(pod.name) || pod.name.contains("aliquot")) continue;
         for (const Node* const container : containers_of(pod)) {
             const std::string pass = environment_of(*container, "PASS_DEVICE_SPECS");
             const std::string strategy = environment_of(*container, "DEVICE_LIST_STRATEGY");
-            if (pass == "true" || strategy.contains("cdi")) return ok("the plugin passes device specs");
+            if (pass == "true" || strategy.contains("cdi"))
+                return ok("the plugin passes device specs");
         }
-        auto verdict = warning("The static CPU manager rewrites cgroups and cuts containers off the GPU: "
-                               "the plugin does not pass device specs.");
+        auto verdict = warning(
+            "The static CPU manager rewrites cgroups and cuts containers off the GPU: "
+            "the plugin does not pass device specs.");
         verdict.because(Evidence{.path = facts.kubelet.config_text.place.path,
                                  .value = "cpuManagerPolicy: static"});
-        verdict.because(Evidence{.path = pod.path,
-                                 .value = pod.id() + " without PASS_DEVICE_SPECS",
-                                 .expected = "PASS_DEVICE_SPECS=true, or DEVICE_LIST_STRATEGY=cdi-cri"});
-        verdict.mend("helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n nvidia-device-plugin "
-                     "--reuse-values --set compatWithCPUManager=true",
-                     "restart-pods");
+        verdict.because(
+            Evidence{.path = pod.path,
+                     .value = pod.id() + " without PASS_DEVICE_SPECS",
+                     .expected = "PASS_DEVICE_SPECS=true, or DEVICE_LIST_STRATEGY=cdi-cri"});
+        verdict.mend(
+            "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n nvidia-device-plugin "
+            "--reuse-values --set compatWithCPUManager=true",
+            "restart-pods");
         return verdict;
     }
     return unknown("no device plugin pod was seen");
@@ -261,9 +279,10 @@ Verdict judge_topology(const Facts& facts) {
                    : ok("no pod failed on NUMA alignment");
     }
     const std::string policy = text_at(facts.kubelet.config, {"topologyManagerPolicy"});
-    auto verdict = failed("TopologyAffinityError: the topology manager (" +
-                          (policy.empty() ? std::string("restricted or single-numa-node") : policy) +
-                          ") cannot align the pod's CPUs and GPUs.");
+    auto verdict =
+        failed("TopologyAffinityError: the topology manager (" +
+               (policy.empty() ? std::string("restricted or single-numa-node") : policy) +
+               ") cannot align the pod's CPUs and GPUs.");
     if (line != nullptr) verdict.because(line->place);
     if (said != nullptr) verdict.because(evidence_of(*said, "the pod is admitted"));
     verdict.edit(facts.kubelet.config_text.place.path + ": topologyManagerPolicy: best-effort",
@@ -291,8 +310,9 @@ Verdict judge_selinux(const Facts& facts) {
     if (place.path.empty()) return ok("SELinux denied no plugin socket");
     auto verdict = failed("SELinux denies the device plugin the kubelet's socket.");
     verdict.because(place, "no denial");
-    verdict.mend("sudo ausearch -m avc --raw | audit2allow -M device-plugin && sudo semodule -i "
-                 "device-plugin.pp");
+    verdict.mend(
+        "sudo ausearch -m avc --raw | audit2allow -M device-plugin && sudo semodule -i "
+        "device-plugin.pp");
     verdict.note("Or give the plugin securityContext.seLinuxOptions.type: spc_t.");
     return verdict;
 }

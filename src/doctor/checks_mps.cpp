@@ -14,7 +14,8 @@ bool is_mps_pod(const Object& pod) {
 /// Whether anything here uses MPS at all.
 bool uses_mps(const Facts& facts) {
     if (facts.host.program("nvidia-cuda-mps") != nullptr) return true;
-    if (facts.tree.has_beneath("/run/nvidia/mps") || facts.tree.has_beneath("/var/log/nvidia-mps")) {
+    if (facts.tree.has_beneath("/run/nvidia/mps") ||
+        facts.tree.has_beneath("/var/log/nvidia-mps")) {
         return true;
     }
     if (std::ranges::any_of(facts.cluster.all("Pod"), is_mps_pod)) return true;
@@ -55,15 +56,17 @@ Place find_line(const Facts& facts, std::initializer_list<std::string_view> part
 }
 
 Verdict judge_daemon(const Facts& facts) {
-    const Place place = find_line(facts, {"error waiting for MPS daemon", "Failed to start MPS daemon",
-                                          "MPS daemon is not ready"});
+    const Place place = find_line(facts, {"error waiting for MPS daemon",
+                                          "Failed to start MPS daemon", "MPS daemon is not ready"});
     if (place.path.empty()) return uses_mps(facts) ? ok("the MPS daemon answers") : no_mps();
-    auto verdict = failed("The MPS control daemon for nvidia.com/gpu does not answer on "
-                          "/run/nvidia/mps/nvidia.com/gpu/pipe.");
+    auto verdict = failed(
+        "The MPS control daemon for nvidia.com/gpu does not answer on "
+        "/run/nvidia/mps/nvidia.com/gpu/pipe.");
     verdict.because(place, "the daemon answers");
-    verdict.mend("kubectl -n nvidia-device-plugin rollout restart daemonset "
-                 "nvidia-device-plugin-mps-control-daemon",
-                 "restart-pods");
+    verdict.mend(
+        "kubectl -n nvidia-device-plugin rollout restart daemonset "
+        "nvidia-device-plugin-mps-control-daemon",
+        "restart-pods");
     verdict.note("The daemon's pod only runs on nodes with the label nvidia.com/mps.capable=true.");
     return verdict;
 }
@@ -75,11 +78,13 @@ Verdict judge_competing(const Facts& facts) {
     const bool plugin = facts.tree.has_beneath("/run/nvidia/mps") ||
                         std::ranges::any_of(facts.cluster.all("Pod"), is_mps_pod);
     if (!plugin) return ok("one control daemon, started by hand");
-    auto verdict = failed("A hand-started MPS daemon competes with the device plugin's: pods use the "
-                          "other pipe.");
-    verdict.because(Evidence{.path = "/tmp/nvidia-mps/control", .value = "present",
-                             .expected = "only /run/nvidia/mps"});
-    verdict.mend("echo quit | sudo CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control");
+    auto verdict = failed(
+        "A hand-started MPS daemon competes with the device plugin's: pods use the "
+        "other pipe.");
+    verdict.because(Evidence{
+        .path = "/tmp/nvidia-mps/control", .value = "present", .expected = "only /run/nvidia/mps"});
+    verdict.mend(
+        "echo quit | sudo CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control");
     return verdict;
 }
 
@@ -99,12 +104,14 @@ Verdict judge_own_pipe(const Facts& facts) {
         for (const Node* const container : containers_of(*pod)) {
             const std::string pipe = environment_of(*container, "CUDA_MPS_PIPE_DIRECTORY");
             if (pipe.empty()) continue;
-            auto verdict = failed("Pod " + pod->id() + " sets CUDA_MPS_PIPE_DIRECTORY itself: CUDA looks "
+            auto verdict = failed("Pod " + pod->id() +
+                                  " sets CUDA_MPS_PIPE_DIRECTORY itself: CUDA looks "
                                   "for a daemon that is not there.");
-            verdict.because(Evidence{.path = pod->path,
-                                     .line = container->mark.line,
-                                     .value = "CUDA_MPS_PIPE_DIRECTORY=" + pipe,
-                                     .expected = "not set: the plugin sets /mps/nvidia.com/gpu/pipe"});
+            verdict.because(
+                Evidence{.path = pod->path,
+                         .line = container->mark.line,
+                         .value = "CUDA_MPS_PIPE_DIRECTORY=" + pipe,
+                         .expected = "not set: the plugin sets /mps/nvidia.com/gpu/pipe"});
             verdict.edit("remove the variable and the hostPath mount from the pod", "restart-pods");
             return verdict;
         }
@@ -129,7 +136,8 @@ Verdict judge_own_shm(const Facts& facts) {
             for (const Node& mount : items_at(container, {"volumeMounts"})) {
                 const Node* const path = mount.find("mountPath");
                 if (path == nullptr || path->scalar != "/dev/shm") continue;
-                auto verdict = warning("Pod " + pod->id() + " mounts its own /dev/shm on an MPS node: it "
+                auto verdict = warning("Pod " + pod->id() +
+                                       " mounts its own /dev/shm on an MPS node: it "
                                        "collides with the mount that MPS needs.");
                 verdict.because(Place{pod->path, path->mark.line, "mountPath: /dev/shm"},
                                 "no mount at /dev/shm");
@@ -148,17 +156,18 @@ Verdict judge_fit(const Facts& facts) {
         const bool old = major && *major < 7;
         const bool mig = gpu.mig_current == "Enabled";
         if (!old && !mig && !facts.host.wsl) continue;
-        auto verdict = failed(old   ? "GPU " + std::to_string(gpu.index) + " (compute capability " +
-                                        gpu.compute_capability +
-                                        ") is older than Volta: MPS has no limits and no isolation there, "
-                                        "and the plugin's daemon does not start."
-                              : mig ? "MIG is on: the device plugin refuses MIG together with MPS."
-                                    : "MPS does not work under WSL.");
-        verdict.because(Evidence{.path = gpu.place.path,
-                                 .line = gpu.place.line,
-                                 .value = old ? "compute capability " + gpu.compute_capability
-                                              : "MIG Enabled",
-                                 .expected = old ? "7.0 or more" : "MIG off"});
+        auto verdict =
+            failed(old ? "GPU " + std::to_string(gpu.index) + " (compute capability " +
+                             gpu.compute_capability +
+                             ") is older than Volta: MPS has no limits and no isolation there, "
+                             "and the plugin's daemon does not start."
+                   : mig ? "MIG is on: the device plugin refuses MIG together with MPS."
+                         : "MPS does not work under WSL.");
+        verdict.because(
+            Evidence{.path = gpu.place.path,
+                     .line = gpu.place.line,
+                     .value = old ? "compute capability " + gpu.compute_capability : "MIG Enabled",
+                     .expected = old ? "7.0 or more" : "MIG off"});
         verdict.edit("sharing.mps -> sharing.timeSlicing in the device plugin's configuration",
                      "restart-pods");
         return verdict;
@@ -167,15 +176,17 @@ Verdict judge_fit(const Facts& facts) {
 }
 
 Verdict judge_identity(const Facts& facts) {
-    const Place place = find_line(facts, {"init 250 result=11", "User did not send valid credentials",
-                                          "result=11"});
+    const Place place = find_line(
+        facts, {"init 250 result=11", "User did not send valid credentials", "result=11"});
     if (place.path.empty()) return uses_mps(facts) ? ok("clients and server agree") : no_mps();
     auto verdict = failed("The MPS server refuses a client of another user or pid namespace.");
     verdict.because(place, "the client is accepted");
-    verdict.note("The control daemon's pod needs hostPID: true; clients must have the server's user id, or "
-                 "the daemon must run as root.");
-    verdict.mend("kubectl -n nvidia-device-plugin get daemonset "
-                 "nvidia-device-plugin-mps-control-daemon -o jsonpath={.spec.template.spec.hostPID}");
+    verdict.note(
+        "The control daemon's pod needs hostPID: true; clients must have the server's user id, or "
+        "the daemon must run as root.");
+    verdict.mend(
+        "kubectl -n nvidia-device-plugin get daemonset "
+        "nvidia-device-plugin-mps-control-daemon -o jsonpath={.spec.template.spec.hostPID}");
     return verdict;
 }
 
@@ -184,22 +195,25 @@ Verdict judge_shared_fault(const Facts& facts) {
         find_line(facts, {"Server encountered a fatal exception", "fatal exception on device",
                           "Server exited with status", "A fatal fault occurred"});
     if (place.path.empty()) return uses_mps(facts) ? ok("no fault of an MPS server") : no_mps();
-    auto verdict = failed("A fatal error of one client ended the MPS server: all its clients failed with "
-                          "it.");
+    auto verdict = failed(
+        "A fatal error of one client ended the MPS server: all its clients failed with "
+        "it.");
     verdict.because(place, "no fatal exception");
     for (const Object* const pod : gpu_pods(facts)) {
         verdict.because(Evidence{.path = pod->path, .value = "client: " + pod->id()});
     }
-    verdict.note("Find the client with the fault (its Xid names the pid) and restart the pods. Where that "
-                 "must not happen, use MIG or whole GPUs.");
+    verdict.note(
+        "Find the client with the fault (its Xid names the pid) and restart the pods. Where that "
+        "must not happen, use MIG or whole GPUs.");
     return verdict;
 }
 
 Verdict judge_clients(const Facts& facts) {
     const Place place = find_line(facts, {"maximum allowed replicas exceeded"});
     if (!place.path.empty()) {
-        auto verdict = failed("The plugin refuses so many MPS replicas: at most 48, and 16 on GPUs below "
-                              "compute capability 7.5.");
+        auto verdict = failed(
+            "The plugin refuses so many MPS replicas: at most 48, and 16 on GPUs below "
+            "compute capability 7.5.");
         verdict.because(place, "48 at most");
         verdict.edit("sharing.mps.resources[].replicas: 16", "restart-pods");
         return verdict;
@@ -213,8 +227,9 @@ Verdict judge_clients(const Facts& facts) {
             for (const Node& resource : items_at(*config, {"sharing", "mps", "resources"})) {
                 const auto count = number_of(text_at(resource, {"replicas"}));
                 if (!count || *count <= 48) continue;
-                auto verdict = failed("ConfigMap " + map.id() + " asks for " + std::to_string(*count) +
-                                      " MPS replicas; at most 48 clients can share a GPU.");
+                auto verdict =
+                    failed("ConfigMap " + map.id() + " asks for " + std::to_string(*count) +
+                           " MPS replicas; at most 48 clients can share a GPU.");
                 verdict.because(Evidence{.path = map.path,
                                          .line = entry.first.mark.line,
                                          .value = "replicas: " + std::to_string(*count),
@@ -246,10 +261,11 @@ Verdict judge_memory_limit(const Facts& facts) {
                         memory->second + "/" + replicas->second + ")";
             }
         }
-        auto verdict = failed("Pod " + said.pod + " reached the memory limit of its MPS share: " + limit +
-                              ".");
+        auto verdict = failed("Pod " + said.pod +
+                              " reached the memory limit of its MPS share: " + limit + ".");
         verdict.because(Evidence{.path = said.path, .line = said.line, .value = said.text});
-        verdict.edit("fewer sharing.mps.resources[].replicas, or a smaller model or batch", "restart-pods");
+        verdict.edit("fewer sharing.mps.resources[].replicas, or a smaller model or batch",
+                     "restart-pods");
         verdict.as(Confidence::kLikely);
         return verdict;
     }
@@ -280,10 +296,12 @@ Verdict judge_option(const Facts& facts) {
                                                return all;
                                            }();
             if (!text.contains("nvidia-cuda-mps-control -s")) continue;
-            auto verdict = warning(object.kind + " " + object.id() +
-                                   " runs `nvidia-cuda-mps-control -s`, which is no question for the "
-                                   "status.");
-            verdict.because(Evidence{.path = object.path, .value = "nvidia-cuda-mps-control -s",
+            auto verdict =
+                warning(object.kind + " " + object.id() +
+                        " runs `nvidia-cuda-mps-control -s`, which is no question for the "
+                        "status.");
+            verdict.because(Evidence{.path = object.path,
+                                     .value = "nvidia-cuda-mps-control -s",
                                      .expected = "echo get_server_list | nvidia-cuda-mps-control"});
             verdict.mend("echo get_server_list | nvidia-cuda-mps-control");
             return verdict;

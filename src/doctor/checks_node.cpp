@@ -47,17 +47,17 @@ Verdict judge_capacity(const Facts& facts) {
     for (const Object* const node : nodes) any = any || is_gpu_node(*node);
     for (const Object* const node : nodes) {
         const auto resources = gpu_resources(*node);
-        const bool offers = std::ranges::any_of(resources, [&](const std::string& one) {
-            return amount(*node, "capacity", one) > 0;
-        });
+        const bool offers = std::ranges::any_of(
+            resources, [&](const std::string& one) { return amount(*node, "capacity", one) > 0; });
         if (offers) continue;
         const bool wanted = label(*node, "nvidia.com/gpu.present") == "true" || is_gpu_node(*node);
         // On a host we know that there is a GPU; then a node without one is wrong.
-        const bool asked = facts.target.kind == Target::Kind::kHost ||
-                           facts.target.kind == Target::Kind::kNode;
+        const bool asked =
+            facts.target.kind == Target::Kind::kHost || facts.target.kind == Target::Kind::kNode;
         const bool here = asked && nodes.size() == 1 && !facts.host.pci_gpus().empty();
         if (!wanted && !here) continue;
-        auto verdict = failed("Node " + node->name + " has a GPU but offers none (no nvidia.com/gpu in its "
+        auto verdict = failed("Node " + node->name +
+                              " has a GPU but offers none (no nvidia.com/gpu in its "
                               "capacity).");
         verdict.because(Evidence{.path = node->path,
                                  .value = resources.empty() ? "no GPU resource in status.capacity"
@@ -80,22 +80,27 @@ Verdict judge_unhealthy(const Facts& facts) {
             const double capacity = amount(*node, "capacity", resource);
             const double left = amount(*node, "allocatable", resource);
             if (left >= capacity) continue;
-            auto verdict = failed(whole(capacity - left) + " of " + whole(capacity) + " " + resource +
-                                  " of node " + node->name + " are unhealthy.");
-            verdict.because(Evidence{.path = node->path,
-                                     .value = "capacity " + whole(capacity) + ", allocatable " + whole(left),
-                                     .expected = "the same"});
+            auto verdict = failed(whole(capacity - left) + " of " + whole(capacity) + " " +
+                                  resource + " of node " + node->name + " are unhealthy.");
+            verdict.because(
+                Evidence{.path = node->path,
+                         .value = "capacity " + whole(capacity) + ", allocatable " + whole(left),
+                         .expected = "the same"});
             for (const Xid& xid : facts.host.xids) verdict.because(xid.place);
             for (const Said& said : facts.cluster.said) {
-                if (said.text.contains("XidCriticalError") || said.text.contains("marking device as unhealthy")) {
-                    verdict.because(Evidence{.path = said.path, .line = said.line, .value = said.text});
+                if (said.text.contains("XidCriticalError") ||
+                    said.text.contains("marking device as unhealthy")) {
+                    verdict.because(
+                        Evidence{.path = said.path, .line = said.line, .value = said.text});
                 }
             }
-            verdict.mend("kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset",
-                         "restart-pods");
-            verdict.note("NVIDIA's plugin calls a GPU unhealthy after any Xid but 13, 31, 43, 45, 68 and "
-                         "109, and never takes it back by itself. Mend the GPU first (reset), then restart "
-                         "the plugin.");
+            verdict.mend(
+                "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset",
+                "restart-pods");
+            verdict.note(
+                "NVIDIA's plugin calls a GPU unhealthy after any Xid but 13, 31, 43, 45, 68 and "
+                "109, and never takes it back by itself. Mend the GPU first (reset), then restart "
+                "the plugin.");
             return verdict;
         }
     }
@@ -117,17 +122,21 @@ Verdict judge_replicas(const Facts& facts) {
         const bool renamed = offered == 0;
         if (!renamed && static_cast<std::int64_t>(offered) != expected &&
             label(*node, "nvidia.com/mig.strategy") != "single") {
-            auto verdict = warning("Node " + node->name + " offers " + whole(offered) + " GPUs, its labels "
-                                   "say " + std::to_string(*count) + " GPUs x " + std::to_string(*replicas) +
-                                   ": the plugin and feature discovery read different configurations.");
+            auto verdict =
+                warning("Node " + node->name + " offers " + whole(offered) +
+                        " GPUs, its labels "
+                        "say " +
+                        std::to_string(*count) + " GPUs x " + std::to_string(*replicas) +
+                        ": the plugin and feature discovery read different configurations.");
             verdict.because(Evidence{.path = node->path,
-                                     .value = "nvidia.com/gpu: " + whole(offered) + ", gpu.count=" +
-                                              std::to_string(*count) + ", gpu.replicas=" +
-                                              std::to_string(*replicas),
+                                     .value = "nvidia.com/gpu: " + whole(offered) +
+                                              ", gpu.count=" + std::to_string(*count) +
+                                              ", gpu.replicas=" + std::to_string(*replicas),
                                      .expected = std::to_string(expected)});
-            verdict.mend("kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset "
-                         "gpu-feature-discovery",
-                         "restart-pods");
+            verdict.mend(
+                "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset "
+                "gpu-feature-discovery",
+                "restart-pods");
             return verdict;
         }
         if (*replicas > 1 || shared) {
@@ -145,19 +154,22 @@ Verdict judge_mig_names(const Facts& facts) {
         const std::string strategy = label(*node, "nvidia.com/mig.strategy");
         std::string mig;
         for (const std::string& resource : gpu_resources(*node)) {
-            if (resource.starts_with("nvidia.com/mig-") && amount(*node, "capacity", resource) > 0) {
+            if (resource.starts_with("nvidia.com/mig-") &&
+                amount(*node, "capacity", resource) > 0) {
                 mig = resource;
             }
         }
         if (strategy.empty() || (strategy == "mixed") || mig.empty()) continue;
-        auto verdict = warning("Node " + node->name + " offers " + mig + " although its MIG strategy is " +
-                               strategy + ", under which only nvidia.com/gpu is offered.");
+        auto verdict =
+            warning("Node " + node->name + " offers " + mig + " although its MIG strategy is " +
+                    strategy + ", under which only nvidia.com/gpu is offered.");
         verdict.because(Evidence{.path = node->path,
                                  .value = "nvidia.com/mig.strategy=" + strategy + ", " + mig,
                                  .expected = "strategy mixed"});
-        verdict.mend("kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
-                     "'{\"spec\":{\"mig\":{\"strategy\":\"mixed\"}}}'",
-                     "restart-pods");
+        verdict.mend(
+            "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
+            "'{\"spec\":{\"mig\":{\"strategy\":\"mixed\"}}}'",
+            "restart-pods");
         return verdict;
     }
     return ok("resource names fit the MIG strategy");
@@ -178,12 +190,14 @@ Verdict judge_taint_values(const Facts& facts) {
                     const std::string own = text_at(one, {"value"});
                     const bool exists = text_at(one, {"operator"}) == "Exists";
                     if (text_at(one, {"key"}) != key || exists || own == value) continue;
-                    auto verdict = failed("Taint " + key + " of node " + node->name + " has the value `" +
-                                          value + "`, pod " + pod.id() + " tolerates `" + own + "`.");
+                    auto verdict =
+                        failed("Taint " + key + " of node " + node->name + " has the value `" +
+                               value + "`, pod " + pod.id() + " tolerates `" + own + "`.");
                     verdict.because(Place{node->path, taint.mark.line, key + "=" + value},
                                     key + "=" + own);
                     verdict.because(Place{pod.path, one.mark.line, "value: " + own}, value);
-                    verdict.edit("tolerations: [{key: " + key + ", operator: Exists}]", "restart-pods");
+                    verdict.edit("tolerations: [{key: " + key + ", operator: Exists}]",
+                                 "restart-pods");
                     return verdict;
                 }
             }
@@ -198,15 +212,17 @@ Verdict judge_labels(const Facts& facts) {
     for (const Object* const node : nodes) {
         std::string real = label(*node, "nvidia.com/gpu.product");
         std::string where = node->path;
-        if (facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty() && nodes.size() == 1) {
+        if (facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty() &&
+            nodes.size() == 1) {
             real = facts.nvml.gpus[0].name;
             where = facts.nvml.place.path;
         }
         if (real.empty()) continue;
         for (const auto& [name, value] : labels_of(*node)) {
-            const bool hand_made = name == "accelerator" || name == "gpu-type" || name == "gpu.type" ||
-                                   name == "gpu-model" || name == "hardware-type" ||
-                                   name == "cloud.google.com/gke-accelerator" || name == "nvidia.com/gpu.product";
+            const bool hand_made =
+                name == "accelerator" || name == "gpu-type" || name == "gpu.type" ||
+                name == "gpu-model" || name == "hardware-type" ||
+                name == "cloud.google.com/gke-accelerator" || name == "nvidia.com/gpu.product";
             if (!hand_made) continue;
             const auto* const said = catalog::find_gpu_model(value);
             const auto* const is = catalog::find_gpu_model(real);
@@ -218,11 +234,11 @@ Verdict judge_labels(const Facts& facts) {
             }
             auto verdict = warning("Label " + name + "=" + value + " of node " + node->name +
                                    " says another GPU than there is: " + real + ".");
-            verdict.because(Evidence{.path = node->path, .value = name + "=" + value,
-                                     .expected = std::string(is->key)});
+            verdict.because(Evidence{
+                .path = node->path, .value = name + "=" + value, .expected = std::string(is->key)});
             verdict.because(Evidence{.path = where, .value = real});
-            verdict.mend("kubectl label node " + node->name + " " + name + "=" + std::string(is->key) +
-                         " --overwrite");
+            verdict.mend("kubectl label node " + node->name + " " + name + "=" +
+                         std::string(is->key) + " --overwrite");
             return verdict;
         }
     }
@@ -247,8 +263,9 @@ Verdict judge_conditions(const Facts& facts) {
                             type == "Ready" ? "True" : "False");
             verdict.mend("kubectl describe node " + node->name);
             if (type == "DiskPressure") {
-                verdict.note("GPU images have 10 GB and more: make the image store larger, or remove old "
-                             "images (crictl rmi --prune).");
+                verdict.note(
+                    "GPU images have 10 GB and more: make the image store larger, or remove old "
+                    "images (crictl rmi --prune).");
             }
             return verdict;
         }
@@ -259,32 +276,37 @@ Verdict judge_conditions(const Facts& facts) {
 Verdict judge_discovery(const Facts& facts) {
     const auto& sets = facts.cluster.all("DaemonSet");
     const bool nfd = std::ranges::any_of(sets, [](const Object& one) {
-        return one.name.contains("node-feature-discovery-worker") || one.name.contains("nfd-worker");
+        return one.name.contains("node-feature-discovery-worker") ||
+               one.name.contains("nfd-worker");
     });
     if (!nfd) return not_here("no node feature discovery");
     for (const Object* const node : nodes_of(facts)) {
-        const bool gpu = !gpu_resources(*node).empty() || label(*node, "nvidia.com/gpu.present") == "true" ||
+        const bool gpu = !gpu_resources(*node).empty() ||
+                         label(*node, "nvidia.com/gpu.present") == "true" ||
                          (nodes_of(facts).size() == 1 && !facts.host.pci_gpus().empty());
         const auto labels = labels_of(*node);
         const bool labelled = std::ranges::any_of(labels, [](const auto& one) {
             return one.first.starts_with("feature.node.kubernetes.io/");
         });
         const bool worker = std::ranges::any_of(facts.cluster.all("Pod"), [&](const Object& pod) {
-            return (pod.name.contains("node-feature-discovery-worker") || pod.name.contains("nfd-worker")) &&
+            return (pod.name.contains("node-feature-discovery-worker") ||
+                    pod.name.contains("nfd-worker")) &&
                    node_of(pod) == node->name;
         });
         if (!gpu || labelled || worker) continue;
         auto verdict = warning("Node feature discovery does not run on " + node->name +
                                ": the node has no hardware labels.");
-        verdict.because(Evidence{.path = node->path, .value = "no label feature.node.kubernetes.io/*",
+        verdict.because(Evidence{.path = node->path,
+                                 .value = "no label feature.node.kubernetes.io/*",
                                  .expected = "feature.node.kubernetes.io/pci-10de.present=true"});
         std::vector<std::string> taints;
         for (const Node& taint : items_at(node->body, {"spec", "taints"})) {
             taints.push_back(text_at(taint, {"key"}));
         }
-        verdict.mend("helm upgrade nfd node-feature-discovery/node-feature-discovery --reuse-values --set "
-                     "'worker.tolerations[0].operator=Exists'",
-                     "restart-pods");
+        verdict.mend(
+            "helm upgrade nfd node-feature-discovery/node-feature-discovery --reuse-values --set "
+            "'worker.tolerations[0].operator=Exists'",
+            "restart-pods");
         if (!taints.empty()) verdict.note("Its taints: " + join(taints));
         return verdict;
     }
@@ -310,12 +332,13 @@ Verdict judge_held(const Facts& facts) {
                 if (!text_at(pod.body, {"metadata", "deletionTimestamp"}).empty()) ending = &pod;
             }
             const double offered = amount(*node, "allocatable", resource);
-            table.push_back(node->name + ": " + whole(held) + " of " + whole(offered) + " " + resource +
-                            (holders.empty() ? "" : " held by " + join(holders)));
+            table.push_back(node->name + ": " + whole(held) + " of " + whole(offered) + " " +
+                            resource + (holders.empty() ? "" : " held by " + join(holders)));
             if (ending != nullptr && held >= offered) {
-                auto verdict = warning("A pod that is being deleted still holds " + resource + " on " +
-                                       node->name + ": " + ending->id() + ".");
-                verdict.because(Evidence{.path = ending->path, .value = ending->id() + " is terminating",
+                auto verdict = warning("A pod that is being deleted still holds " + resource +
+                                       " on " + node->name + ": " + ending->id() + ".");
+                verdict.because(Evidence{.path = ending->path,
+                                         .value = ending->id() + " is terminating",
                                          .expected = "it is gone"});
                 verdict.mend("kubectl -n " + ending->space + " delete pod " + ending->name +
                                  " --grace-period=0 --force",
@@ -323,12 +346,14 @@ Verdict judge_held(const Facts& facts) {
                 return verdict;
             }
             if (held > offered) {
-                auto verdict = warning("Pods on " + node->name + " hold " + whole(held) + " " + resource +
-                                       ", only " + whole(offered) + " are offered now.");
-                verdict.because(Evidence{.path = node->path, .value = join(holders),
+                auto verdict = warning("Pods on " + node->name + " hold " + whole(held) + " " +
+                                       resource + ", only " + whole(offered) + " are offered now.");
+                verdict.because(Evidence{.path = node->path,
+                                         .value = join(holders),
                                          .expected = whole(offered) + " at most"});
-                verdict.note("The number went down under running pods (a new configuration, or a failed "
-                             "GPU). Restart the pods that have lost their device.");
+                verdict.note(
+                    "The number went down under running pods (a new configuration, or a failed "
+                    "GPU). Restart the pods that have lost their device.");
                 return verdict;
             }
         }
@@ -338,25 +363,29 @@ Verdict judge_held(const Facts& facts) {
 
 Verdict judge_leaks(const Facts& facts) {
     if (facts.nvml.processes.empty()) {
-        return facts.nvml.state == NvmlFacts::State::kOk ? ok("no process on the GPUs")
-                                                         : unknown("the processes on the GPUs are not known");
+        return facts.nvml.state == NvmlFacts::State::kOk
+                   ? ok("no process on the GPUs")
+                   : unknown("the processes on the GPUs are not known");
     }
     for (const NvmlProcess& process : facts.nvml.processes) {
         if (process.pod.empty()) continue;
         const auto slash = process.pod.find('/');
-        const Object* const pod = facts.cluster.find("Pod", process.pod.substr(0, slash),
-                                                     slash == std::string::npos
-                                                         ? ""
-                                                         : process.pod.substr(slash + 1));
+        const Object* const pod =
+            facts.cluster.find("Pod", process.pod.substr(0, slash),
+                               slash == std::string::npos ? "" : process.pod.substr(slash + 1));
         if (pod == nullptr || !gpu_requests(*pod).empty() || is_plugin_name(pod->name)) continue;
         if (pod->name.contains("dcgm") || pod->name.contains("mps")) continue;
-        auto verdict = warning("Process " + process.name + " (pod " + process.pod + ") uses " +
-                               std::to_string(process.memory_mib) + " MiB of a GPU but did not request one.");
+        auto verdict =
+            warning("Process " + process.name + " (pod " + process.pod + ") uses " +
+                    std::to_string(process.memory_mib) + " MiB of a GPU but did not request one.");
         verdict.because(process.place, "a pod with nvidia.com/gpu in limits");
         verdict.because(Evidence{.path = pod->path, .value = pod->id() + ": no GPU in limits"});
-        verdict.note("NVIDIA_VISIBLE_DEVICES=all in the image or the pod, with nvidia as the default runtime, "
-                     "gives every pod every GPU. Ask for the GPU, or set NVIDIA_VISIBLE_DEVICES=void; the "
-                     "toolkit can refuse it (accept-nvidia-visible-devices-envvar-when-unprivileged=false).");
+        verdict.note(
+            "NVIDIA_VISIBLE_DEVICES=all in the image or the pod, with nvidia as the default "
+            "runtime, "
+            "gives every pod every GPU. Ask for the GPU, or set NVIDIA_VISIBLE_DEVICES=void; the "
+            "toolkit can refuse it "
+            "(accept-nvidia-visible-devices-envvar-when-unprivileged=false).");
         return verdict;
     }
     return ok("every process on a GPU belongs to a pod that asked for it");

@@ -23,7 +23,8 @@ Place place_of(const NvmlGpu& gpu, std::string text) {
 
 std::string name_of(const NvmlGpu& gpu) {
     if (gpu.index >= 1000) return gpu.address.empty() ? "a GPU" : "GPU " + gpu.address;
-    return "GPU " + std::to_string(gpu.index) + (gpu.address.empty() ? "" : " (" + gpu.address + ")");
+    return "GPU " + std::to_string(gpu.index) +
+           (gpu.address.empty() ? "" : " (" + gpu.address + ")");
 }
 
 /// The first GPU that answers so.
@@ -36,8 +37,8 @@ const NvmlGpu* first_gpu(const Facts& facts, Predicate predicate) {
 Verdict judge_same_version(const Facts& facts) {
     const HostFacts& host = facts.host;
     const std::string& loaded = host.driver.value;
-    const bool differs = !loaded.empty() && !host.libraries.empty() &&
-                         !host.libraries.contains(loaded);
+    const bool differs =
+        !loaded.empty() && !host.libraries.empty() && !host.libraries.contains(loaded);
     const bool said = facts.nvml.state == NvmlState::kFailed && facts.nvml.code == 18;
     if (!said && (!differs || answered(facts))) {
         if (loaded.empty()) return unknown("the version of the loaded module is not known");
@@ -56,10 +57,12 @@ Verdict judge_same_version(const Facts& facts) {
     if (!loaded.empty()) verdict.because(host.driver.place);
     if (differs) verdict.because(host.library.place, "libnvidia-ml.so." + loaded);
     if (said) verdict.because(facts.nvml.place, "NVML initialises");
-    verdict.mend("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data; sudo reboot", "drain, reboot");
-    verdict.note("Without a reboot, when no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm "
-                 "nvidia_modeset nvidia && sudo modprobe nvidia. Hold the packages afterwards: sudo "
-                 "apt-mark hold '*nvidia*'");
+    verdict.mend("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data; sudo reboot",
+                 "drain, reboot");
+    verdict.note(
+        "Without a reboot, when no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm "
+        "nvidia_modeset nvidia && sudo modprobe nvidia. Hold the packages afterwards: sudo "
+        "apt-mark hold '*nvidia*'");
     return verdict;
 }
 
@@ -77,16 +80,15 @@ Verdict judge_library(const Facts& facts) {
     auto verdict = failed("libnvidia-ml.so.1 is not in the host's library path.");
     if (said) verdict.because(facts.nvml.place, "NVML opens");
     if (facts.host.library.absent()) {
-        verdict.because(Evidence{
-            .path = "/usr/lib/x86_64-linux-gnu, /usr/lib64, /usr/lib/wsl/lib, "
-                    "/run/opengl-driver/lib, /home/kubernetes/bin/nvidia/lib64",
-            .value = "no libnvidia-ml.so*",
-            .expected = "libnvidia-ml.so.1"});
+        verdict.because(Evidence{.path =
+                                     "/usr/lib/x86_64-linux-gnu, /usr/lib64, /usr/lib/wsl/lib, "
+                                     "/run/opengl-driver/lib, /home/kubernetes/bin/nvidia/lib64",
+                                 .value = "no libnvidia-ml.so*",
+                                 .expected = "libnvidia-ml.so.1"});
     }
-    const std::string branch =
-        facts.host.driver.ok()
-            ? facts.host.driver.value.substr(0, facts.host.driver.value.find('.'))
-            : "NNN";
+    const std::string branch = facts.host.driver.ok() ? facts.host.driver.value.substr(
+                                                            0, facts.host.driver.value.find('.'))
+                                                      : "NNN";
     verdict.mend("sudo apt install libnvidia-compute-" + branch);
     return verdict;
 }
@@ -120,12 +122,15 @@ Verdict judge_lost(const Facts& facts) {
     } else if (line != nullptr) {
         verdict.because(line->place, "no such message");
     }
-    verdict.mend("kubectl cordon NODE && kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo "
-                 "ipmitool chassis power cycle",
-                 "drain");
-    verdict.note("A reboot alone often does not bring it back: power must go. If it happens again: "
-                 "power cables, riser, cooling, then a replacement. With NVIDIA's device plugin no pod "
-                 "of this node gets a GPU until it is cordoned.");
+    verdict.mend(
+        "kubectl cordon NODE && kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && "
+        "sudo "
+        "ipmitool chassis power cycle",
+        "drain");
+    verdict.note(
+        "A reboot alone often does not bring it back: power must go. If it happens again: "
+        "power cables, riser, cooling, then a replacement. With NVIDIA's device plugin no pod "
+        "of this node gets a GPU until it is cordoned.");
     return verdict;
 }
 
@@ -146,9 +151,11 @@ Verdict judge_reset(const Facts& facts) {
     if (gpu != nullptr && !gpu->recovery_action.empty()) {
         verdict.because(place_of(*gpu, "recovery action " + gpu->recovery_action), "None");
     }
-    verdict.mend("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi --gpu-reset -i " +
-                     index,
-                 "drain");
+    verdict.mend(
+        "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
+        "--gpu-reset -i " +
+            index,
+        "drain");
     verdict.note("When the reset is refused: reboot the node.");
     return verdict;
 }
@@ -162,8 +169,8 @@ Verdict judge_count(const Facts& facts) {
     auto verdict = failed("NVML lists " + std::to_string(nvml) + " GPUs, the kernel driver knows " +
                           std::to_string(kernel) + ".");
     verdict.because(facts.nvml.place, std::to_string(kernel) + " GPUs");
-    verdict.because(Evidence{.path = "/proc/driver/nvidia/gpus",
-                             .value = std::to_string(kernel) + " GPUs"});
+    verdict.because(
+        Evidence{.path = "/proc/driver/nvidia/gpus", .value = std::to_string(kernel) + " GPUs"});
     verdict.mend("sudo dmesg | grep -iE 'nvrm|xid'");
     verdict.note("Look at the missing GPU's messages, then power cycle the node.");
     return verdict;
@@ -181,8 +188,9 @@ Verdict judge_inforom(const Facts& facts) {
                           ": infoROM corrupt. nvidia-smi returns 14 and gpu-operator's validator "
                           "never passes.");
     verdict.because(gpu == nullptr ? facts.nvml.place : gpu->place, "a valid infoROM");
-    verdict.note("The card still computes; plan its replacement. Until then use a validator that "
-                 "tolerates exit code 14.");
+    verdict.note(
+        "The card still computes; plan its replacement. Until then use a validator that "
+        "tolerates exit code 14.");
     return verdict;
 }
 
@@ -197,8 +205,9 @@ Verdict judge_fabric(const Facts& facts) {
         if (!facts.host.has_switches()) return not_here("no NVSwitch");
         return ok("the NVSwitch fabric is up");
     }
-    auto verdict = failed("The NVSwitch fabric is not up: CUDA fails with 802 (system not yet "
-                          "initialized). Fabric Manager is not running.");
+    auto verdict = failed(
+        "The NVSwitch fabric is not up: CUDA fails with 802 (system not yet "
+        "initialized). Fabric Manager is not running.");
     if (gpu != nullptr) {
         verdict.because(place_of(*gpu, "fabric state " + gpu->fabric_state), "Completed");
     }
@@ -225,7 +234,8 @@ Verdict judge_exclusive(const Facts& facts) {
                          return pod.name.contains("mps-control") && !is_finished(pod);
                      });
     if (mps) return ok("EXCLUSIVE_PROCESS, as MPS wants it");
-    auto verdict = failed(name_of(*gpu) + " is in EXCLUSIVE_PROCESS (left by MPS) and no MPS daemon "
+    auto verdict = failed(name_of(*gpu) +
+                          " is in EXCLUSIVE_PROCESS (left by MPS) and no MPS daemon "
                           "runs: the second process gets error 46, devices busy or unavailable.");
     verdict.because(place_of(*gpu, "compute mode " + gpu->compute_mode), "Default");
     verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu->index) + " -c DEFAULT");
@@ -235,18 +245,20 @@ Verdict judge_exclusive(const Facts& facts) {
 Verdict judge_mig_pending(const Facts& facts) {
     if (!answered(facts)) return not_answered(facts);
     const NvmlGpu* const gpu = first_gpu(facts, [](const NvmlGpu& one) {
-        return !one.mig_current.empty() && !one.mig_pending.empty() &&
-               one.mig_pending != "N/A" && one.mig_current != one.mig_pending;
+        return !one.mig_current.empty() && !one.mig_pending.empty() && one.mig_pending != "N/A" &&
+               one.mig_current != one.mig_pending;
     });
     if (gpu == nullptr) return ok("no MIG mode change is pending");
     auto verdict = failed(name_of(*gpu) + ": a MIG mode change is pending (" + gpu->mig_current +
                           " now, " + gpu->mig_pending + " after a reset).");
-    verdict.because(place_of(*gpu, "MIG current " + gpu->mig_current + ", pending " +
-                                       gpu->mig_pending),
-                    "the same");
-    verdict.mend("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi --gpu-reset -i " +
-                     std::to_string(gpu->index),
-                 "drain");
+    verdict.because(
+        place_of(*gpu, "MIG current " + gpu->mig_current + ", pending " + gpu->mig_pending),
+        "the same");
+    verdict.mend(
+        "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
+        "--gpu-reset -i " +
+            std::to_string(gpu->index),
+        "drain");
     return verdict;
 }
 
@@ -256,20 +268,23 @@ Verdict judge_mig_empty(const Facts& facts) {
         return one.mig_current == "Enabled" && one.mig_instances && *one.mig_instances == 0;
     });
     if (gpu == nullptr) return ok("no GPU is in MIG mode without an instance");
-    auto verdict = failed(name_of(*gpu) + ": MIG is on but there are 0 instances, so it offers "
+    auto verdict = failed(name_of(*gpu) +
+                          ": MIG is on but there are 0 instances, so it offers "
                           "nothing.");
     verdict.because(place_of(*gpu, "MIG Enabled, 0 GPU instances"), "at least one");
     verdict.mend("sudo nvidia-smi mig -i " + std::to_string(gpu->index) + " -lgip");
-    verdict.note("Then create instances (nvidia-smi mig -cgi PROFILE -C, or the label "
-                 "nvidia.com/mig.config for mig-manager), or turn MIG off.");
+    verdict.note(
+        "Then create instances (nvidia-smi mig -cgi PROFILE -C, or the label "
+        "nvidia.com/mig.config for mig-manager), or turn MIG off.");
     return verdict;
 }
 
 Verdict judge_ecc(const Facts& facts) {
     if (!answered(facts)) return not_answered(facts);
-    if (const NvmlGpu* gpu = first_gpu(
-            facts, [](const NvmlGpu& one) { return one.remap_failed.value_or(false); })) {
-        auto verdict = failed(name_of(*gpu) + ": a row could not be remapped; the card must be "
+    if (const NvmlGpu* gpu =
+            first_gpu(facts, [](const NvmlGpu& one) { return one.remap_failed.value_or(false); })) {
+        auto verdict = failed(name_of(*gpu) +
+                              ": a row could not be remapped; the card must be "
                               "replaced.");
         verdict.because(place_of(*gpu, "row remapping failed"), "no failure");
         verdict.note("Drain the node, open a case for a replacement.");
@@ -278,21 +293,23 @@ Verdict judge_ecc(const Facts& facts) {
     if (const NvmlGpu* gpu = first_gpu(facts, [](const NvmlGpu& one) {
             return one.remap_pending.value_or(false) || one.pages_pending.value_or(false);
         })) {
-        auto verdict = warning(name_of(*gpu) + ": a row remapping is pending; it takes effect with "
+        auto verdict = warning(name_of(*gpu) +
+                               ": a row remapping is pending; it takes effect with "
                                "the next reset.");
         verdict.because(place_of(*gpu, "pending"), "none pending");
         verdict.mend("sudo nvidia-smi --gpu-reset -i " + std::to_string(gpu->index), "drain");
         return verdict;
     }
-    if (const NvmlGpu* gpu = first_gpu(facts, [](const NvmlGpu& one) {
-            return one.ecc_uncorrected.value_or(0) > 0;
-        })) {
+    if (const NvmlGpu* gpu = first_gpu(
+            facts, [](const NvmlGpu& one) { return one.ecc_uncorrected.value_or(0) > 0; })) {
         auto verdict = failed(name_of(*gpu) + ": " + std::to_string(*gpu->ecc_uncorrected) +
                               " uncorrectable memory errors since the driver was loaded.");
         verdict.because(place_of(*gpu, std::to_string(*gpu->ecc_uncorrected)), "0");
-        verdict.mend("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi --gpu-reset -i " +
-                         std::to_string(gpu->index),
-                     "drain");
+        verdict.mend(
+            "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
+            "--gpu-reset -i " +
+                std::to_string(gpu->index),
+            "drain");
         verdict.note("When they come back after a reset: replace the card.");
         return verdict;
     }
@@ -310,12 +327,14 @@ Verdict judge_license(const Facts& facts) {
     const NvmlGpu* const gpu = first_gpu(
         facts, [](const NvmlGpu& one) { return contains_folded(one.license, "unlicensed"); });
     if (gpu == nullptr) return ok("no vGPU is without a licence");
-    auto verdict = failed(name_of(*gpu) + ": the vGPU has no licence; its clocks are limited after 20 "
+    auto verdict = failed(name_of(*gpu) +
+                          ": the vGPU has no licence; its clocks are limited after 20 "
                           "minutes.");
     verdict.because(place_of(*gpu, gpu->license), "Licensed");
     verdict.mend("sudo systemctl restart nvidia-gridd && nvidia-smi -q | grep -i license");
-    verdict.note("Put the client token into /etc/nvidia/ClientConfigToken/ and look at "
-                 "/etc/nvidia/gridd.conf.");
+    verdict.note(
+        "Put the client token into /etc/nvidia/ClientConfigToken/ and look at "
+        "/etc/nvidia/gridd.conf.");
     return verdict;
 }
 
@@ -332,7 +351,8 @@ Verdict judge_answers(const Facts& facts) {
     auto verdict = failed("NVML did not answer within its deadline: the driver hangs.");
     verdict.because(facts.nvml.place, "an answer within 10 s");
     for (const Xid& xid : facts.host.xids) verdict.because(xid.place);
-    verdict.mend("kubectl cordon NODE; sudo dmesg | grep -E 'Xid|NVRM' | tail; sudo reboot", "reboot");
+    verdict.mend("kubectl cordon NODE; sudo dmesg | grep -E 'Xid|NVRM' | tail; sudo reboot",
+                 "reboot");
     return verdict;
 }
 
@@ -348,21 +368,23 @@ Verdict judge_code(const Facts& facts) {
         verdict.note("The mode of /dev/nvidia* shuts this user out, or SELinux does.");
         return verdict;
     }
-    std::string meaning = code == 9     ? "the driver is not loaded"
-                          : code == 11  ? "the GPU's interrupt does not work"
-                          : code == 13  ? "the library is older than its caller"
-                          : code == 17  ? "the operating system or a cgroup blocks the GPU"
-                          : code == 23  ? "insufficient resources"
-                          : code == 28  ? "the GPU was not found"
-                          : code == 999 ? "unknown error: often GSP firmware after an Xid, or a cgroup"
-                                        : "an error";
+    std::string meaning = code == 9    ? "the driver is not loaded"
+                          : code == 11 ? "the GPU's interrupt does not work"
+                          : code == 13 ? "the library is older than its caller"
+                          : code == 17 ? "the operating system or a cgroup blocks the GPU"
+                          : code == 23 ? "insufficient resources"
+                          : code == 28 ? "the GPU was not found"
+                          : code == 999
+                              ? "unknown error: often GSP firmware after an Xid, or a cgroup"
+                              : "an error";
     auto verdict = failed("NVML fails with code " + std::to_string(code) + ": " + meaning + ".");
     verdict.because(facts.nvml.place, "NVML initialises");
     for (const Xid& xid : facts.host.xids) verdict.because(xid.place);
     verdict.mend("sudo dmesg | grep -E 'NVRM|Xid' | tail -50");
-    verdict.note(code == 11 ? "Look at the interrupt of the GPU in /proc/interrupts; a BIOS update or "
-                              "another slot mends it."
-                            : "Reload the module or reboot the node; drain it first.");
+    verdict.note(code == 11
+                     ? "Look at the interrupt of the GPU in /proc/interrupts; a BIOS update or "
+                       "another slot mends it."
+                     : "Reload the module or reboot the node; drain it first.");
     return verdict;
 }
 
@@ -385,11 +407,11 @@ Verdict judge_xids(const Facts& facts, catalog::XidClass kind) {
     const bool serious = kind == catalog::XidClass::kHardware ||
                          (kind == catalog::XidClass::kDriver && known != nullptr &&
                           !known->action.starts_with("restart the application"));
-    const std::string text =
-        "Xid " + std::to_string(last->number) + " at GPU " + last->address + ": " +
-        (known == nullptr ? "not in our table" : std::string(known->meaning)) + " (" +
-        std::string(catalog::word(kind)) + (count > 1 ? ", " + std::to_string(count) + " such" : "") +
-        ").";
+    const std::string text = "Xid " + std::to_string(last->number) + " at GPU " + last->address +
+                             ": " +
+                             (known == nullptr ? "not in our table" : std::string(known->meaning)) +
+                             " (" + std::string(catalog::word(kind)) +
+                             (count > 1 ? ", " + std::to_string(count) + " such" : "") + ").";
     auto verdict = serious ? failed(text) : warning(text);
     verdict.because(last->place, "no Xid");
     if (known != nullptr) {
@@ -440,8 +462,8 @@ constexpr Check kChecks[] = {
     {"NVML014", Level::kNvml, false, "", judge_wsl},
     {"XID001", Level::kNvml, false, "DRV009 NVML003 NVML004 NVML011 NVML015 NVML016",
      judge_xid_hardware},
-    {"XID002", Level::kNvml, false,
-     "DRV009 NVML003 NVML004 NVML011 NVML015 NVML016 XID001", judge_xid_driver},
+    {"XID002", Level::kNvml, false, "DRV009 NVML003 NVML004 NVML011 NVML015 NVML016 XID001",
+     judge_xid_driver},
     {"XID003", Level::kNvml, false, "DRV009 NVML003 NVML004 XID001 XID002", judge_xid_application},
     {"XID004", Level::kNvml, false, "DRV009 NVML003 NVML004 XID001 XID002", judge_xid_information},
 };

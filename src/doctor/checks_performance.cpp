@@ -51,12 +51,14 @@ Verdict judge_hardware_slowdown(const Facts& facts) {
         if (reason.empty() && (bits & 0x80U) != 0) reason = "hw_power_brake";
         if (reason.empty() && (bits & 0x8U) != 0) reason = "hw_slowdown";
         if (reason.empty()) continue;
-        auto verdict = warning(name_of(gpu) + " is throttled" +
-                               (part > 0 ? " " + digits(part) + " % of the time" : "") + ": " + reason +
-                               (gpu.temperature ? " (" + std::to_string(*gpu.temperature) + " C)" : "") + ".");
+        auto verdict =
+            warning(name_of(gpu) + " is throttled" +
+                    (part > 0 ? " " + digits(part) + " % of the time" : "") + ": " + reason +
+                    (gpu.temperature ? " (" + std::to_string(*gpu.temperature) + " C)" : "") + ".");
         verdict.because(seen(gpu, reason, "below 5 % of the time"));
-        verdict.note(reason.contains("brake") ? "The power supply pulls the brake: too weak, or a cable."
-                                              : "Look at the airflow: fans, dust, the room, neighbours.");
+        verdict.note(reason.contains("brake")
+                         ? "The power supply pulls the brake: too weak, or a cable."
+                         : "Look at the airflow: fans, dust, the room, neighbours.");
         return verdict;
     }
     return ok("no GPU is slowed down by its hardware");
@@ -65,11 +67,16 @@ Verdict judge_hardware_slowdown(const Facts& facts) {
 Verdict judge_power_cap(const Facts& facts) {
     if (!answered(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
-        if (!gpu.power_limit_w || !gpu.power_default_w || *gpu.power_limit_w >= *gpu.power_default_w) continue;
-        auto verdict = warning("The power limit of " + name_of(gpu) + " is set to " +
-                               digits(*gpu.power_limit_w) + " W of " + digits(*gpu.power_default_w) + " W.");
-        verdict.because(seen(gpu, digits(*gpu.power_limit_w) + " W", digits(*gpu.power_default_w) + " W"));
-        verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -pl " + digits(*gpu.power_default_w));
+        if (!gpu.power_limit_w || !gpu.power_default_w ||
+            *gpu.power_limit_w >= *gpu.power_default_w)
+            continue;
+        auto verdict =
+            warning("The power limit of " + name_of(gpu) + " is set to " +
+                    digits(*gpu.power_limit_w) + " W of " + digits(*gpu.power_default_w) + " W.");
+        verdict.because(
+            seen(gpu, digits(*gpu.power_limit_w) + " W", digits(*gpu.power_default_w) + " W"));
+        verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -pl " +
+                     digits(*gpu.power_default_w));
         return verdict;
     }
     return ok("power limits are at their defaults");
@@ -83,11 +90,11 @@ Verdict judge_clocks(const Facts& facts) {
                          *gpu.sm_clock_mhz * 2 < *gpu.sm_clock_most_mhz;
         const bool idle_state = gpu.performance_state == "P8";
         if (!busy || !(low || idle_state)) continue;
-        auto verdict = warning(name_of(gpu) + " is busy but its clocks are locked low" +
-                               (gpu.sm_clock_mhz ? " (" + std::to_string(*gpu.sm_clock_mhz) + " MHz)" : "") +
-                               ".");
-        verdict.because(seen(gpu, gpu.performance_state + " at " + std::to_string(*gpu.utilization) + " %",
-                             "P0"));
+        auto verdict = warning(
+            name_of(gpu) + " is busy but its clocks are locked low" +
+            (gpu.sm_clock_mhz ? " (" + std::to_string(*gpu.sm_clock_mhz) + " MHz)" : "") + ".");
+        verdict.because(seen(
+            gpu, gpu.performance_state + " at " + std::to_string(*gpu.utilization) + " %", "P0"));
         verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -rgc");
         return verdict;
     }
@@ -98,8 +105,9 @@ Verdict judge_clocks(const Facts& facts) {
 const Said* cpu_fallback(const Facts& facts, const std::string& pod) {
     for (const Said& said : facts.cluster.said) {
         if (said.pod != pod) continue;
-        for (const char* const word : {"CPUExecutionProvider", "falling back to CPU", "Using device: cpu",
-                                       "device: cpu", "running on CPU", "+cpu"}) {
+        for (const char* const word :
+             {"CPUExecutionProvider", "falling back to CPU", "Using device: cpu", "device: cpu",
+              "running on CPU", "+cpu"}) {
             if (contains_folded(said.text, word)) return &said;
         }
     }
@@ -117,16 +125,19 @@ Verdict judge_idle(const Facts& facts) {
             facts.nvml.processes, [&](const NvmlProcess& one) { return one.pod == pod.id(); });
         const Said* const fallback = cpu_fallback(facts, pod.id());
         // Without the pods of processes only a pod that says so itself is idle for sure.
-        const bool attributed = std::ranges::any_of(facts.nvml.processes,
-                                                    [](const NvmlProcess& one) { return !one.pod.empty(); });
+        const bool attributed = std::ranges::any_of(
+            facts.nvml.processes, [](const NvmlProcess& one) { return !one.pod.empty(); });
         if (known || age < kIdleSeconds || (fallback == nullptr && !attributed)) continue;
-        auto verdict = warning("Pod " + pod.id() + " has held a GPU for " + std::to_string(age / 3600) + " h " +
-                               std::to_string(age % 3600 / 60) + " min and never used it" +
-                               (fallback != nullptr ? ": it computes on the CPU." : "."));
-        verdict.because(Evidence{.path = pod.path, .value = pod.id() + ": no process on a GPU",
+        auto verdict =
+            warning("Pod " + pod.id() + " has held a GPU for " + std::to_string(age / 3600) +
+                    " h " + std::to_string(age % 3600 / 60) + " min and never used it" +
+                    (fallback != nullptr ? ": it computes on the CPU." : "."));
+        verdict.because(Evidence{.path = pod.path,
+                                 .value = pod.id() + ": no process on a GPU",
                                  .expected = "a process of the pod"});
         if (fallback != nullptr) {
-            verdict.because(Evidence{.path = fallback->path, .line = fallback->line, .value = fallback->text});
+            verdict.because(
+                Evidence{.path = fallback->path, .line = fallback->line, .value = fallback->text});
         }
         verdict.note("Install the CUDA build of the framework, or take the GPU away from the pod.");
         verdict.as(Confidence::kLikely);
@@ -167,9 +178,10 @@ Verdict judge_cpu_bound(const Facts& facts) {
         return gpu.utilization && *gpu.utilization < 30;
     });
     if (part < 20 || !waits) return ok("the CPU limit does not hold the GPU up");
-    auto verdict = warning("The GPU waits for the CPU: a container is CPU-throttled " + digits(part) +
-                           " % of its periods.");
-    verdict.because(Evidence{.path = where, .value = digits(part) + " % throttled", .expected = "near 0"});
+    auto verdict = warning("The GPU waits for the CPU: a container is CPU-throttled " +
+                           digits(part) + " % of its periods.");
+    verdict.because(
+        Evidence{.path = where, .value = digits(part) + " % throttled", .expected = "near 0"});
     verdict.edit("resources.limits.cpu: higher, or none", "restart-pods");
     return verdict;
 }
@@ -191,7 +203,8 @@ Verdict judge_saw_tooth(const Facts& facts) {
                 return;
             }
             if (words.size() > column) {
-                if (const auto value = number_of(words[column])) values.push_back(static_cast<double>(*value));
+                if (const auto value = number_of(words[column]))
+                    values.push_back(static_cast<double>(*value));
             }
         });
         if (values.size() < 10) continue;
@@ -202,7 +215,8 @@ Verdict judge_saw_tooth(const Facts& facts) {
             if (fell || rose) ++turns;
         }
         if (turns * 4 < values.size()) return ok("utilisation is steady");
-        auto verdict = warning("Utilisation goes up and down like a saw: the GPU waits for its data.");
+        auto verdict =
+            warning("Utilisation goes up and down like a saw: the GPU waits for its data.");
         verdict.because(Evidence{.path = path,
                                  .value = std::to_string(turns) + " turns in " +
                                           std::to_string(values.size()) + " samples",
@@ -219,9 +233,10 @@ std::map<std::string, std::vector<const NvmlProcess*>> users(const Facts& facts)
     std::map<std::string, std::vector<const NvmlProcess*>> by_gpu;
     for (const NvmlProcess& one : facts.nvml.processes) {
         auto& list = by_gpu[one.gpu];
-        const bool again = !one.pod.empty() && std::ranges::any_of(list, [&](const NvmlProcess* other) {
-            return other->pod == one.pod;
-        });
+        const bool again =
+            !one.pod.empty() && std::ranges::any_of(list, [&](const NvmlProcess* other) {
+                return other->pod == one.pod;
+            });
         if (!again) list.push_back(&one);
     }
     return by_gpu;
@@ -231,7 +246,8 @@ Verdict judge_contention(const Facts& facts) {
     if (!answered(facts)) return not_asked(facts);
     for (const auto& [gpu, list] : users(facts)) {
         std::size_t active = 0;
-        for (const NvmlProcess* const one : list) active += one->utilization.value_or(0) > 0 ? 1 : 0;
+        for (const NvmlProcess* const one : list)
+            active += one->utilization.value_or(0) > 0 ? 1 : 0;
         if (active < 2) continue;
         auto verdict = warning(std::to_string(active) + " pods are active on GPU " + gpu +
                                " at once: expect at most " + std::to_string(100 / active) +
@@ -274,10 +290,12 @@ Verdict judge_hollow(const Facts& facts) {
     if (!answered(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         if (gpu.utilization.value_or(0) < 95 || !gpu.sm_active || *gpu.sm_active >= 0.3) continue;
-        auto verdict = warning(name_of(gpu) + " shows 100 % but only " + digits(*gpu.sm_active * 100) +
-                               " % of its multiprocessors work: utilisation only says that some kernel ran.");
-        verdict.because(seen(gpu, "utilization " + std::to_string(*gpu.utilization) + " %, SM active " +
-                                      digits(*gpu.sm_active * 100) + " %",
+        auto verdict =
+            warning(name_of(gpu) + " shows 100 % but only " + digits(*gpu.sm_active * 100) +
+                    " % of its multiprocessors work: utilisation only says that some kernel ran.");
+        verdict.because(seen(gpu,
+                             "utilization " + std::to_string(*gpu.utilization) + " %, SM active " +
+                                 digits(*gpu.sm_active * 100) + " %",
                              "both high"));
         verdict.note("Larger batches, or share the GPU: there is room for others.");
         return verdict;
@@ -288,9 +306,11 @@ Verdict judge_hollow(const Facts& facts) {
 Verdict judge_link(const Facts& facts) {
     if (!answered(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
-        if (!gpu.link_width || !gpu.link_width_most || *gpu.link_width >= *gpu.link_width_most) continue;
-        auto verdict = warning(name_of(gpu) + " copies over PCIe x" + std::to_string(*gpu.link_width) + " of x" +
-                               std::to_string(*gpu.link_width_most) + ".");
+        if (!gpu.link_width || !gpu.link_width_most || *gpu.link_width >= *gpu.link_width_most)
+            continue;
+        auto verdict =
+            warning(name_of(gpu) + " copies over PCIe x" + std::to_string(*gpu.link_width) +
+                    " of x" + std::to_string(*gpu.link_width_most) + ".");
         verdict.because(seen(gpu, "x" + std::to_string(*gpu.link_width),
                              "x" + std::to_string(*gpu.link_width_most)));
         verdict.note("See HW005: seat, slot, riser, bifurcation.");
@@ -309,8 +329,9 @@ Verdict judge_nvlink(const Facts& facts) {
                                (inactive > 0 ? std::to_string(inactive) + " NVLinks are inactive"
                                              : std::to_string(errors) + " NVLink errors") +
                                ".");
-        verdict.because(seen(gpu, inactive > 0 ? std::to_string(inactive) + " inactive"
-                                               : std::to_string(errors) + " errors",
+        verdict.because(seen(gpu,
+                             inactive > 0 ? std::to_string(inactive) + " inactive"
+                                          : std::to_string(errors) + " errors",
                              "0"));
         verdict.mend("nvidia-smi nvlink -s -i " + std::to_string(gpu.index));
         return verdict;
@@ -326,8 +347,9 @@ Verdict judge_repaired(const Facts& facts) {
         auto verdict = warning(name_of(gpu) + " corrected " + std::to_string(*gpu.ecc_corrected) +
                                " memory errors since the driver was loaded: each costs time.");
         verdict.because(seen(gpu, std::to_string(*gpu.ecc_corrected), "near 0"));
-        verdict.note("Watch it; when the number grows, reset the GPU so that rows are remapped, and plan "
-                     "its replacement.");
+        verdict.note(
+            "Watch it; when the number grows, reset the GPU so that rows are remapped, and plan "
+            "its replacement.");
         return verdict;
     }
     return ok("memory repair slows nothing down");
@@ -350,16 +372,21 @@ Verdict judge_start(const Facts& facts) {
             const auto minute = word.find('m');
             const bool minutes = minute != std::string_view::npos && word.substr(minute, 2) != "ms";
             if (minutes) {
-                const auto begin = word.find_last_not_of("0123456789", minute == 0 ? 0 : minute - 1);
-                seconds += 60 * number_from(word.substr(begin == std::string_view::npos ? 0 : begin + 1)).value_or(0);
+                const auto begin =
+                    word.find_last_not_of("0123456789", minute == 0 ? 0 : minute - 1);
+                seconds +=
+                    60 * number_from(word.substr(begin == std::string_view::npos ? 0 : begin + 1))
+                             .value_or(0);
             }
             if (seconds < 120) continue;
             auto verdict = warning("Pod " + pod.id() + ": " + std::to_string(seconds / 60) +
                                    " min of its start was pulling the image.");
-            verdict.because(Evidence{.path = said.path, .line = said.line, .value = said.text,
-                                     .expected = "seconds"});
-            verdict.note("A smaller image (runtime instead of devel), a registry near by, or a DaemonSet that "
-                         "pulls it beforehand.");
+            verdict.because(Evidence{
+                .path = said.path, .line = said.line, .value = said.text, .expected = "seconds"});
+            verdict.note(
+                "A smaller image (runtime instead of devel), a registry near by, or a DaemonSet "
+                "that "
+                "pulls it beforehand.");
             return verdict;
         }
     }
@@ -385,9 +412,10 @@ Verdict judge_slice(const Facts& facts) {
             const bool small = one.memory_mib * 100 > total * 95;
             const bool large = one.memory_mib * 100 < total * 25;
             if (!small && !large) continue;
-            auto verdict = warning("MIG slice " + std::string(profile) + " of pod " + one.pod + " is too " +
-                                   (small ? "small" : "large") + ": it uses " + std::to_string(one.memory_mib) +
-                                   " of " + std::to_string(total) + " MiB.");
+            auto verdict =
+                warning("MIG slice " + std::string(profile) + " of pod " + one.pod + " is too " +
+                        (small ? "small" : "large") + ": it uses " +
+                        std::to_string(one.memory_mib) + " of " + std::to_string(total) + " MiB.");
             verdict.because(one.place, small ? "some memory to spare" : "a smaller slice");
             verdict.mend("aliquot plan --help");
             return verdict;

@@ -9,7 +9,9 @@
 namespace aliquot::doctor {
 namespace {
 
-const std::vector<Object>& daemon_sets(const Facts& facts) { return facts.cluster.all("DaemonSet"); }
+const std::vector<Object>& daemon_sets(const Facts& facts) {
+    return facts.cluster.all("DaemonSet");
+}
 
 const Object* plugin_set(const Facts& facts) {
     for (const Object& one : daemon_sets(facts)) {
@@ -51,7 +53,8 @@ const Said* plugin_said(const Facts& facts, std::initializer_list<std::string_vi
 }
 
 Evidence evidence_of(const Said& said, std::string expected) {
-    return {.path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
+    return {
+        .path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
 }
 
 Verdict judge_installed(const Facts& facts) {
@@ -60,15 +63,18 @@ Verdict judge_installed(const Facts& facts) {
     if (!plugin_pods(facts).empty()) return ok("a device plugin runs");
     if (is_offered(facts)) return ok("some node offers GPUs");
     const bool operated = !facts.cluster.all("ClusterPolicy").empty();
-    auto verdict = failed("Nothing on this cluster offers nvidia.com/gpu: there is no device plugin.");
+    auto verdict =
+        failed("Nothing on this cluster offers nvidia.com/gpu: there is no device plugin.");
     verdict.because(Evidence{
         .path = daemon_sets(facts).empty() ? "k8s/daemonsets.json" : daemon_sets(facts)[0].path,
-        .value = std::to_string(daemon_sets(facts).size()) + " DaemonSets, none a GPU device plugin",
+        .value =
+            std::to_string(daemon_sets(facts).size()) + " DaemonSets, none a GPU device plugin",
         .expected = "nvidia-device-plugin-daemonset or aliquot-agent"});
-    verdict.mend(operated ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
-                            "'{\"spec\":{\"devicePlugin\":{\"enabled\":true}}}'"
-                          : "helm upgrade -i nvidia-device-plugin nvdp/nvidia-device-plugin -n "
-                            "nvidia-device-plugin --create-namespace");
+    verdict.mend(operated
+                     ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
+                       "'{\"spec\":{\"devicePlugin\":{\"enabled\":true}}}'"
+                     : "helm upgrade -i nvidia-device-plugin nvdp/nvidia-device-plugin -n "
+                       "nvidia-device-plugin --create-namespace");
     return verdict;
 }
 
@@ -79,8 +85,8 @@ std::map<std::string, std::string> wanted_labels(const Object& set) {
     for (const Node::Entry& entry : entries_at(spec, {"nodeSelector"})) {
         wanted[entry.first.scalar] = entry.second.scalar;
     }
-    const Node* const required = dig(spec, {"affinity", "nodeAffinity",
-                                            "requiredDuringSchedulingIgnoredDuringExecution"});
+    const Node* const required =
+        dig(spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});
     const auto& terms = items_at(required, {"nodeSelectorTerms"});
     if (terms.size() != 1) return wanted;  // several terms: any of them will do
     for (const Node& one : items_at(terms[0], {"matchExpressions"})) {
@@ -99,7 +105,8 @@ Verdict judge_desired(const Facts& facts) {
     if (!desired) return unknown("the DaemonSet has no status");
     if (*desired > 0) return ok("the device plugin wants " + std::to_string(*desired) + " nodes");
     auto verdict = failed("The DaemonSet " + set->id() + " wants 0 nodes.");
-    verdict.because(Evidence{.path = set->path, .value = "desiredNumberScheduled: 0",
+    verdict.because(Evidence{.path = set->path,
+                             .value = "desiredNumberScheduled: 0",
                              .expected = "the number of GPU nodes"});
     const auto wanted = wanted_labels(*set);
     for (const Object& node : facts.cluster.all("Node")) {
@@ -113,38 +120,43 @@ Verdict judge_desired(const Facts& facts) {
                     near = name;
                 }
             }
-            verdict.message = "The DaemonSet " + set->id() + " wants 0 nodes: it asks for the label " +
-                              key + "=" + value + ", node " + node.name + " has " +
-                              (found == labels.end()
-                                   ? (near.empty() ? "none of that name" : near + " instead")
-                                   : key + "=" + found->second) +
-                              ".";
+            verdict.message =
+                "The DaemonSet " + set->id() + " wants 0 nodes: it asks for the label " + key +
+                "=" + value + ", node " + node.name + " has " +
+                (found == labels.end() ? (near.empty() ? "none of that name" : near + " instead")
+                                       : key + "=" + found->second) +
+                ".";
             verdict.because(Evidence{.path = node.path,
                                      .value = node.name + ": no " + key + "=" + value,
                                      .expected = key + "=" + value});
-            verdict.mend("kubectl label node " + node.name + " " + key + "=" + value + " --overwrite");
+            verdict.mend("kubectl label node " + node.name + " " + key + "=" + value +
+                         " --overwrite");
             return verdict;
         }
     }
     verdict.mend("kubectl -n " + set->space + " describe daemonset " + set->name);
-    verdict.note("Taints of the GPU nodes that the DaemonSet does not tolerate are the next thing to "
-                 "look at.");
+    verdict.note(
+        "Taints of the GPU nodes that the DaemonSet does not tolerate are the next thing to "
+        "look at.");
     return verdict;
 }
 
 Verdict judge_sees_none(const Facts& facts) {
-    if (const Said* const said =
-            plugin_said(facts, {"No devices found. Waiting indefinitely",
-                                "Incompatible strategy detected auto", "If this is a GPU node, did you "
-                                "set the default runtime to `nvidia`"})) {
-        auto verdict = failed("The device plugin runs but sees no GPU: it was started without the nvidia "
-                              "runtime (or CDI).");
+    if (const Said* const said = plugin_said(
+            facts, {"No devices found. Waiting indefinitely", "Incompatible strategy detected auto",
+                    "If this is a GPU node, did you "
+                    "set the default runtime to `nvidia`"})) {
+        auto verdict = failed(
+            "The device plugin runs but sees no GPU: it was started without the nvidia "
+            "runtime (or CDI).");
         verdict.because(evidence_of(*said, "the GPUs are listed"));
-        verdict.mend("helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n "
-                     "nvidia-device-plugin --reuse-values --set runtimeClassName=nvidia",
-                     "restart-pods");
-        verdict.note("Or make nvidia the default runtime of the node. `aliquot doctor host` on the node "
-                     "says more.");
+        verdict.mend(
+            "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n "
+            "nvidia-device-plugin --reuse-values --set runtimeClassName=nvidia",
+            "restart-pods");
+        verdict.note(
+            "Or make nvidia the default runtime of the node. `aliquot doctor host` on the node "
+            "says more.");
         return verdict;
     }
     return plugin_pods(facts).empty() ? not_here("no device plugin runs")
@@ -165,12 +177,14 @@ Verdict judge_config_error(const Facts& facts) {
     verdict.because(evidence_of(*said, "a configuration that it takes"));
     for (const Object& map : facts.cluster.all("ConfigMap")) {
         for (const Node::Entry& entry : entries_at(map.body, {"data"})) {
-            if (!entry.second.scalar.contains("sharing") && !entry.second.scalar.contains("migStrategy")) {
+            if (!entry.second.scalar.contains("sharing") &&
+                !entry.second.scalar.contains("migStrategy")) {
                 continue;
             }
-            verdict.because(Evidence{.path = map.path,
-                                     .line = entry.first.mark.line,
-                                     .value = "ConfigMap " + map.id() + ", key " + entry.first.scalar});
+            verdict.because(
+                Evidence{.path = map.path,
+                         .line = entry.first.mark.line,
+                         .value = "ConfigMap " + map.id() + ", key " + entry.first.scalar});
         }
     }
     verdict.mend("kubectl -n NAMESPACE get configmap NAME -o yaml | aliquot config check -");
@@ -196,8 +210,8 @@ std::string wired_config(const Facts& facts, std::string& default_key) {
 bool is_plugin_config(const Object& map) {
     return std::ranges::any_of(entries_at(map.body, {"data"}), [](const Node::Entry& entry) {
         const std::string& text = entry.second.scalar;
-        return text.contains("timeSlicing:") || text.contains("\nsharing:") || text.starts_with("sharing:") ||
-               text.contains("migStrategy:");
+        return text.contains("timeSlicing:") || text.contains("\nsharing:") ||
+               text.starts_with("sharing:") || text.contains("migStrategy:");
     });
 }
 
@@ -212,13 +226,15 @@ Verdict judge_key(const Facts& facts) {
     }
     if (map == nullptr) {
         auto verdict = failed("The plugin reads ConfigMap " + name + ", which does not exist.");
-        verdict.because(Evidence{.path = "k8s/configmaps.json", .value = "no ConfigMap " + name,
-                                 .expected = name});
-        verdict.mend("kubectl -n NAMESPACE create configmap " + name + " --from-file=any=sharing.yaml");
+        verdict.because(Evidence{
+            .path = "k8s/configmaps.json", .value = "no ConfigMap " + name, .expected = name});
+        verdict.mend("kubectl -n NAMESPACE create configmap " + name +
+                     " --from-file=any=sharing.yaml");
         return verdict;
     }
     std::vector<std::string> keys;
-    for (const Node::Entry& entry : entries_at(map->body, {"data"})) keys.push_back(entry.first.scalar);
+    for (const Node::Entry& entry : entries_at(map->body, {"data"}))
+        keys.push_back(entry.first.scalar);
     const auto has = [&](const std::string& key) {
         return std::ranges::find(keys, key) != keys.end();
     };
@@ -232,19 +248,20 @@ Verdict judge_key(const Facts& facts) {
                                  .value = "label nvidia.com/device-plugin.config=" + wanted->second,
                                  .expected = join(keys)});
         if (!keys.empty()) {
-            verdict.mend("kubectl label node " + node.name + " nvidia.com/device-plugin.config=" +
-                         keys.front() + " --overwrite");
+            verdict.mend("kubectl label node " + node.name +
+                         " nvidia.com/device-plugin.config=" + keys.front() + " --overwrite");
         }
         return verdict;
     }
     if (!default_key.empty() && !has(default_key)) {
-        auto verdict = failed("The default configuration `" + default_key + "` is no key of ConfigMap " +
-                              name + " (" + join(keys) + ").");
-        verdict.because(Evidence{.path = map->path, .value = "keys: " + join(keys),
-                                 .expected = default_key});
-        verdict.mend("kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
-                     "'{\"spec\":{\"devicePlugin\":{\"config\":{\"default\":\"" +
-                     (keys.empty() ? "any" : keys.front()) + "\"}}}}'");
+        auto verdict = failed("The default configuration `" + default_key +
+                              "` is no key of ConfigMap " + name + " (" + join(keys) + ").");
+        verdict.because(
+            Evidence{.path = map->path, .value = "keys: " + join(keys), .expected = default_key});
+        verdict.mend(
+            "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
+            "'{\"spec\":{\"devicePlugin\":{\"config\":{\"default\":\"" +
+            (keys.empty() ? "any" : keys.front()) + "\"}}}}'");
         return verdict;
     }
     return ok("every node's configuration is in ConfigMap " + name);
@@ -270,13 +287,15 @@ Verdict judge_newer(const Facts& facts) {
                        !text_at(one, {"name"}).ends_with("init");
             });
             if (!started || watches || changed <= *started) continue;
-            auto verdict = warning("ConfigMap " + name + " changed after the plugin started: it does not "
+            auto verdict = warning("ConfigMap " + name +
+                                   " changed after the plugin started: it does not "
                                    "watch it.");
-            verdict.because(Evidence{.path = map.path, .value = "ConfigMap " + map.id() + " changed later"});
-            verdict.because(Evidence{.path = pod->path,
-                                     .value = pod->id() + " started " +
-                                              text_at(pod->body, {"status", "startTime"}),
-                                     .expected = "after the change"});
+            verdict.because(
+                Evidence{.path = map.path, .value = "ConfigMap " + map.id() + " changed later"});
+            verdict.because(Evidence{
+                .path = pod->path,
+                .value = pod->id() + " started " + text_at(pod->body, {"status", "startTime"}),
+                .expected = "after the change"});
             verdict.mend("kubectl -n " + pod->space + " rollout restart daemonset " +
                              (plugin_set(facts) != nullptr ? plugin_set(facts)->name
                                                            : "nvidia-device-plugin-daemonset"),
@@ -293,24 +312,27 @@ Verdict judge_wired(const Facts& facts) {
     const std::string name = wired_config(facts, default_key);
     for (const Object& map : facts.cluster.all("ConfigMap")) {
         if (!is_plugin_config(map) || map.name == name) continue;
-        const bool mig = std::ranges::any_of(entries_at(map.body, {"data"}), [](const Node::Entry& one) {
-            return one.second.scalar.contains("mig-configs:");
-        });
+        const bool mig = std::ranges::any_of(
+            entries_at(map.body, {"data"}),
+            [](const Node::Entry& one) { return one.second.scalar.contains("mig-configs:"); });
         if (mig || !name.empty() || facts.cluster.all("Pod").empty()) continue;
         if (plugin_set(facts) == nullptr) continue;
-        auto verdict = failed("ConfigMap " + map.id() + " is not wired in: no device plugin reads it.");
-        verdict.because(Evidence{.path = map.path, .value = "ConfigMap " + map.id(),
+        auto verdict =
+            failed("ConfigMap " + map.id() + " is not wired in: no device plugin reads it.");
+        verdict.because(Evidence{.path = map.path,
+                                 .value = "ConfigMap " + map.id(),
                                  .expected = "named by the DaemonSet or the ClusterPolicy"});
         const bool operated = !facts.cluster.all("ClusterPolicy").empty();
         const auto& data = entries_at(map.body, {"data"});
-        verdict.mend(operated ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
-                                "'{\"spec\":{\"devicePlugin\":{\"config\":{\"name\":\"" +
-                                    map.name + "\",\"default\":\"" +
-                                    (data.empty() ? "any" : data.front().first.scalar) + "\"}}}}'"
-                              : "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n " +
-                                    plugin_set(facts)->space +
-                                    " --reuse-values --set config.name=" + map.name,
-                     "restart-pods");
+        verdict.mend(
+            operated
+                ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
+                  "'{\"spec\":{\"devicePlugin\":{\"config\":{\"name\":\"" +
+                      map.name + "\",\"default\":\"" +
+                      (data.empty() ? "any" : data.front().first.scalar) + "\"}}}}'"
+                : "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n " +
+                      plugin_set(facts)->space + " --reuse-values --set config.name=" + map.name,
+            "restart-pods");
         return verdict;
     }
     return ok("every plugin configuration is read by somebody");
@@ -330,17 +352,19 @@ Verdict judge_two_plugins(const Facts& facts) {
                                   : text_at(owners[0], {"name"}) + pod.space;
         };
         if (owner(*pods[0]) == owner(*pods[1])) continue;
-        auto verdict = failed("Two device plugins offer GPUs on " + node + ": " + pods[0]->id() + " and " +
-                              pods[1]->id() + ".");
+        auto verdict = failed("Two device plugins offer GPUs on " + node + ": " + pods[0]->id() +
+                              " and " + pods[1]->id() + ".");
         for (const Object* const pod : pods) {
-            verdict.because(Evidence{.path = pod->path, .value = pod->id(), .expected = "one plugin"});
+            verdict.because(
+                Evidence{.path = pod->path, .value = pod->id(), .expected = "one plugin"});
         }
         verdict.mend("kubectl -n " + pods[1]->space + " get pod " + pods[1]->name +
                      " -o jsonpath={.metadata.ownerReferences[0].name}");
         verdict.note("Remove the DaemonSet of one of them.");
         return verdict;
     }
-    return facts.cluster.asked("Pod") ? ok("one device plugin per node") : unknown("pods were not read");
+    return facts.cluster.asked("Pod") ? ok("one device plugin per node")
+                                      : unknown("pods were not read");
 }
 
 Verdict judge_chain(const Facts& facts) {
@@ -358,8 +382,8 @@ Verdict judge_chain(const Facts& facts) {
         const auto& states = items_at(pod.body, {"status", "initContainerStatuses"});
         const bool stuck = std::ranges::any_of(states, [](const Node& one) {
             const std::string name = text_at(one, {"name"});
-            const bool validation = name.contains("validation") || name.contains("validator") ||
-                                    name.contains("wait");
+            const bool validation =
+                name.contains("validation") || name.contains("validator") || name.contains("wait");
             return validation && dig(one, {"state", "terminated"}) == nullptr;
         });
         if (stuck) ++waiting;
@@ -374,9 +398,10 @@ Verdict judge_chain(const Facts& facts) {
             for (const char* const list : {"initContainerStatuses", "containerStatuses"}) {
                 for (const Node& one : items_at(pod.body, {"status", list})) {
                     std::string reason = text_at(one, {"state", "waiting", "reason"});
-                    const bool crash = reason == "CrashLoopBackOff" || reason == "Error" ||
-                                       reason.contains("ImagePull") || reason.contains("ErrImage") ||
-                                       reason == "CreateContainerError" || reason == "RunContainerError";
+                    const bool crash =
+                        reason == "CrashLoopBackOff" || reason == "Error" ||
+                        reason.contains("ImagePull") || reason.contains("ErrImage") ||
+                        reason == "CreateContainerError" || reason == "RunContainerError";
                     const std::string code = text_at(one, {"state", "terminated", "exitCode"});
                     if (!crash && (code.empty() || code == "0")) continue;
                     auto verdict = failed(std::to_string(waiting) + " pods wait in Init for " +
@@ -394,9 +419,11 @@ Verdict judge_chain(const Facts& facts) {
             }
         }
     }
-    auto verdict = failed(std::to_string(waiting) + " pods of the GPU stack wait in Init, and none of "
+    auto verdict = failed(std::to_string(waiting) +
+                          " pods of the GPU stack wait in Init, and none of "
                           "them says why.");
-    verdict.because(Evidence{.path = "k8s/pods.json", .value = std::to_string(waiting) + " pods in Init",
+    verdict.because(Evidence{.path = "k8s/pods.json",
+                             .value = std::to_string(waiting) + " pods in Init",
                              .expected = "0"});
     verdict.mend("ls /run/nvidia/validations   # on the node: which *-ready file is missing?");
     return verdict;
@@ -407,7 +434,8 @@ Verdict judge_upgrade(const Facts& facts) {
         const auto labels = labels_of(node);
         const auto state = labels.find("nvidia.com/gpu-driver-upgrade-state");
         if (state == labels.end() || state->second != "upgrade-failed") continue;
-        auto verdict = failed("The driver upgrade of node " + node.name + " failed, and nobody tries again.");
+        auto verdict =
+            failed("The driver upgrade of node " + node.name + " failed, and nobody tries again.");
         verdict.because(Evidence{.path = node.path,
                                  .value = "nvidia.com/gpu-driver-upgrade-state=upgrade-failed",
                                  .expected = "upgrade-done"});
@@ -415,25 +443,28 @@ Verdict judge_upgrade(const Facts& facts) {
                      " nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite");
         return verdict;
     }
-    return facts.cluster.asked("Node") ? ok("no driver upgrade failed") : unknown("nodes were not read");
+    return facts.cluster.asked("Node") ? ok("no driver upgrade failed")
+                                       : unknown("nodes were not read");
 }
 
 Verdict judge_mig_manager(const Facts& facts) {
     for (const Object& node : facts.cluster.all("Node")) {
         const auto labels = labels_of(node);
         for (const auto& [name, value] : labels) {
-            const bool paused = name.starts_with("nvidia.com/gpu.deploy.") &&
-                                value == "paused-for-mig-change";
+            const bool paused =
+                name.starts_with("nvidia.com/gpu.deploy.") && value == "paused-for-mig-change";
             const bool state = name == "nvidia.com/mig.config.state" && value == "failed";
             if (!paused && !state) continue;
             auto verdict = failed("mig-manager gave up half-way on node " + node.name +
                                   " and will not try again.");
-            verdict.because(Evidence{.path = node.path, .value = name + "=" + value,
+            verdict.because(Evidence{.path = node.path,
+                                     .value = name + "=" + value,
                                      .expected = paused ? "true" : "success"});
             verdict.mend("kubectl label node " + node.name + " " + name + "=" +
                          (paused ? "true" : "pending") + " --overwrite");
-            verdict.note("Then set nvidia.com/mig.config to another value and back, so that it is applied "
-                         "again; no pod may use the GPU meanwhile.");
+            verdict.note(
+                "Then set nvidia.com/mig.config to another value and back, so that it is applied "
+                "again; no pod may use the GPU meanwhile.");
             return verdict;
         }
     }
@@ -444,8 +475,9 @@ Verdict judge_policy(const Facts& facts) {
     const auto& policies = facts.cluster.all("ClusterPolicy");
     if (policies.empty()) return not_here("no gpu-operator");
     if (policies.size() > 1) {
-        auto verdict = failed("There are " + std::to_string(policies.size()) +
-                              " ClusterPolicies; gpu-operator obeys the first and ignores the others.");
+        auto verdict =
+            failed("There are " + std::to_string(policies.size()) +
+                   " ClusterPolicies; gpu-operator obeys the first and ignores the others.");
         for (const Object& one : policies) {
             verdict.because(Evidence{.path = one.path, .value = one.name, .expected = "one"});
         }
@@ -455,15 +487,18 @@ Verdict judge_policy(const Facts& facts) {
     const std::string state = text_at(policies[0].body, {"status", "state"});
     for (const Said& said : facts.cluster.said) {
         if (!said.text.contains("unknown field \"spec.")) continue;
-        auto verdict = failed("gpu-operator's CRDs are from an older chart (Helm does not upgrade CRDs).");
+        auto verdict =
+            failed("gpu-operator's CRDs are from an older chart (Helm does not upgrade CRDs).");
         verdict.because(evidence_of(said, "known fields"));
-        verdict.mend("kubectl apply --server-side -f "
-                     "deployments/gpu-operator/crds/nvidia.com_clusterpolicies.yaml");
+        verdict.mend(
+            "kubectl apply --server-side -f "
+            "deployments/gpu-operator/crds/nvidia.com_clusterpolicies.yaml");
         return verdict;
     }
     if (state != "notReady" && state != "ignored") return ok("ClusterPolicy is " + state);
     auto verdict = failed("ClusterPolicy " + policies[0].name + " is " + state + ".");
-    verdict.because(Evidence{.path = policies[0].path, .value = "state: " + state, .expected = "ready"});
+    verdict.because(
+        Evidence{.path = policies[0].path, .value = "state: " + state, .expected = "ready"});
     verdict.mend("kubectl describe clusterpolicies.nvidia.com " + policies[0].name);
     return verdict;
 }
@@ -483,14 +518,17 @@ const Object* killed_for_memory(const Facts& facts, std::string_view name) {
 
 Verdict judge_operator_memory(const Facts& facts) {
     if (const Object* const pod = killed_for_memory(facts, "gpu-operator")) {
-        auto verdict = failed("gpu-operator was killed for memory (its limit of 350Mi is too small for a "
-                              "large cluster).");
+        auto verdict = failed(
+            "gpu-operator was killed for memory (its limit of 350Mi is too small for a "
+            "large cluster).");
         verdict.because(Evidence{.path = pod->path, .value = pod->id() + ": OOMKilled"});
-        verdict.mend("helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
-                     "operator.resources.limits.memory=1400Mi");
+        verdict.mend(
+            "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
+            "operator.resources.limits.memory=1400Mi");
         return verdict;
     }
-    return facts.cluster.asked("Pod") ? ok("gpu-operator has memory enough") : unknown("pods were not read");
+    return facts.cluster.asked("Pod") ? ok("gpu-operator has memory enough")
+                                      : unknown("pods were not read");
 }
 
 Verdict judge_exporter(const Facts& facts) {
@@ -502,28 +540,31 @@ Verdict judge_exporter(const Facts& facts) {
             const bool memory = text_at(one, {"lastState", "terminated", "reason"}) == "OOMKilled";
             auto verdict = warning("dcgm-exporter " + pod.id() + " restarts for ever" +
                                    (memory ? ": killed for memory." : "."));
-            verdict.because(Evidence{.path = pod.path, .line = one.mark.line, .value = reason,
-                                     .expected = "running"});
-            verdict.mend(memory ? "kubectl -n " + pod.space + " set resources daemonset dcgm-exporter "
-                                  "--limits=memory=1Gi"
+            verdict.because(Evidence{
+                .path = pod.path, .line = one.mark.line, .value = reason, .expected = "running"});
+            verdict.mend(memory ? "kubectl -n " + pod.space +
+                                      " set resources daemonset dcgm-exporter "
+                                      "--limits=memory=1Gi"
                                 : "kubectl -n " + pod.space + " logs " + pod.name + " --previous",
                          "restart-pods");
-            verdict.note("It needs the host engine (a NetworkPolicy may cut it off) and SYS_ADMIN for the "
-                         "profiling metrics.");
+            verdict.note(
+                "It needs the host engine (a NetworkPolicy may cut it off) and SYS_ADMIN for the "
+                "profiling metrics.");
             return verdict;
         }
     }
-    return facts.cluster.asked("Pod") ? ok("no exporter restarts for ever") : unknown("pods were not read");
+    return facts.cluster.asked("Pod") ? ok("no exporter restarts for ever")
+                                      : unknown("pods were not read");
 }
 
 Verdict judge_known_bug(const Facts& facts) {
     std::string driver = facts.host.driver.value;
     std::string where = facts.host.driver.place.path;
-    bool mixed = std::ranges::any_of(facts.nvml.gpus, [](const NvmlGpu& one) {
-                     return one.mig_current == "Enabled";
-                 }) && std::ranges::any_of(facts.nvml.gpus, [](const NvmlGpu& one) {
-                     return one.mig_current != "Enabled";
-                 });
+    bool mixed =
+        std::ranges::any_of(facts.nvml.gpus,
+                            [](const NvmlGpu& one) { return one.mig_current == "Enabled"; }) &&
+        std::ranges::any_of(facts.nvml.gpus,
+                            [](const NvmlGpu& one) { return one.mig_current != "Enabled"; });
     for (const Object& node : facts.cluster.all("Node")) {
         const auto labels = labels_of(node);
         bool mig = false;
@@ -541,11 +582,14 @@ Verdict judge_known_bug(const Facts& facts) {
         }
     }
     if (driver.empty()) return unknown("the driver's version is not known");
-    const bool bad = compare_versions(driver, "570.124.06") >= 0 && compare_versions(driver, "570.158.01") < 0;
+    const bool bad =
+        compare_versions(driver, "570.124.06") >= 0 && compare_versions(driver, "570.158.01") < 0;
     if (!bad || !mixed) return ok("no known fault of this driver and plugin applies");
-    auto verdict = failed("Driver " + driver + " breaks the scheduling of whole GPUs on nodes where some GPUs "
+    auto verdict = failed("Driver " + driver +
+                          " breaks the scheduling of whole GPUs on nodes where some GPUs "
                           "are in MIG mode (570.124.06 to 570.158).");
-    verdict.because(Evidence{.path = where, .value = driver, .expected = "570.86.15, or 570.158.01 and newer"});
+    verdict.because(
+        Evidence{.path = where, .value = driver, .expected = "570.86.15, or 570.158.01 and newer"});
     verdict.note("Upgrade the driver, or put all GPUs of the node into the same MIG mode.");
     return verdict;
 }

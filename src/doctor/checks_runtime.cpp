@@ -28,15 +28,17 @@ bool cdi_usable(const Facts& facts) {
 /// The lines to write for this runtime.
 std::string entry_text(const RuntimeFacts& runtime) {
     if (runtime.kind == RuntimeFacts::Kind::kCrio) {
-        return "[crio.runtime.runtimes.nvidia]\n  runtime_path = \"/usr/bin/nvidia-container-runtime\"\n"
+        return "[crio.runtime.runtimes.nvidia]\n  runtime_path = "
+               "\"/usr/bin/nvidia-container-runtime\"\n"
                "  runtime_type = \"oci\"";
     }
     if (runtime.kind == RuntimeFacts::Kind::kDocker) {
         return R"("runtimes": {"nvidia": {"path": "nvidia-container-runtime", "args": []}})";
     }
     const bool three = !runtime.files.empty() && runtime.files.front().version >= 3;
-    const std::string table = three ? "[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.nvidia"
-                                    : "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia";
+    const std::string table =
+        three ? "[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.nvidia"
+              : "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia";
     return table + "]\n  runtime_type = \"io.containerd.runc.v2\"\n" + table +
            ".options]\n  BinaryName = \"/usr/bin/nvidia-container-runtime\"\n  SystemdCgroup = " +
            (runtime.systemd_cgroup.value_or(true) ? "true" : "false");
@@ -51,8 +53,8 @@ std::string configure_command(const RuntimeFacts& runtime) {
     }
     if (runtime.flavour == "MicroK8s") return "sudo microk8s enable nvidia";
     if (runtime.flavour == "k3s" || runtime.flavour == "RKE2") {
-        return "sudo apt install nvidia-container-toolkit && sudo " + runtime.restart +
-               "   # " + runtime.flavour + " finds the runtime by itself when it starts";
+        return "sudo apt install nvidia-container-toolkit && sudo " + runtime.restart + "   # " +
+               runtime.flavour + " finds the runtime by itself when it starts";
     }
     return "sudo nvidia-ctk runtime configure --runtime=containerd && sudo " + runtime.restart;
 }
@@ -79,21 +81,23 @@ Verdict judge_template_words(const Facts& facts) {
         });
         if (word.empty()) continue;
         const std::string short_name = file.path.substr(file.path.rfind('/') + 1);
-        auto verdict = failed("A template word (" + word + ") was copied unexpanded into " + short_name +
-                              "; " + facts.runtime.flavour + " will fail with it.");
+        auto verdict = failed("A template word (" + word + ") was copied unexpanded into " +
+                              short_name + "; " + facts.runtime.flavour + " will fail with it.");
         verdict.because(place, word.contains("SNAPSHOTTER") ? "a real snapshotter name (overlayfs)"
                                                             : "a value");
         if (facts.runtime.files.front().path == file.path) {
-            verdict.mend("sudo nvidia-ctk runtime configure --runtime=containerd --config=" + file.path +
-                             " && sudo " + facts.runtime.restart,
+            verdict.mend("sudo nvidia-ctk runtime configure --runtime=containerd --config=" +
+                             file.path + " && sudo " + facts.runtime.restart,
                          "restart-runtime");
-            verdict.note("Write the file anew from the one that the runtime generated, not from its "
-                         "template.");
+            verdict.note(
+                "Write the file anew from the one that the runtime generated, not from its "
+                "template.");
         } else {
             verdict.mend("sudo rm " + file.path + " && sudo " + facts.runtime.restart,
                          "restart-runtime");
-            verdict.note("Then run nvidia-ctk on the generated file (containerd.toml), not on its "
-                         "template.");
+            verdict.note(
+                "Then run nvidia-ctk on the generated file (containerd.toml), not on its "
+                "template.");
         }
         return verdict;
     }
@@ -106,8 +110,9 @@ Verdict judge_cri_disabled(const Facts& facts) {
         if (!file.effective) continue;
         for (const Node& plugin : items_at(file.toml.root, {"disabled_plugins"})) {
             if (plugin.scalar != "cri" && plugin.scalar != "io.containerd.grpc.v1.cri") continue;
-            auto verdict = failed("The CRI plugin is disabled in containerd (the default of the "
-                                  "docker.io package): the kubelet cannot use it.");
+            auto verdict = failed(
+                "The CRI plugin is disabled in containerd (the default of the "
+                "docker.io package): the kubelet cannot use it.");
             verdict.because(Place{file.path, plugin.mark.line, "disabled_plugins = [\"cri\"]"},
                             "disabled_plugins = []");
             verdict.mend("sudo sed -i 's/^disabled_plugins.*/disabled_plugins = []/' " + file.path +
@@ -129,14 +134,17 @@ Verdict judge_wrong_file(const Facts& facts) {
         const bool nvidia = handler.name == "nvidia" || handler.binary.contains("nvidia-container");
         // docker's file is RT010, a template that was not used yet is no mistake of its own.
         if (!nvidia || handler.place.path == "/etc/docker/daemon.json") continue;
-        const auto file = std::ranges::find(runtime.files, handler.place.path,
-                                            &RuntimeFacts::File::path);
+        const auto file =
+            std::ranges::find(runtime.files, handler.place.path, &RuntimeFacts::File::path);
         const bool effective = file != runtime.files.end() && file->effective;
         std::string message;
         if (effective) {
-            message = handler.place.path + " defines the runtime nvidia under the key of another "
-                      "version (version = " + std::to_string(file->version) + " reads " +
-                      (file->version >= 3 ? "io.containerd.cri.v1.runtime" : "io.containerd.grpc.v1.cri") +
+            message = handler.place.path +
+                      " defines the runtime nvidia under the key of another "
+                      "version (version = " +
+                      std::to_string(file->version) + " reads " +
+                      (file->version >= 3 ? "io.containerd.cri.v1.runtime"
+                                          : "io.containerd.grpc.v1.cri") +
                       ").";
         } else {
             message = handler.place.path + " has the runtime nvidia, but this node runs " +
@@ -165,18 +173,21 @@ Verdict judge_handler(const Facts& facts) {
                   (handler->binary.empty() ? "" : " (" + handler->binary + ")"));
     }
     if (cdi_usable(facts)) return ok(runtime.flavour + " uses CDI; no nvidia runtime is needed");
-    auto verdict = failed(runtime.flavour + " has no runtime `nvidia`: pods with runtimeClassName nvidia "
-                          "fail with 'no runtime for \"nvidia\" is configured', others get no GPU.");
+    auto verdict =
+        failed(runtime.flavour +
+               " has no runtime `nvidia`: pods with runtimeClassName nvidia "
+               "fail with 'no runtime for \"nvidia\" is configured', others get no GPU.");
     verdict.because(Evidence{.path = main_file(runtime),
                              .value = runtime.handlers.empty()
                                           ? "no runtimes"
-                                          : "runtimes: " + [&] {
-                                                std::vector<std::string> names;
-                                                for (const Handler& one : runtime.handlers) {
-                                                    names.push_back(one.name);
-                                                }
-                                                return join(names);
-                                            }(),
+                                          : "runtimes: " +
+                                                [&] {
+                                                    std::vector<std::string> names;
+                                                    for (const Handler& one : runtime.handlers) {
+                                                        names.push_back(one.name);
+                                                    }
+                                                    return join(names);
+                                                }(),
                              .expected = "a runtime nvidia, or CDI with a spec"});
     if (has_nvidia_spec(facts)) {
         verdict.because(runtime.cdi_place, "enable_cdi = true");
@@ -201,12 +212,13 @@ Verdict judge_binary(const Facts& facts) {
     auto verdict = failed("Runtime `" + handler->name + "` points to " + handler->binary +
                           ", which is missing.");
     verdict.because(handler->place, "a program that exists");
-    verdict.because(Evidence{
-        .path = handler->binary, .value = "not there", .expected = "an executable file"});
+    verdict.because(
+        Evidence{.path = handler->binary, .value = "not there", .expected = "an executable file"});
     if (handler->binary.starts_with("/usr/local/nvidia")) {
-        verdict.note("That path belongs to gpu-operator's toolkit; after it was removed the entry "
-                     "stayed. Install the toolkit again, or remove the entry from " +
-                     handler->place.path + ".");
+        verdict.note(
+            "That path belongs to gpu-operator's toolkit; after it was removed the entry "
+            "stayed. Install the toolkit again, or remove the entry from " +
+            handler->place.path + ".");
     }
     verdict.mend("sudo apt install nvidia-container-toolkit && " + configure_command(facts.runtime),
                  "restart-runtime");
@@ -230,11 +242,11 @@ Verdict judge_restart_pending(const Facts& facts) {
         if (!file.effective || entry == nullptr || entry->modified_s <= started + 60) continue;
         auto verdict = warning(file.path + " was changed after " + program +
                                " started: a restart is pending.");
-        verdict.because(Evidence{
-            .path = file.path,
-            .value = "changed " + std::to_string((entry->modified_s - started) / 60) +
-                     " minutes after the start",
-            .expected = "older than the process"});
+        verdict.because(Evidence{.path = file.path,
+                                 .value = "changed " +
+                                          std::to_string((entry->modified_s - started) / 60) +
+                                          " minutes after the start",
+                                 .expected = "older than the process"});
         verdict.mend("sudo " + runtime.restart, "restart-runtime");
         return verdict;
     }
@@ -258,17 +270,19 @@ Verdict judge_default(const Facts& facts) {
         if (pod.name.contains("gke")) return ok("the device plugin of GKE brings its own mounts");
     }
     if (!plugin) return unknown("no device plugin pod was seen");
-    auto verdict = failed("The device plugin pod runs under " +
-                          (runtime.default_handler.empty() ? "runc" : runtime.default_handler) +
-                          " and sees no GPU: nvidia is not the default runtime and the pod names no "
-                          "RuntimeClass.");
+    auto verdict =
+        failed("The device plugin pod runs under " +
+               (runtime.default_handler.empty() ? "runc" : runtime.default_handler) +
+               " and sees no GPU: nvidia is not the default runtime and the pod names no "
+               "RuntimeClass.");
     verdict.because(runtime.default_handler.empty()
                         ? Place{main_file(runtime), 0, "no default_runtime_name"}
                         : runtime.default_place,
                     "default_runtime_name = \"nvidia\", or runtimeClassName: nvidia in the pod");
-    verdict.mend("helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n nvidia-device-plugin "
-                 "--reuse-values --set runtimeClassName=nvidia",
-                 "restart-pods");
+    verdict.mend(
+        "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n nvidia-device-plugin "
+        "--reuse-values --set runtimeClassName=nvidia",
+        "restart-pods");
     return verdict;
 }
 
@@ -278,17 +292,18 @@ Verdict judge_runtime_type(const Facts& facts) {
     for (const Handler& handler : runtime.handlers) {
         const bool nvidia = handler.name.starts_with("nvidia");
         if (!nvidia || !handler.type.empty()) continue;
-        const auto file = std::ranges::find(runtime.files, handler.place.path,
-                                            &RuntimeFacts::File::path);
+        const auto file =
+            std::ranges::find(runtime.files, handler.place.path, &RuntimeFacts::File::path);
         if (file == runtime.files.end() || file->version < 2) continue;
-        auto verdict = failed("Runtime `" + handler.name + "` has no runtime_type: containerd fails "
+        auto verdict = failed("Runtime `" + handler.name +
+                              "` has no runtime_type: containerd fails "
                               "with 'container.Runtime.Name must be set'.");
         verdict.because(handler.place, "runtime_type = \"io.containerd.runc.v2\"");
         verdict.edit(handler.place.path + ": runtime_type = \"io.containerd.runc.v2\"",
                      "restart-runtime");
-        verdict.mend("sudo apt install 'nvidia-container-toolkit>=1.20' && " +
-                         configure_command(runtime),
-                     "restart-runtime");
+        verdict.mend(
+            "sudo apt install 'nvidia-container-toolkit>=1.20' && " + configure_command(runtime),
+            "restart-runtime");
         return verdict;
     }
     return ok("every nvidia runtime has its type");
@@ -297,16 +312,18 @@ Verdict judge_runtime_type(const Facts& facts) {
 Verdict judge_cgroup(const Facts& facts) {
     const Handler* const handler = facts.runtime.nvidia_handler();
     if (handler == nullptr) return not_here("no nvidia runtime is configured");
-    if (facts.runtime.kind != RuntimeFacts::Kind::kContainerd) return ok("the runtime has one setting");
+    if (facts.runtime.kind != RuntimeFacts::Kind::kContainerd)
+        return ok("the runtime has one setting");
     const bool own = handler->systemd_cgroup.value_or(false);
     const std::string driver = text_at(facts.kubelet.config, {"cgroupDriver"});
     const bool runc_differs = facts.runtime.systemd_cgroup && *facts.runtime.systemd_cgroup != own;
     const bool kubelet_differs = !driver.empty() && (driver == "systemd") != own;
     if (!runc_differs && !kubelet_differs) return ok("the cgroup driver is the same everywhere");
-    auto verdict = failed("The nvidia runtime uses " + std::string(own ? "systemd" : "cgroupfs") + ", " +
-                          (kubelet_differs ? "the kubelet " + driver
-                                           : std::string("runc ") + (own ? "cgroupfs" : "systemd")) +
-                          ".");
+    auto verdict =
+        failed("The nvidia runtime uses " + std::string(own ? "systemd" : "cgroupfs") + ", " +
+               (kubelet_differs ? "the kubelet " + driver
+                                : std::string("runc ") + (own ? "cgroupfs" : "systemd")) +
+               ".");
     verdict.because(handler->place, std::string("SystemdCgroup = ") + (own ? "false" : "true"));
     if (kubelet_differs) {
         verdict.because(Evidence{.path = facts.kubelet.config_text.place.path,
@@ -327,9 +344,10 @@ Verdict judge_docker_only(const Facts& facts) {
         return ok("the runtime that Kubernetes uses is set up");
     }
     for (const Handler& handler : runtime.elsewhere) {
-        if (handler.place.path != "/etc/docker/daemon.json" || !handler.name.contains("nvidia")) continue;
-        auto verdict = failed("Docker is configured for GPUs, but Kubernetes uses " + runtime.flavour +
-                              ", which has no nvidia runtime.");
+        if (handler.place.path != "/etc/docker/daemon.json" || !handler.name.contains("nvidia"))
+            continue;
+        auto verdict = failed("Docker is configured for GPUs, but Kubernetes uses " +
+                              runtime.flavour + ", which has no nvidia runtime.");
         verdict.because(handler.place, "the same for " + runtime.flavour);
         verdict.because(runtime.place);
         verdict.mend(configure_command(runtime), "restart-runtime");

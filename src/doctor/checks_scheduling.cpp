@@ -8,9 +8,7 @@
 namespace aliquot::doctor {
 namespace {
 
-bool known(const Facts& facts) {
-    return facts.cluster.asked("Pod") && facts.cluster.asked("Node");
-}
+bool known(const Facts& facts) { return facts.cluster.asked("Pod") && facts.cluster.asked("Node"); }
 
 Verdict not_known() { return unknown("pods or nodes were not read"); }
 
@@ -62,7 +60,8 @@ Verdict judge_scale_up(const Facts& facts) {
 
 const Said* said(const Facts& facts, std::initializer_list<std::string_view> parts) {
     for (const Said& one : facts.cluster.said) {
-        if (facts.target.kind == Target::Kind::kPod && !one.pod.empty() && one.pod != facts.target.name) {
+        if (facts.target.kind == Target::Kind::kPod && !one.pod.empty() &&
+            one.pod != facts.target.name) {
             continue;
         }
         for (const std::string_view part : parts) {
@@ -77,9 +76,12 @@ Evidence evidence_of(const Said& one) {
 }
 
 Verdict judge_one_share(const Facts& facts) {
-    const Said* const line = said(facts, {"maximum request size for shared resources", "failRequestsGreaterThanOne"});
-    if (line == nullptr) return known(facts) ? ok("no pod asks for several shares of a GPU") : not_known();
-    auto verdict = failed("Pod " + line->pod + " asks for more than one share of a time-sliced GPU: the plugin "
+    const Said* const line =
+        said(facts, {"maximum request size for shared resources", "failRequestsGreaterThanOne"});
+    if (line == nullptr)
+        return known(facts) ? ok("no pod asks for several shares of a GPU") : not_known();
+    auto verdict = failed("Pod " + line->pod +
+                          " asks for more than one share of a time-sliced GPU: the plugin "
                           "refuses it (failRequestsGreaterThanOne).");
     verdict.because(evidence_of(*line));
     verdict.edit("resources.limits: {nvidia.com/gpu: 1}", "restart-pods");
@@ -98,12 +100,14 @@ Verdict judge_quota(const Facts& facts) {
     for (const Object& quota : facts.cluster.all("ResourceQuota")) {
         for (const Node::Entry& entry : entries_at(quota.body, {"spec", "hard"})) {
             if (!is_gpu_resource(entry.first.scalar)) continue;
-            auto verdict = warning("Quota " + quota.id() + " limits `" + entry.first.scalar +
-                                   "`; extended resources are counted under `requests.` only, so it limits "
-                                   "nothing.");
+            auto verdict =
+                warning("Quota " + quota.id() + " limits `" + entry.first.scalar +
+                        "`; extended resources are counted under `requests.` only, so it limits "
+                        "nothing.");
             verdict.because(Place{quota.path, entry.first.mark.line, entry.first.scalar},
                             "requests." + entry.first.scalar);
-            verdict.edit("hard: {requests." + entry.first.scalar + ": \"" + entry.second.scalar + "\"}");
+            verdict.edit("hard: {requests." + entry.first.scalar + ": \"" + entry.second.scalar +
+                         "\"}");
             return verdict;
         }
     }
@@ -115,24 +119,31 @@ Verdict judge_quota(const Facts& facts) {
 Verdict judge_runtime_class(const Facts& facts) {
     const Said* line = nullptr;
     for (const Said& one : facts.cluster.said) {
-        const bool found = contains_folded(one.text, "runtimeclass") && contains_folded(one.text, "not found");
+        const bool found =
+            contains_folded(one.text, "runtimeclass") && contains_folded(one.text, "not found");
         if (found) line = &one;
     }
-    if (line == nullptr) return facts.cluster.asked("Event") ? ok("no pod was refused for its RuntimeClass")
-                                                             : unknown("events were not read");
+    if (line == nullptr)
+        return facts.cluster.asked("Event") ? ok("no pod was refused for its RuntimeClass")
+                                            : unknown("events were not read");
     auto verdict = failed("Pods are refused: their RuntimeClass does not exist.");
     verdict.because(evidence_of(*line));
-    verdict.mend("kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":\"RuntimeClass\","
-                 "\"metadata\":{\"name\":\"nvidia\"},\"handler\":\"nvidia\"}'");
+    verdict.mend(
+        "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":\"RuntimeClass\","
+        "\"metadata\":{\"name\":\"nvidia\"},\"handler\":\"nvidia\"}'");
     return verdict;
 }
 
 Verdict judge_owner(const Facts& facts) {
     for (const Said& one : facts.cluster.said) {
-        if (!one.text.starts_with("FailedCreate") && !one.text.starts_with("ReplicaFailure")) continue;
+        if (!one.text.starts_with("FailedCreate") && !one.text.starts_with("ReplicaFailure"))
+            continue;
         // These have ids of their own.
-        if (contains_folded(one.text, "exceeded quota") || contains_folded(one.text, "runtimeclass")) continue;
-        auto verdict = failed("A Job, CronJob or Deployment cannot create its pods: " + clip(one.text, 160));
+        if (contains_folded(one.text, "exceeded quota") ||
+            contains_folded(one.text, "runtimeclass"))
+            continue;
+        auto verdict =
+            failed("A Job, CronJob or Deployment cannot create its pods: " + clip(one.text, 160));
         verdict.because(evidence_of(one));
         verdict.mend("kubectl get events -A --field-selector reason=FailedCreate");
         return verdict;
@@ -146,13 +157,16 @@ Verdict judge_owner(const Facts& facts) {
                 if (!bad) continue;
                 const std::string message = text_at(condition, {"message"});
                 auto verdict = failed(owner.kind + " " + owner.id() + ": " + clip(message, 160));
-                verdict.because(Place{owner.path, condition.mark.line, type + ": " + message}, "no failure");
-                verdict.mend("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " + owner.name);
+                verdict.because(Place{owner.path, condition.mark.line, type + ": " + message},
+                                "no failure");
+                verdict.mend("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " +
+                             owner.name);
                 return verdict;
             }
         }
     }
-    return facts.cluster.asked("Event") ? ok("owners can create their pods") : unknown("events were not read");
+    return facts.cluster.asked("Event") ? ok("owners can create their pods")
+                                        : unknown("events were not read");
 }
 
 Verdict judge_gate(const Facts& facts) {
@@ -163,8 +177,9 @@ Verdict judge_gate(const Facts& facts) {
         if (!is_true(suspend)) continue;
         const auto labels = labels_of(job);
         const auto queue = labels.find("kueue.x-k8s.io/queue-name");
-        auto held = warning("Job " + job.id() + " is suspended" +
-                            (queue == labels.end() ? "." : ": it waits in the queue " + queue->second + "."));
+        auto held = warning(
+            "Job " + job.id() + " is suspended" +
+            (queue == labels.end() ? "." : ": it waits in the queue " + queue->second + "."));
         held.because(Place{job.path, suspend->mark.line, "suspend: true"}, "false");
         held.mend(queue == labels.end() ? "kubectl -n " + job.space + " patch job " + job.name +
                                               " -p '{\"spec\":{\"suspend\":false}}'"
@@ -176,8 +191,9 @@ Verdict judge_gate(const Facts& facts) {
 
 Verdict judge_preempted(const Facts& facts) {
     const Said* const line = said(facts, {"Preempted by", "Preempted: "});
-    if (line == nullptr) return facts.cluster.asked("Event") ? ok("no pod was preempted")
-                                                             : unknown("events were not read");
+    if (line == nullptr)
+        return facts.cluster.asked("Event") ? ok("no pod was preempted")
+                                            : unknown("events were not read");
     auto verdict = warning("Pod " + line->pod + " was preempted by one of a higher priority.");
     verdict.because(evidence_of(*line));
     verdict.mend("kubectl get priorityclasses");

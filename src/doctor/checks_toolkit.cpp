@@ -29,12 +29,14 @@ Place place_of(const ToolkitFacts& toolkit, const Node& node, std::string text) 
 
 Verdict judge_settings(const Facts& facts) {
     const ToolkitFacts& toolkit = facts.toolkit;
-    if (!toolkit.config.ok()) return unknown("/etc/nvidia-container-runtime/config.toml is not there");
+    if (!toolkit.config.ok())
+        return unknown("/etc/nvidia-container-runtime/config.toml is not there");
     const Node& root = toolkit.config.value.root;
     const Node* const mode = dig(root, {"nvidia-container-runtime", "mode"});
     constexpr std::array<std::string_view, 5> kModes{"auto", "legacy", "cdi", "jit-cdi", "csv"};
     if (mode != nullptr && std::ranges::find(kModes, mode->scalar) == kModes.end()) {
-        auto verdict = failed("The toolkit's mode '" + mode->scalar + "' is not one that it knows.");
+        auto verdict =
+            failed("The toolkit's mode '" + mode->scalar + "' is not one that it knows.");
         verdict.because(place_of(toolkit, *mode, "mode = \"" + mode->scalar + "\""),
                         "auto, legacy, cdi or jit-cdi");
         verdict.mend("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=auto");
@@ -42,10 +44,12 @@ Verdict judge_settings(const Facts& facts) {
     }
     const Node* const cgroups = dig(root, {"nvidia-container-cli", "no-cgroups"});
     if (cgroups != nullptr && is_true(cgroups)) {
-        auto verdict = failed("no-cgroups = true: containers get the GPU's files but not the right to "
-                              "open them (that is for rootless runtimes).");
+        auto verdict = failed(
+            "no-cgroups = true: containers get the GPU's files but not the right to "
+            "open them (that is for rootless runtimes).");
         verdict.because(place_of(toolkit, *cgroups, "no-cgroups = true"), "false");
-        verdict.mend("sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
+        verdict.mend(
+            "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
         return verdict;
     }
     const Node* const ldconfig = dig(root, {"nvidia-container-cli", "ldconfig"});
@@ -54,31 +58,37 @@ Verdict judge_settings(const Facts& facts) {
         if (path.starts_with('@')) path.remove_prefix(1);
         const bool ubuntu = facts.tree.text("/etc/os-release") != nullptr &&
                             contains_folded(*facts.tree.text("/etc/os-release"), "ID=ubuntu");
-        const bool looked = facts.tree.complete && facts.tree.has(path) == false &&
-                            (facts.tree.has_beneath("/usr/sbin") || facts.tree.has_beneath("/sbin"));
+        const bool looked =
+            facts.tree.complete && facts.tree.has(path) == false &&
+            (facts.tree.has_beneath("/usr/sbin") || facts.tree.has_beneath("/sbin"));
         if ((path == "/sbin/ldconfig" && ubuntu) || (looked && path.starts_with("/opt"))) {
             auto verdict = warning("ldconfig = " + ldconfig->scalar +
                                    ": on Ubuntu that is a script; libraries may be missing in "
                                    "containers.");
             verdict.because(place_of(toolkit, *ldconfig, "ldconfig = " + ldconfig->scalar),
                             "@/sbin/ldconfig.real");
-            verdict.mend("sudo nvidia-ctk config --in-place --set "
-                         "nvidia-container-cli.ldconfig=@/sbin/ldconfig.real");
+            verdict.mend(
+                "sudo nvidia-ctk config --in-place --set "
+                "nvidia-container-cli.ldconfig=@/sbin/ldconfig.real");
             return verdict;
         }
     }
     const Node* const volume = root.find("accept-nvidia-visible-devices-as-volume-mounts");
     const Node* const envvar = root.find("accept-nvidia-visible-devices-envvar-when-unprivileged");
-    if (envvar != nullptr && text_of(envvar) == "false" && !(volume != nullptr && is_true(volume))) {
-        auto verdict = warning("The toolkit ignores NVIDIA_VISIBLE_DEVICES of unprivileged containers "
-                               "and accepts no volume mounts: the plugin's strategy envvar gives no "
-                               "GPU.");
+    if (envvar != nullptr && text_of(envvar) == "false" &&
+        !(volume != nullptr && is_true(volume))) {
+        auto verdict = warning(
+            "The toolkit ignores NVIDIA_VISIBLE_DEVICES of unprivileged containers "
+            "and accepts no volume mounts: the plugin's strategy envvar gives no "
+            "GPU.");
         verdict.because(place_of(toolkit, *envvar,
                                  "accept-nvidia-visible-devices-envvar-when-unprivileged = false"),
                         "accept-nvidia-visible-devices-as-volume-mounts = true beside it");
-        verdict.mend("sudo nvidia-ctk config --in-place --set "
-                     "accept-nvidia-visible-devices-as-volume-mounts=true");
-        verdict.note("And run the device plugin with DEVICE_LIST_STRATEGY=volume-mounts or cdi-cri.");
+        verdict.mend(
+            "sudo nvidia-ctk config --in-place --set "
+            "accept-nvidia-visible-devices-as-volume-mounts=true");
+        verdict.note(
+            "And run the device plugin with DEVICE_LIST_STRATEGY=volume-mounts or cdi-cri.");
         return verdict;
     }
     return ok("the toolkit's settings are sound (mode " +
@@ -91,13 +101,15 @@ Verdict judge_two_toolkits(const Facts& facts) {
     });
     const bool operated = facts.toolkit.from_operator || pod;
     if (!facts.toolkit.on_host || !operated) return ok("one container toolkit at most");
-    auto verdict = warning("Two toolkits edit the same runtime configuration: the host's package and "
-                           "gpu-operator's.");
+    auto verdict = warning(
+        "Two toolkits edit the same runtime configuration: the host's package and "
+        "gpu-operator's.");
     verdict.because(Evidence{.path = "/usr/bin/nvidia-container-runtime", .value = "present"});
     verdict.because(Evidence{.path = "/usr/local/nvidia/toolkit", .value = "present"});
-    verdict.mend("helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
-                 "toolkit.enabled=false",
-                 "restart-pods");
+    verdict.mend(
+        "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
+        "toolkit.enabled=false",
+        "restart-pods");
     return verdict;
 }
 
@@ -108,8 +120,8 @@ Verdict judge_escapes(const Facts& facts) {
     if (compare_versions(version, "1.17.8") < 0) which = "CVE-2025-23266";
     if (compare_versions(version, "1.16.2") < 0) which = "CVE-2024-0132 and CVE-2025-23266";
     if (which == nullptr) return ok("container toolkit " + version + " has no known escape");
-    auto verdict = warning("Container toolkit " + version + " lets a container escape to the host (" +
-                           which + ").");
+    auto verdict = warning("Container toolkit " + version +
+                           " lets a container escape to the host (" + which + ").");
     verdict.because(facts.toolkit.version_place, "1.17.8 or newer");
     verdict.mend("sudo apt update && sudo apt install --only-upgrade nvidia-container-toolkit");
     return verdict;
@@ -143,7 +155,8 @@ std::string who_wants_cdi(const Facts& facts, Place& place) {
 Verdict judge_spec_there(const Facts& facts) {
     for (const CdiSpec& spec : facts.cdi) {
         if (spec.problem.empty()) continue;
-        auto verdict = failed("The CDI spec " + spec.place.path + " cannot be read: " + spec.problem);
+        auto verdict =
+            failed("The CDI spec " + spec.place.path + " cannot be read: " + spec.problem);
         verdict.because(spec.place, "a CDI spec");
         verdict.mend("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
         return verdict;
@@ -156,11 +169,11 @@ Verdict judge_spec_there(const Facts& facts) {
     if (!looked) return unknown("/etc/cdi and /var/run/cdi are not part of what was given");
     auto verdict = failed("CDI is requested by " + who + ", and no spec exists.");
     verdict.because(place);
-    verdict.because(Evidence{.path = "/etc/cdi, /var/run/cdi",
-                             .value = "no NVIDIA spec",
-                             .expected = "nvidia.yaml"});
-    verdict.mend("sudo systemctl restart nvidia-cdi-refresh || sudo nvidia-ctk cdi generate "
-                 "--output=/var/run/cdi/nvidia.yaml");
+    verdict.because(Evidence{
+        .path = "/etc/cdi, /var/run/cdi", .value = "no NVIDIA spec", .expected = "nvidia.yaml"});
+    verdict.mend(
+        "sudo systemctl restart nvidia-cdi-refresh || sudo nvidia-ctk cdi generate "
+        "--output=/var/run/cdi/nvidia.yaml");
     return verdict;
 }
 
@@ -169,13 +182,14 @@ Verdict judge_spec_fresh(const Facts& facts) {
     const std::string& driver = facts.host.driver.value;
     for (const CdiSpec& spec : facts.cdi) {
         if (!spec.driver.empty() && !driver.empty() && spec.driver != driver) {
-            auto verdict = failed("The CDI spec is stale: it names driver " + spec.driver + ", driver " +
-                                  driver + " is loaded. Containers will not start.");
+            auto verdict = failed("The CDI spec is stale: it names driver " + spec.driver +
+                                  ", driver " + driver + " is loaded. Containers will not start.");
             verdict.because(spec.driver_place, "files of driver " + driver);
             verdict.because(facts.host.driver.place);
             verdict.mend("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
-            verdict.note("nvidia-cdi-refresh does not notice the removal of a driver or a change of "
-                         "MIG devices.");
+            verdict.note(
+                "nvidia-cdi-refresh does not notice the removal of a driver or a change of "
+                "MIG devices.");
             return verdict;
         }
     }
@@ -189,7 +203,8 @@ Verdict judge_spec_fresh(const Facts& facts) {
                 continue;
             }
             if (facts.tree.has(node.text)) continue;
-            auto verdict = failed("The CDI spec names " + node.text + ", which does not exist: it is "
+            auto verdict = failed("The CDI spec names " + node.text +
+                                  ", which does not exist: it is "
                                   "from before a GPU went away.");
             verdict.because(node, "a device node that exists");
             verdict.mend("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
@@ -207,9 +222,9 @@ Verdict judge_spec_twice(const Facts& facts) {
             const auto [at, added] = seen.emplace(name, &spec);
             if (added || at->second == &spec) continue;
             // Of two directories the later one wins; in one directory they conflict.
-            auto verdict = failed("Conflicting CDI devices: " + name + " is in " +
-                                  at->second->place.path + " and in " + spec.place.path +
-                                  "; the runtime refuses both.");
+            auto verdict =
+                failed("Conflicting CDI devices: " + name + " is in " + at->second->place.path +
+                       " and in " + spec.place.path + "; the runtime refuses both.");
             verdict.because(at->second->place);
             verdict.because(spec.place, "one file per device name");
             verdict.mend("sudo rm " + at->second->place.path);
@@ -230,15 +245,19 @@ Verdict judge_unresolved(const Facts& facts) {
             held.push_back(spec.kind + " {" + join(spec.devices) + "}");
         }
         auto verdict = failed("Unresolvable CDI device " + wanted + " of pod " + said.pod + ".");
-        verdict.because(Evidence{.path = said.path, .line = said.line, .value = said.text,
+        verdict.because(Evidence{.path = said.path,
+                                 .line = said.line,
+                                 .value = said.text,
                                  .expected = held.empty() ? "a name of a spec" : join(held)});
         if (wanted.starts_with("management.nvidia.com")) {
-            verdict.note("management.nvidia.com only holds `all`: a pod that gets UUIDs needs "
-                         "nvidia.com/gpu. Use the plugin's strategy cdi-cri, or do not set "
-                         "runtimeClassName nvidia-cdi.");
+            verdict.note(
+                "management.nvidia.com only holds `all`: a pod that gets UUIDs needs "
+                "nvidia.com/gpu. Use the plugin's strategy cdi-cri, or do not set "
+                "runtimeClassName nvidia-cdi.");
         }
-        verdict.mend("sudo nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml && nvidia-ctk cdi "
-                     "list");
+        verdict.mend(
+            "sudo nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml && nvidia-ctk cdi "
+            "list");
         return verdict;
     }
     if (facts.cluster.said.empty()) return unknown("no events or logs of pods were read");
@@ -248,21 +267,25 @@ Verdict judge_unresolved(const Facts& facts) {
 Verdict judge_spec_version(const Facts& facts) {
     if (facts.cdi.empty()) return not_here("no CDI spec");
     const RuntimeFacts& runtime = facts.runtime;
-    if (!runtime.found() || runtime.version.empty()) return unknown("the runtime's version is not known");
+    if (!runtime.found() || runtime.version.empty())
+        return unknown("the runtime's version is not known");
     const char* least = runtime.kind == RuntimeFacts::Kind::kContainerd ? "1.7.16"
                         : runtime.kind == RuntimeFacts::Kind::kDocker   ? "26.1"
                                                                         : "1.30";
     for (const CdiSpec& spec : facts.cdi) {
         const bool newer = compare_versions(spec.version, "0.7.0") >= 0;
         if (!newer || compare_versions(runtime.version, least) >= 0) continue;
-        auto verdict = failed("The CDI spec is of version " + spec.version + "; " + runtime.flavour + " " +
-                              runtime.version + " cannot read it (needs " + least + ").");
+        auto verdict =
+            failed("The CDI spec is of version " + spec.version + "; " + runtime.flavour + " " +
+                   runtime.version + " cannot read it (needs " + least + ").");
         verdict.because(Evidence{.path = spec.place.path,
                                  .line = 1,
                                  .value = "cdiVersion: " + spec.version,
                                  .expected = "0.6.0, or a newer runtime"});
-        verdict.mend("sudo nvidia-ctk cdi generate --feature-flag=no-additional-gids-for-device-nodes "
-                     "--output=" + spec.place.path);
+        verdict.mend(
+            "sudo nvidia-ctk cdi generate --feature-flag=no-additional-gids-for-device-nodes "
+            "--output=" +
+            spec.place.path);
         return verdict;
     }
     return ok("the runtime reads CDI specs of this version");
@@ -275,19 +298,21 @@ Verdict judge_class(const Facts& facts) {
         const std::string handler = text_at(object.body, {"handler"});
         if (!handler.starts_with("nvidia") || !facts.runtime.found()) continue;
         const auto& handlers = facts.runtime.handlers;
-        if (handlers.empty() || std::ranges::find(handlers, handler, &RuntimeFacts::Handler::name) !=
-                                    handlers.end()) {
+        if (handlers.empty() ||
+            std::ranges::find(handlers, handler, &RuntimeFacts::Handler::name) != handlers.end()) {
             continue;
         }
         std::vector<std::string> names;
         for (const auto& one : handlers) names.push_back(one.name);
-        auto verdict = failed("RuntimeClass " + object.name + " names the handler " + handler +
-                              "; this node's " + facts.runtime.flavour + " only has " + join(names) + ".");
-        verdict.because(Evidence{.path = object.path, .value = "handler: " + handler,
-                                 .expected = join(names)});
-        verdict.mend("kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
-                     "\"RuntimeClass\",\"metadata\":{\"name\":\"" + object.name +
-                     "-runtime\"},\"handler\":\"" + names.back() + "\"}'");
+        auto verdict =
+            failed("RuntimeClass " + object.name + " names the handler " + handler +
+                   "; this node's " + facts.runtime.flavour + " only has " + join(names) + ".");
+        verdict.because(
+            Evidence{.path = object.path, .value = "handler: " + handler, .expected = join(names)});
+        verdict.mend(
+            "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
+            "\"RuntimeClass\",\"metadata\":{\"name\":\"" +
+            object.name + "-runtime\"},\"handler\":\"" + names.back() + "\"}'");
         return verdict;
     }
     for (const Object& pod : cluster.all("Pod")) {
@@ -297,9 +322,10 @@ Verdict judge_class(const Facts& facts) {
                               ", which does not exist.");
         verdict.because(Place{pod.path, name->mark.line, "runtimeClassName: " + name->scalar},
                         "an existing RuntimeClass");
-        verdict.mend("kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
-                     "\"RuntimeClass\",\"metadata\":{\"name\":\"" + name->scalar +
-                     "\"},\"handler\":\"nvidia\"}'");
+        verdict.mend(
+            "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
+            "\"RuntimeClass\",\"metadata\":{\"name\":\"" +
+            name->scalar + "\"},\"handler\":\"nvidia\"}'");
         return verdict;
     }
     return ok("RuntimeClasses and handlers fit");
@@ -321,8 +347,9 @@ Verdict judge_class_placement(const Facts& facts) {
         });
         if (any) continue;
         const auto& first = wanted.front();
-        auto verdict = failed("RuntimeClass " + object.name + " wants nodes with " + first.first.scalar +
-                              "=" + first.second.scalar + "; no node has it, so its pods go nowhere.");
+        auto verdict =
+            failed("RuntimeClass " + object.name + " wants nodes with " + first.first.scalar + "=" +
+                   first.second.scalar + "; no node has it, so its pods go nowhere.");
         verdict.because(Place{object.path, first.first.mark.line,
                               first.first.scalar + ": " + first.second.scalar},
                         "a label that some node has");

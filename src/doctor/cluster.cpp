@@ -16,15 +16,27 @@ constexpr std::size_t kMostSaid = 50'000;
 /// "k8s/resourcequotas.json" when the objects do not say their kind.
 std::string kind_of_file(std::string_view path) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kKinds{
-        {{"nodes", "Node"}, {"pods", "Pod"}, {"events", "Event"}, {"daemonsets", "DaemonSet"},
-         {"configmaps", "ConfigMap"}, {"runtimeclasses", "RuntimeClass"},
-         {"clusterpolicies", "ClusterPolicy"}, {"clusterpolicy", "ClusterPolicy"},
-         {"quotas", "ResourceQuota"}, {"resourcequotas", "ResourceQuota"}, {"jobs", "Job"},
-         {"cronjobs", "CronJob"}, {"deployments", "Deployment"}, {"replicasets", "ReplicaSet"},
-         {"deviceclasses", "DeviceClass"}, {"resourceslices", "ResourceSlice"},
-         {"resourceclaims", "ResourceClaim"}, {"limitranges", "LimitRange"},
+        {{"nodes", "Node"},
+         {"pods", "Pod"},
+         {"events", "Event"},
+         {"daemonsets", "DaemonSet"},
+         {"configmaps", "ConfigMap"},
+         {"runtimeclasses", "RuntimeClass"},
+         {"clusterpolicies", "ClusterPolicy"},
+         {"clusterpolicy", "ClusterPolicy"},
+         {"quotas", "ResourceQuota"},
+         {"resourcequotas", "ResourceQuota"},
+         {"jobs", "Job"},
+         {"cronjobs", "CronJob"},
+         {"deployments", "Deployment"},
+         {"replicasets", "ReplicaSet"},
+         {"deviceclasses", "DeviceClass"},
+         {"resourceslices", "ResourceSlice"},
+         {"resourceclaims", "ResourceClaim"},
+         {"limitranges", "LimitRange"},
          {"persistentvolumeclaims", "PersistentVolumeClaim"},
-         {"priorityclasses", "PriorityClass"}, {"networkpolicies", "NetworkPolicy"},
+         {"priorityclasses", "PriorityClass"},
+         {"networkpolicies", "NetworkPolicy"},
          {"persistentvolumes", "PersistentVolume"}}};
     path = path.substr(path.rfind('/') + 1);
     path = path.substr(0, path.rfind('.'));
@@ -156,8 +168,7 @@ private:
 
     /// The last lines: what a container said before it ended.
     void take_log(const ContainerLog& log) {
-        const auto lines =
-            static_cast<std::size_t>(std::ranges::count(*log.text, '\n')) + 1;
+        const auto lines = static_cast<std::size_t>(std::ranges::count(*log.text, '\n')) + 1;
         for_each_line(*log.text, [&](std::string_view line, unsigned number) {
             if (number + kLastLines >= lines || number <= 50) {
                 say(log.pod, line, log.path, number);
@@ -195,8 +206,8 @@ ClusterFacts cluster_of(const Tree& tree) { return Reader(tree).run(); }
 
 bool is_gpu_resource(std::string_view name) {
     return name.starts_with("nvidia.com/") || name == "alpha.kubernetes.io/nvidia-gpu" ||
-           name.starts_with("aliquot.dev/") || name == "nvidia/gpu" || name.starts_with("k8s.amazonaws.com/vgpu") ||
-           name.starts_with("aliyun.com/gpu");
+           name.starts_with("aliquot.dev/") || name == "nvidia/gpu" ||
+           name.starts_with("k8s.amazonaws.com/vgpu") || name.starts_with("aliyun.com/gpu");
 }
 
 std::vector<const Node*> containers_of(const Object& pod) {
@@ -229,9 +240,8 @@ std::map<std::string, double> requests(const Object& pod) {
 
 std::map<std::string, double> gpu_requests(const Object& pod) {
     auto all = requests(pod);
-    std::erase_if(all, [](const auto& one) {
-        return !is_gpu_resource(one.first) || one.second <= 0;
-    });
+    std::erase_if(all,
+                  [](const auto& one) { return !is_gpu_resource(one.first) || one.second <= 0; });
     return all;
 }
 
@@ -266,7 +276,8 @@ bool is_gpu_node(const Object& node) {
         }
     }
     for (const auto& [name, value] : labels_of(node)) {
-        if ((name == "nvidia.com/gpu.present" || name.starts_with("feature.node.kubernetes.io/pci-10de") ||
+        if ((name == "nvidia.com/gpu.present" ||
+             name.starts_with("feature.node.kubernetes.io/pci-10de") ||
              (name.starts_with("feature.node.kubernetes.io/pci-") && name.contains("10de"))) &&
             value == "true") {
             return true;

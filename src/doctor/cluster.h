@@ -42,7 +42,7 @@ struct ClusterFacts {
     bool known = false;  // any object at all
     std::map<std::string, std::vector<Object>, std::less<>> objects;
     std::vector<ContainerLog> logs;
-    std::vector<Said> said;  // events, container states, last lines of logs
+    std::vector<Said> said;             // events, container states, last lines of logs
     std::vector<std::string> problems;  // files that could not be read, with the reason
 
     [[nodiscard]] const std::vector<Object>& all(std::string_view kind) const;

@@ -38,18 +38,20 @@ struct Fact {
 };
 
 struct PciDevice {
-    std::string address;       // "0000:01:00.0"
-    unsigned vendor = 0;       // 0x10de
-    unsigned device = 0;       // 0x25b6; 0: not told
+    std::string address;        // "0000:01:00.0"
+    unsigned vendor = 0;        // 0x10de
+    unsigned device = 0;        // 0x25b6; 0: not told
     unsigned device_class = 0;  // 0x030200
-    std::string name;          // from lspci; may be empty
-    std::string driver;        // "nvidia", "nouveau", "vfio-pci"; empty: none or not told
+    std::string name;           // from lspci; may be empty
+    std::string driver;         // "nvidia", "nouveau", "vfio-pci"; empty: none or not told
     std::optional<unsigned> link_width;
     std::optional<unsigned> link_width_most;
     bool memory_unassigned = false;  // BAR1 has no window
     std::uint64_t fatal_errors = 0;  // AER, since boot
     Place place;
-    [[nodiscard]] bool gpu() const { return device_class >> 8U == 0x0300 || device_class >> 8U == 0x0302; }
+    [[nodiscard]] bool gpu() const {
+        return device_class >> 8U == 0x0300 || device_class >> 8U == 0x0302;
+    }
     [[nodiscard]] bool nvswitch() const { return device_class >> 8U == 0x0680; }
 };
 
@@ -85,13 +87,13 @@ struct Program {
 };
 
 struct HostFacts {
-    Fact<std::vector<PciDevice>> pci;  // of NVIDIA only
+    Fact<std::vector<PciDevice>> pci;   // of NVIDIA only
     Fact<std::string> virtual_machine;  // what machine it is, when it is a virtual one
-    Fact<std::string> kernel;          // uname -r
-    Fact<std::string> command_line;    // of the kernel
+    Fact<std::string> kernel;           // uname -r
+    Fact<std::string> command_line;     // of the kernel
     Fact<std::set<std::string, std::less<>>> modules;
     Place modules_place;
-    Fact<std::string> driver;     // version of the loaded module
+    Fact<std::string> driver;  // version of the loaded module
     bool open_modules = false;
     Fact<std::vector<KernelGpu>> gpus;
     std::vector<ModuleFile> module_files;
@@ -99,11 +101,11 @@ struct HostFacts {
     Fact<bool> secure_boot;
     Fact<bool> selinux;
     std::vector<LogLine> modprobe_lines;  // of modprobe.d, without comments
-    std::vector<LogLine> kernel_log;      // lines that name NVRM, nvidia, nouveau, PCI, AER, modules
+    std::vector<LogLine> kernel_log;  // lines that name NVRM, nvidia, nouveau, PCI, AER, modules
     Fact<bool> kernel_log_read;
-    std::vector<Xid> xids;                 // in the order of the log
+    std::vector<Xid> xids;                         // in the order of the log
     std::map<std::string, std::string> libraries;  // version of libnvidia-ml -> path
-    Fact<std::string> library;                      // the newest of them
+    Fact<std::string> library;                     // the newest of them
     std::vector<Program> programs;
     Fact<std::int64_t> booted_s;
     bool wsl = false;
@@ -119,20 +121,20 @@ struct NvmlGpu {
     int error = 0;  // NVML's code when this GPU does not answer
     std::string error_text;
     std::optional<bool> persistence;
-    std::string compute_mode;  // "Default", "Exclusive_Process"
+    std::string compute_mode;              // "Default", "Exclusive_Process"
     std::string mig_current, mig_pending;  // "Enabled", "Disabled"
     std::optional<unsigned> mig_instances;
     std::optional<std::uint64_t> ecc_uncorrected;  // volatile
     std::optional<std::uint64_t> ecc_corrected;
     std::optional<bool> remap_pending, remap_failed, pages_pending;
     std::string recovery_action;  // "None", "Reset", "Reboot", ...
-    std::string fabric_state;  // "In Progress", "Completed"
-    std::string license;       // of a vGPU guest
+    std::string fabric_state;     // "In Progress", "Completed"
+    std::string license;          // of a vGPU guest
     std::optional<unsigned> utilization, memory_used_mib, memory_total_mib, temperature;
     std::optional<double> power_limit_w, power_default_w;
     std::optional<unsigned> sm_clock_mhz, sm_clock_most_mhz;
-    std::string performance_state;  // "P0"
-    std::optional<std::uint64_t> throttle_bits;  // clocks_event_reasons.active
+    std::string performance_state;                    // "P0"
+    std::optional<std::uint64_t> throttle_bits;       // clocks_event_reasons.active
     std::map<std::string, double> throttled_percent;  // reason -> part of the time
     std::optional<unsigned> link_width, link_width_most;
     std::optional<unsigned> nvlinks_inactive;
@@ -206,8 +208,8 @@ struct ToolkitFacts {
     Place version_place;
     Fact<Toml> config;
     std::string config_path;
-    bool on_host = false;          // installed by packages
-    bool from_operator = false;    // /usr/local/nvidia/toolkit
+    bool on_host = false;        // installed by packages
+    bool from_operator = false;  // /usr/local/nvidia/toolkit
     bool nvidia_docker2 = false;
     Place docker2_place;
 };
@@ -218,7 +220,7 @@ struct CdiSpec {
     std::vector<std::string> devices;
     std::vector<Place> device_nodes;  // text: the path
     std::vector<Place> libraries;     // text: the host path of a mount
-    std::string driver;  // version that its libraries carry
+    std::string driver;               // version that its libraries carry
     Place driver_place;
     std::string problem;  // why it could not be read
     Place place;

@@ -34,7 +34,8 @@ void read_kernel(Facts& facts) {
     } else if (const auto* uname = first_text(facts.tree, {"cmd/uname*"}, path)) {
         const auto words = words_of(*uname);
         const std::size_t at = words.size() > 2 && words[0] == "Linux" ? 2 : 0;
-        if (words.size() > at) host.kernel = {State::kOk, std::string(words[at]), {}, {path, 1, *uname}};
+        if (words.size() > at)
+            host.kernel = {State::kOk, std::string(words[at]), {}, {path, 1, *uname}};
     }
     if (const auto* text = first_text(facts.tree, {"/proc/cmdline", "cmd/cmdline.txt"}, path)) {
         host.command_line = {State::kOk, std::string(trim(*text)), {}, {path, 1, *text}};
@@ -91,12 +92,14 @@ void read_loaded_driver(Facts& facts) {
         const auto parts = split(file, '/');
         KernelGpu gpu{.address = std::string(parts[parts.size() - 2]), .place = {file, 0, ""}};
         for_each_line(*facts.tree.text(file), [&](std::string_view line, unsigned number) {
-            const std::string_view value = trim(line.substr(std::min(line.find(':'), line.size() - 1) + 1));
+            const std::string_view value =
+                trim(line.substr(std::min(line.find(':'), line.size() - 1) + 1));
             if (line.starts_with("Model:")) {
                 gpu.model = std::string(value);
                 gpu.place = place_in(file, number, line);
             }
-            if (line.starts_with("GPU UUID:") && !value.contains('?')) gpu.uuid = std::string(value);
+            if (line.starts_with("GPU UUID:") && !value.contains('?'))
+                gpu.uuid = std::string(value);
         });
         host.gpus.value.push_back(std::move(gpu));
     }
@@ -145,8 +148,7 @@ void read_module_files(Facts& facts) {
 
 void read_security(Facts& facts) {
     HostFacts& host = facts.host;
-    for (const std::string& path :
-         facts.tree.paths("/sys/firmware/efi/efivars/SecureBoot-*")) {
+    for (const std::string& path : facts.tree.paths("/sys/firmware/efi/efivars/SecureBoot-*")) {
         const std::string* const bytes = facts.tree.text(path);
         if (bytes == nullptr || bytes->empty()) continue;
         // Four bytes of attributes, then the value; a tree made by hand may hold "1".
@@ -163,7 +165,8 @@ void read_security(Facts& facts) {
     }
     if (host.secure_boot.unknown()) {
         if (const auto* text = first_text(facts.tree, {"/sys/kernel/security/lockdown"}, path)) {
-            const bool locked = text->contains("[integrity]") || text->contains("[confidentiality]");
+            const bool locked =
+                text->contains("[integrity]") || text->contains("[confidentiality]");
             if (locked) host.secure_boot = {State::kOk, true, {}, {path, 1, *text}};
         }
     }
@@ -211,7 +214,8 @@ void read_libraries(Facts& facts) {
         library = {State::kOk, version, {}, {path, 0, "libnvidia-ml.so." + version}};
     }
     if (!library.unknown()) return;
-    const bool looked = facts.tree.complete || facts.tree.has_beneath("/usr/lib/x86_64-linux-gnu") ||
+    const bool looked = facts.tree.complete ||
+                        facts.tree.has_beneath("/usr/lib/x86_64-linux-gnu") ||
                         facts.tree.has_beneath("/usr/lib64");
     if (looked) library.state = State::kAbsent;
     library.reason = "no library directory is part of what was given";
@@ -231,13 +235,13 @@ void read_programs(Facts& facts) {
         const std::string base = path.substr(0, path.rfind('/'));
         const std::string* const comm = facts.tree.text(base + "/comm");
         const std::string& first = program.arguments[0];
-        program.name = comm != nullptr ? std::string(trim(*comm))
-                                       : first.substr(first.rfind('/') + 1);
+        program.name =
+            comm != nullptr ? std::string(trim(*comm)) : first.substr(first.rfind('/') + 1);
         program.place.text = clip(join(program.arguments, " "), 200);
         // Field 22 of stat: start after boot, in hundredths of a second.
         if (const std::string* const stat = facts.tree.text(base + "/stat"); stat != nullptr) {
-            const auto fields = words_of(std::string_view(*stat).substr(
-                std::min(stat->rfind(')') + 1, stat->size())));
+            const auto fields = words_of(
+                std::string_view(*stat).substr(std::min(stat->rfind(')') + 1, stat->size())));
             if (fields.size() > 19 && booted > 0) {
                 program.started_s = booted + number_of(fields[19]).value_or(0) / 100;
             }

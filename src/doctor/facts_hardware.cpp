@@ -165,9 +165,9 @@ void read_machine(Facts& facts) {
     const std::string product = word("/sys/class/dmi/id/product_name");
     const std::string* const cpu = tree.text("/proc/cpuinfo");
     const bool flagged = cpu != nullptr && cpu->contains(" hypervisor");
-    const std::string known[] = {"QEMU",   "VMware", "Xen",    "innotek", "Amazon EC2",
-                                 "Google", "KVM",    "oVirt",  "RHEV",    "OpenStack",
-                                 "Bochs",  "Nutanix", "Virtual Machine"};
+    const std::string known[] = {
+        "QEMU",  "VMware", "Xen",       "innotek", "Amazon EC2", "Google",         "KVM",
+        "oVirt", "RHEV",   "OpenStack", "Bochs",   "Nutanix",    "Virtual Machine"};
     const bool named = std::ranges::any_of(known, [&](const std::string& one) {
         return vendor.contains(one) || product.contains(one);
     });

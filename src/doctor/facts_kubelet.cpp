@@ -22,7 +22,8 @@ void read_root(Facts& facts) {
         }
     }
     // MicroK8s keeps the words of its kubelet in a file.
-    if (const std::string* const text = facts.tree.text("/var/snap/microk8s/current/args/kubelet")) {
+    if (const std::string* const text =
+            facts.tree.text("/var/snap/microk8s/current/args/kubelet")) {
         for_each_line(*text, [&](std::string_view line, unsigned number) {
             std::string_view root = trim(after(line, "--root-dir="));
             if (root.empty()) return;
@@ -65,8 +66,8 @@ void read_plugin_directory(Facts& facts) {
     if (entry != nullptr && entry->kind == Entry::Kind::kUnreadable) {
         directory.reason = kubelet.plugin_path + ": " + entry->content;
     } else if (facts.tree.has_beneath(kubelet.plugin_path)) {
-        directory = {State::kOk, facts.tree.names(kubelet.plugin_path), {},
-                     {kubelet.plugin_path, 0, ""}};
+        directory = {
+            State::kOk, facts.tree.names(kubelet.plugin_path), {}, {kubelet.plugin_path, 0, ""}};
         directory.place.text = join(directory.value);
     } else {
         directory.reason = kubelet.plugin_path + " is not there or not readable";

@@ -12,10 +12,11 @@ constexpr std::size_t kMostLines = 20'000;
 
 /// What a kernel log line must name to be kept.
 constexpr std::array<std::string_view, 22> kWords{
-    "NVRM",      "nvidia",    "nouveau", "BAR ",       "can't assign", "AER:",
-    "PCIe Bus",  "Key was",   "rejected", "unsigned module", "Lockdown", "secureboot",
-    "Secure boot", "disagrees", "Xid",   "vermagic",  "Unknown symbol", "no space for",
-    "vfio",      "avc:",      "IOMMU",  "nvswitch"};
+    "NVRM",     "nvidia",         "nouveau",      "BAR ",      "can't assign",
+    "AER:",     "PCIe Bus",       "Key was",      "rejected",  "unsigned module",
+    "Lockdown", "secureboot",     "Secure boot",  "disagrees", "Xid",
+    "vermagic", "Unknown symbol", "no space for", "vfio",      "avc:",
+    "IOMMU",    "nvswitch"};
 
 /// "NVRM: Xid (PCI:0000:01:00): 79, pid='<unknown>', GPU has fallen off the bus."
 std::optional<Xid> xid_of(std::string_view line, const Place& place) {
@@ -32,8 +33,8 @@ std::optional<Xid> xid_of(std::string_view line, const Place& place) {
 
 void read_lines(Facts& facts, const std::string& path, const std::string& text) {
     for_each_line(text, [&](std::string_view line, unsigned number) {
-        const bool kept = std::ranges::any_of(
-            kWords, [&](std::string_view word) { return line.contains(word); });
+        const bool kept =
+            std::ranges::any_of(kWords, [&](std::string_view word) { return line.contains(word); });
         if (!kept || facts.host.kernel_log.size() >= kMostLines) return;
         const Place place = place_in(path, number, line);
         if (auto xid = xid_of(line, place)) facts.host.xids.push_back(*std::move(xid));
@@ -45,9 +46,9 @@ void read_lines(Facts& facts, const std::string& path, const std::string& text) 
 
 void read_kernel_log(Facts& facts) {
     constexpr std::array<const char*, 12> kLogs{
-        "cmd/dmesg*",        "cmd/journal-kernel*", "cmd/journalctl*",      "cmd/kern*",
-        "/dev/kmsg",         "/var/log/dmesg",      "/var/log/dmesg.log",   "/var/log/kern.log",
-        "/var/log/syslog",   "/var/log/messages",   "cmd/kmsg*",            "cmd/journal-k.txt"};
+        "cmd/dmesg*",      "cmd/journal-kernel*", "cmd/journalctl*",    "cmd/kern*",
+        "/dev/kmsg",       "/var/log/dmesg",      "/var/log/dmesg.log", "/var/log/kern.log",
+        "/var/log/syslog", "/var/log/messages",   "cmd/kmsg*",          "cmd/journal-k.txt"};
     auto& read = facts.host.kernel_log_read;
     for (const char* const pattern : kLogs) {
         for (const std::string& path : facts.tree.paths(pattern)) {

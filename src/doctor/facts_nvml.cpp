@@ -12,21 +12,45 @@ namespace {
 
 /// What NVML's codes are called by the library, nvidia-smi and the container tools; any case.
 constexpr std::array<std::pair<std::string_view, int>, 39> kPhrases{{
-    {"driver/library version mismatch", 18}, {"lib_rm_version_mismatch", 18},
-    {"version mismatch", 18}, {"driver not loaded", 9}, {"driver is not loaded", 9},
-    {"driver_not_loaded", 9}, {"couldn't communicate with the nvidia driver", 9},
-    {"could not communicate with the nvidia driver", 9}, {"library not found", 12},
-    {"library_not_found", 12}, {"couldn't find libnvidia-ml", 12},
-    {"libnvidia-ml.so.1: cannot open", 12}, {"libnvidia-ml.so: cannot open", 12},
-    {"libnvidia-ml.so not found", 12}, {"gpu is lost", 15}, {"gpu_is_lost", 15},
-    {"fallen off the bus", 15}, {"gpu lost", 15}, {"requires reset", 16},
-    {"requires a reset", 16}, {"reset_required", 16}, {"reset required", 16}, {"needs reset", 16},
-    {"needs to be reset", 16}, {"insufficient permissions", 4}, {"no_permission", 4},
-    {"corrupted inforom", 14}, {"corrupted_inforom", 14}, {"inforom is corrupted", 14},
-    {"interrupt issue", 11}, {"irq_issue", 11}, {"operating_system", 17},
-    {"blocked by the operating system", 17}, {"function not found", 13},
-    {"function_not_found", 13}, {"insufficient resources", 23}, {"gpu not found", 28},
-    {"gpu_not_found", 28}, {"unknown error", 999},
+    {"driver/library version mismatch", 18},
+    {"lib_rm_version_mismatch", 18},
+    {"version mismatch", 18},
+    {"driver not loaded", 9},
+    {"driver is not loaded", 9},
+    {"driver_not_loaded", 9},
+    {"couldn't communicate with the nvidia driver", 9},
+    {"could not communicate with the nvidia driver", 9},
+    {"library not found", 12},
+    {"library_not_found", 12},
+    {"couldn't find libnvidia-ml", 12},
+    {"libnvidia-ml.so.1: cannot open", 12},
+    {"libnvidia-ml.so: cannot open", 12},
+    {"libnvidia-ml.so not found", 12},
+    {"gpu is lost", 15},
+    {"gpu_is_lost", 15},
+    {"fallen off the bus", 15},
+    {"gpu lost", 15},
+    {"requires reset", 16},
+    {"requires a reset", 16},
+    {"reset_required", 16},
+    {"reset required", 16},
+    {"needs reset", 16},
+    {"needs to be reset", 16},
+    {"insufficient permissions", 4},
+    {"no_permission", 4},
+    {"corrupted inforom", 14},
+    {"corrupted_inforom", 14},
+    {"inforom is corrupted", 14},
+    {"interrupt issue", 11},
+    {"irq_issue", 11},
+    {"operating_system", 17},
+    {"blocked by the operating system", 17},
+    {"function not found", 13},
+    {"function_not_found", 13},
+    {"insufficient resources", 23},
+    {"gpu not found", 28},
+    {"gpu_not_found", 28},
+    {"unknown error", 999},
 }};
 
 std::string any_text(const Node& node, std::initializer_list<std::string_view> names) {
@@ -128,15 +152,15 @@ void read_memory(const Node& node, NvmlGpu& gpu) {
 void read_health(const Node& node, NvmlGpu& gpu) {
     const Node* const ecc = any_node(node, {"ecc", "ecc_errors"});
     const Node& from = ecc != nullptr && ecc->is_mapping() ? *ecc : node;
-    gpu.ecc_uncorrected = any_number(
-        from, {"uncorrected", "volatile_uncorrected", "ecc_uncorrected", "volatile_dbe",
-               "ecc_volatile_uncorrected", "double_bit", "dbe", "ecc_dbe"});
+    gpu.ecc_uncorrected =
+        any_number(from, {"uncorrected", "volatile_uncorrected", "ecc_uncorrected", "volatile_dbe",
+                          "ecc_volatile_uncorrected", "double_bit", "dbe", "ecc_dbe"});
     gpu.ecc_corrected = any_number(
         from, {"corrected", "volatile_corrected", "ecc_corrected", "ecc_volatile_corrected"});
     const Node* const rows = any_node(node, {"remapped_rows", "row_remap", "row_remapping"});
     const Node& remap = rows != nullptr && rows->is_mapping() ? *rows : node;
-    gpu.remap_pending = any_bool(remap, {"pending", "remap_pending", "row_remap_pending",
-                                         "remapped_rows_pending"});
+    gpu.remap_pending =
+        any_bool(remap, {"pending", "remap_pending", "row_remap_pending", "remapped_rows_pending"});
     gpu.remap_failed = any_bool(remap, {"failure", "failed", "remap_failed", "row_remap_failure",
                                         "remapped_rows_failure", "failure_occurred"});
     gpu.pages_pending = any_bool(node, {"retired_pages_pending", "pages_pending"});
@@ -160,17 +184,15 @@ void read_performance(const Node& node, NvmlGpu& gpu) {
                                        "gpu_util", "utilization_percent"});
     gpu.temperature = any_count(node, {"temperature", "temperature_celsius", "temperature_gpu"});
     gpu.power_limit_w = any_quantity(node, {"power_limit_w", "power_limit", "power_limit_watts"});
-    gpu.power_default_w = any_quantity(
-        node, {"power_default_w", "power_default_limit", "default_power_limit",
-               "power_default_limit_w"});
+    gpu.power_default_w = any_quantity(node, {"power_default_w", "power_default_limit",
+                                              "default_power_limit", "power_default_limit_w"});
     gpu.sm_clock_mhz = any_count(node, {"sm_clock_mhz", "clock_sm", "sm_clock"});
     gpu.sm_clock_most_mhz = any_count(node, {"sm_clock_max_mhz", "max_sm_clock", "clock_sm_max"});
     gpu.performance_state = any_text(node, {"performance_state", "pstate"});
     const std::string bits = any_text(node, {"clocks_event_reasons", "throttle_reasons",
                                              "clocks_throttle_reasons", "throttle_bits"});
     if (!bits.empty()) {
-        const auto value = bits.starts_with("0x") ? hex_of(bits)
-                                                  : unsigned_of(bits);
+        const auto value = bits.starts_with("0x") ? hex_of(bits) : unsigned_of(bits);
         gpu.throttle_bits = value;
     }
     for (const Node::Entry& entry : entries_at(node, {"throttled_percent"})) {
@@ -194,8 +216,8 @@ NvmlGpu gpu_of(const Node& node, unsigned position, const std::string& path) {
         gpu.address = lower(any_text(*pci, {"busid", "bus_id", "pci_bus_id"}));
     }
     gpu.place = {path, node.mark.line, join({gpu.name, gpu.uuid}, " ")};
-    for (const char* const key : {"error", "code", "status", "problem", "health", "message",
-                                  "return", "nvml_return"}) {
+    for (const char* const key :
+         {"error", "code", "status", "problem", "health", "message", "return", "nvml_return"}) {
         const std::string text = any_text(node, {key});
         const auto number = number_of(text);
         const int code = number ? static_cast<int>(*number) : nvml_code_of(text);
@@ -234,14 +256,15 @@ void read_processes(const Node& list, const std::string& path, const std::string
 
 /// An error of the whole library: a code or words under one of the usual keys.
 void read_failure(const Node& root, const std::string& path, NvmlFacts& nvml) {
-    for (const char* const key : {"error", "init_error", "init", "nvmlinit", "nvml_init", "code",
-                                  "return", "return_code", "result", "status", "message",
-                                  "error_code", "exit", "nvml_return"}) {
+    for (const char* const key :
+         {"error", "init_error", "init", "nvmlinit", "nvml_init", "code", "return", "return_code",
+          "result", "status", "message", "error_code", "exit", "nvml_return"}) {
         const Node* const node = any_node(root, {key});
         if (node == nullptr) continue;
         const Node& from = *node;
-        const std::string text =
-            from.is_mapping() ? any_text(from, {"code", "error", "message", "text"}) : text_of(&from);
+        const std::string text = from.is_mapping()
+                                     ? any_text(from, {"code", "error", "message", "text"})
+                                     : text_of(&from);
         const auto number = number_of(text);
         const bool exit_code = std::string_view(key) == "exit";
         const int code = number && !exit_code ? static_cast<int>(*number) : nvml_code_of(text);

@@ -15,10 +15,10 @@ using Kind = RuntimeFacts::Kind;
 struct Flavour {
     Kind kind;
     std::string_view name;
-    std::string_view mark;       // something that only this flavour has
-    std::string_view config;     // what the runtime reads
-    std::string_view drop_ins;   // read as well, when there is no list of imports
-    std::string_view edit;       // where an entry is written
+    std::string_view mark;      // something that only this flavour has
+    std::string_view config;    // what the runtime reads
+    std::string_view drop_ins;  // read as well, when there is no list of imports
+    std::string_view edit;      // where an entry is written
     std::string_view socket;
     std::string_view restart;
 };
@@ -162,11 +162,12 @@ void take_containerd(const RuntimeFacts::File& file, RuntimeFacts& runtime, bool
     const Node* const cri = cri_of(file);
     // A table under the key of another version is not what this containerd reads.
     const Node* const plugins = file.toml.root.find("plugins");
-    const bool old_key = plugins != nullptr && plugins->find("io.containerd.grpc.v1.cri") != nullptr;
+    const bool old_key =
+        plugins != nullptr && plugins->find("io.containerd.grpc.v1.cri") != nullptr;
     const bool new_key =
         plugins != nullptr && plugins->find("io.containerd.cri.v1.runtime") != nullptr;
-    const bool wrong_key = (file.version >= 3 && old_key && !new_key) ||
-                           (file.version <= 2 && new_key && !old_key);
+    const bool wrong_key =
+        (file.version >= 3 && old_key && !new_key) || (file.version <= 2 && new_key && !old_key);
     add_handlers(dig(cri, {"containerd", "runtimes"}), file.path, effective && !wrong_key, runtime);
     if (!effective || wrong_key || cri == nullptr) return;
     if (const Node* const name = dig(cri, {"containerd", "default_runtime_name"})) {
@@ -208,8 +209,7 @@ void take_docker(const Tree& tree, const std::string& path, RuntimeFacts& runtim
 RuntimeFacts::File file_at(const Tree& tree, const std::string& path) {
     RuntimeFacts::File file{.path = path};
     if (const std::string* const text = tree.text(path)) file.toml = parse_toml(*text);
-    file.version =
-        static_cast<int>(number_of(text_at(file.toml.root, {"version"})).value_or(1));
+    file.version = static_cast<int>(number_of(text_at(file.toml.root, {"version"})).value_or(1));
     return file;
 }
 
@@ -241,11 +241,14 @@ void read_files(const Facts& facts, const Flavour& flavour, RuntimeFacts& runtim
         if (file.version == 1 && file.path != main) file.version = runtime.files.front().version;
     }
     constexpr std::array<const char*, 8> kOthers{
-        "/etc/containerd/*.toml",        "/etc/containerd/conf.d/*.toml",
-        "/etc/containerd/config.d/*.toml", "/var/snap/microk8s/current/args/containerd-template.toml",
+        "/etc/containerd/*.toml",
+        "/etc/containerd/conf.d/*.toml",
+        "/etc/containerd/config.d/*.toml",
+        "/var/snap/microk8s/current/args/containerd-template.toml",
         "/var/snap/microk8s/current/args/containerd.toml",
         "/var/lib/rancher/*/agent/etc/containerd/*.tmpl",
-        "/var/lib/rancher/*/agent/etc/containerd/config.toml", "/etc/k0s/containerd.toml"};
+        "/var/lib/rancher/*/agent/etc/containerd/config.toml",
+        "/etc/k0s/containerd.toml"};
     for (const char* const pattern : kOthers) {
         for (const std::string& path : tree.paths(pattern)) {
             const bool known = std::ranges::find(runtime.files, path, &RuntimeFacts::File::path) !=
@@ -269,7 +272,8 @@ std::string version_of(const Facts& facts) {
     const auto& nodes = facts.cluster.all("Node");
     for (const Object& node : nodes) {
         if (nodes.size() > 1 && node.name != facts.target.name) continue;
-        const std::string text = text_at(node.body, {"status", "nodeInfo", "containerRuntimeVersion"});
+        const std::string text =
+            text_at(node.body, {"status", "nodeInfo", "containerRuntimeVersion"});
         const std::string_view version = after(text, "://");
         if (!version.empty()) return std::string(version);
     }
@@ -283,8 +287,9 @@ const RuntimeFacts::Handler* RuntimeFacts::nvidia_handler() const {
         const auto found = std::ranges::find(handlers, name, &Handler::name);
         if (found != handlers.end()) return &*found;
     }
-    const auto by_binary = std::ranges::find_if(
-        handlers, [](const Handler& one) { return one.binary.contains("nvidia-container-runtime"); });
+    const auto by_binary = std::ranges::find_if(handlers, [](const Handler& one) {
+        return one.binary.contains("nvidia-container-runtime");
+    });
     return by_binary == handlers.end() ? nullptr : &*by_binary;
 }
 
@@ -311,14 +316,13 @@ void read_runtime(Facts& facts) {
     const auto runc = std::ranges::find(runtime.handlers, "runc", &RuntimeFacts::Handler::name);
     if (runc != runtime.handlers.end()) runtime.systemd_cgroup = runc->systemd_cgroup;
     if (runtime.kind == Kind::kContainerd && !runtime.cdi_enabled) {
-        const bool two = !runtime.version.empty() ? compare_versions(runtime.version, "2.0") >= 0
-                                                  : !runtime.files.empty() &&
-                                                        runtime.files.front().version >= 3;
+        const bool two = !runtime.version.empty()
+                             ? compare_versions(runtime.version, "2.0") >= 0
+                             : !runtime.files.empty() && runtime.files.front().version >= 3;
         runtime.cdi_enabled = two;
-        runtime.cdi_place = {runtime.files.empty() ? std::string(flavour->config)
-                                                   : runtime.files.front().path,
-                             0, std::string("enable_cdi is not set, the default is ") +
-                                    (two ? "true" : "false")};
+        runtime.cdi_place = {
+            runtime.files.empty() ? std::string(flavour->config) : runtime.files.front().path, 0,
+            std::string("enable_cdi is not set, the default is ") + (two ? "true" : "false")};
     }
 }
 

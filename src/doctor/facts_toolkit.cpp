@@ -21,7 +21,8 @@ void read_version(Facts& facts) {
                 }
                 const bool of_toolkit = contains_folded(line, "container toolkit") ||
                                         line.contains("nvidia-container-toolkit") ||
-                                        line.contains("nvidia-ctk") || line.starts_with("cli-version");
+                                        line.contains("nvidia-ctk") ||
+                                        line.starts_with("cli-version");
                 if (!of_toolkit || !toolkit.version.empty()) return;
                 for (std::string_view word : words_of(line)) {
                     const auto digit = word.find_first_of("0123456789");
@@ -103,8 +104,8 @@ void read_specs(Facts& facts) {
             const auto at = library.text.find(".so.");
             if (at == std::string::npos || !spec.driver.empty()) continue;
             const std::string version = library.text.substr(at + 4);
-            const bool of_driver = library.text.contains("libcuda") ||
-                                   library.text.contains("libnvidia");
+            const bool of_driver =
+                library.text.contains("libcuda") || library.text.contains("libnvidia");
             if (!of_driver || !is_driver_version(version) || version.size() < 5) continue;
             spec.driver = version;
             spec.driver_place = library;

@@ -48,12 +48,13 @@ void check_taints(const Object& pod, NodeFit& fit) {
         const bool node_state = key.starts_with("node.kubernetes.io/");
         fit.reasons.push_back(
             {node_state ? Miss::kNotReady : Miss::kTaint,
-             "taint " + key + (value.empty() ? "" : "=" + value) + ":" + effect + " is not tolerated",
+             "taint " + key + (value.empty() ? "" : "=" + value) + ":" + effect +
+                 " is not tolerated",
              "tolerations: [{key: " + key + ", operator: Exists, effect: " + effect + "}]", key});
     }
     if (is_true(dig(fit.node->body, {"spec", "unschedulable"}))) {
-        fit.reasons.push_back({Miss::kNotReady, "the node is cordoned",
-                               "kubectl uncordon " + fit.node->name, ""});
+        fit.reasons.push_back(
+            {Miss::kNotReady, "the node is cordoned", "kubectl uncordon " + fit.node->name, ""});
     }
     for (const Node& condition : items_at(fit.node->body, {"status", "conditions"})) {
         if (text_at(condition, {"type"}) == "Ready" && text_at(condition, {"status"}) != "True") {
@@ -98,8 +99,8 @@ void check_labels(const Object& pod, NodeFit& fit) {
             {Miss::kLabel,
              "nodeSelector " + entry.first.scalar + "=" + entry.second.scalar + ": the node has " +
                  (found == labels.end() ? std::string("no such label") : found->second),
-             "kubectl label node " + fit.node->name + " " + entry.first.scalar + "=" + entry.second.scalar +
-                 (found == labels.end() ? "" : " --overwrite"),
+             "kubectl label node " + fit.node->name + " " + entry.first.scalar + "=" +
+                 entry.second.scalar + (found == labels.end() ? "" : " --overwrite"),
              entry.first.scalar});
     }
     const auto& terms =
@@ -144,8 +145,8 @@ void check_resources(const Facts& facts, const Object& pod, NodeFit& fit) {
         if (gpu && offered < count) fit.offers_gpus = false;
         if (left >= count) continue;
         const std::string asked = text_of_amount(count);
-        std::string text = name + ": " + asked + " asked, " + text_of_amount(std::max(left, 0.0)) + " of " +
-                           text_of_amount(offered) + " free";
+        std::string text = name + ": " + asked + " asked, " + text_of_amount(std::max(left, 0.0)) +
+                           " of " + text_of_amount(offered) + " free";
         if (count > offered) {
             text = name + ": " + asked + " asked, the node has " + text_of_amount(offered);
         }

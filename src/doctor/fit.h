@@ -13,9 +13,9 @@ struct NodeFit {
     enum class Miss : std::uint8_t { kTaint, kLabel, kNotReady, kOther, kGpu };
     struct Reason {
         Miss miss = Miss::kOther;
-        std::string text;       // "taint nvidia.com/gpu=present:NoSchedule is not tolerated"
-        std::string remedy;     // what would make it fit; may be empty
-        std::string resource;   // of kOther and kGpu
+        std::string text;      // "taint nvidia.com/gpu=present:NoSchedule is not tolerated"
+        std::string remedy;    // what would make it fit; may be empty
+        std::string resource;  // of kOther and kGpu
     };
     const Object* node = nullptr;
     bool offers_gpus = false;  // as many of every GPU resource as the pod asks for, were all free

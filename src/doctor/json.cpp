@@ -226,7 +226,7 @@ private:
 /// The length of the UTF-8 letter at the front; 0 when it is none.
 std::size_t letter_at(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text.front());
-    const std::size_t length = lead < 0x80U                   ? 1
+    const std::size_t length = lead < 0x80U                    ? 1
                                : lead >= 0xc2U && lead < 0xe0U ? 2
                                : lead >= 0xe0U && lead < 0xf0U ? 3
                                : lead >= 0xf0U && lead < 0xf5U ? 4
@@ -262,9 +262,9 @@ Result<Node> parse_object(std::string_view text) {
     }
     auto stream = document::parse_yaml(text);
     if (!stream.errors.empty()) {
-        return Error{ErrorCode::kInvalidInput, "line " +
-                                                   std::to_string(stream.errors[0].mark.line) +
-                                                   ": " + stream.errors[0].message};
+        return Error{
+            ErrorCode::kInvalidInput,
+            "line " + std::to_string(stream.errors[0].mark.line) + ": " + stream.errors[0].message};
     }
     if (stream.documents.empty()) return Node{};
     if (stream.documents.size() == 1) return std::move(stream.documents.front());
@@ -286,8 +286,8 @@ const Node* dig(const Node& node, std::initializer_list<std::string_view> path) 
 }
 
 std::string text_of(const Node* node) {
-    const bool scalar = node != nullptr && node->kind != Node::Kind::kNull &&
-                        !node->is_mapping() && !node->is_sequence();
+    const bool scalar = node != nullptr && node->kind != Node::Kind::kNull && !node->is_mapping() &&
+                        !node->is_sequence();
     return scalar ? node->scalar : std::string{};
 }
 
@@ -299,14 +299,12 @@ std::string text_at(const Node& node, std::initializer_list<std::string_view> pa
     return text_of(dig(&node, path));
 }
 
-const std::vector<Node>& items_at(const Node* node,
-                                  std::initializer_list<std::string_view> path) {
+const std::vector<Node>& items_at(const Node* node, std::initializer_list<std::string_view> path) {
     const Node* const found = dig(node, path);
     return found == nullptr ? no_items() : found->items;
 }
 
-const std::vector<Node>& items_at(const Node& node,
-                                  std::initializer_list<std::string_view> path) {
+const std::vector<Node>& items_at(const Node& node, std::initializer_list<std::string_view> path) {
     return items_at(&node, path);
 }
 

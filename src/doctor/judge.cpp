@@ -60,7 +60,7 @@ public:
             judged.severity = judged.verdict.outcome == Outcome::kFailed    ? "error"
                               : judged.verdict.outcome == Outcome::kWarning ? "warning"
                               : rule == nullptr                             ? "error"
-                                              : std::string(findings::to_text(rule->severity));
+                                                : std::string(findings::to_text(rule->severity));
             done_.push_back(std::move(judged));
         }
         return std::move(done_);

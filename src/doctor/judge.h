@@ -19,7 +19,7 @@ struct Judged {
 
 struct Report {
     Target target;
-    std::string title;  // "gpu-1   Ubuntu 24.04   kernel 6.8.0-85   1x NVIDIA A2"
+    std::string title;           // "gpu-1   Ubuntu 24.04   kernel 6.8.0-85   1x NVIDIA A2"
     std::vector<Judged> checks;  // by level, then id
     std::vector<std::string> root_causes;
     [[nodiscard]] bool success() const;

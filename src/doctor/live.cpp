@@ -70,9 +70,8 @@ private:
     void start(std::string path, std::vector<std::string> argv, Milliseconds deadline) {
         const std::string output =
             (directory_ / ("answer" + std::to_string(questions_.size()))).native();
-        auto process = os::Process::start({.argv = std::move(argv),
-                                           .environment = environment_,
-                                           .output_path = output});
+        auto process = os::Process::start(
+            {.argv = std::move(argv), .environment = environment_, .output_path = output});
         if (!process) return;  // no such program: nothing to tell
         questions_.push_back({std::move(path), *std::move(process), output,
                               std::chrono::steady_clock::now() + deadline});
@@ -95,20 +94,28 @@ private:
         const std::string config = find_kubeconfig(options_.kubeconfig);
         if (config.empty()) return;
         constexpr std::array<std::pair<const char*, const char*>, 16> kKinds{
-            {{"nodes", "nodes"}, {"pods", "pods"}, {"events", "events"},
-             {"daemonsets", "daemonsets.apps"}, {"configmaps", "configmaps"},
+            {{"nodes", "nodes"},
+             {"pods", "pods"},
+             {"events", "events"},
+             {"daemonsets", "daemonsets.apps"},
+             {"configmaps", "configmaps"},
              {"runtimeclasses", "runtimeclasses.node.k8s.io"},
-             {"clusterpolicies", "clusterpolicies.nvidia.com"}, {"quotas", "resourcequotas"},
-             {"limitranges", "limitranges"}, {"jobs", "jobs.batch"}, {"cronjobs", "cronjobs.batch"},
-             {"deployments", "deployments.apps"}, {"replicasets", "replicasets.apps"},
+             {"clusterpolicies", "clusterpolicies.nvidia.com"},
+             {"quotas", "resourcequotas"},
+             {"limitranges", "limitranges"},
+             {"jobs", "jobs.batch"},
+             {"cronjobs", "cronjobs.batch"},
+             {"deployments", "deployments.apps"},
+             {"replicasets", "replicasets.apps"},
              {"persistentvolumeclaims", "persistentvolumeclaims"},
              {"deviceclasses", "deviceclasses.resource.k8s.io"},
              {"resourceclaims", "resourceclaims.resource.k8s.io"}}};
         for (const auto& [file, kind] : kKinds) {
-            std::vector<std::string> argv{"kubectl", "get", kind, "-A", "-o", "json",
-                                          "--request-timeout=5s"};
+            std::vector<std::string> argv{
+                "kubectl", "get", kind, "-A", "-o", "json", "--request-timeout=5s"};
             if (!options_.kubeconfig.empty()) argv.push_back("--kubeconfig=" + options_.kubeconfig);
-            start("k8s/" + std::string(file) + ".json", std::move(argv), options_.command_deadline * 2);
+            start("k8s/" + std::string(file) + ".json", std::move(argv),
+                  options_.command_deadline * 2);
         }
     }
 
@@ -119,7 +126,8 @@ private:
         const bool nvml = question.path == "cmd/nvml.json";
         if (!exit) {
             question.process.signal(SIGKILL);
-            if (!question.process.wait(Milliseconds(500))) leave_behind(std::move(question.process));
+            if (!question.process.wait(Milliseconds(500)))
+                leave_behind(std::move(question.process));
             if (nvml) tree.add_text(question.path, "{\"hung\":true}\n");
             return;
         }

@@ -10,7 +10,7 @@
 namespace aliquot::doctor {
 
 struct LiveOptions {
-    std::string program;  // this program's file: it is started again to ask NVML
+    std::string program;     // this program's file: it is started again to ask NVML
     std::string root = "/";  // of the host; a simulated node's directory
     bool host = true;        // files and commands of this machine
     bool cluster = true;     // kubectl, when it and a kubeconfig are there

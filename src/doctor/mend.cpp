@@ -23,7 +23,8 @@ Mend write_file(const Facts& facts, std::string id, std::string path, std::strin
 std::optional<Mend> lift_blacklist(const Judged& judged, const Facts& facts) {
     for (const Evidence& evidence : judged.verdict.evidence) {
         const std::string* const text = facts.tree.text(evidence.path);
-        if (text == nullptr || evidence.line == 0 || !evidence.path.starts_with("/etc/modprobe.d/")) {
+        if (text == nullptr || evidence.line == 0 ||
+            !evidence.path.starts_with("/etc/modprobe.d/")) {
             continue;
         }
         std::string changed;
@@ -51,26 +52,29 @@ std::vector<std::string> label_command(std::string_view text) {
 std::vector<Mend> safe_mends(const Report& report, const Facts& facts) {
     std::vector<Mend> mends;
     for (const Judged& one : report.checks) {
-        const bool bad = one.verdict.outcome == Outcome::kFailed ||
-                         one.verdict.outcome == Outcome::kWarning;
+        const bool bad =
+            one.verdict.outcome == Outcome::kFailed || one.verdict.outcome == Outcome::kWarning;
         if (!bad) continue;
         if (one.id == "DRV003") {
-            mends.push_back(write_file(facts, one.id, "/etc/modprobe.d/aliquot-nouveau.conf",
-                                       "# Written by aliquot doctor: nouveau must not take the GPU.\n"
-                                       "blacklist nouveau\noptions nouveau modeset=0\n",
-                                       "sudo update-initramfs -u || sudo dracut -f; sudo reboot"));
+            mends.push_back(
+                write_file(facts, one.id, "/etc/modprobe.d/aliquot-nouveau.conf",
+                           "# Written by aliquot doctor: nouveau must not take the GPU.\n"
+                           "blacklist nouveau\noptions nouveau modeset=0\n",
+                           "sudo update-initramfs -u || sudo dracut -f; sudo reboot"));
         } else if (one.id == "DRV007") {
             if (auto mend = lift_blacklist(one, facts)) mends.push_back(*std::move(mend));
         } else if (one.id == "DRV012") {
-            mends.push_back(write_file(facts, one.id, "/etc/modules-load.d/aliquot-nvidia-uvm.conf",
-                                       "# Written by aliquot doctor: CUDA needs nvidia-uvm at boot.\n"
-                                       "nvidia-uvm\n",
-                                       "sudo modprobe nvidia-uvm"));
+            mends.push_back(
+                write_file(facts, one.id, "/etc/modules-load.d/aliquot-nvidia-uvm.conf",
+                           "# Written by aliquot doctor: CUDA needs nvidia-uvm at boot.\n"
+                           "nvidia-uvm\n",
+                           "sudo modprobe nvidia-uvm"));
         } else if (one.id == "DRV014") {
-            mends.push_back(write_file(facts, one.id, "/etc/modprobe.d/aliquot-nvidia-mode.conf",
-                                       "# Written by aliquot doctor: the GPU's files are for everybody.\n"
-                                       "options nvidia NVreg_DeviceFileMode=0666\n",
-                                       "reload the nvidia module, or reboot"));
+            mends.push_back(
+                write_file(facts, one.id, "/etc/modprobe.d/aliquot-nvidia-mode.conf",
+                           "# Written by aliquot doctor: the GPU's files are for everybody.\n"
+                           "options nvidia NVreg_DeviceFileMode=0666\n",
+                           "reload the nvidia module, or reboot"));
         }
         for (const Fix& fix : one.verdict.fixes) {
             auto argv = label_command(fix.text);
@@ -82,8 +86,8 @@ std::vector<Mend> safe_mends(const Report& report, const Facts& facts) {
 
 std::string show(const Mend& mend) {
     if (!mend.command.empty()) return mend.id + "\n$ " + join(mend.command, " ") + "\n";
-    std::string text = mend.id + "\n--- " + (mend.before.empty() ? "/dev/null" : mend.path) + "\n+++ " +
-                       mend.path + "\n";
+    std::string text = mend.id + "\n--- " + (mend.before.empty() ? "/dev/null" : mend.path) +
+                       "\n+++ " + mend.path + "\n";
     std::vector<std::string> old_lines;
     std::vector<std::string> new_lines;
     for_each_line(mend.before,
@@ -91,7 +95,8 @@ std::string show(const Mend& mend) {
     for_each_line(mend.after,
                   [&](std::string_view line, unsigned) { new_lines.emplace_back(line); });
     std::size_t head = 0;
-    while (head < old_lines.size() && head < new_lines.size() && old_lines[head] == new_lines[head]) {
+    while (head < old_lines.size() && head < new_lines.size() &&
+           old_lines[head] == new_lines[head]) {
         ++head;
     }
     std::size_t tail = 0;
@@ -108,8 +113,8 @@ std::string show(const Mend& mend) {
 
 Result<Done> apply(const Mend& mend, const os::Root& root) {
     if (!mend.command.empty()) {
-        auto process = os::Process::start(
-            {.argv = mend.command, .environment = os::current_environment()});
+        auto process =
+            os::Process::start({.argv = mend.command, .environment = os::current_environment()});
         if (!process) return std::move(process).error();
         const auto exit = process->wait(std::chrono::seconds(30));
         if (exit && exit->code == 0) return Done{};
@@ -117,7 +122,8 @@ Result<Done> apply(const Mend& mend, const os::Root& root) {
     }
     const auto now = root.read(mend.path);
     if (now ? *now != mend.before : !mend.before.empty()) {
-        return Error{ErrorCode::kConflict, mend.path + ": was changed since it was read; run again"};
+        return Error{ErrorCode::kConflict,
+                     mend.path + ": was changed since it was read; run again"};
     }
     return root.write_atomically(mend.path, mend.after);
 }

@@ -14,9 +14,9 @@ namespace aliquot::doctor {
 /// A change that doctor may make by itself: one file, or one kubectl call. Nothing is restarted,
 /// drained or removed.
 struct Mend {
-    std::string id;                    // the check
-    std::string path;                  // the file; empty: a command
-    std::string before;                // its text now; empty: it does not exist
+    std::string id;      // the check
+    std::string path;    // the file; empty: a command
+    std::string before;  // its text now; empty: it does not exist
     std::string after;
     std::vector<std::string> command;  // argv
     std::string then;                  // what the user still has to do: "reboot"

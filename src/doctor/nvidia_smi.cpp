@@ -246,12 +246,12 @@ private:
             }
         }
         if (value != "Active") return;
-        const std::uint64_t bit = key == "HW Slowdown"             ? 0x8U
-                                  : key == "HW Thermal Slowdown"   ? 0x40U
+        const std::uint64_t bit = key == "HW Slowdown"               ? 0x8U
+                                  : key == "HW Thermal Slowdown"     ? 0x40U
                                   : key == "HW Power Brake Slowdown" ? 0x80U
-                                  : key == "SW Thermal Slowdown"   ? 0x20U
-                                  : key == "SW Power Cap"          ? 0x4U
-                                                                   : 0U;
+                                  : key == "SW Thermal Slowdown"     ? 0x20U
+                                  : key == "SW Power Cap"            ? 0x4U
+                                                                     : 0U;
         gpu.throttle_bits = gpu.throttle_bits.value_or(0) | bit;
     }
 

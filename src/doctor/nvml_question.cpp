@@ -12,7 +12,8 @@ namespace {
 std::string failure(const Error& error) {
     int code = nvml_code_of(error.message);
     if (code == 0) code = error.code == ErrorCode::kNotFound ? 12 : 999;
-    return "{\"error\":" + std::to_string(code) + ",\"message\":" + json_text(error.message) + "}\n";
+    return "{\"error\":" + std::to_string(code) + ",\"message\":" + json_text(error.message) +
+           "}\n";
 }
 
 std::string sample_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
@@ -44,14 +45,14 @@ std::string process_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
 }
 
 std::string gpu_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
-    std::string text = "{\"index\":" + std::to_string(gpu.index) + ",\"uuid\":" +
-                       json_text(gpu.uuid.text) + ",\"name\":" + json_text(gpu.model) +
-                       ",\"address\":" + json_text(gpu::to_text(gpu.pci)) +
-                       ",\"compute_capability\":\"" + std::to_string(gpu.compute_major) + "." +
-                       std::to_string(gpu.compute_minor) + "\"";
+    std::string text =
+        "{\"index\":" + std::to_string(gpu.index) + ",\"uuid\":" + json_text(gpu.uuid.text) +
+        ",\"name\":" + json_text(gpu.model) + ",\"address\":" + json_text(gpu::to_text(gpu.pci)) +
+        ",\"compute_capability\":\"" + std::to_string(gpu.compute_major) + "." +
+        std::to_string(gpu.compute_minor) + "\"";
     if (gpu.mig_capable) {
-        text += std::string(",\"mig\":{\"current\":\"") + (gpu.mig_enabled ? "Enabled" : "Disabled") +
-                "\"}";
+        text += std::string(",\"mig\":{\"current\":\"") +
+                (gpu.mig_enabled ? "Enabled" : "Disabled") + "\"}";
     }
     if (!gpu.health.ok()) return text + ",\"problem\":" + json_text(gpu.health.reason) + "}";
     return text + sample_text(driver, gpu) + process_text(driver, gpu) + "}";
@@ -67,8 +68,9 @@ std::string answer_nvml_question(const std::string& driver_root) {
     if (!inventory) return failure(inventory.error());
     std::string text = "{\"driver\":" + json_text(inventory->driver_version) + ",\"cuda\":\"" +
                        std::to_string(inventory->cuda_version / 1000) + "." +
-                       std::to_string(inventory->cuda_version % 1000 / 10) + "\",\"library_path\":" +
-                       json_text((*driver)->library_path()) + ",\"gpus\":[";
+                       std::to_string(inventory->cuda_version % 1000 / 10) +
+                       "\",\"library_path\":" + json_text((*driver)->library_path()) +
+                       ",\"gpus\":[";
     bool first = true;
     for (const gpu::Gpu& gpu : inventory->gpus) {
         text += (first ? "\n" : ",\n") + gpu_text(**driver, gpu);

@@ -15,8 +15,8 @@ constexpr std::string_view kHidden = "***";
 /// Environment variables whose values say what is wrong with a GPU and nothing of their owner.
 bool tells_of_gpus(std::string_view name) {
     constexpr std::array<std::string_view, 14> kPrefixes{
-        "NVIDIA_", "CUDA_",   "DP_",        "MIG_",      "NCCL_",     "TORCH_CUDA", "PASS_DEVICE",
-        "DEVICE_", "FAIL_ON", "CONFIG_FILE", "OMP_NUM",  "MPS_",      "DCGM_",      "ALIQUOT_"};
+        "NVIDIA_", "CUDA_",   "DP_",         "MIG_",    "NCCL_", "TORCH_CUDA", "PASS_DEVICE",
+        "DEVICE_", "FAIL_ON", "CONFIG_FILE", "OMP_NUM", "MPS_",  "DCGM_",      "ALIQUOT_"};
     return name == "LD_LIBRARY_PATH" || name == "NODE_NAME" || name == "PATH" ||
            std::ranges::any_of(kPrefixes,
                                [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -25,12 +25,11 @@ bool tells_of_gpus(std::string_view name) {
 bool is_secret_word(std::string_view name) {
     const std::string word = lower(name);
     constexpr std::array<std::string_view, 12> kWords{
-        "password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "access_key",
-        "accesskey", "private_key", "authorization", "credential"};
+        "password", "passwd",     "secret",    "token",       "apikey",        "api_key",
+        "api-key",  "access_key", "accesskey", "private_key", "authorization", "credential"};
     // "tokenizer", "max_tokens" and "secretName" hold nothing secret.
     if (word.contains("tokenizer") || word.contains("tokens") || word == "secretname") return false;
-    return std::ranges::any_of(kWords,
-                               [&](std::string_view one) { return word.contains(one); });
+    return std::ranges::any_of(kWords, [&](std::string_view one) { return word.contains(one); });
 }
 
 bool about_gpus(const Node& object) {
@@ -42,7 +41,8 @@ bool about_gpus(const Node& object) {
     }
     // A plugin's configuration under any name.
     for (const Node::Entry& entry : entries_at(object, {"data"})) {
-        if (entry.second.scalar.contains("timeSlicing") || entry.second.scalar.contains("migStrategy")) {
+        if (entry.second.scalar.contains("timeSlicing") ||
+            entry.second.scalar.contains("migStrategy")) {
             return true;
         }
     }
@@ -115,7 +115,8 @@ std::string redacted_assignment(std::string line) {
         const std::size_t begin = blank == std::string::npos ? 0 : blank + 1;
         std::string name = line.substr(begin, separator - begin);
         while (name.ends_with('"') || name.ends_with('\'')) name.pop_back();
-        if (name.empty() && separator > 1 && (line[separator - 1] == '"' || line[separator - 1] == '\'')) {
+        if (name.empty() && separator > 1 &&
+            (line[separator - 1] == '"' || line[separator - 1] == '\'')) {
             // "token": "abc"
             const auto open = line.rfind(line[separator - 1], separator - 2);
             if (open != std::string::npos) name = line.substr(open + 1, separator - open - 2);

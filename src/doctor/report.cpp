@@ -113,9 +113,9 @@ private:
             }
         }
         if (one.verdict.confidence != Confidence::kCertain) {
-            out_ << "           this is " << (one.verdict.confidence == Confidence::kLikely
-                                                  ? "likely, not certain"
-                                                  : "a guess")
+            out_ << "           this is "
+                 << (one.verdict.confidence == Confidence::kLikely ? "likely, not certain"
+                                                                   : "a guess")
                  << '\n';
         }
     }
@@ -150,16 +150,19 @@ private:
             paint(Outcome::kFailed, first ? "Root cause: " : "Also:       ");
             out_ << id << ". " << one_line(one->verdict.message) << '\n';
             fixes(*one);
-            out_ << "Docs: docs/rules/doctor.md#" << lower(id) << "   (aliquot doctor --explain " << id
-                 << ")\n";
+            out_ << "Docs: docs/rules/doctor.md#" << lower(id) << "   (aliquot doctor --explain "
+                 << id << ")\n";
         }
     }
 
     void summary() {
         out_ << '\n';
         const std::array<std::pair<Outcome, const char*>, 5> words{
-            {{Outcome::kFailed, "failed"}, {Outcome::kWarning, "warning"}, {Outcome::kOk, "ok"},
-             {Outcome::kSkipped, "not run"}, {Outcome::kUnknown, "unknown"}}};
+            {{Outcome::kFailed, "failed"},
+             {Outcome::kWarning, "warning"},
+             {Outcome::kOk, "ok"},
+             {Outcome::kSkipped, "not run"},
+             {Outcome::kUnknown, "unknown"}}};
         bool first = true;
         for (const auto& [outcome, word] : words) {
             const unsigned count = report_.count(outcome);
@@ -198,7 +201,8 @@ std::string json_of(const Judged& one) {
     bool first = true;
     for (const Evidence& evidence : one.verdict.evidence) {
         text += first ? "{" : ",{";
-        text += "\"source\":" + json_text(evidence.source) + ",\"path\":" + json_text(evidence.path) +
+        text += "\"source\":" + json_text(evidence.source) +
+                ",\"path\":" + json_text(evidence.path) +
                 ",\"line\":" + std::to_string(evidence.line) +
                 ",\"value\":" + json_text(evidence.value) +
                 ",\"expected\":" + json_text(evidence.expected) + "}";
@@ -213,8 +217,8 @@ std::string json_of(const Judged& one) {
         first = false;
     }
     text += "],\"blockedBy\":" + list_of(one.blocked_by.empty()
-                                              ? std::vector<std::string>{}
-                                              : std::vector<std::string>{one.blocked_by});
+                                             ? std::vector<std::string>{}
+                                             : std::vector<std::string>{one.blocked_by});
     return text + ",\"doc\":" + json_text("docs/rules/doctor.md#" + lower(one.id)) + "}";
 }
 
@@ -284,12 +288,14 @@ void print_json(std::ostream& out, const Report& report) {
 
 void print_junit(std::ostream& out, const Report& report) {
     const auto skipped = report.count(Outcome::kSkipped) + report.count(Outcome::kUnknown);
-    out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"aliquot doctor "
+    out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"aliquot "
+           "doctor "
         << xml(to_text(report.target.kind)) << ' ' << xml(report.target.name) << "\" tests=\""
         << report.checks.size() << "\" failures=\"" << report.count(Outcome::kFailed)
         << "\" skipped=\"" << skipped << "\">\n";
     for (const Judged& one : report.checks) {
-        out << "<testcase classname=\"" << xml(to_text(one.level)) << "\" name=\"" << xml(one.id) << '"';
+        out << "<testcase classname=\"" << xml(to_text(one.level)) << "\" name=\"" << xml(one.id)
+            << '"';
         std::string detail;
         for (const Evidence& evidence : one.verdict.evidence) {
             detail += place_text(evidence) + ": " + evidence.value + "; ";
@@ -317,7 +323,8 @@ void print_junit(std::ostream& out, const Report& report) {
 void print_markdown(std::ostream& out, const Report& report) {
     const auto cell = [](std::string_view text) {
         std::string safe;
-        for (const char c : clip(text, 2000)) safe += c == '|' ? std::string("\\|") : std::string(1, c);
+        for (const char c : clip(text, 2000))
+            safe += c == '|' ? std::string("\\|") : std::string(1, c);
         return safe;
     };
     out << "## doctor: " << cell(report.title) << "\n\n";

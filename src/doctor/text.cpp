@@ -64,9 +64,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 bool contains_folded(std::string_view text, std::string_view part) {
-    const auto found =
-        std::search(text.begin(), text.end(), part.begin(), part.end(),
-                    [](char a, char b) { return lowered(a) == lowered(b); });
+    const auto found = std::search(text.begin(), text.end(), part.begin(), part.end(),
+                                   [](char a, char b) { return lowered(a) == lowered(b); });
     return part.empty() || found != text.end();
 }
 
@@ -89,8 +88,7 @@ std::optional<std::uint64_t> hex_of(std::string_view text) {
     text = trim(text);
     if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
     std::uint64_t value = 0;
-    const auto [stop, problem] =
-        std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     if (text.empty() || problem != std::errc{} || stop != text.data() + text.size()) return {};
     return value;
 }

@@ -18,8 +18,8 @@ constexpr std::size_t kMostKeyParts = 64;
 constexpr unsigned kDepth = 32;
 
 bool is_bare(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
 Node key_node(std::string name, Mark mark) {

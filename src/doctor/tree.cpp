@@ -11,7 +11,7 @@ namespace aliquot::doctor {
 namespace {
 
 /// The directories of a host; anything else at the top is ours ("cmd", "k8s", "logs").
-constexpr std::array<std::string_view, 12> kHostTops{"proc", "sys", "etc", "var",   "run", "dev",
+constexpr std::array<std::string_view, 12> kHostTops{"proc", "sys", "etc", "var",   "run",  "dev",
                                                      "lib",  "usr", "opt", "lib64", "home", "snap"};
 
 /// "proc/version" of an archive is the host's "/proc/version".

@@ -21,7 +21,8 @@ Evidence of_pod(const Object& pod, std::string value, std::string expected = {})
     return {.path = pod.path, .value = std::move(value), .expected = std::move(expected)};
 }
 
-const Said* said_of(const Facts& facts, const Object& pod, std::initializer_list<std::string_view> parts) {
+const Said* said_of(const Facts& facts, const Object& pod,
+                    std::initializer_list<std::string_view> parts) {
     for (const Said& said : facts.cluster.said) {
         if (said.pod != pod.id()) continue;
         for (const std::string_view part : parts) {
@@ -51,10 +52,13 @@ PendingCause gated(const Object& pod) {
     if (gates.empty()) return {};
     const std::string gate = text_at(gates[0], {"name"});
     auto made = cause("SCH014", pod, "held back by the scheduling gate " + gate + ".");
-    made.verdict.because(Place{pod.path, gates[0].mark.line, "schedulingGates: " + gate}, "no gate");
-    made.verdict.mend(gate.contains("kueue") ? "kubectl get workloads -n " + pod.space
-                                             : "kubectl -n " + pod.space + " describe pod " + pod.name);
-    made.verdict.note("Whoever set the gate (a queue such as Kueue) must open it: look at its quota.");
+    made.verdict.because(Place{pod.path, gates[0].mark.line, "schedulingGates: " + gate},
+                         "no gate");
+    made.verdict.mend(gate.contains("kueue")
+                          ? "kubectl get workloads -n " + pod.space
+                          : "kubectl -n " + pod.space + " describe pod " + pod.name);
+    made.verdict.note(
+        "Whoever set the gate (a queue such as Kueue) must open it: look at its quota.");
     return made;
 }
 
@@ -72,22 +76,25 @@ PendingCause other_scheduler(const Facts& facts, const Object& pod) {
 }
 
 PendingCause volumes(const Facts& facts, const Object& pod) {
-    const Said* const said =
-        said_of(facts, pod, {"persistentvolumeclaim", "unbound immediate", "volume node affinity conflict",
-                             "didn't have free ports", "topology spread constraints",
-                             "pod anti-affinity rules"});
+    const Said* const said = said_of(
+        facts, pod,
+        {"persistentvolumeclaim", "unbound immediate", "volume node affinity conflict",
+         "didn't have free ports", "topology spread constraints", "pod anti-affinity rules"});
     if (said == nullptr) return {};
-    auto made = cause("SCH010", pod, "not the GPU keeps it waiting but a volume, a port or a spread rule.");
+    auto made =
+        cause("SCH010", pod, "not the GPU keeps it waiting but a volume, a port or a spread rule.");
     made.verdict.because(Evidence{.path = said->path, .line = said->line, .value = said->text});
     made.verdict.mend("kubectl -n " + pod.space + " describe pod " + pod.name);
-    made.verdict.note("Volumes: kubectl get pvc, and the zone of the volume; ports: another hostPort.");
+    made.verdict.note(
+        "Volumes: kubectl get pvc, and the zone of the volume; ports: another hostPort.");
     return made;
 }
 
 PendingCause claims(const Facts& facts, const Object& pod) {
     if (items_at(pod.body, {"spec", "resourceClaims"}).empty()) return {};
     for (const Object& claim : facts.cluster.all("ResourceClaim")) {
-        if (claim.space != pod.space || dig(claim.body, {"status", "allocation"}) != nullptr) continue;
+        if (claim.space != pod.space || dig(claim.body, {"status", "allocation"}) != nullptr)
+            continue;
         std::string missing;
         for (const Node& request : items_at(claim.body, {"spec", "devices", "requests"})) {
             std::string name = text_at(request, {"deviceClassName"});
@@ -100,14 +107,14 @@ PendingCause claims(const Facts& facts, const Object& pod) {
         const bool no_slices =
             facts.cluster.asked("ResourceSlice") && facts.cluster.all("ResourceSlice").empty();
         auto made = cause("SCH013", pod,
-                          !missing.empty() ? "its claim " + claim.name + " names DeviceClass " + missing +
-                                                 ", which does not exist."
+                          !missing.empty() ? "its claim " + claim.name + " names DeviceClass " +
+                                                 missing + ", which does not exist."
                           : no_slices ? "its claim " + claim.name +
                                             " cannot be met: no driver published a ResourceSlice."
                                       : "its claim " + claim.name +
                                             " is not allocated: no device matches its selectors.");
-        made.verdict.because(Evidence{.path = claim.path, .value = "ResourceClaim " + claim.id() +
-                                                                   " without allocation"});
+        made.verdict.because(Evidence{
+            .path = claim.path, .value = "ResourceClaim " + claim.id() + " without allocation"});
         made.verdict.mend("kubectl get deviceclasses,resourceslices && kubectl -n " + claim.space +
                           " describe resourceclaim " + claim.name);
         return made;
@@ -125,14 +132,17 @@ PendingCause names(const Facts& facts, const Object& pod) {
             known.push_back(one);
             list.push_back(one);
         }
-        const Said* const scaler =
-            said_of(facts, pod, {"didn't trigger scale-up", "NotTriggerScaleUp", "TriggeredScaleUp"});
+        const Said* const scaler = said_of(
+            facts, pod, {"didn't trigger scale-up", "NotTriggerScaleUp", "TriggeredScaleUp"});
         if (scaler != nullptr && most.empty()) {
-            auto made = cause("SCH015", pod, "no node has a GPU now, and the autoscaler does not know that a "
-                                             "new node would bring one.");
-            made.verdict.because(Evidence{.path = scaler->path, .line = scaler->line, .value = scaler->text});
-            made.verdict.note("Tag the node group: k8s.io/cluster-autoscaler/node-template/resources/" +
-                              name + " = 1 (and its labels and taints).");
+            auto made = cause("SCH015", pod,
+                              "no node has a GPU now, and the autoscaler does not know that a "
+                              "new node would bring one.");
+            made.verdict.because(
+                Evidence{.path = scaler->path, .line = scaler->line, .value = scaler->text});
+            made.verdict.note(
+                "Tag the node group: k8s.io/cluster-autoscaler/node-template/resources/" + name +
+                " = 1 (and its labels and taints).");
             return made;
         }
         const bool shared = most.contains(name + ".shared");
@@ -148,15 +158,17 @@ PendingCause names(const Facts& facts, const Object& pod) {
                           "no node offers `" + name + "`. Offered: " +
                               (list.empty() ? std::string("no GPU at all") : join(list)) + "." +
                               (near.empty() ? "" : " Did you mean `" + near + "`?"));
-        made.verdict.because(of_pod(pod, name + ": " + count_text(count),
-                                    list.empty() ? "a resource that some node offers" : join(list)));
+        made.verdict.because(
+            of_pod(pod, name + ": " + count_text(count),
+                   list.empty() ? "a resource that some node offers" : join(list)));
         if (!near.empty()) {
             made.verdict.edit("resources.limits: {" + near + ": " + count_text(count) + "}",
                               "restart-pods");
         }
-        made.verdict.note(name.contains("mig-")
-                              ? "MIG names exist only with the strategy mixed and instances of that profile."
-                              : "Names are exact: nvidia.com/gpu; nvidia.com/gpu.shared with renameByDefault.");
+        made.verdict.note(
+            name.contains("mig-")
+                ? "MIG names exist only with the strategy mixed and instances of that profile."
+                : "Names are exact: nvidia.com/gpu; nvidia.com/gpu.shared with renameByDefault.");
         return made;
     }
     return {};
@@ -167,13 +179,14 @@ PendingCause too_many(const Facts& facts, const Object& pod) {
     for (const auto& [name, count] : gpu_requests(pod)) {
         const auto found = most.find(name);
         if (found == most.end() || count <= found->second) continue;
-        auto made = cause("SCH005", pod, count_text(count) + " " + name +
-                                             " asked; the largest node has " +
-                                             count_text(found->second) + ".");
-        made.verdict.because(of_pod(pod, name + ": " + count_text(count),
-                                    count_text(found->second) + " at most"));
-        made.verdict.note("A pod lives on one node: ask for less, split the job over several pods, or add a "
-                          "larger node.");
+        auto made = cause("SCH005", pod,
+                          count_text(count) + " " + name + " asked; the largest node has " +
+                              count_text(found->second) + ".");
+        made.verdict.because(
+            of_pod(pod, name + ": " + count_text(count), count_text(found->second) + " at most"));
+        made.verdict.note(
+            "A pod lives on one node: ask for less, split the job over several pods, or add a "
+            "larger node.");
         return made;
     }
     return {};
@@ -220,33 +233,39 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
             break;
         case Miss::kLabel: {
             const auto fitting = std::ranges::count_if(nodes, [](const NodeFit& one) {
-                return std::ranges::none_of(one.reasons, [](const auto& reason) {
-                    return reason.miss == Miss::kLabel;
-                });
+                return std::ranges::none_of(
+                    one.reasons, [](const auto& reason) { return reason.miss == Miss::kLabel; });
             });
-            made = cause("SCH007", pod, std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
-                                            " nodes have the labels it asks for. Nearest: " +
-                                            best.node->name + ": " + first.text + ".");
+            made = cause("SCH007", pod,
+                         std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
+                             " nodes have the labels it asks for. Nearest: " + best.node->name +
+                             ": " + first.text + ".");
             if (!first.remedy.empty()) made.verdict.mend(first.remedy);
-            made.verdict.note("Or change the pod's nodeSelector or affinity to labels that nodes have.");
+            made.verdict.note(
+                "Or change the pod's nodeSelector or affinity to labels that nodes have.");
             break;
         }
         case Miss::kNotReady:
             made = cause("SCH006", pod, "node " + best.node->name + ": " + first.text + ".");
-            made.verdict.mend(first.remedy.starts_with("kubectl") ? first.remedy
-                                                                  : "kubectl describe node " + best.node->name);
+            made.verdict.mend(first.remedy.starts_with("kubectl")
+                                  ? first.remedy
+                                  : "kubectl describe node " + best.node->name);
             break;
         case Miss::kOther:
-            made = cause("SCH008", pod, "a GPU is there, but on node " + best.node->name + " " + first.text +
-                                            ".");
-            made.verdict.edit("resources.requests." + first.resource + ": less than the node has left",
-                              "restart-pods");
-            made.verdict.note("Or use a larger machine: allocatable is less than the machine's size.");
+            made = cause("SCH008", pod,
+                         "a GPU is there, but on node " + best.node->name + " " + first.text + ".");
+            made.verdict.edit(
+                "resources.requests." + first.resource + ": less than the node has left",
+                "restart-pods");
+            made.verdict.note(
+                "Or use a larger machine: allocatable is less than the machine's size.");
             break;
         case Miss::kGpu:
-            made = cause("SCH001", pod, "every " + first.resource + " is in use (" + first.text +
-                                            "); held by " + holders(facts, first.resource) + ".");
-            made.verdict.note("Wait, delete one of the holders, share the GPU (aliquot plan), or add a node.");
+            made = cause("SCH001", pod,
+                         "every " + first.resource + " is in use (" + first.text + "); held by " +
+                             holders(facts, first.resource) + ".");
+            made.verdict.note(
+                "Wait, delete one of the holders, share the GPU (aliquot plan), or add a node.");
             break;
     }
     add_table(nodes, made.verdict);
@@ -256,8 +275,8 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
 }  // namespace
 
 PendingCause why_pending(const Facts& facts, const Object& pod) {
-    for (auto* const look : {+[](const Facts&, const Object& one) { return gated(one); }, other_scheduler,
-                             volumes, claims, names, too_many, nearest}) {
+    for (auto* const look : {+[](const Facts&, const Object& one) { return gated(one); },
+                             other_scheduler, volumes, claims, names, too_many, nearest}) {
         PendingCause found = look(facts, pod);
         if (!found.id.empty()) return found;
     }

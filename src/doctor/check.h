@@ -87,15 +87,20 @@ struct Check {
 std::span<const Check> hardware_checks();
 std::span<const Check> driver_checks();
 std::span<const Check> nvml_checks();
+std::span<const Check> gpu_state_checks();
+std::span<const Check> xid_checks();
 std::span<const Check> runtime_checks();
 std::span<const Check> toolkit_checks();
 std::span<const Check> kubelet_checks();
 std::span<const Check> plugin_checks();
+std::span<const Check> operator_checks();
+std::span<const Check> node_label_checks();
 std::span<const Check> node_checks();
 std::span<const Check> scheduling_checks();
 std::span<const Check> container_checks();
 std::span<const Check> mps_checks();
 std::span<const Check> performance_checks();
+std::span<const Check> pod_performance_checks();
 
 /// All of them, in the order of judging.
 std::vector<Check> all_checks();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "catalog/xid.h"
 #include "doctor/check.h"
 #include "doctor/text.h"
 
@@ -221,121 +220,10 @@ Verdict judge_fabric(const Facts& facts) {
     return verdict;
 }
 
-Verdict judge_exclusive(const Facts& facts) {
-    if (!answered(facts)) return not_answered(facts);
-    const NvmlGpu* const gpu = first_gpu(facts, [](const NvmlGpu& one) {
-        const std::string mode = lower(one.compute_mode);
-        return mode.starts_with("exclusive") || mode == "e. process" || mode == "3";
-    });
-    if (gpu == nullptr) return ok("no GPU is in an exclusive mode");
-    const bool mps = facts.host.program("nvidia-cuda-mps") != nullptr ||
-                     facts.tree.has_beneath("/run/nvidia/mps") ||
-                     std::ranges::any_of(facts.cluster.all("Pod"), [](const Object& pod) {
-                         return pod.name.contains("mps-control") && !is_finished(pod);
-                     });
-    if (mps) return ok("EXCLUSIVE_PROCESS, as MPS wants it");
-    auto verdict = failed(name_of(*gpu) +
-                          " is in EXCLUSIVE_PROCESS (left by MPS) and no MPS daemon "
-                          "runs: the second process gets error 46, devices busy or unavailable.");
-    verdict.because(place_of(*gpu, "compute mode " + gpu->compute_mode), "Default");
-    verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu->index) + " -c DEFAULT");
-    return verdict;
-}
-
-Verdict judge_mig_pending(const Facts& facts) {
-    if (!answered(facts)) return not_answered(facts);
-    const NvmlGpu* const gpu = first_gpu(facts, [](const NvmlGpu& one) {
-        return !one.mig_current.empty() && !one.mig_pending.empty() && one.mig_pending != "N/A" &&
-               one.mig_current != one.mig_pending;
-    });
-    if (gpu == nullptr) return ok("no MIG mode change is pending");
-    auto verdict = failed(name_of(*gpu) + ": a MIG mode change is pending (" + gpu->mig_current +
-                          " now, " + gpu->mig_pending + " after a reset).");
-    verdict.because(
-        place_of(*gpu, "MIG current " + gpu->mig_current + ", pending " + gpu->mig_pending),
-        "the same");
-    verdict.mend(
-        "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
-        "--gpu-reset -i " +
-            std::to_string(gpu->index),
-        "drain");
-    return verdict;
-}
-
-Verdict judge_mig_empty(const Facts& facts) {
-    if (!answered(facts)) return not_answered(facts);
-    const NvmlGpu* const gpu = first_gpu(facts, [](const NvmlGpu& one) {
-        return one.mig_current == "Enabled" && one.mig_instances && *one.mig_instances == 0;
-    });
-    if (gpu == nullptr) return ok("no GPU is in MIG mode without an instance");
-    auto verdict = failed(name_of(*gpu) +
-                          ": MIG is on but there are 0 instances, so it offers "
-                          "nothing.");
-    verdict.because(place_of(*gpu, "MIG Enabled, 0 GPU instances"), "at least one");
-    verdict.mend("sudo nvidia-smi mig -i " + std::to_string(gpu->index) + " -lgip");
-    verdict.note(
-        "Then create instances (nvidia-smi mig -cgi PROFILE -C, or the label "
-        "nvidia.com/mig.config for mig-manager), or turn MIG off.");
-    return verdict;
-}
-
-Verdict judge_ecc(const Facts& facts) {
-    if (!answered(facts)) return not_answered(facts);
-    if (const NvmlGpu* gpu =
-            first_gpu(facts, [](const NvmlGpu& one) { return one.remap_failed.value_or(false); })) {
-        auto verdict = failed(name_of(*gpu) +
-                              ": a row could not be remapped; the card must be "
-                              "replaced.");
-        verdict.because(place_of(*gpu, "row remapping failed"), "no failure");
-        verdict.note("Drain the node, open a case for a replacement.");
-        return verdict;
-    }
-    if (const NvmlGpu* gpu = first_gpu(facts, [](const NvmlGpu& one) {
-            return one.remap_pending.value_or(false) || one.pages_pending.value_or(false);
-        })) {
-        auto verdict = warning(name_of(*gpu) +
-                               ": a row remapping is pending; it takes effect with "
-                               "the next reset.");
-        verdict.because(place_of(*gpu, "pending"), "none pending");
-        verdict.mend("sudo nvidia-smi --gpu-reset -i " + std::to_string(gpu->index), "drain");
-        return verdict;
-    }
-    if (const NvmlGpu* gpu = first_gpu(
-            facts, [](const NvmlGpu& one) { return one.ecc_uncorrected.value_or(0) > 0; })) {
-        auto verdict = failed(name_of(*gpu) + ": " + std::to_string(*gpu->ecc_uncorrected) +
-                              " uncorrectable memory errors since the driver was loaded.");
-        verdict.because(place_of(*gpu, std::to_string(*gpu->ecc_uncorrected)), "0");
-        verdict.mend(
-            "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
-            "--gpu-reset -i " +
-                std::to_string(gpu->index),
-            "drain");
-        verdict.note("When they come back after a reset: replace the card.");
-        return verdict;
-    }
-    return ok("no memory errors, nothing to remap");
-}
-
 Verdict judge_cuda(const Facts& facts) {
     if (!answered(facts)) return not_answered(facts);
     if (facts.nvml.cuda.empty()) return unknown("NVML did not tell the CUDA version");
     return ok("the driver runs CUDA up to " + facts.nvml.cuda);
-}
-
-Verdict judge_license(const Facts& facts) {
-    if (!answered(facts)) return not_answered(facts);
-    const NvmlGpu* const gpu = first_gpu(
-        facts, [](const NvmlGpu& one) { return contains_folded(one.license, "unlicensed"); });
-    if (gpu == nullptr) return ok("no vGPU is without a licence");
-    auto verdict = failed(name_of(*gpu) +
-                          ": the vGPU has no licence; its clocks are limited after 20 "
-                          "minutes.");
-    verdict.because(place_of(*gpu, gpu->license), "Licensed");
-    verdict.mend("sudo systemctl restart nvidia-gridd && nvidia-smi -q | grep -i license");
-    verdict.note(
-        "Put the client token into /etc/nvidia/ClientConfigToken/ and look at "
-        "/etc/nvidia/gridd.conf.");
-    return verdict;
 }
 
 Verdict judge_wsl(const Facts& facts) {
@@ -388,59 +276,7 @@ Verdict judge_code(const Facts& facts) {
     return verdict;
 }
 
-Verdict judge_xids(const Facts& facts, catalog::XidClass kind) {
-    const Xid* last = nullptr;
-    unsigned count = 0;
-    for (const Xid& one : facts.host.xids) {
-        const auto* const known = catalog::find_xid(one.number);
-        const auto is = known == nullptr ? catalog::XidClass::kDriver : known->kind;
-        if (is != kind || one.number == 79) continue;
-        last = &one;
-        ++count;
-    }
-    if (last == nullptr) {
-        if (!facts.host.kernel_log_read.ok()) return unknown(facts.host.kernel_log_read.reason);
-        return ok("no Xid of this class in the kernel log");
-    }
-    const auto* const known = catalog::find_xid(last->number);
-    // Some driver errors want no more than a restart of the application.
-    const bool serious = kind == catalog::XidClass::kHardware ||
-                         (kind == catalog::XidClass::kDriver && known != nullptr &&
-                          !known->action.starts_with("restart the application"));
-    const std::string text = "Xid " + std::to_string(last->number) + " at GPU " + last->address +
-                             ": " +
-                             (known == nullptr ? "not in our table" : std::string(known->meaning)) +
-                             " (" + std::string(catalog::word(kind)) +
-                             (count > 1 ? ", " + std::to_string(count) + " such" : "") + ").";
-    auto verdict = serious ? failed(text) : warning(text);
-    verdict.because(last->place, "no Xid");
-    if (known != nullptr) {
-        verdict.note(std::string(known->action) +
-                     (known->plugin_unhealthy
-                          ? " NVIDIA's device plugin takes the GPU away until it is restarted."
-                          : ""));
-    } else {
-        verdict.note("Look the number up in NVIDIA's Xid catalogue.");
-    }
-    verdict.as(Confidence::kLikely);
-    return verdict;
-}
-
-Verdict judge_xid_hardware(const Facts& facts) {
-    return judge_xids(facts, catalog::XidClass::kHardware);
-}
-Verdict judge_xid_driver(const Facts& facts) {
-    return judge_xids(facts, catalog::XidClass::kDriver);
-}
-Verdict judge_xid_application(const Facts& facts) {
-    return judge_xids(facts, catalog::XidClass::kApplication);
-}
-Verdict judge_xid_information(const Facts& facts) {
-    return judge_xids(facts, catalog::XidClass::kInformation);
-}
-
 constexpr std::string_view kNoLibrary = "NVML001 NVML002 NVML015";
-constexpr std::string_view kNoAnswer = "NVML001 NVML002 NVML003 NVML015 NVML016";
 
 constexpr Check kChecks[] = {
     {"NVML001", Level::kNvml, true, "", judge_same_version},
@@ -452,20 +288,8 @@ constexpr Check kChecks[] = {
     {"NVML016", Level::kNvml, true, "NVML001 NVML002 NVML003 NVML004 NVML006 NVML015", judge_code},
     {"NVML005", Level::kNvml, false, "NVML001 NVML002 NVML003 NVML015 NVML016 DRV009", judge_count},
     {"NVML007", Level::kNvml, true, "NVML001 NVML002 NVML003 NVML015 NVML016 DRV016", judge_fabric},
-    {"NVML008", Level::kNvml, false, kNoAnswer, judge_exclusive},
-    {"NVML009", Level::kNvml, false, kNoAnswer, judge_mig_pending},
-    {"NVML010", Level::kNvml, false, "NVML001 NVML002 NVML003 NVML009 NVML015 NVML016",
-     judge_mig_empty},
-    {"NVML011", Level::kNvml, false, "NVML001 NVML002 NVML003 NVML004 NVML015 NVML016", judge_ecc},
     {"NVML012", Level::kNvml, false, kNoLibrary, judge_cuda},
-    {"NVML013", Level::kNvml, false, kNoAnswer, judge_license},
     {"NVML014", Level::kNvml, false, "", judge_wsl},
-    {"XID001", Level::kNvml, false, "DRV009 NVML003 NVML004 NVML011 NVML015 NVML016",
-     judge_xid_hardware},
-    {"XID002", Level::kNvml, false, "DRV009 NVML003 NVML004 NVML011 NVML015 NVML016 XID001",
-     judge_xid_driver},
-    {"XID003", Level::kNvml, false, "DRV009 NVML003 NVML004 XID001 XID002", judge_xid_application},
-    {"XID004", Level::kNvml, false, "DRV009 NVML003 NVML004 XID001 XID002", judge_xid_information},
 };
 
 }  // namespace

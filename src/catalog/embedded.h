@@ -9,9 +9,11 @@ namespace aliquot::catalog {
 
 extern const std::string_view kCudaDriverTable;
 extern const std::string_view kDriverBranchTable;
+extern const std::string_view kGpuImageTable;
 extern const std::string_view kGpuInstanceTable;
 extern const std::string_view kGpuModelTable;
 extern const std::string_view kMigProfileTable;
+extern const std::string_view kModelTable;
 extern const std::string_view kXidTable;
 
 }  // namespace aliquot::catalog

@@ -148,6 +148,7 @@ std::set<std::string> ids_in(const std::string& text) {
         const std::size_t digits = word.find_first_of("0123456789");
         if (digits == std::string::npos || digits < 2 || word.size() != digits + 3) continue;
         if (word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != digits) continue;
+        if (word == "GH200" || word == "GB200" || word == "GB300") continue;  // GPUs
         if (word.find_first_not_of("0123456789", digits) == std::string::npos) ids.insert(word);
     }
     return ids;

@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 18> kFamilies{{
+    static constexpr std::array<Family, 19> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -25,6 +25,7 @@ std::span<const Family> families() {
         {"dockerfiles", check_dockerfiles},
         {"shell", check_shell},
         {"statements", check_statements},
+        {"runbooks", check_runbooks},
     }};
     return kFamilies;
 }

@@ -59,5 +59,6 @@ void check_images(const File&, const Set&, const Facts*, Report&);         // IM
 void check_dockerfiles(const File&, const Set&, const Facts*, Report&);    // DKF
 void check_shell(const File&, const Set&, const Facts*, Report&);          // SH
 void check_statements(const File&, const Set&, const Facts*, Report&);     // DOC
+void check_runbooks(const File&, const Set&, const Facts*, Report&);       // DOC02x, SH02x
 
 }  // namespace aliquot::lint

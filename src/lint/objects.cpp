@@ -324,7 +324,8 @@ void collect_texts(const Node& node, std::string_view key, int depth,
     const bool text = node.is_string() && node.scalar.find('\n') != std::string::npos;
     const bool json = node.is_string() && node.quoted && node.scalar.size() > 8 &&
                       (node.scalar.front() == '{' || node.scalar.front() == '[');
-    if (text || json) texts.emplace_back(key, &node);
+    const bool step = key == "run" && node.is_string() && !node.scalar.empty();  // of a workflow
+    if (text || json || step) texts.emplace_back(key, &node);
     for (const Node& item : node.items) collect_texts(item, key, depth + 1, texts);
     for (const auto& [name, value] : node.entries) {
         collect_texts(value, name.scalar, depth + 1, texts);

@@ -1,9 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
+// Autoscalers: HPA001 to HPA004.
+#include <algorithm>
+#include <optional>
+
+#include "lint/evidence.h"
 #include "lint/families.h"
+#include "lint/words.h"
 
 namespace aliquot::lint {
+namespace {
 
-void check_autoscalers(const File& /*file*/, const Set& /*set*/, const Facts* /*facts*/,
-                       Report& /*report*/) {}
+using findings::Severity;
+
+/// A metric of type Resource (or ContainerResource) that compares with the request.
+struct ResourceMetric {
+    std::string name;
+    std::string container;  // of a ContainerResource
+    Mark mark;
+    bool utilization = false;  // else an average value, which needs no request
+};
+
+struct Metrics {
+    std::vector<ResourceMetric> resources;
+    bool others = false;  // Pods, Object, External
+};
+
+Metrics metrics_of(const Object& object) {
+    Metrics metrics;
+    const Node* spec = object.node->find("spec");
+    if (spec == nullptr) return metrics;
+    if (const Node::Entry* old = entry_at(*spec, "targetCPUUtilizationPercentage")) {
+        metrics.resources.push_back({"cpu", "", old->first.mark, true});
+    }
+    const Node* list = spec->find("metrics");
+    if (list == nullptr) return metrics;
+    for (const Node& metric : list->items) {
+        const std::string type = text_at(metric, "type");
+        if (type != "Resource" && type != "ContainerResource") {
+            metrics.others = true;
+            continue;
+        }
+        const Node* body = metric.find(type == "Resource" ? "resource" : "containerResource");
+        if (body == nullptr) continue;
+        const Node* name = body->find("name");
+        if (name == nullptr) continue;
+        const bool utilization = text_at(*body, "target.type") == "Utilization" ||
+                                 at_path(*body, "target.averageUtilization") != nullptr ||
+                                 body->find("targetAverageUtilization") != nullptr;
+        metrics.resources.push_back(
+            {name->scalar, text_at(*body, "container"), name->mark, utilization});
+    }
+    return metrics;
+}
+
+/// The pod that an autoscaler scales: its own file first.
+struct Target {
+    const File* file = nullptr;
+    const PodSpec* pod = nullptr;
+};
+
+Target target_of(const File& file, const Set& set, const std::string& kind,
+                 const std::string& name) {
+    for (const File* near : set.neighbours(file)) {
+        for (const PodSpec& pod : near->pods) {
+            const Object* object = near->object(pod);
+            if (object == nullptr || object->kind != kind || object->name != name) continue;
+            if (pod.path == "spec.template.spec") return {near, &pod};
+        }
+    }
+    return {};
+}
+
+bool is_shipped_with_patches(const File& file, const Set& set, const std::string& name) {
+    for (const File* near : set.neighbours(file)) {
+        for (const Object& object : near->objects) {
+            if (object.role == Role::kKustomization || object.kind == "LimitRange") return true;
+            if (object.role == Role::kPatch && object.name == name) return true;
+        }
+    }
+    return false;
+}
+
+/// In a runbook the target is often shown in pieces: blocks of resources with GPUs. They speak for
+/// it when none of them asks for cpu or memory.
+const PodSpec* shown_in_pieces(const File& file) {
+    if (!file.is_prose()) return nullptr;
+    const PodSpec* found = nullptr;
+    for (const PodSpec& pod : file.pods) {
+        if (pod.containers.size() != 1 || pod.containers[0].resources == nullptr) continue;
+        const Container& container = pod.containers[0];
+        if (container.gpu() == nullptr) continue;
+        const Object* object = file.object(pod);
+        if (object != nullptr && object->role == Role::kObject) return nullptr;
+        if (container.find("cpu") != nullptr || container.find("memory") != nullptr) return nullptr;
+        if (found == nullptr) found = &pod;
+    }
+    return found;
+}
+
+bool asks_for(const PodSpec& pod, const ResourceMetric& metric, std::string& without) {
+    for (const Container& container : pod.containers) {
+        if (container.init && !container.sidecar) continue;
+        if (!metric.container.empty() && container.name != metric.container) continue;
+        if (container.find(metric.name) != nullptr) continue;
+        if (container.resources != nullptr && container.resources->find("<<") != nullptr) continue;
+        without = container.name;
+        return false;
+    }
+    return true;
+}
+
+void check_requests(const Object& object, const Metrics& metrics, const PodSpec& pod,
+                    Report& report) {
+    for (const ResourceMetric& metric : metrics.resources) {
+        if (metric.name != "cpu" && metric.name != "memory") continue;
+        std::string without;
+        if (!metric.utilization || asks_for(pod, metric, without)) continue;
+        report.add("HPA001", metric.mark,
+                   object.kind + " " + object.name + " compares the use of " + metric.name +
+                       " with the request, but " +
+                       (without.empty() ? std::string("the pod") : "container " + without) +
+                       " requests none");
+    }
+}
+
+void check_names(const Object& object, const Metrics& metrics, Report& report) {
+    for (const ResourceMetric& metric : metrics.resources) {
+        if (metric.name == "cpu" || metric.name == "memory" || is_placeholder(metric.name))
+            continue;
+        report
+            .add("HPA001", metric.mark,
+                 object.kind + " " + object.name + " scales on the resource metric '" +
+                     metric.name + "', which nobody measures")
+            .expected("cpu or memory; for GPUs a metric of type Pods, Object or External");
+    }
+}
+
+void check_counts(const File& file, const Object& object, const PodSpec& pod, const Facts* facts,
+                  Report& report) {
+    const GpuNeed need = gpu_need(pod);
+    if (need.value == nullptr) return;
+    const Node* most = at_path(*object.node, "spec.maxReplicas");
+    const Node* least = at_path(*object.node, "spec.minReplicas");
+    const auto maximum = most == nullptr ? std::nullopt : parse_quantity(most->scalar);
+    const auto minimum = least == nullptr ? std::nullopt : parse_quantity(least->scalar);
+    if (facts == nullptr) {
+        const bool shared =
+            std::any_of(file.objects.begin(), file.objects.end(),
+                        [](const Object& one) { return one.role == Role::kDevicePluginConfig; });
+        if (!maximum || shared) return;
+        report
+            .add("HPA003", most->mark,
+                 "up to " + number_text(*maximum) + " replicas take " +
+                     number_text(*maximum * need.amount) + " of " + need.value->name)
+            .severity(Severity::kInfo);
+        return;
+    }
+    const double offered = facts->total(need.value->name);
+    if (facts->autoscaler || facts->nodes.empty()) return;
+    if (minimum && *minimum * need.amount > offered) {
+        report.add("HPA004", least->mark,
+                   number_text(*minimum) + " replicas need " + number_text(*minimum * need.amount) +
+                       " of " + need.value->name + ", and the cluster offers " +
+                       number_text(offered));
+    } else if (maximum && *maximum * need.amount > offered) {
+        report.add("HPA003", most->mark,
+                   number_text(*maximum) + " replicas need " + number_text(*maximum * need.amount) +
+                       " of " + need.value->name + ", and the cluster offers " +
+                       number_text(offered));
+    }
+}
+
+void check_autoscaler(const File& file, const Set& set, const Object& object, const Facts* facts,
+                      Report& report) {
+    const Metrics metrics = metrics_of(object);
+    check_names(object, metrics, report);
+    if (const Node* least = at_path(*object.node, "spec.minReplicas")) {
+        if (least->scalar == "0" && !metrics.others) {
+            report.add("HPA004", least->mark,
+                       "minReplicas is 0, and this autoscaler cannot scale up from nothing");
+        }
+    }
+    const std::string kind = text_at(*object.node, "spec.scaleTargetRef.kind");
+    const std::string name = text_at(*object.node, "spec.scaleTargetRef.name");
+    if (name.empty() || is_placeholder(name)) return;
+    const Target target = target_of(file, set, kind, name);
+    const PodSpec* pod = target.pod;
+    bool sure = pod != nullptr && pod->whole && !is_shipped_with_patches(file, set, name);
+    if (pod == nullptr) {
+        pod = shown_in_pieces(file);
+        sure = pod != nullptr;
+    }
+    if (pod == nullptr) return;
+    const Object* owner = target.file == nullptr ? nullptr : target.file->object(*pod);
+    if (owner != nullptr && (owner->templated || owner->broken)) sure = false;
+    if (sure) check_requests(object, metrics, *pod, report);
+    const GpuNeed need = gpu_need(*pod);
+    if (need.value != nullptr && !metrics.others && !metrics.resources.empty()) {
+        const ResourceMetric& first = metrics.resources.front();
+        if (first.name == "cpu" || first.name == "memory") {
+            report.add("HPA002", first.mark,
+                       object.kind + " " + object.name + " scales a GPU service by " + first.name);
+        }
+    }
+    check_counts(file, object, *pod, facts, report);
+}
+
+}  // namespace
+
+void check_autoscalers(const File& file, const Set& set, const Facts* facts, Report& report) {
+    if (!file.mentions("horizontalpodautoscaler")) return;
+    for (const Object& object : file.objects) {
+        if (object.kind != "HorizontalPodAutoscaler" || object.role != Role::kObject) continue;
+        if (object.broken) continue;
+        check_autoscaler(file, set, object, facts, report);
+    }
+}
 
 }  // namespace aliquot::lint

@@ -128,7 +128,10 @@ void check_old_gpu(const File& file, const Facts* facts, Report& report) {
         const bool denies = contains(one.text, "not ") || contains(one.text, "no MPS") ||
                             contains(one.text, "n't") || contains(one.text, "only") ||
                             contains(one.text, "avoid") || contains(one.text, "refuse");
-        if (denies) continue;
+        const bool recommends = contains(one.text, "best") || contains(one.text, "recommend") ||
+                                contains(one.text, "ideal") || contains(one.text, "use MPS") ||
+                                contains(one.text, "enable MPS") || contains(one.text, "suit");
+        if (denies || !recommends) continue;
         report.add("DPC011", one.mark, "MPS is recommended for a GPU before Volta");
     }
     for (const Object& object : file.objects) {

@@ -1,9 +1,214 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lint/families.h"
+#include "lint/rules_metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "lint/metric_names.h"
+#include "lint/words.h"
 
 namespace aliquot::lint {
 
-void check_metrics(const File& /*file*/, const Set& /*set*/, const Facts* /*facts*/,
-                   Report& /*report*/) {}
+using findings::Severity;
+
+bool is_said_nearby(const File& file, const Set& set, std::string_view lower) {
+    if (file.mentions(lower)) {
+        return true;
+    }
+    const auto near = set.neighbours(file);
+    return std::any_of(near.begin(), near.end(), [&file, lower](const File* other) {
+        return other != &file && other->mentions(lower);
+    });
+}
+
+namespace {
+
+/// "# HELP name", "record: name", "Gauge('name'": the name is made here.
+bool is_made_in(const File& file, std::string_view name) {
+    constexpr std::array<std::string_view, 8> kMakers{
+        "# help ",  "# type ",  "record: ",  "gauge(",
+        "newdesc(", "counter(", "gaugevec(", "metric_name: "};
+    const auto wanted = lower(name);
+    if (!file.mentions(wanted)) {
+        return false;
+    }
+    const std::string_view text = file.folded;
+    for (auto at = text.find(wanted); at != std::string_view::npos;
+         at = text.find(wanted, at + wanted.size())) {
+        const auto before = text.substr(at > 40 ? at - 40 : 0, at > 40 ? 40 : at);
+        for (const auto maker : kMakers) {
+            if (const auto found = before.rfind(maker);
+                found != std::string_view::npos &&
+                before.substr(found + maker.size()).find_first_not_of(" \n\t'\"") ==
+                    std::string_view::npos) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool is_made_nearby(const File& file, const Set& set, std::string_view name) {
+    if (is_made_in(file, name)) {
+        return true;
+    }
+    const auto near = set.neighbours(file);
+    return std::any_of(near.begin(), near.end(), [&file, name](const File* other) {
+        return other != &file && is_made_in(*other, name);
+    });
+}
+
+/// An active line of a counters list: "DCGM_FI_X, gauge, ...".
+bool is_enabled_in(const File& file, std::string_view name) {
+    const std::string_view text = file.text;
+    for (auto at = text.find(name); at != std::string_view::npos;
+         at = text.find(name, at + name.size())) {
+        const auto end = at + name.size();
+        const auto line_begin = text.rfind('\n', at) + 1;
+        const auto before = text.substr(line_begin, at - line_begin);
+        if (end < text.size() && text[end] == ',' && before.find('#') == std::string_view::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_enabled_nearby(const File& file, const Set& set, std::string_view name) {
+    const auto near = set.neighbours(file);
+    return is_enabled_in(file, name) ||
+           std::any_of(near.begin(), near.end(), [&file, name](const File* other) {
+               return other != &file && is_enabled_in(*other, name);
+           });
+}
+
+bool is_name_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// The sentence is about the name, and says that it is wrong, or old, or what to write for it.
+bool talks_about_it(std::string_view text) {
+    constexpr std::array<std::string_view, 13> kWords{
+        "not",    "nobody", "no exporter", "deprecated", "instead",        "renamed", "replaced",
+        "legacy", "n't",    "old",         "->",         "DCGM_FI_DEV_FB", "was "};
+    return text.find("\xE2\x86\x92") != std::string_view::npos ||
+           std::any_of(kWords.begin(), kWords.end(),
+                       [text](std::string_view word) { return contains(text, word); });
+}
+
+/// Dashboards and rules of the exporter that had these names are right.
+bool is_about_dcgm(const File& file) {
+    return (file.mentions("dcgm") || file.mentions("gpu-operator") ||
+            file.mentions("gpu operator")) &&
+           !file.mentions("mindprince") && !file.mentions("nvidia_gpu_prometheus_exporter") &&
+           !file.mentions("nvidia-gpu-prometheus-exporter") && !file.mentions("9445");
+}
+
+class Names {
+public:
+    Names(const File& file, const Set& set, Report& report)
+        : file_(file), set_(set), report_(report), about_dcgm_(is_about_dcgm(file)) {}
+
+    void check(const std::string& name, Mark mark) {
+        if (const auto* wrong = find_wrong_metric(name)) {
+            if (is_made_nearby(file_, set_, name)) {
+                return;
+            }
+            auto entry = report_.add("PROM001", mark, "no exporter has a metric '" + name + "'");
+            entry.expected(std::string(wrong->now) + " of dcgm-exporter")
+                .fix(std::string(wrong->now));
+            const auto offset = file_.offset(mark);
+            if (wrong->dcgm && wrong->now.find(' ') == std::string_view::npos &&
+                file_.text.compare(offset, name.size(), name) == 0) {
+                entry.edit(offset, name.size(), std::string(wrong->now));
+            }
+            return;
+        }
+        const auto* old = find_old_metric(name);
+        if (old != nullptr && about_dcgm_ && !is_made_nearby(file_, set_, name)) {
+            report_
+                .add("PROM001", mark,
+                     "'" + name +
+                         "' comes from an exporter that has had no release since 2018, not "
+                         "from dcgm-exporter")
+                .severity(Severity::kWarning)
+                .expected(std::string(old->now))
+                .fix(std::string(old->now));
+        }
+    }
+
+private:
+    const File& file_;
+    const Set& set_;
+    Report& report_;
+    bool about_dcgm_;
+};
+
+void check_statement_names(const File& file, Names& names) {
+    for (const auto& statement : file.statements) {
+        const std::string_view text = statement.text;
+        if ((text.find("nvidia_gpu_") == std::string_view::npos &&
+             text.find("DCGM_FI_") == std::string_view::npos) ||
+            talks_about_it(text)) {
+            continue;
+        }
+        for (std::size_t at = 0; at < text.size();) {
+            if (!is_name_byte(text[at])) {
+                ++at;
+                continue;
+            }
+            auto end = at;
+            while (end < text.size() && is_name_byte(text[end])) {
+                ++end;
+            }
+            const auto word = text.substr(at, end - at);
+            if (word.starts_with("nvidia_gpu_") || word.starts_with("DCGM_FI_")) {
+                // Marks of formatting may have been left out of the text: look in the line.
+                const auto line = file.line(statement.mark.line);
+                const auto column = line.find(word);
+                names.check(std::string(word),
+                            column == std::string_view::npos
+                                ? statement.mark
+                                : Mark{statement.mark.line, static_cast<unsigned>(column + 1)});
+            }
+            at = end;
+        }
+    }
+}
+
+}  // namespace
+
+void check_metric_names(const File& file, const Set& set, Report& report) {
+    Names names(file, set, report);
+    std::set<std::string, std::less<>> disabled;
+    for (const auto& expression : file.expressions) {
+        for (const auto& selector : expression.selectors) {
+            names.check(selector.metric, selector.mark);
+            const auto* metric = find_metric(selector.metric);
+            if (metric != nullptr && !metric->by_default && !disabled.contains(metric->name) &&
+                !is_enabled_nearby(file, set, metric->name)) {
+                disabled.emplace(metric->name);
+                report
+                    .add("PROM006", selector.mark,
+                         "'" + selector.metric + "' is not in the default list of dcgm-exporter")
+                    .fix(selector.metric + (metric->counter ? ", counter, ..." : ", gauge, ..."));
+            }
+        }
+    }
+    check_statement_names(file, names);
+}
+
+void check_metrics(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
+    if (!file.mentions("gpu") && !file.mentions("dcgm")) {
+        return;
+    }
+    check_metric_names(file, set, report);
+    check_metric_labels(file, set, report);
+    for (const auto& expression : file.expressions) {
+        check_metric_units(expression, report);
+        check_metric_functions(expression, report);
+    }
+    check_scraping(file, report);
+}
 
 }  // namespace aliquot::lint

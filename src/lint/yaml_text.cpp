@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "document/yaml.h"
+#include "lint/quick_yaml.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -99,6 +100,10 @@ YamlDocument read_one(std::string text) {
         std::min<std::size_t>(kMostTries, 2 + kMostWork / std::max<std::size_t>(text.size(), 1)));
     const std::vector<Line> lines = lines_of(text);
     YamlDocument result;
+    if (auto quick = read_quick(text)) {
+        result.node = *std::move(quick);
+        return result;
+    }
     for (int i = 0; i < tries; ++i) {
         document::Stream stream = document::parse_yaml(text, kLimits);
         if (stream.errors.empty()) {

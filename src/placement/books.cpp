@@ -6,14 +6,6 @@
 namespace aliquot::placement {
 namespace {
 
-std::uint64_t mixed(std::uint64_t x) {
-    x ^= x >> 30U;
-    x *= 0xBF58476D1CE4E5B9ULL;
-    x ^= x >> 27U;
-    x *= 0x94D049BB133111EBULL;
-    return x ^ (x >> 31U);
-}
-
 Error wrong(const std::string& subject, const std::string& what) {
     return {ErrorCode::kInvalidInput, subject + ": " + what};
 }
@@ -40,11 +32,6 @@ unsigned mig_room(const MigProfile& profile, std::uint8_t taken) {
         ++room;
     }
     return room;
-}
-
-std::uint64_t Books::device_hash(std::uint32_t milli, std::int32_t mib, bool mig) {
-    return mixed((static_cast<std::uint64_t>(static_cast<std::uint32_t>(mib)) << 24U) ^
-                 (milli << 1U) ^ (mig ? 1U : 0U) ^ 0x5851F42D4C957F2DULL);
 }
 
 Result<Done> Books::add_geometry(MigGeometry geometry) {
@@ -139,32 +126,17 @@ Shape Books::shape_of(const Request& request) const {
     return shape;
 }
 
-bool Books::device_fits(const Node& node, unsigned device, const Shape& shape) {
-    if (shape.mig) {
-        if (!node.is_mig(device)) return false;
-        const MigProfile* profile = profile_on(node, shape);
-        return profile != nullptr &&
-               mig_room(*profile, static_cast<std::uint8_t>(node.milli[device])) > 0;
-    }
-    if (shape.milli == kWholeGpu) return node.is_whole(device);
-    return !node.is_mig(device) && node.milli[device] >= shape.milli &&
-           (shape.mib == 0 || node.mib[device] >= shape.mib);
+bool Books::mig_fits(const Node& node, unsigned device, const Shape& shape) {
+    if (!node.is_mig(device)) return false;
+    const MigProfile* profile = profile_on(node, shape);
+    return profile != nullptr &&
+           mig_room(*profile, static_cast<std::uint8_t>(node.milli[device])) > 0;
 }
 
 unsigned Books::fitting_devices(const Node& node, const Shape& shape) {
     unsigned count = 0;
     for (unsigned i = 0; i < node.devices; ++i) count += device_fits(node, i, shape) ? 1U : 0U;
     return count;
-}
-
-bool Books::fits(const Node& node, const Shape& shape) {
-    if (node.cpu < shape.cpu || node.memory < shape.memory) return false;
-    if (shape.gpus == 0) return true;
-    if (node.devices < shape.gpus || ((shape.models >> node.model) & 1U) == 0) return false;
-    unsigned wanted = shape.gpus;
-    for (unsigned i = 0; i < node.devices; ++i)
-        if (device_fits(node, i, shape) && --wanted == 0) return true;
-    return false;
 }
 
 bool Books::fits_at(const Node& node, const Shape& shape, const Spot& spot) {
@@ -206,13 +178,14 @@ std::uint8_t Books::mig_start(const Node& node, unsigned device, const Shape& sh
     return static_cast<std::uint8_t>(best);
 }
 
-void Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
+std::int64_t Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
+    std::int64_t grown = 0;
     node.cpu -= sign * shape.cpu;
     node.memory -= sign * shape.memory;
     for (unsigned i = 0; i < spot.count; ++i) {
         const unsigned device = spot.device[i];
         node.device_sum -= device_hash(node, device);
-        free_ -= free_of(node, device);
+        grown -= free_of(node, device);
         if (shape.mig) {
             const MigProfile& profile = *profile_on(node, shape);
             node.milli[device] ^= slices_at(profile, spot.mig_start);
@@ -225,19 +198,26 @@ void Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
             node.mib[device] -= sign * shape.mib;
         }
         node.device_sum += device_hash(node, device);
-        free_ += free_of(node, device);
+        if (!node.is_mig(device)) {
+            const auto bit = static_cast<std::uint16_t>(1U << device);
+            node.memory_used = static_cast<std::uint16_t>(node.mib[device] == node.device_mib
+                                                              ? node.memory_used & ~bit
+                                                              : node.memory_used | bit);
+        }
+        grown += free_of(node, device);
     }
+    return grown;
 }
 
 void Books::take(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
-    change(node, shape, spot, 1);
+    free_ += change(node, shape, spot, 1);
     ++node.live;
 }
 
 void Books::give(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
-    change(node, shape, spot, -1);
+    free_ += change(node, shape, spot, -1);
     --node.live;
 }
 

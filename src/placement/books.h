@@ -17,13 +17,15 @@ namespace aliquot::placement {
 inline constexpr std::uint8_t kNoModel = 0xFF;
 inline constexpr unsigned kMostModels = 64;
 
-/// What is free on one node, in the form the scores read.
-struct Node {
+/// What is free on one node, in the form the scores read: one cache line, and one more for GPU memory.
+struct alignas(64) Node {
     std::int32_t cpu = 0;     // milli
     std::int32_t memory = 0;  // MiB
     std::uint8_t devices = 0;
     std::uint8_t model = kNoModel;
-    std::uint16_t mig_devices = 0;
+    std::uint16_t mig_devices = 0;  // bit per device
+    std::uint16_t memory_used = 0;  // bit per device: some of its memory is taken
+    std::uint16_t unused = 0;
     std::uint32_t live = 0;        // placements on it
     std::uint64_t device_sum = 0;  // sum of device_hash() of all devices: equal states, equal sums
     std::array<std::uint16_t, kMostDevices>
@@ -34,7 +36,8 @@ struct Node {
 
     [[nodiscard]] bool is_mig(unsigned device) const { return ((mig_devices >> device) & 1U) != 0; }
     [[nodiscard]] bool is_whole(unsigned device) const {
-        return milli[device] == kWholeGpu && mib[device] == device_mib && !is_mig(device);
+        return milli[device] == kWholeGpu &&
+               ((static_cast<unsigned>(memory_used) | mig_devices) >> device & 1U) == 0;
     }
 };
 
@@ -83,9 +86,22 @@ public:
     }
 
     /// Whether one device takes one part of the shape.
-    [[nodiscard]] static bool device_fits(const Node& node, unsigned device, const Shape& shape);
+    [[nodiscard]] static bool device_fits(const Node& node, unsigned device, const Shape& shape) {
+        if (shape.mig) return mig_fits(node, device, shape);
+        if (shape.milli == kWholeGpu) return node.is_whole(device);
+        return node.milli[device] >= shape.milli && !node.is_mig(device) &&
+               (shape.mib == 0 || node.mib[device] >= shape.mib);
+    }
     /// Enough devices, CPU, memory and the right model; labels are not looked at.
-    [[nodiscard]] static bool fits(const Node& node, const Shape& shape);
+    [[nodiscard]] static bool fits(const Node& node, const Shape& shape) {
+        if (node.cpu < shape.cpu || node.memory < shape.memory) return false;
+        if (shape.gpus == 0) return true;
+        if (node.devices < shape.gpus || ((shape.models >> node.model) & 1U) == 0) return false;
+        unsigned wanted = shape.gpus;
+        for (unsigned i = 0; i < node.devices; ++i)
+            if (device_fits(node, i, shape) && --wanted == 0) return true;
+        return false;
+    }
     [[nodiscard]] static unsigned fitting_devices(const Node& node, const Shape& shape);
     /// Whether exactly these devices are free for it.
     [[nodiscard]] static bool fits_at(const Node& node, const Shape& shape, const Spot& spot);
@@ -97,17 +113,32 @@ public:
     void take(NodeId id, const Shape& shape, const Spot& spot);
     void give(NodeId id, const Shape& shape, const Spot& spot);
 
+    /// The same on a copy of a node.
+    static void put_back(Node& node, const Shape& shape, const Spot& spot) {
+        change(node, shape, spot, -1);
+    }
+
     [[nodiscard]] std::int64_t capacity_milli() const { return capacity_; }
     [[nodiscard]] std::int64_t free_milli() const { return free_; }
 
     /// One number per device state; the order of devices plays no part in sums of it.
-    static std::uint64_t device_hash(std::uint32_t milli, std::int32_t mib, bool mig);
+    static std::uint64_t device_hash(std::uint32_t milli, std::int32_t mib, bool mig) {
+        std::uint64_t x = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(mib)) << 24U) ^
+                          (milli << 1U) ^ (mig ? 1U : 0U) ^ 0x5851F42D4C957F2DULL;
+        x ^= x >> 30U;
+        x *= 0xBF58476D1CE4E5B9ULL;
+        x ^= x >> 27U;
+        x *= 0x94D049BB133111EBULL;
+        return x ^ (x >> 31U);
+    }
     static std::uint64_t device_hash(const Node& node, unsigned device) {
         return device_hash(node.milli[device], node.mib[device], node.is_mig(device));
     }
 
 private:
-    void change(Node& node, const Shape& shape, const Spot& spot, int sign);
+    static bool mig_fits(const Node& node, unsigned device, const Shape& shape);
+    /// Moves the node's free parts; returns by how much its free compute grows, in milli.
+    static std::int64_t change(Node& node, const Shape& shape, const Spot& spot, int sign);
 
     std::vector<Node> nodes_;
     std::vector<NodeSpec> specs_;

@@ -87,6 +87,7 @@ Result<Done> Engine::release(PlacementId id) {
     state_->note_gone(Change::Kind::kReleased, id, found->second,
                       state_->recording ? state_->scorer->save() : 0);
     state_->leave(id);
+    ++state_->departures;
     return Done{};
 }
 
@@ -102,6 +103,7 @@ Result<Done> Engine::move(PlacementId id, const Placement& where) {
     }
     state_->note_gone(Change::Kind::kMoved, id, before, saved);
     state_->enter(id, std::move(*live));
+    ++state_->departures;
     return Done{};
 }
 
@@ -110,7 +112,7 @@ Result<Placement> Engine::what_if(const Request& request) {
     if (!good) return std::move(good).error();
     auto kind = state_->kind_of(*good);
     if (!kind) return std::move(kind).error();
-    auto placement = state_->choose(*good, *kind);
+    auto placement = state_->choose(*good, *kind, state_->excluded_by(good->anti_affinity));
     if (placement)
         placement->cost = state_->scorer->breakdown(
             state_->books.node(placement->node), placement->node, state_->ranking.shape_of(*kind));
@@ -198,6 +200,7 @@ std::vector<PlacementId> Engine::placements_on(NodeId id) const {
 }
 
 std::size_t Engine::live() const { return state_->live.size(); }
+std::uint64_t Engine::departures() const { return state_->departures; }
 std::span<const TaskType> Engine::workload() const { return state_->types; }
 const Options& Engine::options() const { return state_->options; }
 std::int64_t Engine::capacity_milli() const { return state_->books.capacity_milli(); }

@@ -99,6 +99,10 @@ public:
     /// The `count` best places of different nodes, best first, with their cost by terms.
     std::vector<Placement> alternatives(const Request& request, unsigned count);
     Refusal refusal(const Request& request) const;
+    /// Where a live placement would go if it had to leave its node; changes nothing.
+    Result<Placement> elsewhere(PlacementId id);
+    /// Live placements whose leaving alone would make room for the request on their node.
+    std::vector<PlacementId> blockers(const Request& request) const;
 
     Mark mark();
     /// Undoes everything after the mark, latest first. After it state, scores and ids are as they were.
@@ -113,6 +117,8 @@ public:
     [[nodiscard]] std::optional<Placement> placement_of(PlacementId id) const;  // cost left out
     [[nodiscard]] std::vector<PlacementId> placements_on(NodeId id) const;      // ascending
     [[nodiscard]] std::size_t live() const;                                     // placements
+    /// Placements that left a node so far: released or moved, and not undone.
+    [[nodiscard]] std::uint64_t departures() const;
     [[nodiscard]] std::span<const TaskType> workload() const;
     [[nodiscard]] const Options& options() const;
 

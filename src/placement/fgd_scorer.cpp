@@ -29,10 +29,10 @@ public:
         return spot;
     }
 
-    Breakdown breakdown(const Node& node, NodeId /*id*/, const Shape& shape) override {
-        Node after = node;
-        apply(after, shape, choose(node, shape).device);
-        const auto cost = static_cast<std::int64_t>(expected(after) - expected(node));
+    Breakdown breakdown(const Node& node, NodeId id, const Shape& shape) override {
+        const Spot where = spot(node, id, shape);
+        const auto cost =
+            static_cast<std::int64_t>(expected_after(node, shape, where) - expected(node));
         return {.fragmentation = cost, .total = -choose(node, shape).score};
     }
 
@@ -60,54 +60,75 @@ private:
         return static_cast<Key>(1.0 / (1.0 + std::exp(-gain)) * 100.0);
     }
 
-    static void apply(Node& node, const Shape& shape, unsigned device) {
-        node.cpu -= shape.cpu;
-        if (shape.gpus == 0) return;
-        if (shape.is_whole()) {
-            unsigned wanted = shape.gpus;
-            for (unsigned i = 0; i < node.devices && wanted > 0; ++i) {
-                if (!node.is_whole(i)) continue;
-                change(node, i, 0, 0);
-                --wanted;
-            }
-        } else if (shape.mig) {
-            const MigProfile& profile = *Books::profile_on(node, shape);
-            for (unsigned start = 0; start < 8; ++start) {
-                if (((profile.starts >> start) & 1U) == 0 ||
-                    (node.milli[device] & slices_at(profile, start)) != 0)
-                    continue;
-                change(node, device,
-                       static_cast<std::uint16_t>(node.milli[device] | slices_at(profile, start)),
-                       node.mib[device]);
-                break;
-            }
-        } else {
-            change(node, device, static_cast<std::uint16_t>(node.milli[device] - shape.milli),
-                   node.mib[device] - shape.mib);
-        }
+    struct DeviceState {
+        std::uint16_t milli = 0;
+        std::int32_t mib = 0;
+    };
+
+    /// What taking the shape makes of one device.
+    static DeviceState taken(const Node& node, unsigned device, const Shape& shape) {
+        if (shape.is_whole()) return {};
+        if (!shape.mig)
+            return {static_cast<std::uint16_t>(node.milli[device] - shape.milli),
+                    node.mib[device] - shape.mib};
+        const MigProfile& profile = *Books::profile_on(node, shape);
+        unsigned start = 0;
+        while (((profile.starts >> start) & 1U) == 0 ||
+               (node.milli[device] & slices_at(profile, start)) != 0)
+            ++start;
+        return {static_cast<std::uint16_t>(node.milli[device] | slices_at(profile, start)),
+                node.mib[device]};
     }
 
-    static void change(Node& node, unsigned device, std::uint16_t milli, std::int32_t mib) {
-        node.device_sum -= Books::device_hash(node, device);
-        node.milli[device] = milli;
-        node.mib[device] = mib;
-        node.device_sum += Books::device_hash(node, device);
+    static Node after(const Node& node, const Shape& shape, const Spot& spot) {
+        Node copy = node;
+        copy.cpu -= shape.cpu;
+        for (unsigned i = 0; i < spot.count; ++i) {
+            const unsigned device = spot.device[i];
+            const DeviceState state = taken(node, device, shape);
+            copy.milli[device] = state.milli;
+            copy.mib[device] = state.mib;
+            if (state.mib != node.device_mib)
+                copy.memory_used = static_cast<std::uint16_t>(copy.memory_used | 1U << device);
+        }
+        return copy;
+    }
+
+    double expected_after(const Node& node, const Shape& shape, const Spot& spot) {
+        std::uint64_t sum = node.device_sum;
+        for (unsigned i = 0; i < spot.count; ++i) {
+            const DeviceState state = taken(node, spot.device[i], shape);
+            sum += Books::device_hash(state.milli, state.mib, shape.mig) -
+                   Books::device_hash(node, spot.device[i]);
+        }
+        const std::uint64_t state = state_number(sum, node.cpu - shape.cpu, node);
+        StateMemo::Slot& slot = memo_.slot(state);
+        if (slot.state != state) {
+            slot.real = fragmented(after(node, shape, spot), types_);
+            slot.state = state;
+        }
+        return slot.real;
+    }
+
+    static bool same_as_earlier(const Node& node, unsigned device) {
+        for (unsigned i = 0; i < device; ++i)
+            if (node.milli[i] == node.milli[device] && node.mib[i] == node.mib[device] &&
+                node.is_mig(i) == node.is_mig(device))
+                return true;
+        return false;
     }
 
     Choice choose(const Node& node, const Shape& shape) {
         const double before = expected(node);
-        if (!shape.is_share() && !shape.mig) {
-            Node after = node;
-            apply(after, shape, 0);
-            return {squeezed(before, expected(after)), 0};
-        }
+        if (!shape.is_share() && !shape.mig)
+            return {squeezed(before, expected_after(node, shape, lowest_spot(node, shape))), 0};
         Choice best;
         bool any = false;
         for (unsigned i = 0; i < node.devices; ++i) {
-            if (!Books::device_fits(node, i, shape)) continue;
-            Node after = node;
-            apply(after, shape, i);
-            const Key score = squeezed(before, expected(after));
+            if (!Books::device_fits(node, i, shape) || same_as_earlier(node, i)) continue;
+            Spot spot{.count = 1};
+            spot.device[0] = static_cast<std::uint8_t>(i);
+            const Key score = squeezed(before, expected_after(node, shape, spot));
             if (any && score <= best.score) continue;
             best = {score, i};
             any = true;

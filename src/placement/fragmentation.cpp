@@ -24,6 +24,8 @@ double fragmented(const Node& node, std::span<const TypicalShape> types) {
     std::array<double, 7> cause{};
     double total = 0;
     for (unsigned i = 0; i < node.devices; ++i) total += free_on(node, i);
+    // A device with 1000 milli free and memory taken is not whole: then every device is asked.
+    const bool plain = node.mig_devices == 0 && node.memory_used == 0;
     for (const TypicalShape& type : types) {
         const Shape& shape = type.shape;
         const bool cpu = node.cpu >= shape.cpu;
@@ -37,11 +39,21 @@ double fragmented(const Node& node, std::span<const TypicalShape> types) {
         }
         unsigned fitting = 0;
         double small = 0;
-        for (unsigned i = 0; i < node.devices; ++i) {
-            if (Books::device_fits(node, i, shape))
-                ++fitting;
-            else
-                small += free_on(node, i);
+        if (plain && shape.mib == 0 && !shape.mig) {
+            std::int32_t sum = 0;  // whole milli: the order of adding plays no part
+            for (unsigned i = 0; i < node.devices; ++i) {
+                const bool fits = node.milli[i] >= shape.milli;
+                fitting += fits ? 1U : 0U;
+                sum += fits ? 0 : node.milli[i];
+            }
+            small = sum;
+        } else {
+            for (unsigned i = 0; i < node.devices; ++i) {
+                if (Books::device_fits(node, i, shape))
+                    ++fitting;
+                else
+                    small += free_on(node, i);
+            }
         }
         if (fitting < shape.gpus)
             cause[cpu ? 1 : 0] += type.popularity * total;

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "placement/engine.h"
@@ -13,15 +17,17 @@ struct Move {
     PlacementId id = 0;
     NodeId from = kNoNode;
     Placement to;
+    double gained_milli = 0;  // GPU compute that this move alone makes usable again
 };
 
 struct MigrationLimits {
-    std::uint32_t most_moves = 0;   // over the life of the planner
-    std::int32_t least_gain = 500;  // milli GPU that one move must win to be worth it
+    std::uint32_t most_moves = 0;    // over the life of the planner
+    std::int32_t least_gain = 150;   // milli GPU that one move must win to be worth it
+    std::uint32_t most_trials = 24;  // places looked at closely for one request
 };
 
 /// Moves few tasks to make room where none is. Each task is moved at most once, and only if its
-/// request says movable.
+/// request says movable. Borrows the engine; marks of the caller must not be open.
 class Migration {
 public:
     Migration(Engine& engine, MigrationLimits limits) : engine_(engine), limits_(limits) {}
@@ -29,21 +35,41 @@ public:
     /// place(), and where that is refused: one move that makes room, if one is left and worth it.
     Result<Placement> place(const Request& request);
 
-    /// Moves that make fragmented GPUs usable again, best first; nothing is changed.
+    /// Up to `most_moves` moves that make fragmented GPUs usable again, best first; the engine is left as it was.
     std::vector<Move> plan(std::uint32_t most_moves);
     /// All moves of a plan, or none.
     Result<Done> apply(const std::vector<Move>& moves);
 
-    [[nodiscard]] std::uint32_t moved() const { return moved_; }
+    [[nodiscard]] std::uint32_t moved() const {
+        return static_cast<std::uint32_t>(touched_.size());
+    }
     /// GPU compute placed only thanks to moves, in milli.
     [[nodiscard]] std::int64_t gained_milli() const { return gained_; }
 
 private:
+    struct Candidate {
+        PlacementId id = 0;
+        NodeId node = kNoNode;
+        std::int64_t size = 0;  // of the task to move: small ones are easier to take in elsewhere
+    };
+    struct Trial {
+        Candidate candidate;
+        Placement to;
+        std::int64_t cost = 0;
+    };
+
+    [[nodiscard]] bool may_move(PlacementId id) const;
+    /// Whether it was tried of late, and nothing has left a node since.
+    [[nodiscard]] bool is_hopeless(const std::string& kind) const;
+    [[nodiscard]] std::vector<Candidate> candidates(const Request& request) const;
+    std::optional<Trial> tried(const Candidate& candidate, const Request& request);
+
     Engine& engine_;
     MigrationLimits limits_;
     std::unordered_set<PlacementId> touched_;
-    std::uint32_t moved_ = 0;
     std::int64_t gained_ = 0;
+    /// Requests for which no move helped: (departures, live placements) when it was tried.
+    std::unordered_map<std::string, std::pair<std::uint64_t, std::size_t>> hopeless_;
 };
 
 }  // namespace aliquot::placement

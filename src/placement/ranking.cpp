@@ -9,7 +9,10 @@ namespace aliquot::placement {
 namespace {
 
 constexpr std::size_t kSmallCluster = 2'048;  // catches up on demand alone
-constexpr std::size_t kLag = 512;  // changes after which a kind is brought up ahead of need
+// Changes after which a kind is brought up to date ahead of need: the longer, the more of them
+// touch one node twice and are worked off at once; the shorter, the shorter the longest step.
+constexpr std::size_t kLag = 768;
+constexpr std::size_t kLagOfLarge = 256;
 
 bool tolerates(const Request& request, const std::pair<std::string, std::string>& taint) {
     return std::any_of(request.tolerations.begin(), request.tolerations.end(),
@@ -147,7 +150,7 @@ void Ranking::prepare(Class& one) {
     }
     if (one.scanned == 0) one.cursor = log_base_ + log_.size();
     catch_up(one, kScan);
-    scan(one, kScan);
+    scan(one, at_position_.size() <= kScan ? kScan : kPart);
 }
 
 std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const NodeId> excluded) {
@@ -159,7 +162,7 @@ std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const No
         const KeyTree::Best top = one.keys.best();
         if (top.key == KeyTree::kNone) {
             if (one.scanned == at_position_.size()) break;
-            scan(one, kScan);
+            scan(one, kPart);
             continue;
         }
         const NodeId node = at_position_[top.position];
@@ -204,8 +207,9 @@ void Ranking::work_ahead() {
     next_ahead_ = (next_ahead_ + 1) % static_cast<ClassId>(classes_.size());
     Class* one = classes_[next_ahead_].get();
     if (one == nullptr || one->cold || one->epoch != scorer_.epoch()) return;
-    if (log_base_ + log_.size() - one->cursor > kLag) catch_up(*one, kLag);
-    if (one->scanned < at_position_.size()) scan(*one, kLag);
+    const std::size_t lag = at_position_.size() > kScan ? kLagOfLarge : kLag;
+    if (log_base_ + log_.size() - one->cursor > lag) catch_up(*one, lag);
+    if (one->scanned < at_position_.size()) scan(*one, lag);
 }
 
 std::size_t Ranking::bytes() const {

@@ -25,7 +25,9 @@ class Ranking {
 public:
     Ranking(Books& books, Scorer& scorer) : books_(books), scorer_(scorer) {}
 
-    static constexpr std::size_t kScan = 16'384;        // keys computed for one answer
+    static constexpr std::size_t kScan = 16'384;  // nodes up to which every answer is exact
+    static constexpr std::size_t kPart =
+        4'096;  // of a larger cluster, keys computed for one answer
     static constexpr std::size_t kMostClasses = 4'096;  // kinds kept; the longest unused goes first
 
     /// The kind of a request (anti-affinity and movability play no part), counted as used by the caller.

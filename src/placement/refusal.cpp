@@ -94,6 +94,52 @@ Refusal Engine::refusal(const Request& request) const {
     return why;
 }
 
+std::vector<PlacementId> Engine::blockers(const Request& request) const {
+    std::vector<PlacementId> found;
+    auto good = checked(request);
+    if (!good) return found;
+    auto kind = state_->kind_of(*good);
+    if (!kind) return found;
+    const Shape& shape = state_->ranking.shape_of(*kind);
+    const std::vector<NodeId> excluded = state_->excluded_by(good->anti_affinity);
+    for (NodeId id = 0; id < node_count(); ++id) {
+        const Node& node = state_->books.node(id);
+        if (shape.gpus > 0 &&
+            (node.devices < shape.gpus || ((shape.models >> node.model) & 1U) == 0))
+            continue;
+        if (!state_->ranking.admits(*kind, id) ||
+            std::find(excluded.begin(), excluded.end(), id) != excluded.end())
+            continue;
+        for (const PlacementId there : state_->on_node[id]) {
+            const Live& live = state_->live.at(there);
+            const Shape& leaving = state_->ranking.shape_of(live.kind);
+            if (node.cpu + leaving.cpu < shape.cpu || node.memory + leaving.memory < shape.memory)
+                continue;
+            Node without = node;
+            Books::put_back(without, leaving, live.spot);
+            if (Books::fits(without, shape)) found.push_back(there);
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+Result<Placement> Engine::elsewhere(PlacementId id) {
+    const auto found = state_->live.find(id);
+    if (found == state_->live.end())
+        return Error{ErrorCode::kNotFound, "placement " + std::to_string(id) + ": not there"};
+    const Live& live = found->second;
+    std::vector<NodeId> excluded = state_->excluded_by(live.anti_affinity);
+    excluded.push_back(live.node);
+    auto where = state_->choose(state_->ranking.request_of(live.kind), live.kind, excluded);
+    if (where) {
+        where->id = id;
+        where->cost = state_->scorer->breakdown(state_->books.node(where->node), where->node,
+                                                state_->ranking.shape_of(live.kind));
+    }
+    return where;
+}
+
 std::string Engine::self_check() {
     state_->lay_out();
     // The books from nothing: every node empty, every live placement taken.

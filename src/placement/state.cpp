@@ -25,6 +25,7 @@ Engine::State::State(Options chosen)
 void Engine::State::lay_out() {
     if (laid_out) return;
     on_node.resize(books.size());
+    live.reserve(books.size() * 8);  // no pause for growth in a running cluster
     ranking.forget();
     scorer->reset(books, types);
     laid_out = true;
@@ -99,8 +100,8 @@ Error Engine::State::no_room(const Request& request) const {
             "no node of " + std::to_string(books.size()) + " has room for " + what};
 }
 
-Result<Placement> Engine::State::choose(const Request& request, ClassId kind) {
-    const std::vector<NodeId> excluded = excluded_by(request.anti_affinity);
+Result<Placement> Engine::State::choose(const Request& request, ClassId kind,
+                                        const std::vector<NodeId>& excluded) {
     const std::vector<NodeId> found = ranking.best(kind, 1, excluded);
     if (found.empty()) return no_room(request);
     const Shape& shape = ranking.shape_of(kind);
@@ -159,7 +160,7 @@ void Engine::State::note_gone(Change::Kind kind, PlacementId id, const Live& bef
 Result<Placement> Engine::State::place(const Request& request) {
     auto kind = kind_of(request);
     if (!kind) return std::move(kind).error();
-    auto placement = choose(request, *kind);
+    auto placement = choose(request, *kind, excluded_by(request.anti_affinity));
     if (!placement) {
         ranking.work_ahead();
         return placement;
@@ -184,6 +185,7 @@ void Engine::State::undo(Change change) {
     if (change.kind == Change::Kind::kPlaced) {
         next_id = change.id;
     } else {
+        --departures;
         ranking.drop(change.before.kind);
         enter(change.id, std::move(change.before));
     }

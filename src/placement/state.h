@@ -37,7 +37,8 @@ struct Engine::State {
     void enter(PlacementId id, Live live);
     Live leave(PlacementId id);
     void move_books(const Live& live, int sign);
-    Result<Placement> choose(const Request& request, ClassId kind);
+    Result<Placement> choose(const Request& request, ClassId kind,
+                             const std::vector<NodeId>& excluded);
     Result<Placement> place(const Request& request);
     [[nodiscard]] Placement described(PlacementId id, const Live& live) const;
     Result<Live> live_of(const Request& request, const Placement& where);
@@ -59,6 +60,7 @@ struct Engine::State {
     std::unordered_map<std::string, std::unordered_map<NodeId, std::uint32_t>> keep_apart;
     std::unordered_set<std::uint32_t> ranks;
     PlacementId next_id = 1;
+    std::uint64_t departures = 0;
     bool laid_out = false;
     bool recording = false;  // between mark() and commit()
     std::vector<Change> changes;

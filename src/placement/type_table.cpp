@@ -148,6 +148,7 @@ TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::i
     one.mig_devices = mig ? 1 : 0;
     one.milli[0] = milli;
     one.mib[0] = mib;
+    one.memory_used = !mig && mib != node.device_mib ? 1 : 0;
     std::int64_t free = milli;
     if (mig) {
         free = kWholeGpu * (8 - std::popcount(static_cast<std::uint8_t>(milli))) / 8;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace aliquot::cli {
+
+/// The words of `aliquot plan`.
+struct PlanWords {
+    std::vector<std::string> gpus;
+    std::vector<std::string> node_types;
+    std::string nodes_file;
+    std::string workloads_file;
+    std::vector<std::string> manifests;
+    std::string model;
+    std::string quant = "fp16";
+    double context = 0;
+    double batch = 1;
+    unsigned services = 0;
+    std::string guard = "on";
+    bool no_reboot = false;
+    double usd_per_kwh = 0;
+    std::string what_if;
+    std::string write;
+    std::string format = "text";
+};
+
+/// Reads everything that the words name.
+/// errors   those of the readers; kInvalidInput: words that contradict each other
+Result<plan::Request> gather_request(const PlanWords& words);
+
+/// "add=3xwhisper": the same request with that many more.
+Result<plan::Request> changed_request(const plan::Request& request, const std::string& change);
+
+}  // namespace aliquot::cli

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/command.h"
+#include "document/node.h"
+
+namespace aliquot::cli {
+
+/// Prints a value as JSON or YAML.
+void print_answer(Context& context, const document::Node& node, std::string_view format);
+
+/// Adds -o text|json|yaml.
+void add_format(CLI::App& command, std::string& format);
+
+void add_size_batch(CLI::App& size, Context& context);
+void add_size_instance(CLI::App& size, Context& context);
+void add_size_measured(CLI::App& size, Context& context);
+void add_size_model(CLI::App& size, Context& context);
+void add_size_node(CLI::App& size, Context& context);
+
+}  // namespace aliquot::cli

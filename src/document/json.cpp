@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "document/json.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace aliquot::document {
+namespace {
+
+std::string quoted(const std::string& text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            result += '\\';
+            result += c;
+        } else if (c == '\n') {
+            result += "\\n";
+        } else if (c == '\t') {
+            result += "\\t";
+        } else if (byte < 0x20U || byte == 0x7fU) {
+            std::array<char, 8> escape{};
+            std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
+            result += escape.data();
+        } else {
+            result += c;
+        }
+    }
+    return result + '"';
+}
+
+void write(std::string& out, const Node& node, unsigned depth) {
+    const std::string inner(2 * (depth + 1), ' ');
+    const std::string outer(2 * depth, ' ');
+    const char* separator = "\n";
+    switch (node.kind) {
+        case Node::Kind::kMapping:
+            if (node.entries.empty()) {
+                out += "{}";
+                return;
+            }
+            out += '{';
+            for (const auto& [key, value] : node.entries) {
+                out += separator + inner + quoted(key.scalar) + ": ";
+                write(out, value, depth + 1);
+                separator = ",\n";
+            }
+            out += '\n' + outer + '}';
+            return;
+        case Node::Kind::kSequence:
+            if (node.items.empty()) {
+                out += "[]";
+                return;
+            }
+            out += '[';
+            for (const Node& item : node.items) {
+                out += separator + inner;
+                write(out, item, depth + 1);
+                separator = ",\n";
+            }
+            out += '\n' + outer + ']';
+            return;
+        case Node::Kind::kNull:
+            out += "null";
+            return;
+        case Node::Kind::kBool:
+        case Node::Kind::kInteger:
+        case Node::Kind::kFloat:
+            out += node.scalar;
+            return;
+        case Node::Kind::kString:
+            out += quoted(node.scalar);
+            return;
+    }
+}
+
+}  // namespace
+
+std::string to_json(const Node& node) {
+    std::string out;
+    write(out, node, 0);
+    return out;
+}
+
+Node make_integer(long long value) {
+    Node node;
+    node.kind = Node::Kind::kInteger;
+    node.scalar = std::to_string(value);
+    return node;
+}
+
+Node make_number(double value, int digits) {
+    Node node;
+    if (!std::isfinite(value)) return node;  // JSON has no word for it
+    std::array<char, 400> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
+    std::string text = buffer.data();
+    if (text.find('.') != std::string::npos) {
+        while (text.back() == '0') text.pop_back();
+        if (text.back() == '.') text.pop_back();
+    }
+    if (text == "-0") text = "0";
+    node.kind = text.find('.') == std::string::npos ? Node::Kind::kInteger : Node::Kind::kFloat;
+    node.scalar = std::move(text);
+    return node;
+}
+
+Node make_bool(bool value) {
+    Node node;
+    node.kind = Node::Kind::kBool;
+    node.scalar = value ? "true" : "false";
+    return node;
+}
+
+}  // namespace aliquot::document

@@ -1,0 +1,2 @@
+FROM nvidia/cuda:12.1.1-runtime-cudnn8-ubuntu22.04
+CMD ["nvidia-smi"]

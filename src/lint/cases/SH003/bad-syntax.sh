@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+nvidia-smi mig enable
+nvidia-cuda-mps-control status

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of Helm values: GOP008, GOP009.
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "lint/operator_rules.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+// Top-level keys of the charts, over all their versions up to autumn 2026.
+constexpr std::array<std::string_view, 44> kOperatorKeys{"ccManager",
+                                                         "cdi",
+                                                         "clusterPolicy",
+                                                         "daemonsets",
+                                                         "dcgm",
+                                                         "dcgmExporter",
+                                                         "dcgmPodExporter",
+                                                         "devicePlugin",
+                                                         "draDriver",
+                                                         "driver",
+                                                         "extraObjects",
+                                                         "fullnameOverride",
+                                                         "gdrcopy",
+                                                         "gds",
+                                                         "gfd",
+                                                         "gpuCluster",
+                                                         "hostPaths",
+                                                         "image",
+                                                         "imagePullSecrets",
+                                                         "kataManager",
+                                                         "kataSandboxDevicePlugin",
+                                                         "mig",
+                                                         "migManager",
+                                                         "nameOverride",
+                                                         "nfd",
+                                                         "node-feature-discovery",
+                                                         "nodeStatusExporter",
+                                                         "nvidia",
+                                                         "operator",
+                                                         "platform",
+                                                         "psa",
+                                                         "psp",
+                                                         "replicaCount",
+                                                         "sandboxDevicePlugin",
+                                                         "sandboxWorkloads",
+                                                         "toolkit",
+                                                         "validator",
+                                                         "vfioManager",
+                                                         "vgpuDeviceManager",
+                                                         "vgpuManager",
+                                                         "global",
+                                                         "enabled",
+                                                         "crds",
+                                                         "version"};
+constexpr std::array<std::string_view, 38> kPluginKeys{"affinity",
+                                                       "allowDefaultNamespace",
+                                                       "cdi",
+                                                       "compatWithCPUManager",
+                                                       "config",
+                                                       "deviceDiscoveryStrategy",
+                                                       "deviceIDStrategy",
+                                                       "deviceListStrategy",
+                                                       "devicePlugin",
+                                                       "failOnInitError",
+                                                       "fullnameOverride",
+                                                       "gdrcopyEnabled",
+                                                       "gdsEnabled",
+                                                       "gfd",
+                                                       "image",
+                                                       "imagePullSecrets",
+                                                       "legacyDaemonsetAPI",
+                                                       "migStrategy",
+                                                       "mofedEnabled",
+                                                       "mps",
+                                                       "nameOverride",
+                                                       "namespace",
+                                                       "namespaceOverride",
+                                                       "nfd",
+                                                       "node-feature-discovery",
+                                                       "nodeSelector",
+                                                       "nvidiaDriverRoot",
+                                                       "podAnnotations",
+                                                       "podSecurityContext",
+                                                       "priorityClassName",
+                                                       "resources",
+                                                       "runtimeClassName",
+                                                       "securityContext",
+                                                       "selectorLabelsOverride",
+                                                       "tolerations",
+                                                       "updateStrategy",
+                                                       "global",
+                                                       "sharedDevicesAllocationPolicy"};
+constexpr std::array<std::string_view, 34> kExporterKeys{"affinity",
+                                                         "arguments",
+                                                         "basicAuth",
+                                                         "debugDump",
+                                                         "extraConfigMapVolumes",
+                                                         "extraEnv",
+                                                         "extraHostVolumes",
+                                                         "extraVolumeMounts",
+                                                         "fullnameOverride",
+                                                         "global",
+                                                         "hostNetwork",
+                                                         "hostPID",
+                                                         "image",
+                                                         "imagePullSecrets",
+                                                         "kubeletPath",
+                                                         "kubernetes",
+                                                         "kubernetesDRA",
+                                                         "livenessProbe",
+                                                         "mapPodsMetrics",
+                                                         "nameOverride",
+                                                         "namespaceOverride",
+                                                         "nodeSelector",
+                                                         "podAnnotations",
+                                                         "podLabels",
+                                                         "podSecurityContext",
+                                                         "priorityClassName",
+                                                         "readinessProbe",
+                                                         "resources",
+                                                         "rollingUpdate",
+                                                         "runtimeClassName",
+                                                         "securityContext",
+                                                         "service",
+                                                         "serviceAccount",
+                                                         "serviceMonitor"};
+constexpr std::array<std::string_view, 4> kExporterMore{"tlsServerConfig", "tolerations",
+                                                        "customMetrics", "updateStrategy"};
+
+/// Keys that people write for gha-runner-scale-set and that belong to an older chart or to none.
+struct Stray {
+    std::string_view key;
+    std::string_view instead;
+};
+constexpr std::array<Stray, 5> kRunnerStrays{{
+    {"runnerLabels", "the scale set's name is its label; scaleSetLabels since 0.14"},
+    {"runnerResources", "template.spec.containers[].resources"},
+    {"runnerScaleDownDelaySecondsAfterScaleOut", "nothing: the scale set has no such delay"},
+    {"scaleDownDelaySecondsAfterScaleOut", "nothing: the scale set has no such delay"},
+    {"runnerImage", "template.spec.containers[].image"},
+}};
+
+/// Keys that stand one level too high in values of gpu-operator.
+bool is_high(std::string_view key) {
+    return key == "nodeSelector" || key == "tolerations" || key == "affinity" ||
+           key == "resources" || key == "runtimeClassName" || key == "migStrategy" ||
+           key == "serviceMonitor";
+}
+
+std::string_view right_place(std::string_view key) {
+    if (key == "tolerations") return "daemonsets.tolerations and operator.tolerations";
+    if (key == "migStrategy") return "mig.strategy";
+    if (key == "serviceMonitor") return "dcgmExporter.serviceMonitor";
+    if (key == "nodeSelector")
+        return "operator.nodeSelector, or the label nvidia.com/gpu.deploy.operands";
+    return {};
+}
+
+struct Chart {
+    std::string_view name;
+    std::vector<std::string_view> keys;
+};
+
+const Chart* chart_named(std::string_view name) {
+    static const std::array<Chart, 3> kCharts{
+        {{"gpu-operator", {kOperatorKeys.begin(), kOperatorKeys.end()}},
+         {"nvidia-device-plugin", {kPluginKeys.begin(), kPluginKeys.end()}},
+         {"dcgm-exporter", [] {
+              std::vector<std::string_view> keys(kExporterKeys.begin(), kExporterKeys.end());
+              keys.insert(keys.end(), kExporterMore.begin(), kExporterMore.end());
+              return keys;
+          }()}}};
+    for (const Chart& chart : kCharts) {
+        if (chart.name == name) return &chart;
+    }
+    return nullptr;
+}
+
+/// `key` is the first step of a path in the values of `chart`.
+void check_key(const Chart& chart, std::string_view key, Mark mark, Report& report) {
+    if (is_placeholder(key) || key == "<<") return;
+    if (std::find(chart.keys.begin(), chart.keys.end(), key) != chart.keys.end()) return;
+    std::string meant(nearest(key, chart.keys));
+    if (chart.name == "gpu-operator" && is_high(key)) meant = right_place(key);
+    if (meant.empty()) return;  // of a chart around it, or newer than the table
+    report
+        .add("GOP008", mark,
+             "the chart " + std::string(chart.name) + " has no key '" + std::string(key) + "'")
+        .expected(meant);
+}
+
+void check_runner(const Object& object, Report& report) {
+    for (const Node::Entry& entry : object.node->entries) {
+        for (const Stray& stray : kRunnerStrays) {
+            if (entry.first.scalar != stray.key) continue;
+            report
+                .add("GOP008", entry.first.mark,
+                     "the chart gha-runner-scale-set has no key '" + entry.first.scalar + "'")
+                .expected(std::string(stray.instead));
+        }
+    }
+}
+
+void check_old(std::string_view path, std::string_view value, Mark mark, Report& report) {
+    if (path == "driver.useOpenKernelModules") {
+        report.add("GOP009", mark, "'driver.useOpenKernelModules' is replaced")
+            .expected("driver.kernelModuleType")
+            .fix(value == "false" ? "driver.kernelModuleType: proprietary"
+                                  : "driver.kernelModuleType: open");
+    } else if (path == "operator.defaultRuntime") {
+        report.add("GOP009", mark, "'operator.defaultRuntime' has no effect any more")
+            .expected("nothing: the operator asks the nodes")
+            .severity(findings::Severity::kInfo);
+    }
+}
+
+}  // namespace
+
+void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs, Report& report) {
+    for (const Object& object : file.objects) {
+        if (object.role != Role::kHelmValues || !object.node->is_mapping()) continue;
+        if (object.chart == "gha-runner-scale-set") {
+            check_runner(object, report);
+            continue;
+        }
+        const Chart* chart = chart_named(object.chart);
+        if (chart == nullptr || object.broken) continue;
+        for (const Node::Entry& entry : object.node->entries) {
+            check_key(*chart, entry.first.scalar, entry.first.mark, report);
+        }
+        if (chart->name != "gpu-operator") continue;
+        for (const std::string_view path :
+             {"driver.useOpenKernelModules", "operator.defaultRuntime"}) {
+            const Node::Entry* entry = entry_at(*object.node, path);
+            if (entry != nullptr) check_old(path, entry->second.scalar, entry->first.mark, report);
+        }
+    }
+    for (const ChartInstall& install : installs) {
+        const Chart* chart = chart_named(install.chart);
+        if (chart == nullptr) continue;
+        for (const auto& [path, word] : install.sets) {
+            const std::string key = path.substr(0, path.find_first_of(".[\\"));
+            check_key(*chart, key, word.mark, report);
+            if (chart->name == "gpu-operator") check_old(path, word.text, word.mark, report);
+        }
+    }
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// nvidia-smi mig in runbooks and scripts: MIG003, MIG005, MIG007.
+#include <algorithm>
+#include <cctype>
+
+#include "lint/evidence.h"
+#include "lint/mig_fit.h"
+#include "lint/mig_rules.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+bool has_word(const Command& command, std::string_view word) {
+    return std::any_of(command.words.begin(), command.words.end(),
+                       [word](const Word& one) { return one.text == word; });
+}
+
+bool is_mig(const Command& command) { return command.is("nvidia-smi") && has_word(command, "mig"); }
+
+bool creates(const Command& command) {
+    return is_mig(command) && !created_instances(command).empty();
+}
+
+bool destroys(const Command& command) {
+    return is_mig(command) &&
+           (has_word(command, "-dgi") || has_word(command, "--destroy-gpu-instance"));
+}
+
+bool makes_compute(const Command& command) {
+    return has_word(command, "-C") || has_word(command, "--default-compute-instance") ||
+           has_word(command, "-cci") || has_word(command, "--create-compute-instance");
+}
+
+bool switches_mode(const Command& command) {
+    if (!command.is("nvidia-smi")) return false;
+    return std::any_of(command.words.begin(), command.words.end(), [](const Word& word) {
+        return starts_with(word.text, "-mig") || starts_with(word.text, "--multi-instance-gpu");
+    });
+}
+
+/// The instances of each family that has all of them.
+std::vector<Profiles> readings_of(const std::vector<std::string>& words) {
+    std::vector<Profiles> readings;
+    for (const std::string_view family : mig_families()) {
+        Profiles profiles;
+        for (const std::string& word : words) {
+            if (const auto* profile = find_in_family(family, word)) profiles.push_back(profile);
+        }
+        if (profiles.size() == words.size()) readings.push_back(std::move(profiles));
+    }
+    return readings;
+}
+
+bool some_fit(const std::vector<Profiles>& readings) {
+    return readings.empty() || std::any_of(readings.begin(), readings.end(), fit_together);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+}
+
+/// `nvidia-smi mig 1`: a word where only options may stand.
+bool check_syntax(const Command& command, Report& report) {
+    const auto mig = std::find_if(command.words.begin(), command.words.end(),
+                                  [](const Word& one) { return one.text == "mig"; });
+    if (mig == command.words.end() || mig + 1 == command.words.end()) return false;
+    const Word& next = *(mig + 1);
+    const std::string word = lower(next.text);
+    const bool on = word == "1" || word == "enable" || word == "enabled" || word == "on";
+    const bool off = word == "0" || word == "disable" || word == "disabled" || word == "off";
+    if (!on && !off) return false;
+    report.add("MIG005", command.mark, "'" + command.text + "' is no command of nvidia-smi")
+        .expected(on ? "nvidia-smi -i 0 -mig 1" : "nvidia-smi -i 0 -mig 0")
+        .fix(on ? "sudo nvidia-smi -i 0 -mig 1" : "sudo nvidia-smi -i 0 -mig 0");
+    return true;
+}
+
+bool mode_is_known(const File& file) {
+    if (std::any_of(file.commands.begin(), file.commands.end(), switches_mode)) return true;
+    for (const std::string_view word :
+         {"-mig 1", "-mig=1", "-mig enabled", "multi-instance-gpu=", "mig-parted", "mig.config",
+          "mig mode", "nvidia-smi mig 1"}) {
+        if (file.mentions(word)) return true;
+    }
+    return false;
+}
+
+/// Instances that two commands of one block leave there together.
+class Left {
+public:
+    void begin_block(int block) {
+        if (block == block_) return;
+        block_ = block;
+        words_.clear();
+    }
+    void clear() { words_.clear(); }
+    /// Whether what is there and these fit; they are there from now on.
+    bool add(const std::vector<std::string>& words) {
+        const bool first = words_.empty();
+        words_.insert(words_.end(), words.begin(), words.end());
+        return first || some_fit(readings_of(words_));
+    }
+
+private:
+    int block_ = -2;
+    std::vector<std::string> words_;
+};
+
+}  // namespace
+
+std::vector<std::string> created_instances(const Command& command) {
+    std::vector<std::string> instances;
+    for (const std::string_view flag : {"-cgi", "--create-gpu-instance"}) {
+        for (std::size_t i = 0; i < command.words.size(); ++i) {
+            const std::string& word = command.words[i].text;
+            std::string value;
+            if (word == flag && i + 1 < command.words.size()) value = command.words[i + 1].text;
+            if (starts_with(word, flag) && word.size() > flag.size() && word[flag.size()] == '=') {
+                value = word.substr(flag.size() + 1);
+            }
+            for (const std::string_view part : split(value, ',')) {
+                const std::string_view one = trim(part.substr(0, part.find(':')));
+                if (!one.empty() && std::isdigit(static_cast<unsigned char>(one[0])) != 0) {
+                    instances.emplace_back(one);
+                }
+            }
+        }
+    }
+    return instances;
+}
+
+void check_mig_commands(const File& file, Report& report) {
+    if (!file.mentions("nvidia-smi")) return;
+    const bool known = mode_is_known(file);
+    const bool compute = file.mentions("-cci") || file.mentions("create-compute-instance");
+    const bool managed = installs_operator(file) && !file.mentions("migmanager.enabled=false");
+    Left left;
+    for (const Command& command : file.commands) {
+        if (!is_mig(command)) continue;
+        if (check_syntax(command, report)) continue;
+        left.begin_block(command.block);
+        if (destroys(command)) left.clear();
+        if (!creates(command)) continue;
+        const auto instances = created_instances(command);
+        if (!known && (file.is_prose() || file.kind == FileKind::kShell)) {
+            report
+                .add("MIG005", command.mark,
+                     "'" + command.text + "' cuts the GPU, but nothing here switches MIG on")
+                .expected("nvidia-smi -i 0 -mig 1 before it")
+                .fix("sudo nvidia-smi -i 0 -mig 1\nsudo " + command.text);
+        } else if (!compute && !makes_compute(command)) {
+            report
+                .add("MIG005", command.mark,
+                     "'" + command.text + "' makes GPU instances without compute instances")
+                .expected("-C behind -cgi")
+                .fix(command.text + " -C");
+        }
+        if (!some_fit(readings_of(instances))) {
+            report.add("MIG003", command.mark,
+                       "the instances " + joined(instances) + " do not fit on one GPU together");
+        } else if (!left.add(instances)) {
+            report
+                .add("MIG005", command.mark,
+                     "the instances " + joined(instances) +
+                         " do not fit beside those made above, which nothing destroys")
+                .expected("nvidia-smi mig -dci && nvidia-smi mig -dgi before it");
+        }
+        if (managed) {
+            report.add("MIG007", command.mark,
+                       "'" + command.text + "' by hand, on a node that mig-manager keeps in order");
+        }
+    }
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Versions of the device plugin: GOP013, GOP014.
+#include <cctype>
+#include <optional>
+
+#include "catalog/version.h"
+#include "lint/operator_rules.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+using catalog::Version;
+using findings::Severity;
+
+/// Versions below this one are old: 0.14 is of April 2023, five minor versions ago.
+constexpr unsigned kOldMinor = 15;
+/// From this minor version on the manifest is at deployments/static/.
+constexpr unsigned kMovedMinor = 15;
+
+bool is_old(const Version& version) {
+    return version.major() == 0 ? version.minor() < kOldMinor
+                                : version.major() == 1 && version.minor() < 20;  // 1.0.0-beta, 1.11
+}
+
+void report_old(Mark mark, std::string_view version, Report& report) {
+    report.add("GOP013", mark,
+               "the device plugin " + std::string(version) + " is older than v0.15 of April 2024");
+}
+
+/// "v0.14.0" of https://raw.githubusercontent.com/NVIDIA/k8s-device-plugin/v0.14.0/...
+void check_url(const Word& word, Report& report) {
+    constexpr std::string_view kPlugin = "k8s-device-plugin/";
+    const std::string& url = word.text;
+    const auto at = url.find(kPlugin);
+    if (at == std::string::npos || url.find("://") == std::string::npos) return;
+    std::string rest = url.substr(at + kPlugin.size());
+    if (starts_with(rest, "blob/")) rest.erase(0, 5);
+    const auto slash = rest.find('/');
+    if (slash == std::string::npos) return;
+    const std::string tag = rest.substr(0, slash);
+    const std::string path = rest.substr(slash + 1);
+    const auto version = catalog::parse_version(tag);
+    const bool manifest = ends_with(path, ".yml") || ends_with(path, ".yaml");
+    if (!manifest) return;
+    if (version && is_old(*version)) report_old(word.mark, tag, report);
+    const bool at_root = path.find('/') == std::string::npos;
+    if (at_root && (!version || (version->major() == 0 && version->minor() >= kMovedMinor)) &&
+        (version || tag == "main" || tag == "master")) {
+        report
+            .add("GOP013", word.mark,
+                 "the tag " + tag + " of the device plugin has no file " + path)
+            .expected("deployments/static/" + path)
+            .fix(url.substr(0, at + kPlugin.size()) + tag + "/deployments/static/" + path);
+    }
+    report
+        .add("GOP014", word.mark,
+             "the bare manifest of the device plugin runs on every node and takes no configuration")
+        .severity(Severity::kInfo);
+}
+
+}  // namespace
+
+void check_plugin_versions(const File& file, const std::vector<ChartInstall>& installs,
+                           Report& report) {
+    if (!file.mentions("device-plugin")) return;
+    for (const Command& command : file.commands) {
+        if (!command.is("kubectl") && !command.is("oc")) continue;
+        for (const Word& word : command.words) check_url(word, report);
+    }
+    for (const ChartInstall& install : installs) {
+        if (install.chart != "nvidia-device-plugin" || install.version.empty()) continue;
+        const auto version = catalog::parse_version(install.version);
+        if (version && is_old(*version)) {
+            report_old(install.command->mark, install.version, report);
+        }
+    }
+    for (const Image& image : file.images) {
+        if (image.placeholder || image.base_name() != "k8s-device-plugin") continue;
+        if (image.repository.find("nvidia") == std::string::npos || image.tag.empty()) continue;
+        const auto version = catalog::parse_version(image.tag);
+        if (version && is_old(*version)) report_old(image.mark, image.tag, report);
+    }
+}
+
+}  // namespace aliquot::lint

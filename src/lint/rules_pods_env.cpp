@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables of pods: POD005, POD006, POD007, POD010, POD024.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "lint/evidence.h"
+#include "lint/pod_rules.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+using findings::Severity;
+
+bool is_operator_object(const File& file, const PodSpec& pod) {
+    if (is_management(pod)) return true;
+    const Object* object = file.object(pod);
+    if (object == nullptr) return false;
+    if (object->kind == "ClusterPolicy" || object->kind == "NVIDIADriver") return true;
+    if (is_gpu_chart(object->chart)) return true;
+    const std::string name = lower(object->name);
+    for (const std::string_view part :
+         {"device-plugin", "dcgm", "gpu-operator", "nvidia-driver", "exporter", "mps-control",
+          "mps-daemon", "gpu-feature", "kubelet-plugin", "dra-driver"}) {
+        if (name.find(part) != std::string::npos) return true;
+    }
+    return false;
+}
+
+/// "all", "0", "0,1", "GPU-...": devices by name; not "none", "void" or nothing.
+bool names_devices(std::string_view value) {
+    if (value.empty() || is_placeholder(value)) return false;
+    const std::string folded = lower(value);
+    return folded != "none" && folded != "void" && folded != "-1" && folded != "nodevfiles";
+}
+
+Mark value_mark(const EnvVar& variable) {
+    if (variable.value_node != nullptr) return variable.value_node->mark;
+    return variable.node != nullptr ? variable.node->mark : Mark{};
+}
+
+void check_visible_devices(const File& file, const PodSpec& pod, const Container& container,
+                           Report& report) {
+    const EnvVar* variable = container.find_env("NVIDIA_VISIBLE_DEVICES");
+    if (variable == nullptr || !names_devices(variable->value)) return;
+    if (is_operator_object(file, pod) || is_gpu_free_role(pod)) return;
+    auto entry = report.add("POD006", value_mark(*variable),
+                            "NVIDIA_VISIBLE_DEVICES is '" + variable->value +
+                                "': the container sees GPUs that were not given to it");
+    entry.expected("no such variable; the device plugin sets it");
+}
+
+void check_cuda_devices(const File& file, const PodSpec& pod, const Container& container,
+                        Report& report) {
+    const EnvVar* variable = container.find_env("CUDA_VISIBLE_DEVICES");
+    if (variable == nullptr || !names_devices(variable->value)) return;
+    if (is_operator_object(file, pod)) return;
+    const std::string& value = variable->value;
+    const auto first_mig = value.find("MIG-");
+    if (first_mig != std::string::npos && value.find("MIG-", first_mig + 1) != std::string::npos) {
+        report.add("MIG010", value_mark(*variable),
+                   "CUDA_VISIBLE_DEVICES names several MIG devices; CUDA uses only the first");
+        return;
+    }
+    const bool list = !value.empty() && std::isdigit(static_cast<unsigned char>(value[0])) != 0;
+    const ResourceValue* gpu = container.gpu();
+    const auto count = static_cast<double>(std::count(value.begin(), value.end(), ',') + 1);
+    std::string message = "CUDA_VISIBLE_DEVICES is fixed to '" + value + "'";
+    if (list && gpu != nullptr && gpu->amount && *gpu->amount > 0 && *gpu->amount != count) {
+        message += ", but the container gets " + number_text(*gpu->amount) + " of " + gpu->name;
+    }
+    report.add("POD007", value_mark(*variable), std::move(message))
+        .expected("no such variable: the container sees its own devices, numbered from 0");
+}
+
+bool asks_for_cuda(const EnvVar& variable) {
+    const std::string value = lower(variable.value);
+    if (value != "cuda" && value != "cuda:0" && value != "gpu") return false;
+    return ends_with(variable.name, "DEVICE") || ends_with(variable.name, "_device");
+}
+
+void check_without_request(const File& file, const PodSpec& pod, Report& report) {
+    if (!pod.whole || pod.asks_gpu() || pod.containers.empty()) return;
+    const Object* object = file.object(pod);
+    if (object == nullptr || object->role != Role::kObject || object->broken || object->templated) {
+        return;
+    }
+    if (object->kind == "DaemonSet" || is_operator_object(file, pod) || is_gpu_free_role(pod))
+        return;
+    if (starts_with(object->kind, "Ray") || object->kind == "Node") return;
+    for (const Container& container : pod.containers) {
+        if (container.init) continue;
+        const bool zero = container.gpu() != nullptr;
+        if (zero || container.image.find("rayproject/") != std::string::npos) return;
+    }
+    for (const Container& container : pod.containers) {
+        if (container.init) continue;
+        for (const EnvVar& variable : container.env) {
+            if (!asks_for_cuda(variable)) continue;
+            report.add("POD005", value_mark(variable),
+                       variable.name + " is '" + variable.value + "', but the pod asks for no GPU");
+            return;
+        }
+        if (container.image_node == nullptr || is_placeholder(container.image) ||
+            !is_gpu_image(container.image)) {
+            continue;
+        }
+        report.add("POD005", container.image_node->mark,
+                   "the image " + container.image + " is made for GPUs, but the pod asks for none");
+        return;
+    }
+}
+
+bool serves_mps(const File& file) {
+    return std::any_of(file.objects.begin(), file.objects.end(), [](const Object& object) {
+        return object.role == Role::kDevicePluginConfig &&
+               at_path(*object.node, "sharing.mps") != nullptr;
+    });
+}
+
+bool runs_own_daemon(const File& file) {
+    for (const PodSpec& pod : file.pods) {
+        for (const Container& container : pod.containers) {
+            for (const std::string& word : container.command) {
+                if (word.find("nvidia-cuda-mps-control") != std::string::npos) return true;
+            }
+        }
+    }
+    return false;
+}
+
+void check_mps(const File& file, const PodSpec& pod, Report& report) {
+    if (is_operator_object(file, pod)) return;
+    for (const Container& container : pod.containers) {
+        for (const std::string_view name : {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"}) {
+            const EnvVar* variable = container.find_env(name);
+            if (variable == nullptr || starts_with(variable->value, "/mps/")) continue;
+            report.add("POD010", value_mark(*variable),
+                       variable->name + " is '" + variable->value +
+                           "', where no daemon of the device plugin listens");
+            break;
+        }
+    }
+    if (pod.volumes == nullptr) return;
+    for (const Node& volume : pod.volumes->items) {
+        const Node* path = at_path(volume, "hostPath.path");
+        if (path == nullptr) continue;
+        if (path->scalar.find("nvidia-mps") == std::string::npos &&
+            path->scalar.find("nvidia/mps") == std::string::npos) {
+            continue;
+        }
+        report.add("POD010", path->mark,
+                   "the pod mounts '" + path->scalar +
+                       "' of the host; the device plugin mounts the pipe of MPS itself");
+    }
+}
+
+/// Variables that bound what one allocator of the program takes, not what the process takes.
+bool bounds_allocator(std::string_view name) {
+    const std::string folded = lower(name);
+    return folded == "tf_force_gpu_allow_growth" ||
+           folded.find("gpu_memory_limit") != std::string::npos ||
+           folded.find("gpu_mem_limit") != std::string::npos;
+}
+
+void check_allocators(const File& file, Report& report) {
+    for (const PodSpec& pod : file.pods) {
+        for (const Container& container : pod.containers) {
+            for (const EnvVar& variable : container.env) {
+                if (!bounds_allocator(variable.name)) continue;
+                report.add("POD024", variable.node != nullptr ? variable.node->mark : Mark{},
+                           variable.name +
+                               " bounds one allocator of the program, not the GPU "
+                               "memory of the process");
+            }
+        }
+    }
+    if (!file.mentions("gpu_mem_limit")) return;
+    for (const Block& block : file.blocks) {
+        if (block.language != Language::kPython) continue;
+        const auto at = block.text.find("gpu_mem_limit");
+        if (at == std::string::npos) continue;
+        report.add("POD024", block.place(at),
+                   "gpu_mem_limit bounds the arena of ONNX Runtime, not CUDA's context nor the "
+                   "workspace of cuDNN");
+    }
+}
+
+/// NVIDIA_VISIBLE_DEVICES in the values of an application's chart.
+void check_values(const File& file, Report& report) {
+    if (!file.mentions("nvidia_visible_devices")) return;
+    for (const Object& object : file.objects) {
+        if (object.role != Role::kHelmValues && object.role != Role::kNothing) continue;
+        if (is_gpu_chart(object.chart)) continue;
+        walk(*object.node, [&](const Node::Entry& entry) {
+            const Node* value = nullptr;
+            for (const Node& item : entry.second.items) {
+                if (text_at(item, "name") == "NVIDIA_VISIBLE_DEVICES") value = item.find("value");
+            }
+            if (entry.first.scalar == "NVIDIA_VISIBLE_DEVICES") {
+                value = &entry.second;
+                if (value->is_mapping()) value = value->find("value");
+            }
+            if (value == nullptr || lower(value->scalar) != "all") return;
+            report.add("POD006", value->mark,
+                       "NVIDIA_VISIBLE_DEVICES is 'all': the container sees GPUs that were not "
+                       "given to it");
+        });
+    }
+}
+
+}  // namespace
+
+void check_pod_env(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
+    if (!about_gpus(file)) return;
+    bool mps = false;
+    if (file.mentions("mps")) {
+        for (const File* near : set.neighbours(file)) {
+            if (runs_own_daemon(*near)) {
+                mps = false;
+                break;
+            }
+            mps = mps || serves_mps(*near);
+        }
+    }
+    for (const PodSpec& pod : file.pods) {
+        for (const Container& container : pod.containers) {
+            check_visible_devices(file, pod, container, report);
+            check_cuda_devices(file, pod, container, report);
+        }
+        check_without_request(file, pod, report);
+        if (mps) check_mps(file, pod, report);
+    }
+    check_values(file, report);
+    check_allocators(file, report);
+}
+
+}  // namespace aliquot::lint

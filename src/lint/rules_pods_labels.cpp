@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Labels by which pods find their nodes: POD015, POD016, POD017.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "lint/evidence.h"
+#include "lint/pod_rules.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+using Keys = std::set<std::string, std::less<>>;
+
+/// A key with its value as a selector, an affinity or a label command has it.
+struct Label {
+    std::string key;
+    std::string value;
+    Mark mark;
+};
+
+bool is_resource_key(std::string_view key) {
+    return key == "nvidia.com/gpu" || key == "amd.com/gpu" || key == "nvidia.com/gpu.shared";
+}
+
+bool is_hand_made(const Label& label) {
+    static constexpr std::array<std::string_view, 18> kKeys{
+        "accelerator", "gpu",        "gpu-type",   "gpu_type",  "gputype",     "gpu.type",
+        "gpu-model",   "gpu_model",  "gpu-memory", "gpu-node",  "gpu-enabled", "has-gpu",
+        "hasgpu",      "nvidia-gpu", "nvidia",     "gpu-count", "with-gpu",    "gpunode"};
+    if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end()) return false;
+    const std::string value = lower(label.value);
+    if (label.key == "accelerator" && value == "nvidia") return false;  // AKS sets it
+    return value.find("example") == std::string::npos;
+}
+
+/// Spot as no cloud writes it.
+bool is_strange_spot(const Label& label) {
+    const std::string key = lower(label.key);
+    const std::string value = lower(label.value);
+    const bool spot = value.find("spot") != std::string::npos || value == "preemptible";
+    static constexpr std::array<std::string_view, 12> kKeys{
+        "node-type",     "nodetype",      "node.kubernetes.io/lifecycle",
+        "lifecycle",     "instance-type", "capacity",
+        "capacity-type", "capacitytype",  "node-lifecycle",
+        "purchase-type", "pool-type",     "instance-lifecycle"};
+    if (spot && std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) return true;
+    return (key == "spot" || key == "spot-instance" || key == "preemptible") && value == "true";
+}
+
+/// Labels that something in the file gives to nodes: NodePools, node groups, machine sets, options
+/// of clouds' commands. `kubectl label` does not count.
+void add_defined(const File& file, Keys& keys) {
+    for (const Object& object : file.objects) {
+        const bool pool = object.kind == "NodePool" || object.kind == "Provisioner" ||
+                          object.kind == "ClusterConfig" || object.kind == "MachineDeployment" ||
+                          object.kind == "MachineSet" || object.kind == "MachinePool" ||
+                          object.kind == "NodeFeatureRule" || object.kind == "NodeClass" ||
+                          object.kind == "EC2NodeClass" || object.kind == "Node" ||
+                          object.kind == "ResourceFlavor" || object.kind == "InstanceGroup" ||
+                          object.kind == "KubeletConfiguration" ||
+                          object.kind == "AzureManagedMachinePool";
+        if (!pool) continue;
+        walk(*object.node, [&](const Node::Entry& entry) {
+            const std::string& name = entry.first.scalar;
+            if (name != "labels" && name != "nodeLabels") return;
+            for (const Node::Entry& label : entry.second.entries) keys.insert(label.first.scalar);
+        });
+    }
+    for (const Command& command : file.commands) {
+        for (const std::string_view flag : {"--node-labels", "--labels", "--node-label"}) {
+            const auto value = command.value(flag);
+            if (!value || command.is("kubectl")) continue;
+            for (const std::string_view pair : split(*value, ',')) {
+                keys.insert(std::string(pair.substr(0, pair.find('='))));
+            }
+        }
+    }
+    for (const Block& block : file.blocks) {
+        if (block.language != Language::kHcl) continue;
+        for (const std::string_view key : {"accelerator", "gpu-type", "node-type", "lifecycle"}) {
+            if (contains_word(block.text, key)) keys.insert(std::string(key));
+        }
+    }
+}
+
+void add_pairs(const Node* node, std::vector<Label>& labels) {
+    if (node == nullptr || !node->is_mapping()) return;
+    for (const Node::Entry& entry : node->entries) {
+        labels.push_back({entry.first.scalar, entry.second.scalar, entry.first.mark});
+    }
+}
+
+void add_terms(const Node* node, std::vector<Label>& labels) {
+    if (node == nullptr) return;
+    walk(*node, [&](const Node::Entry& entry) {
+        if (entry.first.scalar != "matchExpressions") return;
+        for (const Node& term : entry.second.items) {
+            const Node* key = term.find("key");
+            const std::string what = text_at(term, "operator");
+            if (key == nullptr || what == "DoesNotExist" || what == "NotIn") continue;
+            const Node* values = term.find("values");
+            const std::string value = values != nullptr && !values->items.empty()
+                                          ? values->items.front().scalar
+                                          : std::string("true");
+            labels.push_back({key->scalar, value, key->mark});
+        }
+    });
+}
+
+/// nodeSelector and nodeAffinity wherever they stand, each once.
+std::vector<Label> selectors_of(const File& file) {
+    std::vector<Label> labels;
+    for (const Object& object : file.objects) {
+        if (object.role == Role::kWorkflow || object.role == Role::kCompose) continue;
+        walk(*object.node, [&](const Node::Entry& entry) {
+            const std::string& name = entry.first.scalar;
+            if (name == "nodeSelector" || name == "node_selector") add_pairs(&entry.second, labels);
+            if (name == "nodeAffinity") add_terms(&entry.second, labels);
+        });
+    }
+    return labels;
+}
+
+/// "key=value" words of `kubectl label nodes` and of -l; "key" alone of -L.
+std::vector<Label> commanded_labels(const File& file) {
+    std::vector<Label> labels;
+    for (const Command& command : file.commands) {
+        if (!command.is("kubectl") && !command.is("oc")) continue;
+        const auto words = command.positionals();
+        if (words.size() < 2) continue;
+        const std::string& verb = words[0]->text;
+        const bool nodes = starts_with(words[1]->text, "node") || words[1]->text == "no";
+        if (!nodes) continue;
+        if (verb == "label") {
+            for (std::size_t i = 2; i < words.size(); ++i) {
+                const std::string& text = words[i]->text;
+                const auto equals = text.find('=');
+                if (equals == std::string::npos) continue;
+                labels.push_back({text.substr(0, equals), text.substr(equals + 1), words[i]->mark});
+            }
+            continue;
+        }
+        for (const std::string_view flag : {"-l", "--selector", "-L", "--label-columns"}) {
+            const auto value = command.value(flag);
+            const Word* word = command.flag(flag);
+            if (!value || word == nullptr) continue;
+            const std::string key = value->substr(0, value->find('='));
+            if (is_resource_key(key)) labels.push_back({key, *value, word->mark});
+        }
+    }
+    return labels;
+}
+
+class LabelCheck {
+public:
+    LabelCheck(const Keys& defined, Report& report) : defined_(defined), report_(report) {}
+
+    void look(const Label& label, bool command) {
+        if (is_placeholder(label.key) || is_placeholder(label.value)) return;
+        if (defined_.count(label.key) != 0) return;
+        if (is_resource_key(label.key)) {
+            report_
+                .add("POD016", label.mark,
+                     "'" + label.key + "' is the name of a resource, used as a label of nodes")
+                .expected("nvidia.com/gpu.present=true, which GPU feature discovery sets");
+        } else if (is_hand_made(label)) {
+            report_
+                .add("POD015", label.mark,
+                     "the label '" + label.key + "=" + label.value +
+                         (command ? "' is set by hand; a new node comes without it"
+                                  : "' is one that only people set; a new node comes without it"))
+                .expected(
+                    "a label that the cluster sets itself: nvidia.com/gpu.product, "
+                    "nvidia.com/gpu.present or one of the cloud")
+                .fix(label.key == "gpu" ? "nvidia.com/gpu.present: \"true\""
+                                        : "nvidia.com/gpu.product: <as in kubectl get nodes "
+                                          "--show-labels>");
+        } else if (is_strange_spot(label)) {
+            report_
+                .add("POD017", label.mark,
+                     "no cloud sets the label '" + label.key + "=" + label.value + "'")
+                .expected(
+                    "eks.amazonaws.com/capacityType=SPOT, karpenter.sh/capacity-type=spot, "
+                    "cloud.google.com/gke-spot=true or "
+                    "kubernetes.azure.com/scalesetpriority=spot");
+        }
+    }
+
+private:
+    const Keys& defined_;
+    Report& report_;
+};
+
+/// "Nodes missing `nvidia.com/gpu=true` label" in prose.
+void check_statements_of_labels(const File& file, Report& report) {
+    if (!file.mentions("nvidia.com/gpu=true")) return;
+    for (const Statement& statement : file.statements) {
+        if (statement.kind == Statement::Kind::kComment) continue;
+        if (!contains(statement.text, "nvidia.com/gpu=true") ||
+            !contains(statement.text, "label")) {
+            continue;
+        }
+        if (contains(statement.text, "taint") || contains(statement.text, "tolerat")) continue;
+        report
+            .add("POD016", statement.mark,
+                 "'nvidia.com/gpu' is the name of a resource, used as a label of nodes")
+            .expected("nvidia.com/gpu.present=true, which GPU feature discovery sets");
+    }
+}
+
+/// "`gpu-type=a2`, `gpu-memory=16gb`" in prose.
+void check_statements_of_kinds(const File& file, Report& report) {
+    if (!file.mentions("gpu-type=") && !file.mentions("gpu-memory=")) return;
+    for (const Statement& statement : file.statements) {
+        if (!contains(statement.text, "label")) continue;
+        for (const std::string_view key : {"gpu-type=", "gpu-memory="}) {
+            if (!contains(statement.text, key)) continue;
+            report.add("POD015", statement.mark,
+                       "the label '" + std::string(key.substr(0, key.size() - 1)) +
+                           "' is to be set by hand");
+            break;
+        }
+    }
+}
+
+}  // namespace
+
+void check_pod_labels(const File& file, const Set& set, const Facts* facts, Report& report) {
+    if (file.objects.empty() && file.commands.empty()) return;
+    Keys defined;
+    for (const File* near : set.neighbours(file)) add_defined(*near, defined);
+    if (facts != nullptr) {
+        for (const NodeFacts& node : facts->nodes) {
+            for (const auto& [key, value] : node.labels) defined.insert(key);
+        }
+    }
+    LabelCheck check(defined, report);
+    for (const Label& label : selectors_of(file)) check.look(label, false);
+    for (const Label& label : commanded_labels(file)) check.look(label, true);
+    if (file.is_prose()) {
+        check_statements_of_labels(file, report);
+        check_statements_of_kinds(file, report);
+    }
+}
+
+}  // namespace aliquot::lint

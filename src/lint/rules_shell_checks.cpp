@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "lint/rules_shell.h"
+#include "lint/words.h"
+
+/// SH005, SH006, SH008, SH011, SH012: whether a command shows what it is meant to show.
+namespace aliquot::lint {
+
+using findings::Severity;
+
+namespace {
+
+bool is_node_kind(std::string_view word) {
+    return word == "node" || word == "nodes" || word == "no" || starts_with(word, "node/") ||
+           starts_with(word, "nodes/");
+}
+
+/// The kind that a kubectl command is about: the second positional.
+std::string kind_of(const Command& command) {
+    const auto words = command.positionals();
+    return words.size() > 1 ? words[1]->text : std::string{};
+}
+
+}  // namespace
+
+void check_node_queries(const File& file, const Command& command, Report& report) {
+    if (is_kubectl(command, "get") && is_node_kind(kind_of(command))) {
+        const auto text = pipeline_text(file, command);
+        const bool first_only = text.find("items[0]") != std::string::npos ||
+                                text.find("items.[0]") != std::string::npos;
+        const bool shows_resources = text.find(".capacity") != std::string::npos ||
+                                     text.find(".allocatable") != std::string::npos;
+        if (first_only && shows_resources) {
+            report.add("SH005", command.mark, "items[0] shows the first node only")
+                .fix(
+                    "kubectl get nodes -o custom-columns='NODE:.metadata.name,"
+                    "GPUS:.status.allocatable.nvidia\\.com/gpu'");
+        } else if (text.find("status.capacity") != std::string::npos &&
+                   text.find("llocatable") == std::string::npos) {
+            report.add("SH005", command.mark, "status.capacity counts GPUs that are unhealthy, too")
+                .expected("status.allocatable");
+        }
+        return;
+    }
+    if (is_kubectl(command, "describe")) {
+        const auto kind = kind_of(command);
+        const auto text = pipeline_text(file, command);
+        if (is_node_kind(kind) && text.find("Capacity") != std::string::npos &&
+            text.find("llocat") == std::string::npos && contains(text, "grep")) {
+            report.add("SH005", command.mark, "Capacity counts GPUs that are unhealthy, too")
+                .expected("Allocatable");
+            return;
+        }
+        const auto path = lower(file.heading_path(command.heading));
+        if ((kind == "job" || kind == "jobs" || starts_with(kind, "job/")) &&
+            (contains(path, "pending") || contains(command.comment, "pending"))) {
+            report
+                .add("SH006", command.mark,
+                     "a Job does not say why its pods are pending: the scheduler writes to the pod")
+                .fix("kubectl describe pod -l job-name=<job>");
+            return;
+        }
+        if (command.piped_to >= 0 && contains(text, "grep")) {
+            report.add("SH006", command.mark, "the output of describe has no fixed form")
+                .fix("kubectl get ... -o jsonpath=... or -o custom-columns=...");
+        }
+        return;
+    }
+    if (is_kubectl(command, "get") && command.piped_to >= 0 &&
+        (kind_of(command) == "pods" || kind_of(command) == "pod" || kind_of(command) == "po")) {
+        const auto text = pipeline_text(file, command);
+        if (contains(text, "grep nvidia") && command.flag("-A") == nullptr &&
+            command.flag("--all-namespaces") == nullptr) {
+            report
+                .add("SH006", command.mark,
+                     "the pods may be in another namespace: gpu-operator, kube-system, ...")
+                .fix("kubectl get pods -A | grep nvidia");
+        }
+    }
+}
+
+namespace {
+
+/// `nvidia-smi  # Check the CUDA version`, where versions do not match.
+void check_version_display(const File& file, const Command& command, Report& report) {
+    if (!command.is("nvidia-smi") || !contains(command.comment, "cuda version") ||
+        contains(command.comment, "max") || contains(command.comment, "support") ||
+        contains(command.comment, "driver") || contains(command.comment, "highest")) {
+        return;
+    }
+    const auto path = lower(file.heading_path(command.heading));
+    report
+        .add("SH011", command.mark,
+             "nvidia-smi shows the newest CUDA version that the driver runs, not the one that is "
+             "installed")
+        .severity(contains(path, "mismatch") ? Severity::kWarning : Severity::kInfo);
+}
+
+}  // namespace
+
+void check_measurements(const File& file, const Command& command, Report& report) {
+    check_version_display(file, command, report);
+    const std::string_view text = command.text;
+    if (text.find("torch.version.cuda") != std::string_view::npos &&
+        text.find("is_available") == std::string_view::npos &&
+        text.find("device_count") == std::string_view::npos &&
+        text.find("get_device") == std::string_view::npos) {
+        report
+            .add(
+                "SH011", command.mark,
+                "torch.version.cuda is what PyTorch was built with; it is there without a GPU, too")
+            .fix(
+                "python -c \"import torch; print(torch.cuda.is_available(), "
+                "torch.cuda.device_count())\"")
+            .severity(runs_in_container(command) ? Severity::kWarning : Severity::kInfo);
+        return;
+    }
+    if (starts_with(command.program, "python") &&
+        (text.find("cuda.memory_summary(") != std::string_view::npos ||
+         text.find("cuda.memory_allocated(") != std::string_view::npos) &&
+        text.find(" -c ") != std::string_view::npos &&
+        text.find("randn") == std::string_view::npos &&
+        text.find(".cuda()") == std::string_view::npos) {
+        report
+            .add("SH011", command.mark,
+                 "PyTorch shows the memory of its own process, and this one has just begun: 0")
+            .fix("nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
+        return;
+    }
+    if (text.find("nvcc") != std::string_view::npos &&
+        (text.find("nvcc --version") != std::string_view::npos ||
+         text.find("nvcc -V") != std::string_view::npos) &&
+        (is_kubectl(command, "exec") || command.is("nvcc"))) {
+        const auto path = lower(file.heading_path(command.heading));
+        const bool about_driver = contains(path, "mismatch") || contains(path, "driver") ||
+                                  contains(path, "troubleshoot") || contains(path, "test");
+        if (is_kubectl(command, "exec") || about_driver) {
+            report
+                .add("SH011", command.mark,
+                     "nvcc tells the version of the compiler, not of the library that runs, and is "
+                     "in devel images only")
+                .severity(is_kubectl(command, "exec") ? Severity::kWarning : Severity::kInfo)
+                .fix(
+                    "python -c \"import torch; print(torch.version.cuda, "
+                    "torch.cuda.is_available())\"");
+        }
+    }
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 22> kManifestKeys{
+    "apiVersion", "kind",         "metadata",    "spec",     "resources",  "limits",
+    "requests",   "nodeSelector", "tolerations", "affinity", "containers", "env",
+    "volumes",    "volumeMounts", "sharing",     "template", "data",       "devicePlugin",
+    "driver",     "toolkit",      "mig",         "selector"};
+
+constexpr std::array<std::string_view, 9> kCommands{"kubectl ",  "helm ",      "sudo ",
+                                                    "docker ",   "apt-get ",   "nvidia-smi ",
+                                                    "microk8s ", "$ kubectl ", "$ helm "};
+
+std::string_view line_of(std::string_view text, std::size_t begin) {
+    return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+/// "resources:" at the left edge with an indented line below: no command looks like that.
+bool is_manifest_line(std::string_view line, std::string_view next) {
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos || trim(line.substr(colon + 1)) != "" ||
+        std::find(kManifestKeys.begin(), kManifestKeys.end(), line.substr(0, colon)) ==
+            kManifestKeys.end()) {
+        return false;
+    }
+    const auto inner = trim(next);
+    return (next.starts_with("  ") || next.starts_with("- ")) &&
+           inner.find(':') != std::string_view::npos;
+}
+
+/// A command before it may have printed it.
+bool may_print(std::string_view line) {
+    constexpr std::array<std::string_view, 17> kWords{
+        "cat ", "-o yaml", "-oyaml", "describe", " show", "values", "template", " edit", "yq",
+        "diff", "echo",    "printf", "<<",       "$ ",    "vim ",   "vi ",      "nano "};
+    return std::any_of(kWords.begin(), kWords.end(), [line](std::string_view word) {
+        return line.find(word) != std::string_view::npos;
+    });
+}
+
+void check_shell_fence(const Block& block, Report& report) {
+    const std::string_view text = block.text;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const auto line = line_of(text, begin);
+        const auto next_begin = begin + line.size() + 1;
+        const auto next = next_begin < text.size() ? line_of(text, next_begin) : std::string_view{};
+        if (may_print(line)) {
+            return;
+        }
+        if (is_manifest_line(line, next) ||
+            (line.starts_with("apiVersion: ") && next.starts_with("kind: "))) {
+            report
+                .add("SH008", block.place(begin), "YAML in a block that is marked as " + block.word)
+                .expected("a block of its own, marked as yaml");
+            return;
+        }
+        begin = next_begin;
+    }
+}
+
+void check_yaml_fence(const Block& block, Report& report) {
+    const std::string_view text = block.text;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const auto line = line_of(text, begin);
+        const auto inner = trim(line);
+        if (inner.empty() || inner.starts_with("#")) {
+            begin += line.size() + 1;
+            continue;
+        }
+        const bool is_command =
+            std::any_of(kCommands.begin(), kCommands.end(),
+                        [line](std::string_view word) { return line.starts_with(word); }) &&
+            !line.ends_with(":") && line.find(": ") == std::string_view::npos;
+        if (is_command) {
+            report
+                .add("SH008", block.place(begin),
+                     "a command in a block that is marked as " + block.word)
+                .expected("a block of its own, marked as bash");
+        }
+        return;
+    }
+}
+
+}  // namespace
+
+void check_fence_words(const File& file, Report& report) {
+    for (const auto& block : file.blocks) {
+        if (block.setting != Setting::kFence) {
+            continue;
+        }
+        const auto& word = block.word;
+        if (word == "bash" || word == "sh" || word == "shell" || word == "zsh") {
+            check_shell_fence(block, report);
+        } else if (word == "yaml" || word == "yml") {
+            check_yaml_fence(block, report);
+        }
+    }
+}
+
+}  // namespace aliquot::lint

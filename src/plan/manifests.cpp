@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/quantity.h"
+#include "catalog/models.h"
+#include "document/yaml.h"
+#include "plan/workload.h"
+#include "sizing/text.h"
+
+namespace aliquot::plan {
+namespace {
+
+using document::Node;
+
+constexpr double kMibPerByte = 1.0 / (1024.0 * 1024.0);
+constexpr std::size_t kMostWorkloads = 1000;
+
+const Node* below(const Node& node, std::initializer_list<std::string_view> path) {
+    const Node* at = &node;
+    for (const std::string_view key : path) {
+        at = at->find(key);
+        if (at == nullptr) return nullptr;
+    }
+    return at;
+}
+
+std::string text_below(const Node& node, std::initializer_list<std::string_view> path) {
+    const Node* const found = below(node, path);
+    return found == nullptr ? std::string() : found->scalar;
+}
+
+/// The pod specification of any object that has one.
+const Node* pod_of(const Node& object) {
+    const std::string kind = text_below(object, {"kind"});
+    if (kind == "Pod") return object.find("spec");
+    if (kind == "CronJob")
+        return below(object, {"spec", "jobTemplate", "spec", "template", "spec"});
+    return below(object, {"spec", "template", "spec"});
+}
+
+Kind kind_of(const Node& object) {
+    const std::string kind = text_below(object, {"kind"});
+    return kind == "Job" || kind == "CronJob" || kind == "PyTorchJob" ? Kind::kTraining
+                                                                      : Kind::kInference;
+}
+
+/// What a container asks of a resource: its limit, else its request; empty: nothing.
+std::string asked(const Node& container, std::string_view resource) {
+    for (const std::string_view part : {"limits", "requests"}) {
+        const Node* const list = below(container, {"resources", part});
+        const Node* const value = list == nullptr ? nullptr : list->find(resource);
+        if (value != nullptr) return value->scalar;
+    }
+    return {};
+}
+
+unsigned gpus_of(const Node& container) {
+    for (const std::string_view resource : {"nvidia.com/gpu", "nvidia.com/gpu.shared"}) {
+        const std::string text = asked(container, resource);
+        unsigned count = 0;
+        std::from_chars(text.data(), text.data() + text.size(), count);
+        if (count > 0) return std::min(count, 64U);
+    }
+    return 0;
+}
+
+double cores_of(const std::string& text) {
+    double value = 0;
+    const auto [stop, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (wrong != std::errc{}) return 0;
+    constexpr double kMilli = 1000;
+    return *stop == 'm' ? value / kMilli : value;
+}
+
+double mib_of(const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    return bytes ? static_cast<double>(*bytes) * kMibPerByte : 0;
+}
+
+/// Adds what one container wants of the host; requests, since the scheduler goes by them.
+void add_host(Workload& workload, const Node& container) {
+    std::string cpu = text_below(container, {"resources", "requests", "cpu"});
+    if (cpu.empty()) cpu = asked(container, "cpu");
+    std::string memory = text_below(container, {"resources", "requests", "memory"});
+    if (memory.empty()) memory = asked(container, "memory");
+    workload.cpu += cores_of(cpu);
+    workload.host_memory_mib += mib_of(memory);
+}
+
+/// Returns whether the container uses a GPU.
+bool add_container(Workload& workload, const Node& container) {
+    add_host(workload, container);
+    const unsigned gpus = gpus_of(container);
+    const std::string image = text_below(container, {"image"});
+    const catalog::KnownImage* const known = catalog::find_known_image(image);
+    if (gpus == 0 && (known == nullptr || known->memory_gib == 0)) return false;
+    workload.gpus = std::max({workload.gpus, gpus, 1U});
+    if (known == nullptr) return true;
+    workload.memory_gib += known->memory_gib;
+    workload.memory_reason = "usual for " + std::string(known->what);
+    workload.bursty = known->bursty;
+    workload.duty_percent = known->duty_percent;
+    if (known->kind == "training") workload.kind = Kind::kTraining;
+    if (known->kind == "notebook") workload.kind = Kind::kNotebook;
+    if (known->kind == "ci") workload.kind = Kind::kCi;
+    if (known->kind == "video") workload.kind = Kind::kVideo;
+    if (known->takes_whole_gpu) workload.features.emplace_back("whole");
+    return true;
+}
+
+void add_object(const Node& object, std::vector<Workload>& workloads) {
+    const Node* const pod = pod_of(object);
+    const Node* const containers = pod == nullptr ? nullptr : pod->find("containers");
+    if (containers == nullptr || !containers->is_sequence()) return;
+    Workload workload;
+    workload.mark = object.mark;
+    workload.name = text_below(object, {"metadata", "name"});
+    if (workload.name.empty()) workload.name = "unnamed";
+    workload.tenant = text_below(object, {"metadata", "labels", "tenant"});
+    workload.kind = kind_of(object);
+    const Node* const replicas = below(object, {"spec", "replicas"});
+    constexpr double kMost = 1000;
+    const double count = sizing::number_of(replicas).value_or(1);
+    if (count == 0) return;
+    workload.replicas = static_cast<unsigned>(std::clamp(std::floor(count), 1.0, kMost));
+    bool uses_gpu = false;
+    for (const Node& container : containers->items) {
+        uses_gpu = add_container(workload, container) || uses_gpu;
+    }
+    if (!uses_gpu) return;
+    fill_guesses(workload);
+    workloads.push_back(std::move(workload));
+}
+
+}  // namespace
+
+Result<std::vector<Workload>> workloads_of_manifests(std::string_view file, std::string_view text) {
+    const auto stream = document::parse_yaml(text);
+    if (!stream.errors.empty()) {
+        const auto& error = stream.errors.front();
+        return Error{ErrorCode::kInvalidInput,
+                     std::string(file) + ':' + std::to_string(error.mark.line) + ':' +
+                         std::to_string(error.mark.column) + ": " + error.message};
+    }
+    std::vector<Workload> workloads;
+    for (const Node& document : stream.documents) {
+        const Node* const items = document.find("items");
+        if (items == nullptr || !items->is_sequence()) {
+            add_object(document, workloads);
+            continue;
+        }
+        for (const Node& object : items->items) add_object(object, workloads);
+    }
+    if (workloads.size() > kMostWorkloads) {
+        return Error{ErrorCode::kInvalidInput, std::string(file) + ": more than 1000 workloads"};
+    }
+    return workloads;
+}
+
+}  // namespace aliquot::plan

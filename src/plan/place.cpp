@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which replica goes to which GPU. First fit, largest first, with equal parts on each GPU: neither
+// NVIDIA's plugin nor our configuration knows unequal ones. MIG is packed exactly.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "plan/mig.h"
+#include "plan/share.h"
+#include "plan/steps.h"
+#include "sizing/text.h"
+
+namespace aliquot::plan {
+namespace {
+
+using sizing::gib_text;
+using sizing::number_text;
+
+constexpr double kMibPerGib = 1024;
+constexpr double kPercent = 100;
+
+bool can_wait(const Workload& w) {
+    return w.kind == Kind::kTraining || w.kind == Kind::kBatch || w.kind == Kind::kCi ||
+           w.preemptible || w.never_together;
+}
+
+std::string name_of(const Unit& unit) {
+    return unit.workload->replicas == 1 ? unit.workload->name
+                                        : unit.workload->name + "-" + std::to_string(unit.replica);
+}
+
+class Placer {
+public:
+    explicit Placer(Draft& draft) : draft_(draft) {}
+
+    void run() {
+        for (std::size_t i = 0; i < draft_.units.size(); ++i) {
+            if (draft_.units[i].mode == Mode::kCpu) add_cpu(draft_.units[i]);
+        }
+        place_exclusive();
+        place_shared();
+    }
+
+private:
+    // A GPU of its own ------------------------------------------------------------------------
+
+    void place_exclusive() {
+        for (std::size_t i = 0; i < draft_.units.size(); ++i) {
+            const Unit& unit = draft_.units[i];
+            if (unit.mode == Mode::kCpu || !unit.exclusive) continue;
+            if (take_whole(i)) continue;
+            if (can_wait(*unit.workload) && wait_for_one(unit)) continue;
+            leave_out(unit, unit.workload->gpus);
+        }
+    }
+
+    bool take_whole(std::size_t index) {
+        const Unit& unit = draft_.units[index];
+        std::vector<Slot*> free;
+        const GpuPool* pool = nullptr;
+        for (Slot& slot : draft_.slots) {
+            if (slot.whole || !slot.units.empty()) continue;
+            if (unit.workload->memory_gib * kMibPerGib > memory_mib(*slot.pool)) continue;
+            if (pool != slot.pool) free.clear();
+            pool = slot.pool;
+            free.push_back(&slot);
+            if (free.size() == unit.workload->gpus) break;
+        }
+        if (free.size() < unit.workload->gpus) return false;
+        for (Slot* const slot : free) {
+            slot->whole = true;
+            add_whole(unit, *slot, Mode::kExclusive);
+        }
+        return true;
+    }
+
+    /// A job that can wait takes the GPU of another one after it.
+    bool wait_for_one(const Unit& unit) {
+        std::size_t least = 0;
+        Slot* best = nullptr;
+        for (Slot& slot : draft_.slots) {
+            if (!slot.whole || unit.workload->memory_gib * kMibPerGib > memory_mib(*slot.pool)) {
+                continue;
+            }
+            const std::size_t waiting = queued_[slot.index];
+            if (best != nullptr && waiting >= least) continue;
+            best = &slot;
+            least = waiting;
+        }
+        if (best == nullptr || unit.workload->gpus > 1) return false;
+        ++queued_[best->index];
+        if (!told_queue_) {
+            told_queue_ = true;
+            draft_.plan.reasons.push_back(
+                {"PLN051",
+                 "more jobs than GPUs, and jobs can wait: a queue, one at a time on each "
+                 "GPU"});
+        }
+        add_whole(unit, *best, Mode::kSerial);
+        return true;
+    }
+
+    // Shared ----------------------------------------------------------------------------------
+
+    std::vector<std::size_t> remaining() const {
+        std::vector<std::size_t> left;
+        for (std::size_t i = 0; i < draft_.units.size(); ++i) {
+            const Unit& unit = draft_.units[i];
+            if (unit.mode != Mode::kCpu && !unit.exclusive && !done_.contains(i)) left.push_back(i);
+        }
+        std::ranges::stable_sort(left, [this](std::size_t a, std::size_t b) {
+            return need_mib(*draft_.units[a].workload) > need_mib(*draft_.units[b].workload);
+        });
+        return left;
+    }
+
+    void place_shared() {
+        for (const GpuPool& pool : draft_.request.pools) {
+            auto left = remaining();
+            if (left.empty()) return;
+            std::vector<Slot*> slots;
+            for (Slot& slot : draft_.slots) {
+                if (slot.pool == &pool && !slot.whole) slots.push_back(&slot);
+            }
+            if (slots.empty()) continue;
+            if (left.size() == 1) {
+                draft_.plan.reasons.push_back({"PLN007", draft_.units[left[0]].workload->name +
+                                                             " is alone: nothing is to be shared"});
+                give(left, slots, Mode::kExclusive);
+                continue;
+            }
+            const Mode mode = choose_mode(draft_, pool, left);
+            draft_.plan.mode = mode;
+            if (mode == Mode::kExclusive) {
+                give_by_tenant(left, slots);
+            } else {
+                give(left, slots, mode);
+            }
+        }
+        for (const std::size_t index : remaining()) leave_out(draft_.units[index], 0);
+        draft_.plan.gpus_missing += gpus_for(draft_, remaining());
+    }
+
+    /// Every tenant has GPUs of its own; within one tenant they are shared.
+    void give_by_tenant(const std::vector<std::size_t>& left, const std::vector<Slot*>& slots) {
+        std::map<std::string, std::vector<std::size_t>> tenants;
+        for (const std::size_t index : left) {
+            tenants[draft_.units[index].workload->tenant].push_back(index);
+        }
+        std::size_t next = 0;
+        for (const auto& [tenant, units] : tenants) {
+            if (next >= slots.size()) {
+                draft_.plan.reasons.push_back(
+                    {"PLN051", "more tenants than GPUs: tenant '" + tenant +
+                                   "' waits until a GPU is free; or one GPU more"});
+                for (const std::size_t index : units) {
+                    done_.insert(index);
+                    add_whole(draft_.units[index], *slots.back(), Mode::kSerial);
+                }
+                continue;
+            }
+            const Mode within = units.size() == 1      ? Mode::kExclusive
+                                : draft_.request.guard ? Mode::kFraction
+                                                       : Mode::kTimeSlicing;
+            while (next < slots.size()) {
+                std::vector<std::size_t> open;
+                for (const std::size_t index : units) {
+                    if (!done_.contains(index)) open.push_back(index);
+                }
+                if (open.empty()) break;
+                give(open, {slots[next]}, within);
+                ++next;
+            }
+        }
+    }
+
+    void give(const std::vector<std::size_t>& units, const std::vector<Slot*>& slots, Mode mode) {
+        std::size_t from = 0;
+        const Workload* last = nullptr;
+        for (const std::size_t index : units) {
+            // A GPU that has no room for one replica has none for its sister.
+            const Workload* const workload = draft_.units[index].workload;
+            if (workload != last) from = 0;
+            last = workload;
+            while (from < slots.size() && !has_room(*slots[from], index, mode)) ++from;
+            if (from == slots.size()) continue;
+            Slot* chosen = slots[from];
+            if (mode == Mode::kSerial) {  // any number waits: to the shortest queue
+                for (Slot* const slot : slots) {
+                    const bool shorter = slot->units.size() < chosen->units.size();
+                    if (shorter && has_room(*slot, index, mode)) chosen = slot;
+                }
+            }
+            chosen->units.push_back(index);
+            done_.insert(index);
+        }
+        for (Slot* const slot : slots) finish(*slot, mode);
+    }
+
+    bool has_room(const Slot& slot, std::size_t index, Mode mode) const {
+        const Workload& w = *draft_.units[index].workload;
+        double most = need_mib(w);
+        double sum = most;
+        double duty = w.duty_percent.value_or(0);
+        for (const std::size_t other : slot.units) {
+            const Workload& o = *draft_.units[other].workload;
+            most = std::max(most, need_mib(o));
+            sum += need_mib(o);
+            duty += o.duty_percent.value_or(0);
+        }
+        const std::size_t count = slot.units.size() + 1;
+        const double usable = usable_mib(*slot.pool);
+        switch (mode) {
+            case Mode::kExclusive:
+                return count == 1 && need_mib(w) <= memory_mib(*slot.pool);
+            case Mode::kSerial:
+                return most <= usable;
+            case Mode::kMig:
+                return fits_mig(slot, index);
+            case Mode::kTimeSlicing:
+                return sum <= usable && duty <= kPercent && count <= kMostShares;
+            case Mode::kFraction:
+                return most <= share_mib(*slot.pool, count) && duty <= kPercent &&
+                       count <= kMostShares;
+            case Mode::kMps:
+                return most <= share_mib(*slot.pool, count) && duty <= kPercent &&
+                       count <= kMostMpsClients;
+            case Mode::kCpu:
+                break;
+        }
+        return false;
+    }
+
+    MigNeed need_of(const Slot& slot, std::size_t index) const {
+        const Workload& w = *draft_.units[index].workload;
+        const double duty =
+            w.duty_certainty == Certainty::kGuessed ? 0 : w.duty_percent.value_or(0);
+        return mig_need(*slot.pool->model, need_mib(w) / kMibPerGib, duty);
+    }
+
+    std::vector<MigNeed> needs_of(const Slot& slot) const {
+        std::vector<MigNeed> needs;
+        for (const std::size_t index : slot.units) needs.push_back(need_of(slot, index));
+        return needs;
+    }
+
+    bool fits_mig(const Slot& slot, std::size_t index) const {
+        auto needs = needs_of(slot);
+        needs.push_back(need_of(slot, index));
+        return place_needs(needs).has_value();
+    }
+
+    void finish(Slot& slot, Mode mode) {
+        if (slot.units.empty() || finished_.contains(slot.index)) return;
+        finished_.insert(slot.index);
+        if (mode == Mode::kMig) {
+            finish_mig(slot);
+            return;
+        }
+        const bool alone = slot.units.size() == 1 && mode != Mode::kSerial;
+        if (alone || mode == Mode::kSerial) {
+            for (const std::size_t index : slot.units) {
+                add_whole(draft_.units[index], slot, alone ? Mode::kExclusive : Mode::kSerial);
+            }
+            slot.whole = true;
+            return;
+        }
+        GpuUse use = use_of(slot, mode);
+        use.replicas = static_cast<unsigned>(slot.units.size());
+        use.share_mib = share_mib(*slot.pool, slot.units.size());
+        for (const std::size_t index : slot.units) {
+            Share share = share_of(draft_.units[index], slot, mode);
+            share.memory_mib = mode == Mode::kTimeSlicing ? usable_mib(*slot.pool) : use.share_mib;
+            share.headroom_mib = use.share_mib - share.need_mib;
+            share.compute_percent = static_cast<unsigned>(kPercent) / use.replicas;
+            share.risk = risk_of(share, use.replicas);
+            add(use, std::move(share));
+        }
+        draft_.plan.gpus.push_back(std::move(use));
+    }
+
+    void finish_mig(Slot& slot) {
+        const auto layout = place_needs(needs_of(slot));
+        if (!layout) return;  // cannot be: every unit was tried before it was taken
+        // The layout is sorted by size; give each unit the smallest slot that holds it.
+        std::vector<bool> given(layout->size(), false);
+        GpuUse use = use_of(slot, Mode::kMig);
+        use.replicas = static_cast<unsigned>(slot.units.size());
+        for (const std::size_t index : slot.units) {
+            const Workload& w = *draft_.units[index].workload;
+            const auto need = need_of(slot, index);
+            std::size_t best = layout->size();
+            for (std::size_t i = 0; i < layout->size(); ++i) {
+                const auto* const profile = (*layout)[i].profile;
+                if (given[i] || std::ranges::find(need.choices, profile) == need.choices.end()) {
+                    continue;
+                }
+                if (best == layout->size() ||
+                    profile->memory_gib < (*layout)[best].profile->memory_gib) {
+                    best = i;
+                }
+            }
+            if (best == layout->size()) continue;
+            given[best] = true;
+            const MigSlot& place = (*layout)[best];
+            Share share = share_of(draft_.units[index], slot, Mode::kMig);
+            share.memory_mib = place.profile->memory_gib * kMibPerGib;
+            share.headroom_mib = share.memory_mib - need_mib(w);
+            share.compute_percent = static_cast<unsigned>(kPercent * place.profile->slices /
+                                                          mig_slices(*slot.pool->model));
+            share.profile = place.profile->name;
+            share.slot = place.start;
+            share.resource = catalog::mig_resource(*place.profile);
+            share.risk = risk_of(share, use.replicas);
+            use.share_mib = std::max(use.share_mib, share.memory_mib);
+            add(use, std::move(share));
+        }
+        draft_.plan.gpus.push_back(std::move(use));
+    }
+
+    // The result ------------------------------------------------------------------------------
+
+    void add(GpuUse& use, Share share) {
+        use.needed_mib += share.need_mib;
+        use.shares.push_back(draft_.plan.shares.size());
+        draft_.plan.shares.push_back(std::move(share));
+    }
+
+    /// One replica with a whole GPU; further ones join its entry when they wait for it.
+    void add_whole(const Unit& unit, const Slot& slot, Mode mode) {
+        auto& gpus = draft_.plan.gpus;
+        auto use = std::ranges::find(gpus, slot.index, &GpuUse::gpu);
+        if (use == gpus.end()) {
+            GpuUse fresh = use_of(slot, mode);
+            fresh.reserve_mib = 0;
+            fresh.share_mib = fresh.memory_mib;
+            gpus.push_back(std::move(fresh));
+            use = std::prev(gpus.end());
+        }
+        if (mode == Mode::kSerial) use->mode = Mode::kSerial;
+        Share share = share_of(unit, slot, mode);
+        if (unit.workload->memory_gib == 0) share.need_mib = 0;
+        share.memory_mib = memory_mib(*slot.pool);
+        share.headroom_mib = share.need_mib > 0 ? share.memory_mib - share.need_mib : 0;
+        share.risk = risk_of(share, 1);
+        const double before = use->needed_mib;
+        add(*use, std::move(share));
+        // One at a time: the largest counts, not the sum.
+        if (mode == Mode::kSerial) {
+            use->needed_mib = std::max(before, draft_.plan.shares.back().need_mib);
+        }
+    }
+
+    void add_cpu(const Unit& unit) {
+        Share share;
+        share.workload = unit.workload->name;
+        share.replica = unit.replica;
+        share.mode = Mode::kCpu;
+        share.compute_percent = 0;
+        share.risk = "slower than on a GPU, but fast enough";
+        draft_.plan.shares.push_back(std::move(share));
+    }
+
+    void leave_out(const Unit& unit, unsigned gpus) {
+        draft_.plan.unplaced.push_back(name_of(unit));
+        draft_.plan.gpus_missing += gpus;
+        const Workload& w = *unit.workload;
+        double most = 0;
+        for (const GpuPool& pool : draft_.request.pools) most = std::max(most, memory_mib(pool));
+        reject(draft_.plan, "PLN052", Mode::kExclusive, w.name,
+               need_mib(w) > most ? w.name + " needs " + gib_text(need_mib(w) / kMibPerGib) +
+                                        ", no GPU here has more than " + gib_text(most / kMibPerGib)
+                                  : "no GPU is left for " + w.name);
+    }
+
+    Draft& draft_;
+    std::set<std::size_t> done_;
+    std::set<int> finished_;
+    std::map<int, std::size_t> queued_;
+    bool told_queue_ = false;
+};
+
+}  // namespace
+
+void place(Draft& draft) { Placer(draft).run(); }
+
+}  // namespace aliquot::plan

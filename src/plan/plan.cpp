@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "plan/steps.h"
+#include "sizing/instance.h"
+#include "sizing/text.h"
+
+namespace aliquot::plan {
+namespace {
+
+constexpr int kMostSlots = kMostGpus;
+constexpr double kMibPerGib = 1024;
+
+std::vector<Slot> slots_of(const Request& request) {
+    std::vector<Slot> slots;
+    int index = 0;
+    for (const GpuPool& pool : request.pools) {
+        for (unsigned i = 0; i < pool.count && index < kMostSlots; ++i) {
+            Slot slot;
+            slot.pool = &pool;
+            slot.index = index++;
+            slot.in_pool = i;
+            slots.push_back(slot);
+        }
+    }
+    return slots;
+}
+
+/// The head of the answer is about the shared GPUs, or else the first.
+void fill_head(Plan& plan) {
+    if (plan.gpus.empty()) {
+        plan.mode = Mode::kCpu;
+        plan.replicas = 0;
+        return;
+    }
+    std::ranges::sort(plan.gpus, {}, &GpuUse::gpu);
+    const auto shared = std::ranges::find_if(plan.gpus, [](const GpuUse& use) {
+        return use.mode != Mode::kExclusive && use.mode != Mode::kSerial;
+    });
+    const GpuUse& use = shared == plan.gpus.end() ? plan.gpus.front() : *shared;
+    plan.mode = use.mode;
+    plan.replicas = use.replicas;
+    plan.reserve_gib = use.reserve_mib / kMibPerGib;
+    plan.usable_gib = (use.memory_mib - use.reserve_mib) / kMibPerGib;
+    plan.per_pod_gib = use.share_mib / kMibPerGib;
+    using sizing::gib_text;
+    if (use.mode == Mode::kMig) {
+        plan.formula = "smallest profile that holds each replica; placed by trying all layouts";
+    } else if (use.replicas > 1) {
+        plan.formula = "usable = " + gib_text(use.memory_mib / kMibPerGib) + " - " +
+                       gib_text(plan.reserve_gib) +
+                       " reserve (5 %, at least 0.5 GiB) = " + gib_text(plan.usable_gib) +
+                       "; each of " + std::to_string(use.replicas) + " = " +
+                       gib_text(plan.per_pod_gib) + " (in steps of 64 MiB)";
+    } else {
+        plan.formula = "a whole GPU each";
+    }
+}
+
+/// Whether the pods' CPU and memory fit the machine at all.
+void check_host(Plan& plan, const Request& request) {
+    for (const GpuPool& pool : request.pools) {
+        if (pool.instance == nullptr) continue;
+        for (const Workload& w : request.workloads) {
+            sizing::PodNeed need;
+            need.cpu = w.cpu;
+            need.memory_mib = w.host_memory_mib;
+            need.gpus = 0;
+            std::string why;
+            for (const auto& reason : sizing::shortfalls(*pool.instance, need, {})) {
+                why += (why.empty() ? "" : "; ") + reason.resource + " " + reason.needed +
+                       " needed, " + reason.available;
+            }
+            if (why.empty()) continue;
+            plan.never_schedulable = true;
+            std::string text =
+                w.name + " can never run on " + std::string(pool.instance->type) + ": " + why;
+            need.gpus = 1;
+            need.gpu = pool.model->key;
+            const auto other = sizing::choose_instance(need, {}, pool.instance->cloud, "");
+            if (other && !other->fitting.empty()) {
+                text += "; " + std::string(other->fitting.front().instance->type) + " takes it";
+            }
+            reject(plan, "PLN090", plan.mode, w.name, text);
+            plan.warnings.push_back(std::move(text));
+        }
+    }
+}
+
+/// Whether all pods that share one machine fit it together.
+void check_host_sum(Plan& plan, const Request& request) {
+    int first = 0;
+    for (const GpuPool& pool : request.pools) {
+        const int begin = first;
+        first += static_cast<int>(pool.count);
+        if (pool.instance == nullptr || plan.never_schedulable) continue;
+        const int per_node = static_cast<int>(std::max(1U, pool.count / std::max(1U, pool.nodes)));
+        sizing::PodNeed sum;
+        sum.gpus = 0;
+        std::string names;
+        for (const Share& share : plan.shares) {
+            // The first node is the fullest.
+            if (share.gpu < begin || share.gpu >= begin + per_node) continue;
+            if (share.mode == Mode::kSerial) continue;
+            const auto w = std::ranges::find(request.workloads, share.workload, &Workload::name);
+            if (w == request.workloads.end()) continue;
+            sum.cpu += w->cpu;
+            sum.memory_mib += w->host_memory_mib;
+            names +=
+                (names.empty() ? "" : ", ") + share.workload + "-" + std::to_string(share.replica);
+        }
+        std::string why;
+        for (const auto& reason : sizing::shortfalls(*pool.instance, sum, {})) {
+            why += (why.empty() ? "" : "; ") + reason.resource + " " + reason.needed + " needed, " +
+                   reason.available;
+        }
+        if (why.empty()) continue;
+        plan.node_too_small = true;
+        std::string text =
+            "on one " + std::string(pool.instance->type) + " together (" + names + "): " + why;
+        reject(plan, "PLN091", plan.mode, "", text);
+        plan.warnings.push_back(std::move(text));
+    }
+}
+
+void add_general_warnings(Plan& plan, const Request& request) {
+    const bool has_fraction = std::ranges::any_of(
+        plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kFraction; });
+    if (has_fraction) {
+        plan.warnings.push_back(
+            "the limits of a share stand in the configuration and in every grant; until the guard "
+            "is installed nothing enforces them: set the limit in the application as well (see "
+            "environment)");
+    }
+    const bool has_mps =
+        std::ranges::any_of(plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kMps; });
+    if (has_mps) {
+        plan.warnings.push_back(
+            "aliquot-agent does not serve MPS yet: sharing.yaml has the same shares taking turns; "
+            "MPS "
+            "itself runs with NVIDIA's plugin (-o nvidia)");
+    }
+    if (!plan.unplaced.empty()) {
+        plan.warnings.push_back(std::to_string(plan.unplaced.size()) + " replicas have no place: " +
+                                std::to_string(plan.gpus_missing) + " more GPUs are needed");
+    }
+    for (const Workload& w : request.workloads) {
+        if (w.memory_gib > 0 || w.gpus > 1) continue;
+        plan.warnings.push_back(w.name + ": its memory is not known; measure it, then plan again");
+    }
+}
+
+void add_environment(Plan& plan) {
+    std::vector<std::string> seen;
+    for (const Share& share : plan.shares) {
+        if (share.mode != Mode::kFraction && share.mode != Mode::kTimeSlicing) continue;
+        if (std::ranges::find(seen, share.workload) != seen.end()) continue;
+        seen.push_back(share.workload);
+        const std::string mib = sizing::number_text(share.memory_mib, 0);
+        const std::string who = " (" + share.workload + ")";
+        plan.environment.push_back("GPU memory limit of the application = " + mib + " MB" + who +
+                                   ", such as CAT_WATCHER__INFERENCE__GPU_MEMORY_LIMIT=" + mib);
+        const bool whisper = share.workload.find("whisper") != std::string::npos;
+        if (whisper) plan.environment.push_back("WHISPER__INFERENCE_DEVICE=cuda" + who);
+    }
+    if (!seen.empty()) plan.environment.emplace_back("TF_FORCE_GPU_ALLOW_GROWTH=true (TensorFlow)");
+}
+
+}  // namespace
+
+std::string_view to_text(Mode mode) {
+    constexpr std::array<std::string_view, 7> kWords{"exclusive", "time-slicing", "fraction", "mps",
+                                                     "mig",       "serial",       "cpu"};
+    return kWords[static_cast<std::size_t>(mode)];
+}
+
+std::string_view technique_of(Mode mode) {
+    return mode == Mode::kFraction ? to_text(Mode::kTimeSlicing) : to_text(mode);
+}
+
+Plan make_plan(const Request& request) {
+    Draft draft{request, {}, slots_of(request), {}};
+    if (request.pools.empty()) return std::move(draft.plan);
+    if (request.workloads.empty()) {
+        plan_cards(draft);
+    } else {
+        classify(draft);
+        place(draft);
+        fill_head(draft.plan);
+        check_host(draft.plan, request);
+        check_host_sum(draft.plan, request);
+    }
+    Plan& plan = draft.plan;
+    plan.technique = technique_of(plan.mode);
+    add_general_warnings(plan, request);
+    add_environment(plan);
+    add_numbers(plan, request);
+    add_speed(plan, request);
+    add_files(plan, request);
+    add_migration(plan, request);
+    add_confidence(plan, request);
+    plan.recommendation = recommend(plan, request);
+    return std::move(draft.plan);
+}
+
+}  // namespace aliquot::plan

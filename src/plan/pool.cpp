@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/nearest_word.h"
+#include "document/yaml.h"
+#include "sizing/text.h"
+
+namespace aliquot::plan {
+namespace {
+
+using document::Node;
+
+constexpr std::size_t kMostNodes = 5'000;
+constexpr double kMibPerGib = 1024;
+
+std::string_view trimmed(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+struct Counted {
+    unsigned count = 1;
+    std::string_view what;
+};
+
+/// "2x A2", "2 A2", "A2 x2": how many of what. A name that itself begins with a number ("1070")
+/// has no blank or x behind it.
+std::optional<Counted> counted(std::string_view text) {
+    text = trimmed(text);
+    std::size_t digits = 0;
+    while (digits < text.size() && is_digit(text[digits])) ++digits;
+    std::size_t at = digits;
+    while (at < text.size() && text[at] == ' ') ++at;
+    const bool times = at < text.size() && (text[at] == 'x' || text[at] == '*');
+    std::string_view number;
+    std::string_view what = text;
+    if (digits > 0 && at < text.size() && (times || at > digits)) {
+        number = text.substr(0, digits);
+        what = trimmed(text.substr(at + (times ? 1 : 0)));
+        // "3090 Ti" is a model, "2 A2" is two of them.
+        constexpr std::size_t kLongestCount = 3;
+        if (!times && digits > kLongestCount) return Counted{1, text};
+    } else {
+        const std::size_t x = text.rfind(" x");
+        const std::string_view tail =
+            x == std::string_view::npos ? std::string_view() : trimmed(text.substr(x + 2));
+        if (!tail.empty() && std::ranges::all_of(tail, is_digit)) {
+            number = tail;
+            what = trimmed(text.substr(0, x));
+        }
+    }
+    if (number.empty()) return Counted{1, what};
+    unsigned count = 0;
+    const auto [stop, wrong] = std::from_chars(number.data(), number.data() + number.size(), count);
+    if (wrong != std::errc{} || count == 0 || count > kMostGpus) return std::nullopt;
+    return Counted{count, what};
+}
+
+Error no_count(std::string_view text) {
+    return {ErrorCode::kInvalidInput,
+            "'" + std::string(text) + "': a count of 1 to 4096 is expected, such as '2x A2'"};
+}
+
+Error at(std::string_view file, const Node& node, const std::string& what) {
+    return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(node.mark.line) +
+                                          ':' + std::to_string(node.mark.column) + ": " + what};
+}
+
+/// One node of our own form.
+Result<GpuPool> read_node(std::string_view file, const Node& node) {
+    constexpr std::array<std::string_view, 6> kKeys{"name", "gpu",    "count",
+                                                    "type", "driver", "wsl"};
+    if (!node.is_mapping()) {
+        return at(file, node, describe(node) + " found, a node with 'gpu' or 'type' expected");
+    }
+    for (const auto& entry : node.entries) {
+        if (std::ranges::find(kKeys, std::string_view(entry.first.scalar)) != kKeys.end()) continue;
+        const auto near = nearest_word(entry.first.scalar, kKeys);
+        return at(file, entry.first,
+                  "'" + entry.first.scalar + "' is not a key of a node" +
+                      (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+    }
+    const std::string type = sizing::text_at(node, "type");
+    const std::string gpu = sizing::text_at(node, "gpu");
+    if (type.empty() && gpu.empty()) return at(file, node, "a node needs 'gpu' or 'type'");
+    auto pool = gpu.empty() ? parse_node_type(type) : parse_gpu(gpu);
+    if (!pool) {
+        return at(file, *node.find(gpu.empty() ? "type" : "gpu"), pool.error().message);
+    }
+    if (!gpu.empty() && !type.empty()) pool->instance = catalog::find_gpu_instance(type);
+    if (const Node* const count = node.find("count")) {
+        const auto number = sizing::number_of(count);
+        if (!number || *number < 1 || *number > kMostGpus || *number != std::floor(*number)) {
+            return at(file, *count,
+                      "'count': 1 to 4096 are expected, " + describe(*count) + " found");
+        }
+        pool->count = static_cast<unsigned>(*number);
+    }
+    const std::string name = sizing::text_at(node, "name");
+    if (!name.empty()) pool->name = name;
+    pool->driver = sizing::text_at(node, "driver");
+    const Node* const wsl = node.find("wsl");
+    pool->wsl = wsl != nullptr && wsl->scalar == "true";
+    return pool;
+}
+
+const Node* below(const Node& node, std::initializer_list<std::string_view> path) {
+    const Node* at_node = &node;
+    for (const std::string_view key : path) {
+        at_node = at_node->find(key);
+        if (at_node == nullptr) return nullptr;
+    }
+    return at_node;
+}
+
+std::string text_below(const Node& node, std::initializer_list<std::string_view> path) {
+    const Node* const found = below(node, path);
+    return found == nullptr ? std::string() : found->scalar;
+}
+
+/// A Node object of the API; empty when it has no GPU that we know.
+std::optional<GpuPool> pool_of_object(const Node& node) {
+    const Node* const labels = below(node, {"metadata", "labels"});
+    if (labels == nullptr) return std::nullopt;
+    const auto label = [labels](std::string_view key) {
+        const Node* const value = labels->find(key);
+        return value == nullptr ? std::string() : value->scalar;
+    };
+    const auto* const instance =
+        catalog::find_gpu_instance(label("node.kubernetes.io/instance-type"));
+    const catalog::GpuModel* model = catalog::find_gpu_model(label("nvidia.com/gpu.product"));
+    if (model == nullptr && instance != nullptr) model = instance->model;
+    if (model == nullptr) return std::nullopt;
+    GpuPool pool;
+    pool.name = text_below(node, {"metadata", "name"});
+    pool.model = model;
+    pool.instance = instance;
+    pool.driver = label("nvidia.com/cuda.driver-version.full");
+    std::string count = label("nvidia.com/gpu.count");  // GPUs, also when they are shared
+    if (count.empty()) count = text_below(node, {"status", "allocatable", "nvidia.com/gpu"});
+    const auto [stop, wrong] =
+        std::from_chars(count.data(), count.data() + count.size(), pool.count);
+    if (wrong != std::errc{} || pool.count == 0 || pool.count > kMostGpus) {
+        pool.count = instance != nullptr && instance->gpu_count > 0 ? instance->gpu_count : 1;
+    }
+    return pool;
+}
+
+}  // namespace
+
+double memory_mib(const GpuPool& pool) {
+    const catalog::GpuModel& model = *pool.model;
+    return model.memory_mib > 0 ? model.memory_mib : model.memory_gib * kMibPerGib;
+}
+
+Result<GpuPool> parse_gpu(std::string_view text) {
+    const auto found = counted(text);
+    if (!found) return no_count(text);
+    const catalog::GpuModel* const model = catalog::find_gpu_model(found->what);
+    if (model == nullptr) {
+        const auto near = catalog::nearest_gpu_model(found->what);
+        return Error{ErrorCode::kNotFound,
+                     "GPU '" + std::string(found->what.substr(0, 100)) + "' is not known" +
+                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+    }
+    GpuPool pool;
+    pool.model = model;
+    pool.count = std::min(kMostGpus, found->count * model->gpus_per_board);
+    return pool;
+}
+
+Result<GpuPool> parse_node_type(std::string_view text) {
+    const auto found = counted(text);
+    if (!found) return no_count(text);
+    const catalog::GpuInstance* const instance = catalog::find_gpu_instance(found->what);
+    if (instance == nullptr) {
+        const auto near = catalog::nearest_gpu_instance(found->what);
+        return Error{ErrorCode::kNotFound,
+                     "machine type '" + std::string(found->what.substr(0, 100)) +
+                         "' is not in the table" +
+                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+    }
+    if (instance->gpu_count == 0) {
+        return Error{ErrorCode::kUnsupported,
+                     std::string(instance->type) + " has a fraction of one " +
+                         std::string(instance->model->key) +
+                         ", which Kubernetes does not count: there is nothing to share"};
+    }
+    GpuPool pool;
+    pool.name = instance->type;
+    pool.model = instance->model;
+    pool.instance = instance;
+    pool.nodes = found->count;
+    pool.count = std::min(kMostGpus, found->count * instance->gpu_count);
+    return pool;
+}
+
+Result<std::vector<GpuPool>> read_nodes(std::string_view file, std::string_view text) {
+    const auto stream = document::parse_yaml(text);
+    if (!stream.errors.empty()) {
+        Node place;
+        place.mark = stream.errors.front().mark;
+        return at(file, place, stream.errors.front().message);
+    }
+    std::vector<GpuPool> pools;
+    for (const Node& root : stream.documents) {
+        const Node* list = &root;
+        const bool is_object = root.is_mapping() && root.find("kind") != nullptr;
+        if (root.is_mapping()) list = root.find(is_object ? "items" : "nodes");
+        std::vector<const Node*> nodes;
+        if (list != nullptr && list->is_sequence()) {
+            for (const Node& item : list->items) nodes.push_back(&item);
+        } else if (is_object) {
+            nodes.push_back(&root);
+        }
+        if (nodes.size() + pools.size() > kMostNodes) return at(file, root, "more than 5000 nodes");
+        for (const Node* const node : nodes) {
+            if (is_object) {
+                if (auto pool = pool_of_object(*node)) pools.push_back(*std::move(pool));
+                continue;
+            }
+            auto pool = read_node(file, *node);
+            if (!pool) return std::move(pool).error();
+            pools.push_back(*std::move(pool));
+        }
+    }
+    if (pools.empty()) {
+        return Error{ErrorCode::kInvalidInput,
+                     std::string(file) +
+                         ": has no node with a known GPU; a list under 'nodes' or "
+                         "the output of 'kubectl get nodes -o json' is expected"};
+    }
+    return pools;
+}
+
+}  // namespace aliquot::plan

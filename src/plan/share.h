@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "plan/steps.h"
+
+// Sizes of shares, and what is said of them. Only for the files of this folder.
+namespace aliquot::plan {
+
+inline constexpr std::size_t kMostShares = 8;  // of turns: more wait too long
+inline constexpr std::size_t kMostMpsClients = 48;
+
+/// Memory of one replica; 2.5 GiB of one whose memory nobody told.
+double need_mib(const Workload& workload);
+
+/// Memory less the reserve.
+double usable_mib(const GpuPool& pool);
+
+/// One of so many equal shares, a multiple of 64 MiB.
+double share_mib(const GpuPool& pool, std::size_t shares);
+
+/// A share and the use of a GPU, with what is the same whatever its size.
+Share share_of(const Unit& unit, const Slot& slot, Mode mode);
+GpuUse use_of(const Slot& slot, Mode mode);
+
+/// "medium: a fatal fault of one ends all 8 clients".
+std::string risk_of(const Share& share, unsigned sharers);
+
+/// How many GPUs of the first kind these units would take when they are shared.
+unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units);
+
+}  // namespace aliquot::plan

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "document/node.h"
+#include "sizing/model.h"
+
+/// How to share GPUs: which technique, which sizes, which files, and why not the others. Pure.
+namespace aliquot::plan {
+
+using sizing::Certainty;
+
+enum class Kind : std::uint8_t { kInference, kTraining, kNotebook, kCi, kBatch, kVideo };
+enum class Isolation : std::uint8_t { kNone, kMemory, kFault, kSecurity };
+
+std::string_view to_text(Kind kind);
+std::string_view to_text(Isolation isolation);
+
+/// Something that wants a GPU or a part of one.
+struct Workload {
+    std::string name;
+    Kind kind = Kind::kInference;
+    unsigned replicas = 1;
+    unsigned gpus = 1;      // of one replica
+    double memory_gib = 0;  // peak of one replica on each GPU; 0: not known
+    Certainty memory_certainty = Certainty::kGuessed;
+    std::string memory_reason;           // where the number comes from
+    std::optional<double> duty_percent;  // of a whole GPU's time
+    Certainty duty_certainty = Certainty::kGuessed;
+    double latency_ms = 0;  // 95th percentile that must hold; 0: none
+    bool bursty = false;
+    bool preemptible = false;
+    bool never_together = false;  // with other such workloads; one after the other will do
+    std::string tenant;           // workloads of different tenants do not trust each other
+    Isolation isolation = Isolation::kNone;
+    std::vector<std::string> features;  // "nccl", "p2p", "ipc", "profiling", "graphs", "nvenc"
+    double cpu = 0;                     // host CPUs one replica asks for; 0: not known
+    double host_memory_mib = 0;
+    double cpu_seconds = 0;     // one request on CPU; 0: not known
+    double gpu_seconds = 0;     // one request on a GPU of its own
+    double enough_seconds = 0;  // a request may take this long; 0: not said
+    document::Mark mark;
+
+    [[nodiscard]] bool uses(std::string_view feature) const;
+};
+
+/// Reads a list of workloads (YAML or JSON, at the top or under `workloads`).
+/// errors   kInvalidInput: "file:line:column: what was found, what was expected"
+Result<std::vector<Workload>> read_workloads(std::string_view file, std::string_view text);
+
+/// The workloads of Kubernetes manifests: what asks for nvidia.com/gpu, or whose image is known to
+/// use one. Documents that are none are passed over.
+/// errors   kInvalidInput: no YAML
+Result<std::vector<Workload>> workloads_of_manifests(std::string_view file, std::string_view text);
+
+/// Fills what a kind lets guess: duty and burstiness.
+void fill_guesses(Workload& workload);
+
+}  // namespace aliquot::plan

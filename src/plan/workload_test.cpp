@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/workload.h"
+
+#include <gtest/gtest.h>
+
+namespace aliquot::plan {
+namespace {
+
+std::string error(std::string_view text) {
+    const auto workloads = read_workloads("w.yaml", text);
+    return workloads ? std::string() : workloads.error().message;
+}
+
+TEST(Workloads, AreReadWithEveryKey) {
+    const auto workloads = read_workloads("w.yaml", R"(workloads:
+- name: tts
+  kind: inference
+  replicas: 2
+  memory: 2Gi
+  rps: 2
+  ms: 100
+  latency_ms: 500
+  bursty: true
+  tenant: home
+  isolation: memory
+  features: [graphs]
+  cpu: 500m
+  host_memory: 4Gi
+  cpu_seconds: 4
+  gpu_seconds: 0.8
+- {name: llm, model: llama-3-8b, quant: int4, ctx: 8192, batch: 4}
+- {name: stt, image: fedirz/faster-whisper-server:latest-cuda}
+- {name: probe, memory: 1.5, measured: true, duty: 30%}
+)");
+    ASSERT_TRUE(workloads) << workloads.error().message;
+    const Workload& tts = (*workloads)[0];
+    EXPECT_EQ(tts.memory_gib, 2);
+    EXPECT_EQ(tts.duty_percent, 20);
+    EXPECT_EQ(tts.memory_certainty, Certainty::kDeclared);
+    EXPECT_EQ(tts.cpu, 0.5);
+    EXPECT_EQ(tts.host_memory_mib, 4096);
+    EXPECT_TRUE(tts.uses("graphs"));
+    EXPECT_NEAR((*workloads)[1].memory_gib, 8.94, 0.05);
+    EXPECT_EQ((*workloads)[2].memory_gib, 4);
+    EXPECT_EQ((*workloads)[2].memory_certainty, Certainty::kGuessed);
+    EXPECT_EQ((*workloads)[3].memory_certainty, Certainty::kMeasured);
+    EXPECT_EQ((*workloads)[3].duty_percent, 30);
+}
+
+TEST(Workloads, WithMistakesAreRefusedWithTheirPlace) {
+    EXPECT_EQ(error("- name: a\n  memroy: 2Gi\n"),
+              "w.yaml:2:3: 'memroy' is not a key of a workload, did you mean 'memory'?");
+    EXPECT_EQ(error("- memory: 2Gi\n"), "w.yaml:1:3: a workload needs a 'name'");
+    EXPECT_EQ(error("- {name: a, replicas: 0}\n"),
+              "w.yaml:1:23: 'replicas': a number of 1 to 1000 is expected, the number 0 found");
+    EXPECT_NE(error("- {name: a, kind: trainning}\n").find("did you mean 'training'?"),
+              std::string::npos);
+    EXPECT_NE(error("- {name: a, memory: 2Q}\n").find("an amount such as 2Gi"), std::string::npos);
+    EXPECT_NE(error("- {name: a}\n- {name: a}\n").find("w.yaml:2:3: the name 'a' stands twice"),
+              std::string::npos);
+    EXPECT_NE(error("- {name: a, name: b}\n").find("stands twice"), std::string::npos);
+    EXPECT_NE(error("- {name: a, model: lama-3}\n").find("w.yaml:1:20: model 'lama-3'"),
+              std::string::npos);
+    EXPECT_NE(error("- {name: a, model: llama-3-8b, quant: int3}\n").find("'quant'"),
+              std::string::npos);
+    EXPECT_NE(error("").find("a list of workloads is expected"), std::string::npos);
+    EXPECT_NE(error("jobs: []\n").find("only 'workloads' is expected"), std::string::npos);
+    EXPECT_NE(error("- [a\n").find("w.yaml:"), std::string::npos);
+    EXPECT_NE(error("- name: a\n  duty: 120\n").find("0 to 100"), std::string::npos);
+}
+
+TEST(Workloads, AreFoundInManifests) {
+    const auto workloads = workloads_of_manifests("m.yaml", R"(apiVersion: apps/v1
+kind: Deployment
+metadata: {name: kokoro}
+spec:
+  replicas: 2
+  template:
+    spec:
+      containers:
+      - name: kokoro
+        image: ghcr.io/remsky/kokoro-fastapi-gpu:v0.2.2
+        resources:
+          requests: {cpu: "1", memory: 4Gi}
+          limits: {nvidia.com/gpu: 1}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      containers:
+      - name: train
+        image: example.org/own:1
+        resources: {limits: {nvidia.com/gpu: 4}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: "nginx:1"}]}}}
+)");
+    ASSERT_TRUE(workloads) << workloads.error().message;
+    ASSERT_EQ(workloads->size(), 2U);
+    EXPECT_EQ((*workloads)[0].name, "kokoro");
+    EXPECT_EQ((*workloads)[0].replicas, 2U);
+    EXPECT_EQ((*workloads)[0].memory_gib, 2);
+    EXPECT_EQ((*workloads)[0].cpu, 1);
+    EXPECT_TRUE((*workloads)[0].bursty);
+    EXPECT_EQ((*workloads)[1].gpus, 4U);
+    EXPECT_EQ((*workloads)[1].kind, Kind::kTraining);
+    EXPECT_FALSE(workloads_of_manifests("m.yaml", "a: [\n"));
+}
+
+}  // namespace
+}  // namespace aliquot::plan

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sizing/memory.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/nearest_word.h"
+#include "sizing/text.h"
+
+namespace aliquot::sizing {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+constexpr double kMibPerGib = 1024.0;
+constexpr double kBillion = 1e9;
+constexpr double kContextGib = 0.6;  // CUDA context and kernels of one process: 0.3 to 0.8
+
+struct DtypeWord {
+    std::string_view word;
+    Dtype dtype;
+};
+
+constexpr std::array<DtypeWord, 21> kDtypeWords{
+    {{"fp32", Dtype::kFp32},    {"bf16", Dtype::kBf16},  {"fp16", Dtype::kFp16},
+     {"int8", Dtype::kInt8},    {"fp8", Dtype::kFp8},    {"int4", Dtype::kInt4},
+     {"float32", Dtype::kFp32}, {"float", Dtype::kFp32}, {"bfloat16", Dtype::kBf16},
+     {"float16", Dtype::kFp16}, {"half", Dtype::kFp16},  {"float8", Dtype::kFp8},
+     {"e4m3", Dtype::kFp8},     {"8bit", Dtype::kInt8},  {"q8", Dtype::kInt8},
+     {"4bit", Dtype::kInt4},    {"q4", Dtype::kInt4},    {"nf4", Dtype::kInt4},
+     {"awq", Dtype::kInt4},     {"gptq", Dtype::kInt4},  {"q4_k_m", Dtype::kInt4}}};
+
+std::string billions(double parameters) { return number_text(parameters / kBillion, 3) + " B"; }
+
+/// Adds "name: count x bytes = gib".
+void add(Need& need, std::string name, double bytes, double per_gpu_bytes, std::string how) {
+    Term term;
+    term.name = std::move(name);
+    term.gib = bytes / kGib;
+    term.per_gpu_gib = per_gpu_bytes / kGib;
+    term.arithmetic = std::move(how) + " = " + gib_text(term.gib);
+    need.terms.push_back(std::move(term));
+}
+
+void sum_up(Need& need) {
+    for (const Term& term : need.terms) {
+        need.total_gib += term.gib;
+        need.per_gpu_gib += term.per_gpu_gib;
+    }
+}
+
+double weight_bytes(const ModelShape& shape, Dtype dtype) {
+    return shape.parameters * bytes_per_parameter(dtype);
+}
+
+std::string weight_arithmetic(const ModelShape& shape, Dtype dtype) {
+    std::string how = billions(shape.parameters) + " parameters x ";
+    how += number_text(bytes_per_parameter(dtype)) + " B (" + std::string(to_text(dtype));
+    return how + (dtype == Dtype::kInt4 ? " with 10 % for scales)" : ")");
+}
+
+void add_cache(Need& need, const ModelShape& shape, const Load& load) {
+    if (!shape.has_cache()) return;
+    const double bytes_per_value =
+        load.cache_dtype == Dtype::kInt8 || load.cache_dtype == Dtype::kFp8
+            ? 1
+            : bytes_per_parameter(load.cache_dtype);
+    const double per_token = shape.layers * shape.kv_width * bytes_per_value;
+    const double bytes = per_token * need.context * load.batch;
+    // More GPUs than heads in the cache keep copies.
+    const double parts = std::min<double>(load.gpus, std::max(1U, shape.kv_heads));
+    add(need, "cache", bytes, bytes / parts,
+        std::to_string(shape.layers) + " layers x " + number_text(shape.kv_width) + " values x " +
+            number_text(bytes_per_value) + " B = " + number_text(per_token / kMibPerGib) +
+            " KiB per token x " + number_text(need.context) + " tokens x batch " +
+            number_text(load.batch));
+}
+
+void estimate_inference(Need& need, const ModelShape& shape, const Load& load) {
+    const double weights = weight_bytes(shape, load.dtype);
+    add(need, "weights", weights, weights / load.gpus, weight_arithmetic(shape, load.dtype));
+    if (shape.working_mib > 0) {
+        const double working = shape.working_mib / kMibPerGib * kGib;
+        add(need, "working space", working * load.gpus, working,
+            number_text(shape.working_mib) + " MiB (table, an estimate)");
+        const double items = shape.item_mib / kMibPerGib * kGib * load.batch;
+        add(need, "batch", items, items / load.gpus,
+            number_text(load.batch) + " x " + number_text(shape.item_mib) +
+                " MiB (table, an estimate)");
+        return;
+    }
+    constexpr double kShare = 0.2;
+    const double least = kContextGib * kGib * load.gpus;
+    const double working = std::max(kShare * weights, least);
+    add(need, "working space", working, working / load.gpus,
+        working > least ? "20 % of the weights"
+                        : std::to_string(load.gpus) +
+                              " x 0.6 GiB CUDA context, more than 20 % of "
+                              "the weights");
+    add_cache(need, shape, load);
+}
+
+struct OptimizerBytes {
+    double state = 0;      // per parameter, master copy included
+    std::string_view how;  // "fp32 master 4 + m 4 + v 4"
+};
+
+OptimizerBytes optimizer_bytes(Optimizer optimizer) {
+    switch (optimizer) {
+        case Optimizer::kAdam:
+            return {12, "fp32 master 4 + m 4 + v 4"};
+        case Optimizer::kAdam8bit:
+            return {6, "fp32 master 4 + m 1 + v 1"};
+        case Optimizer::kSgdMomentum:
+            return {8, "fp32 master 4 + momentum 4"};
+        case Optimizer::kAdafactor:
+            break;
+    }
+    return {6, "fp32 master 4 + factored moments about 2"};
+}
+
+/// Activations of one step on one GPU, in bytes; the batch is that of one GPU.
+double activation_bytes(const ModelShape& shape, const Load& load, double context) {
+    const double s = context;
+    const double b = load.batch;
+    const double h = shape.hidden;
+    const double a = shape.heads;
+    constexpr double kPerValue = 34;
+    switch (load.checkpointing) {
+        case Checkpointing::kNone:
+            return shape.layers * s * b * h * (kPerValue + 5 * a * s / h);
+        case Checkpointing::kSelective:
+            return shape.layers * s * b * h * kPerValue;
+        case Checkpointing::kFull:
+            break;
+    }
+    return shape.layers * 2 * s * b * h + s * b * h * kPerValue;
+}
+
+std::string activation_arithmetic(const ModelShape& shape, const Load& load, double context) {
+    const std::string size = number_text(context) + " tokens x batch " + number_text(load.batch) +
+                             " x hidden " + std::to_string(shape.hidden);
+    const std::string layers = std::to_string(shape.layers) + " layers x ";
+    switch (load.checkpointing) {
+        case Checkpointing::kNone:
+            return layers + size + " x (34 + 5 x " + std::to_string(shape.heads) + " heads x " +
+                   number_text(context) + " / " + std::to_string(shape.hidden) + ") B";
+        case Checkpointing::kSelective:
+            return layers + size + " x 34 B (selective checkpointing)";
+        case Checkpointing::kFull:
+            break;
+    }
+    return layers + size + " x 2 B + one layer of 34 B (full checkpointing)";
+}
+
+void add_activations(Need& need, const ModelShape& shape, const Load& load) {
+    if (shape.layers == 0 || shape.hidden == 0) {
+        need.notes.push_back("activations are not in the sum: the shape of the model is not known");
+        need.certainty = Certainty::kGuessed;
+        return;
+    }
+    const double bytes = activation_bytes(shape, load, need.context);
+    std::string how = activation_arithmetic(shape, load, need.context);
+    if (load.gpus > 1) how += " x " + std::to_string(load.gpus) + " GPUs";
+    add(need, "activations", bytes * load.gpus, bytes, how);
+}
+
+void add_context_and_slack(Need& need, unsigned gpus) {
+    const double context = kContextGib * kGib;
+    add(need, "CUDA context", context * gpus, context, std::to_string(gpus) + " x 0.6 GiB");
+    constexpr double kSlack = 0.05;
+    double sum = 0;
+    double per_gpu = 0;
+    for (const Term& term : need.terms) {
+        sum += term.gib;
+        per_gpu += term.per_gpu_gib;
+    }
+    add(need, "allocator slack", sum * kSlack * kGib, per_gpu * kSlack * kGib,
+        "5 % of " + gib_text(sum));
+}
+
+void estimate_full_training(Need& need, const ModelShape& shape, const Load& load) {
+    const bool fp32 = load.dtype == Dtype::kFp32;
+    const double p = shape.parameters;
+    const double n = load.gpus;
+    const OptimizerBytes optimizer = optimizer_bytes(load.optimizer);
+    const double weights = fp32 ? 4 : 2;
+    const double gradients = fp32 || load.fp32_gradients ? 4 : 2;
+    const double state = fp32 ? optimizer.state - 4 : optimizer.state;  // fp32 is its own master
+    const auto parted = [&](unsigned stage, double bytes) {
+        return n > 1 && load.zero_stage >= stage ? bytes / n : bytes;
+    };
+    const auto term = [&](const std::string& name, unsigned stage, double bytes,
+                          const std::string& how) {
+        const double one = parted(stage, p * bytes);
+        const bool spread = n > 1 && load.zero_stage >= stage;
+        add(need, name, spread || n == 1 ? p * bytes : p * bytes * n, one,
+            billions(p) + " x " + number_text(bytes) + " B" + how +
+                (n == 1   ? ""
+                 : spread ? ", spread over " + number_text(n) + " GPUs (ZeRO)"
+                          : " on each of " + number_text(n) + " GPUs"));
+    };
+    term("weights", 3, weights, fp32 ? " (fp32)" : " (16-bit)");
+    term("gradients", 2, gradients, gradients > 2 ? " (fp32)" : " (16-bit)");
+    term("optimizer", 1, state, fp32 ? " (moments)" : " (" + std::string(optimizer.how) + ")");
+    add_activations(need, shape, load);
+    add_context_and_slack(need, load.gpus);
+    const double sum = weights + gradients + state;
+    need.notes.push_back("used: " + number_text(sum) + " B per parameter = " +
+                         gib_text(p * sum / kGib) + " for weights, gradients and optimizer");
+    constexpr double kRule = 8;  // 4 x 2 bytes
+    need.notes.push_back("not used: the rule '4 x 16-bit weights' = " + gib_text(p * kRule / kGib) +
+                         "; it leaves out the fp32 copies that mixed precision keeps");
+}
+
+void estimate_adapter_training(Need& need, const ModelShape& shape, const Load& load) {
+    constexpr double kPercent = 100;
+    constexpr double kAdapterBytes = 16;
+    constexpr double kQlora = 0.55;
+    const bool quantized = load.task == Task::kTrainQlora;
+    const double n = load.gpus;
+    const double weights = quantized ? shape.parameters * kQlora : weight_bytes(shape, load.dtype);
+    const bool spread = load.gpus > 1 && load.zero_stage >= 3;
+    add(need, "weights", spread ? weights : weights * n, spread ? weights / n : weights,
+        quantized ? billions(shape.parameters) + " parameters x 0.55 B (4-bit with scales)"
+                  : weight_arithmetic(shape, load.dtype));
+    const double trainable = shape.parameters * load.lora_percent / kPercent;
+    add(need, "adapters", trainable * kAdapterBytes * n, trainable * kAdapterBytes,
+        number_text(load.lora_percent) + " % of the parameters = " +
+            number_text(trainable / 1e6, 1) + " M x 16 B (weights, gradients, Adam)");
+    add_activations(need, shape, load);
+    add_context_and_slack(need, load.gpus);
+}
+
+std::string check(const Load& load) {
+    constexpr double kMostTokens = 1e8;
+    constexpr double kMostBatch = 1e6;
+    constexpr unsigned kMostGpus = 4096;
+    if (!(load.batch >= 1 && load.batch <= kMostBatch)) return "batch: 1 to 1000000 is expected";
+    if (!(load.context >= 0 && load.context <= kMostTokens)) {
+        return "context: 1 to 100000000 tokens are expected";
+    }
+    if (load.gpus < 1 || load.gpus > kMostGpus) return "gpus: 1 to 4096 are expected";
+    if (load.zero_stage > 3) return "zero: a stage of 0 to 3 is expected";
+    if (!(load.lora_percent > 0 && load.lora_percent <= 100)) {
+        return "lora-percent: above 0 and at most 100 is expected";
+    }
+    return {};
+}
+
+}  // namespace
+
+double Need::of(std::string_view term) const {
+    const auto found = std::ranges::find(terms, term, &Term::name);
+    return found == terms.end() ? 0 : found->gib;
+}
+
+Result<Dtype> parse_dtype(std::string_view word) {
+    for (const DtypeWord& known : kDtypeWords) {
+        if (same_letters(known.word, word)) return known.dtype;
+    }
+    return Error{ErrorCode::kInvalidInput, "'" + std::string(word) +
+                                               "' is no number format; fp32, bf16, fp16, fp8, int8 "
+                                               "or int4 is expected"};
+}
+
+std::string_view to_text(Dtype dtype) { return kDtypeWords[static_cast<std::size_t>(dtype)].word; }
+
+std::string_view to_text(Task task) {
+    constexpr std::array<std::string_view, 4> kWords{"inference", "full training", "LoRA training",
+                                                     "QLoRA training"};
+    return kWords[static_cast<std::size_t>(task)];
+}
+
+double bytes_per_parameter(Dtype dtype) {
+    constexpr std::array<double, 6> kBytes{4, 2, 2, 1, 1, 0.55};
+    return kBytes[static_cast<std::size_t>(dtype)];
+}
+
+Result<Need> estimate_memory(const ModelShape& shape, const Load& load) {
+    const std::string problem = check(load);
+    if (!problem.empty()) return Error{ErrorCode::kInvalidInput, problem};
+    Need need;
+    need.certainty = shape.certainty;
+    constexpr double kUsualContext = 4096;
+    need.context = load.context;
+    if (need.context == 0) {
+        need.context =
+            shape.context > 0 ? std::min<double>(shape.context, kUsualContext) : kUsualContext;
+    }
+    if (shape.context > 0 && need.context > shape.context) {
+        need.notes.push_back(shape.name + " was made for at most " + std::to_string(shape.context) +
+                             " tokens, " + number_text(need.context) + " were asked");
+    }
+    switch (load.task) {
+        case Task::kInference:
+            estimate_inference(need, shape, load);
+            break;
+        case Task::kTrainFull:
+            estimate_full_training(need, shape, load);
+            break;
+        case Task::kTrainLora:
+        case Task::kTrainQlora:
+            estimate_adapter_training(need, shape, load);
+            break;
+    }
+    if (shape.parameters > shape.active_parameters && shape.active_parameters > 0) {
+        need.notes.push_back("all experts are resident: " + billions(shape.parameters) +
+                             " parameters in memory, " + billions(shape.active_parameters) +
+                             " at work for a token");
+    }
+    sum_up(need);
+    return need;
+}
+
+}  // namespace aliquot::sizing

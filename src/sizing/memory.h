@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "sizing/model.h"
+
+namespace aliquot::sizing {
+
+enum class Dtype : std::uint8_t { kFp32, kBf16, kFp16, kInt8, kFp8, kInt4 };
+enum class Task : std::uint8_t { kInference, kTrainFull, kTrainLora, kTrainQlora };
+enum class Optimizer : std::uint8_t { kAdam, kAdam8bit, kSgdMomentum, kAdafactor };
+enum class Checkpointing : std::uint8_t { kNone, kSelective, kFull };
+
+/// "bf16", "float16", "int4", "awq" ...; kInvalidInput names the known ones.
+Result<Dtype> parse_dtype(std::string_view word);
+std::string_view to_text(Dtype dtype);
+std::string_view to_text(Task task);
+
+/// Bytes per parameter as stored; int4 with 10 % for its scales.
+double bytes_per_parameter(Dtype dtype);
+
+/// What is done with a model.
+struct Load {
+    Task task = Task::kInference;
+    Dtype dtype = Dtype::kBf16;  // of the weights
+    Dtype cache_dtype = Dtype::kFp16;
+    Optimizer optimizer = Optimizer::kAdam;
+    Checkpointing checkpointing = Checkpointing::kFull;
+    double context = 0;  // tokens; 0: 4096 or the longest the model knows
+    double batch = 1;
+    unsigned gpus = 1;            // that share one copy of the model
+    unsigned zero_stage = 3;      // of training over several GPUs: 0 to 3
+    double lora_percent = 1.5;    // trainable share of the parameters
+    bool fp32_gradients = false;  // 18 in place of 16 bytes per parameter
+};
+
+/// One line of the sum.
+struct Term {
+    std::string name;        // "weights"
+    double gib = 0;          // over all GPUs
+    double per_gpu_gib = 0;  // on the fullest one
+    std::string arithmetic;  // "8.03 B x 2 B (bf16) = 14.96 GiB"
+};
+
+struct Need {
+    std::vector<Term> terms;
+    double total_gib = 0;
+    double per_gpu_gib = 0;
+    double context = 0;              // what was reckoned with
+    std::vector<std::string> notes;  // other ways to reckon, and which one is used
+    Certainty certainty = Certainty::kDeclared;
+
+    [[nodiscard]] double of(std::string_view term) const;
+};
+
+/// GPU memory of a model at work.
+///
+/// inference   weights + 20 % of them, at least 0.6 GiB (CUDA context, workspace) + cache
+/// training    weights, gradients, optimizer (16 bytes per parameter with Adam in mixed precision),
+///             activations after Korthikanti et al., CUDA context and 5 % of allocator slack
+/// gpus > 1    inference: tensor parallel; training: ZeRO of the given stage
+/// errors      kInvalidInput: a batch, context, count or stage that is out of range
+Result<Need> estimate_memory(const ModelShape& shape, const Load& load);
+
+}  // namespace aliquot::sizing

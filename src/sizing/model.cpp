@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sizing/model.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "catalog/models.h"
+#include "sizing/text.h"
+
+namespace aliquot::sizing {
+namespace {
+
+constexpr double kBillion = 1e9;
+constexpr double kMillion = 1e6;
+// Of a mixture "8x7B" the experts share attention and embeddings: Mixtral has 46.7, not 56.
+constexpr double kExpertShare = 0.84;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+
+struct NamedSize {
+    double parameters = 0;
+    std::string arithmetic;
+};
+
+/// A number at `at` of `text`: "7", "1.5". Moves `at` behind it.
+std::optional<double> read_number(std::string_view text, std::size_t& at) {
+    const std::size_t first = at;
+    while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
+    double value = 0;
+    const char* const end = text.data() + at;
+    const auto [stop, problem] = std::from_chars(text.data() + first, end, value);
+    if (problem != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+/// The first "7b", "1.5B", "350m" or "8x7b" that stands as a word of its own.
+std::optional<NamedSize> size_in(std::string_view name) {
+    std::size_t at = 0;
+    while (at < name.size()) {
+        const bool begins = is_digit(name[at]) && (at == 0 || !is_letter(name[at - 1]));
+        if (!begins) {
+            ++at;
+            continue;
+        }
+        auto value = read_number(name, at);
+        double experts = 1;
+        if (value && at + 1 < name.size() && (name[at] | 0x20) == 'x' && is_digit(name[at + 1])) {
+            experts = *value;
+            ++at;
+            value = read_number(name, at);
+        }
+        if (!value || at >= name.size()) continue;
+        const char unit = static_cast<char>(name[at] | 0x20);
+        const bool ends =
+            at + 1 == name.size() || !(is_letter(name[at + 1]) || is_digit(name[at + 1]));
+        if ((unit != 'b' && unit != 'm') || !ends) continue;
+        const double one = *value * (unit == 'b' ? kBillion : kMillion);
+        const bool mixture = experts > 1;
+        NamedSize size{mixture ? experts * one * kExpertShare : one, ""};
+        size.arithmetic = mixture
+                              ? number_text(experts) + " experts x " + number_text(one / kBillion) +
+                                    " B x " + number_text(kExpertShare) + " (shared layers)"
+                              : number_text(one / kBillion, 3) + " B from the name";
+        return size;
+    }
+    return std::nullopt;
+}
+
+ModelShape shape_of(const catalog::KnownModel& known) {
+    ModelShape shape;
+    shape.name = known.key;
+    shape.kind = known.kind;
+    shape.parameters = known.parameters;
+    shape.active_parameters = known.active_parameters;
+    shape.layers = known.layers;
+    shape.hidden = known.hidden;
+    shape.heads = known.heads;
+    shape.kv_heads = known.kv_heads;
+    shape.kv_width = known.kv_width;
+    shape.context = known.context;
+    shape.working_mib = known.working_mib;
+    shape.item_mib = known.item_mib;
+    shape.source = "table of known models";
+    shape.arithmetic = number_text(known.parameters / kBillion, 3) + " B from the table";
+    if (known.kind != "decoder") shape.certainty = Certainty::kGuessed;
+    return shape;
+}
+
+/// Lends the shape of the decoder that is nearest in size.
+ModelShape shape_like_nearest(std::string_view name, const NamedSize& size) {
+    const catalog::KnownModel* nearest = nullptr;
+    double least = 0;
+    for (const catalog::KnownModel& model : catalog::known_models()) {
+        if (model.kind != "decoder") continue;
+        const double distance = std::abs(std::log(model.parameters / size.parameters));
+        if (nearest != nullptr && distance >= least) continue;
+        nearest = &model;
+        least = distance;
+    }
+    ModelShape shape;
+    if (nearest != nullptr) shape = shape_of(*nearest);
+    const std::string lent = shape.name;
+    shape.name = name;
+    shape.parameters = size.parameters;
+    shape.active_parameters = size.parameters;
+    shape.source = "the size in the name; layers and cache as " + lent;
+    shape.arithmetic = size.arithmetic;
+    shape.certainty = Certainty::kGuessed;
+    return shape;
+}
+
+}  // namespace
+
+std::string_view to_text(Certainty certainty) {
+    switch (certainty) {
+        case Certainty::kMeasured:
+            return "measured";
+        case Certainty::kDeclared:
+            return "declared";
+        case Certainty::kGuessed:
+            break;
+    }
+    return "guessed";
+}
+
+Result<ModelShape> model_by_name(std::string_view name) {
+    constexpr std::size_t kLongest = 256;
+    if (name.empty() || name.size() > kLongest) {
+        return Error{ErrorCode::kInvalidInput,
+                     "model: a name of 1 to 256 characters is expected, such as llama-3-8b"};
+    }
+    if (const catalog::KnownModel* const known = catalog::find_known_model(name)) {
+        return shape_of(*known);
+    }
+    constexpr double kMostParameters = 1e14;
+    const auto size = size_in(name);
+    if (size && size->parameters > 0 && size->parameters < kMostParameters) {
+        return shape_like_nearest(name, *size);
+    }
+    const std::string_view near = catalog::nearest_known_model(name);
+    return Error{ErrorCode::kNotFound,
+                 "model '" + std::string(name) + "' is not known" +
+                     (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?") +
+                     "; a size in the name (my-7b), --config config.json or --safetensors FILE "
+                     "will do too"};
+}
+
+}  // namespace aliquot::sizing

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "document/node.h"
+
+namespace aliquot::sizing {
+
+/// A number with at most `digits` behind the point and no zeros at its end: 3.5, 16, 0.25.
+std::string number_text(double value, int digits = 2);
+
+/// "3.5 GiB".
+std::string gib_text(double gib);
+
+/// Dollars with two digits, four below one: "$0.7520/h" without the unit is "0.7520".
+std::string money_text(double usd);
+
+/// The number of a plain scalar; empty when it is none, not finite or negative.
+std::optional<double> number_of(const document::Node* node);
+
+/// The number under a key of a mapping; `otherwise` when there is none.
+double number_at(const document::Node& mapping, std::string_view key, double otherwise = 0);
+
+/// The text under a key of a mapping; empty when there is none.
+std::string text_at(const document::Node& mapping, std::string_view key);
+
+}  // namespace aliquot::sizing

@@ -211,8 +211,8 @@ Verdict judge_held(const Facts& facts) {
             double held = 0;
             std::vector<std::string> holders;
             const Object* ending = nullptr;
-            for (const Object& pod : facts.cluster.all("Pod")) {
-                if (node_of(pod) != node->name || is_finished(pod)) continue;
+            for (const Object* const one : facts.cluster.pods_on(node->name)) {
+                const Object& pod = *one;
                 const auto wants = gpu_requests(pod);
                 const auto found = wants.find(resource);
                 if (found == wants.end()) continue;

@@ -18,9 +18,9 @@ Verdict judge_cause(const Facts& facts, std::string_view id, std::string_view we
     std::size_t count = 0;
     Verdict found;
     for (const Object* const pod : pending_pods(facts)) {
-        PendingCause cause = why_pending(facts, *pod);
-        if (cause.id != id) continue;
-        if (++count == 1) found = std::move(cause.verdict);
+        const auto cause = facts.pending.find(pod->id());
+        if (cause == facts.pending.end() || cause->second != id) continue;
+        if (++count == 1) found = why_pending(facts, *pod).verdict;
     }
     if (count == 0) return ok(std::string(well));
     if (count > 1) found.message += " (" + std::to_string(count - 1) + " more pods alike)";

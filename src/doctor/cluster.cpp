@@ -202,7 +202,27 @@ const Object* ClusterFacts::find(std::string_view kind, std::string_view space,
     return nullptr;
 }
 
-ClusterFacts cluster_of(const Tree& tree) { return Reader(tree).run(); }
+std::vector<const Object*> ClusterFacts::pods_on(std::string_view node) const {
+    std::vector<const Object*> pods;
+    const auto found = pods_by_node.find(node);
+    if (found == pods_by_node.end()) return pods;
+    for (const std::size_t at : found->second) pods.push_back(&all("Pod")[at]);
+    return pods;
+}
+
+ClusterFacts cluster_of(const Tree& tree) {
+    ClusterFacts facts = Reader(tree).run();
+    const auto& pods = facts.all("Pod");
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+        const std::string node = node_of(pods[i]);
+        if (node.empty() || is_finished(pods[i])) continue;
+        facts.pods_by_node[node].push_back(i);
+        auto& held = facts.held[node];
+        for (const auto& [name, count] : requests(pods[i])) held[name] += count;
+        held["pods"] += 1;
+    }
+    return facts;
+}
 
 bool is_gpu_resource(std::string_view name) {
     return name.starts_with("nvidia.com/") || name == "alpha.kubernetes.io/nvidia-gpu" ||

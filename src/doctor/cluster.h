@@ -44,10 +44,15 @@ struct ClusterFacts {
     std::vector<ContainerLog> logs;
     std::vector<Said> said;             // events, container states, last lines of logs
     std::vector<std::string> problems;  // files that could not be read, with the reason
+    /// What the pods of a node that are not finished ask for, "pods" among it; by node.
+    std::map<std::string, std::map<std::string, double>, std::less<>> held;
+    std::map<std::string, std::vector<std::size_t>, std::less<>> pods_by_node;
 
     [[nodiscard]] const std::vector<Object>& all(std::string_view kind) const;
     [[nodiscard]] const Object* find(std::string_view kind, std::string_view space,
                                      std::string_view name) const;
+    /// The pods of a node that are not finished.
+    [[nodiscard]] std::vector<const Object*> pods_on(std::string_view node) const;
     /// Whether this kind was asked for: an empty list is an answer, a missing file is none.
     [[nodiscard]] bool asked(std::string_view kind) const { return objects.contains(kind); }
 };

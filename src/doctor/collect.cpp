@@ -75,7 +75,11 @@ public:
     Tree host() {
         for (const std::string_view pattern : host_files()) {
             const bool noted = pattern.ends_with('?');
-            walk("", noted ? pattern.substr(0, pattern.size() - 1) : pattern, noted);
+            const std::string path(pattern.substr(0, pattern.size() - (noted ? 1 : 0)));
+            walk("", path, noted);
+            // A tree made by hand may have the other name, and not the link that leads to it.
+            if (path.starts_with("/lib/")) walk("", "/usr" + path, noted);
+            if (path.starts_with("/run/")) walk("", "/var" + path, noted);
         }
         pci();
         programs();

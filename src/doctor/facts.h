@@ -259,6 +259,8 @@ struct Facts {
     KubeletFacts kubelet;
     ClusterFacts cluster;
     std::int64_t now_s = 0;
+    /// Of the pods that wait for a node (pending_pods()): "NAMESPACE/POD" -> the SCH check that says why.
+    std::map<std::string, std::string> pending;
 };
 
 /// Reads the facts out of a tree. Pure.
@@ -272,6 +274,7 @@ void read_nvml(Facts& facts);
 void read_runtime(Facts& facts);
 void read_toolkit(Facts& facts);
 void read_kubelet(Facts& facts);
+void read_pending(Facts& facts);
 
 /// The line of a log line as a Place.
 Place place_in(const std::string& path, unsigned line, std::string_view text);

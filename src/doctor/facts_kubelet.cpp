@@ -141,6 +141,7 @@ Facts facts_of(Tree tree, const Target& target) {
     read_runtime(facts);
     read_toolkit(facts);
     read_kubelet(facts);
+    read_pending(facts);
     return facts;
 }
 

@@ -77,6 +77,18 @@ void read_edits(const Node* edits, const std::string& path, CdiSpec& spec) {
     }
 }
 
+/// The driver version in a path: ".../libcuda.so.580.95.05", "/lib/firmware/nvidia/580.95.05/gsp.bin".
+std::string driver_of(std::string_view path) {
+    const bool named = path.contains("libcuda") || path.contains("nvidia");
+    if (!named) return {};
+    for (const std::string_view part : split(path, '/')) {
+        const std::string_view suffix = after(part, ".so.");
+        const std::string_view version = suffix.empty() ? part : suffix;
+        if (version.size() >= 5 && is_driver_version(version)) return std::string(version);
+    }
+    return {};
+}
+
 void read_specs(Facts& facts) {
     std::vector<std::string> files = facts.tree.paths("/etc/cdi/*");
     for (const std::string& path : facts.tree.paths("/run/cdi/*")) files.push_back(path);
@@ -101,12 +113,8 @@ void read_specs(Facts& facts) {
         read_edits(root->find("containerEdits"), path, spec);
         spec.place.text = "kind " + spec.kind;
         for (const Place& library : spec.libraries) {
-            const auto at = library.text.find(".so.");
-            if (at == std::string::npos || !spec.driver.empty()) continue;
-            const std::string version = library.text.substr(at + 4);
-            const bool of_driver =
-                library.text.contains("libcuda") || library.text.contains("libnvidia");
-            if (!of_driver || !is_driver_version(version) || version.size() < 5) continue;
+            const std::string version = driver_of(library.text);
+            if (version.empty() || !spec.driver.empty()) continue;
             spec.driver = version;
             spec.driver_place = library;
         }

@@ -91,6 +91,10 @@ std::string text_of(const Node& expression) {
 }
 
 void check_labels(const Object& pod, NodeFit& fit) {
+    if (dig(pod.body, {"spec", "nodeSelector"}) == nullptr &&
+        dig(pod.body, {"spec", "affinity"}) == nullptr) {
+        return;
+    }
     const auto labels = labels_of(*fit.node);
     for (const Node::Entry& entry : entries_at(pod.body, {"spec", "nodeSelector"})) {
         const auto found = labels.find(entry.first.scalar);
@@ -119,20 +123,9 @@ void check_labels(const Object& pod, NodeFit& fit) {
     fit.reasons.push_back({Miss::kLabel, "node affinity: " + missing + " does not hold", "", ""});
 }
 
-std::map<std::string, double> held_on(const Facts& facts, const std::string& node) {
-    std::map<std::string, double> held;
-    for (const Object& pod : facts.cluster.all("Pod")) {
-        if (node_of(pod) != node || is_finished(pod)) continue;
-        for (const auto& [name, count] : requests(pod)) held[name] += count;
-        held["pods"] += 1;
-    }
-    return held;
-}
-
-void check_resources(const Facts& facts, const Object& pod, NodeFit& fit) {
-    const auto held = held_on(facts, fit.node->name);
-    auto wanted = requests(pod);
-    wanted["pods"] = 1;
+void check_resources(const Facts& facts, const std::map<std::string, double>& wanted,
+                     NodeFit& fit) {
+    const auto held = facts.cluster.held.find(fit.node->name);
     fit.offers_gpus = true;
     for (const auto& [name, count] : wanted) {
         if (count <= 0) continue;
@@ -140,8 +133,11 @@ void check_resources(const Facts& facts, const Object& pod, NodeFit& fit) {
         const bool gpu = is_gpu_resource(name);
         if (entry == nullptr && !gpu) continue;  // not told
         const double offered = entry == nullptr ? 0 : quantity_of(entry->scalar).value_or(0);
-        const auto used = held.find(name);
-        const double left = offered - (used == held.end() ? 0 : used->second);
+        double left = offered;
+        if (held != facts.cluster.held.end()) {
+            const auto used = held->second.find(name);
+            if (used != held->second.end()) left -= used->second;
+        }
         if (gpu && offered < count) fit.offers_gpus = false;
         if (left >= count) continue;
         const std::string asked = text_of_amount(count);
@@ -158,11 +154,13 @@ void check_resources(const Facts& facts, const Object& pod, NodeFit& fit) {
 
 std::vector<NodeFit> fit(const Facts& facts, const Object& pod) {
     std::vector<NodeFit> all;
+    auto wanted = requests(pod);
+    wanted["pods"] = 1;
     for (const Object& node : facts.cluster.all("Node")) {
         NodeFit one{.node = &node};
         check_taints(pod, one);
         check_labels(pod, one);
-        check_resources(facts, pod, one);
+        check_resources(facts, wanted, one);
         all.push_back(std::move(one));
     }
     return all;

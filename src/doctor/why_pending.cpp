@@ -274,6 +274,12 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
 
 }  // namespace
 
+void read_pending(Facts& facts) {
+    for (const Object* const pod : pending_pods(facts)) {
+        facts.pending[pod->id()] = why_pending(facts, *pod).id;
+    }
+}
+
 PendingCause why_pending(const Facts& facts, const Object& pod) {
     for (auto* const look : {+[](const Facts&, const Object& one) { return gated(one); },
                              other_scheduler, volumes, claims, names, too_many, nearest}) {

@@ -44,7 +44,8 @@ TEST(Tree, SurvivesTheWayThroughABundle) {
     const Tree host = read->of_host("gpu-1");
     EXPECT_TRUE(host.complete);
     EXPECT_EQ(host.taken_s, small_tree().taken_s);
-    for (const auto& [path, entry] : small_tree().entries()) {
+    const Tree wanted = small_tree();
+    for (const auto& [path, entry] : wanted.entries()) {
         const Entry* const found = host.find(path);
         ASSERT_NE(found, nullptr) << path;
         EXPECT_EQ(found->kind, entry.kind) << path;

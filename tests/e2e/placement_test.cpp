@@ -28,6 +28,7 @@ protected:
         auto values = os::current_environment();
         values["PATH"] = std::string(ALIQUOT_BIN_DIR ":") + values["PATH"];
         const auto output = temporary_.path() / "output";
+        std::filesystem::remove(output);  // a process appends
         const std::string in_folder = "cd \"$0\" && " + script;
         auto process =
             os::Process::start({.argv = {"sh", "-c", in_folder, temporary_.path().native()},

@@ -80,13 +80,16 @@ std::vector<const File*> Set::neighbours(const File& file) const {
             if (other != &file) result.push_back(other);
         }
     };
-    if (const auto same = directories_.find(file.directory); same != directories_.end()) {
-        take(same->second);
-    }
+    // A directory of very many files is a heap: that two lie in it says nothing, and looking at all of
+    // them for each of them would take for ever.
+    constexpr std::size_t kMost = 100;
+    const auto same = directories_.find(file.directory);
+    if (same != directories_.end() && same->second.size() <= kMost) take(same->second);
     if (roots_.find(file.directory) == roots_.end()) return result;
     const std::string below = file.directory.empty() ? "" : file.directory + '/';
     for (auto other = directories_.lower_bound(below);
          other != directories_.end() && starts_with(other->first, below); ++other) {
+        if (result.size() > kMost) break;
         if (other->first != file.directory) take(other->second);
     }
     return result;

@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 4> kNoGpu{"nvidia.com/hostdev", "nvidia.c
                                                  "nvidia.com/resibp", "nvidia.com/sriov"};
 
 /// Parts of image names that say "GPU". Looked for in the lower-case reference.
-constexpr std::array<std::string_view, 27> kGpuImages{"nvidia/cuda",
+constexpr std::array<std::string_view, 25> kGpuImages{"nvidia/cuda",
                                                       "nvidia/tritonserver",
                                                       "nvidia/pytorch",
                                                       "nvidia/tensorflow",
@@ -57,8 +57,6 @@ constexpr std::array<std::string_view, 27> kGpuImages{"nvidia/cuda",
                                                       "-cuda",
                                                       "cuda-",
                                                       "cuda1",
-                                                      "-gpu",
-                                                      "gpu-",
                                                       "tensorrt",
                                                       "nvcr.io/nim/",
                                                       "nvidia/rapidsai",
@@ -133,7 +131,11 @@ std::string_view mig_profile(std::string_view resource) {
 
 bool is_gpu_image(std::string_view reference) {
     const std::string folded = lower(reference);
-    return any_part(folded, kGpuImages) && folded.find("-cpu") == std::string::npos;
+    if (folded.find("-cpu") != std::string::npos) return false;
+    if (any_part(folded, kGpuImages)) return true;
+    // "gpu" in the tag or as the last word of the name; "gpu-operator" and "gpu-portal" are none.
+    const Image image = read_image(folded);
+    return image.tag.find("gpu") != std::string::npos || ends_with(image.repository, "-gpu");
 }
 
 bool is_gpu_image(const Image& image) { return is_gpu_image(image.text); }

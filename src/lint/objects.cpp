@@ -91,6 +91,7 @@ constexpr std::array<std::string_view, 8> kMonitoringKeys{
 
 /// The chart whose values these are; empty: none that we know.
 std::string chart_of(const Node& node) {
+    if (count_keys(node, kPluginKeys) >= 3) return "nvidia-device-plugin";
     if (count_keys(node, kOperatorOnly) > 0 &&
         count_keys(node, kOperatorKeys) == static_cast<int>(node.entries.size())) {
         return "gpu-operator";

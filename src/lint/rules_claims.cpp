@@ -40,7 +40,8 @@ void check_class(const File& file, const Set& set, const Node& name, const Facts
         report.add("DRA001", name.mark, "the cluster has no DeviceClass '" + text + "'");
         return;
     }
-    static constexpr std::array<std::string_view, 8> kKnown{
+    static constexpr std::array<std::string_view, 9> kKnown{
+        "imex.nvidia.com",
         "gpu.nvidia.com",
         "mig.nvidia.com",
         "vfio.gpu.nvidia.com",

@@ -6,6 +6,7 @@
 
 #include "lint/families.h"
 #include "lint/words.h"
+#include "lint/yaml_text.h"
 #include "sharing/config.h"
 
 /// DPC: the configuration of the device plugin itself. sharing reads it as the plugin does; here are the rules
@@ -275,7 +276,8 @@ void check_device_plugin(const File& file, const Set& /*set*/, const Facts* fact
         const bool broken =
             object.broken ||
             (object.holder >= 0 && file.objects[static_cast<std::size_t>(object.holder)].broken);
-        if (!excerpt && !in_other && !object.templated && !broken) {
+        const bool gaps = clean_templates(block.text).gaps;  // "..." stands for what is left out
+        if (!excerpt && !in_other && !object.templated && !broken && !gaps) {
             check_text(file, block, document_text(file, object), report);
             check_second_document(file, object, report);
         }

@@ -8,6 +8,7 @@
 #include "catalog/gpu_models.h"
 #include "lint/cuda_tag.h"
 #include "lint/families.h"
+#include "lint/rules_statements.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -271,12 +272,16 @@ void check_pod_image(const File& file, const Image& image, const Facts* facts, R
 
 void check_images(const File& file, const Set& /*set*/, const Facts* facts, Report& report) {
     for (const auto& image : file.images) {
+        const bool in_prose = image.source == Image::Source::kStatement;
         if (image.placeholder || image.repository.empty() ||
-            image.source == Image::Source::kStatement) {
+            (in_prose && is_negated(file.line(image.mark.line)))) {
             continue;
         }
-        if (is_cuda_image(image)) {
+        if (is_cuda_image(image) && !(in_prose && image.tag.empty())) {
             check_cuda_tag(file, image, report);
+        }
+        if (in_prose) {
+            continue;
         }
         check_moved(image, report);
         if (facts != nullptr && image.source != Image::Source::kDockerfile) {

@@ -181,8 +181,9 @@ void check_monitors(const File& file, Report& report) {
 void check_promises(const File& file, Report& report) {
     const bool says_how = file.mentions("servicemonitor") || file.mentions("podmonitor") ||
                           file.mentions("scrape_config") || file.mentions("prometheus.io/scrape") ||
-                          file.mentions("scrape config") || file.mentions("managed") ||
-                          file.mentions("openshift") || file.mentions("azure");
+                          file.mentions("scrape config") || file.mentions("managed prometheus") ||
+                          file.mentions("managed service") || file.mentions("openshift") ||
+                          file.mentions("azure");
     if (says_how || !file.is_prose()) {
         return;
     }

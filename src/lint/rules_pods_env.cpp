@@ -22,7 +22,7 @@ bool is_operator_object(const File& file, const PodSpec& pod) {
     const std::string name = lower(object->name);
     for (const std::string_view part :
          {"device-plugin", "dcgm", "gpu-operator", "nvidia-driver", "exporter", "mps-control",
-          "mps-daemon", "gpu-feature", "kubelet-plugin", "dra-driver"}) {
+          "mps-daemon", "gpu-feature", "kubelet-plugin", "dra-driver", "validat"}) {
         if (name.find(part) != std::string::npos) return true;
     }
     return false;
@@ -80,6 +80,12 @@ bool asks_for_cuda(const EnvVar& variable) {
     return ends_with(variable.name, "DEVICE") || ends_with(variable.name, "_device");
 }
 
+/// An image that is often run without a GPU because there is no other of its kind.
+bool serves_cpu_too(std::string_view image) {
+    return contains(image, "pytorch/pytorch") || contains(image, "tensorflow/tensorflow") ||
+           contains(image, "jupyter") || contains(image, "kubeflow");
+}
+
 void check_without_request(const File& file, const PodSpec& pod, Report& report) {
     if (!pod.whole || pod.asks_gpu() || pod.containers.empty()) return;
     const Object* object = file.object(pod);
@@ -89,6 +95,9 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
     if (object->kind == "DaemonSet" || is_operator_object(file, pod) || is_gpu_free_role(pod))
         return;
     if (starts_with(object->kind, "Ray") || object->kind == "Node") return;
+    for (const PodSpec& other : file.pods) {  // the launcher of workers that have the GPUs
+        if (other.object == pod.object && other.asks_gpu()) return;
+    }
     for (const Container& container : pod.containers) {
         if (container.init) continue;
         const bool zero = container.gpu() != nullptr;
@@ -103,7 +112,7 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
             return;
         }
         if (container.image_node == nullptr || is_placeholder(container.image) ||
-            !is_gpu_image(container.image)) {
+            !is_gpu_image(container.image) || serves_cpu_too(container.image)) {
             continue;
         }
         report.add("POD005", container.image_node->mark,

@@ -33,6 +33,7 @@ bool is_hand_made(const Label& label) {
     if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end()) return false;
     const std::string value = lower(label.value);
     if (label.key == "accelerator" && value == "nvidia") return false;  // AKS sets it
+    if (label.key == "gpu" && value == "on") return false;              // HAMi's own
     return value.find("example") == std::string::npos;
 }
 

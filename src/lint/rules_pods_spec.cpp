@@ -63,7 +63,7 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
 bool shares_memory(const Container& container) {
     for (const std::string_view part :
          {"pytorch", "vllm", "sglang", "text-generation-inference", "nemo", "deepspeed", "torch",
-          "nccl", "horovod", "megatron", "tensorrt-llm", "trtllm", "lmdeploy"}) {
+          "horovod", "megatron", "tensorrt-llm", "trtllm", "lmdeploy"}) {
         if (contains(container.image, part)) return true;
     }
     return std::any_of(
@@ -133,7 +133,9 @@ void check_shm(const File& file, const PodSpec& pod, Report& report) {
         const bool several = *gpu->amount > 1 || tensor_parallel(container) > 1;
         if (!several || container.init) continue;
         if (container.image.find("rayproject/") != std::string::npos) continue;
-        if (!shares_memory(container)) continue;
+        const bool known = object->is_workload() || object->kind == "LeaderWorkerSet" ||
+                           object->kind == "PyTorchJob";
+        if (!known || !shares_memory(container)) continue;
         if (ipc) {
             report
                 .add("POD009", gpu->key->mark,
@@ -192,6 +194,11 @@ void check_grace(const File& file, const PodSpec& pod, Report& report) {
             return;
         }
     }
+}
+
+/// "IMAGE_NAME": to be filled in.
+bool is_capitals(std::string_view text) {
+    return std::none_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 bool is_product_label(std::string_view key) {
@@ -282,12 +289,13 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
     const bool gpus = about_gpus(file);
     if (!gpus) return;
     for (const Image& image : file.images) {
-        if (image.placeholder || image.repository.empty() || !image.digest.empty()) continue;
+        if (image.repository.empty() || !image.digest.empty() || is_capitals(image.text)) continue;
         if (image.source == Image::Source::kDockerfile) continue;
         const bool latest = image.tag == "latest";
         const bool moving = !latest && (starts_with(image.tag, "latest-") ||
                                         ends_with(image.tag, "-latest") || image.tag == "nightly");
         if (!latest && !moving && !image.tag.empty()) continue;
+        if (image.placeholder && !latest) continue;
         const PodSpec* pod =
             image.pod >= 0 && static_cast<std::size_t>(image.pod) < file.pods.size()
                 ? &file.pods[static_cast<std::size_t>(image.pod)]
@@ -308,7 +316,7 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
             if (!asks && !scales) continue;
             strong = asks && !moving;
         } else if (image.source == Image::Source::kValues) {
-            strong = !moving && !image.tag.empty() && file.mentions("nvidia.com/gpu");
+            strong = !moving && is_gpu_image(image) && file.mentions("nvidia.com/gpu");
         } else if (image.source == Image::Source::kStatement || image.tag.empty()) {
             continue;
         }
@@ -316,7 +324,7 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
             report.add("POD014", image.mark,
                        image.tag.empty() ? "the image " + image.text + " has no tag"
                                          : "the image " + image.text + " has a tag that moves");
-        if (!strong) entry.severity(Severity::kInfo);
+        if (!strong || image.placeholder) entry.severity(Severity::kInfo);
     }
 }
 

@@ -187,8 +187,12 @@ void check_toolkit(const File& file, const Command& command, Report& report) {
         std::any_of(kRestarts.begin(), kRestarts.end(),
                     [&file](std::string_view word) { return file.mentions(word); });
     if (!restarts) {
-        const bool is_tested =
-            file.mentions("--gpus") || file.mentions("kubectl") || file.mentions("nvidia.com/gpu");
+        const bool is_tested = std::any_of(
+            file.commands.begin(), file.commands.end(), [&command](const Command& other) {
+                return other.block >= 0 && other.mark.line > command.mark.line &&
+                       (other.is("kubectl", "run") || other.is("kubectl", "apply") ||
+                        other.is("docker", "run") || other.is("nerdctl", "run"));
+            });
         if (!is_tested) {
             return;
         }

@@ -125,8 +125,10 @@ std::vector<NamedGpu> named_gpus(std::string_view text, bool sure) {
         }
         const BaseName* best = nullptr;
         std::size_t end = 0;
+        const char first =
+            text[at] >= 'A' && text[at] <= 'Z' ? static_cast<char>(text[at] - 'A' + 'a') : text[at];
         for (const auto& name : base_names()) {
-            const auto stop = match_at(text, at, name.text);
+            const auto stop = name.text[0] == first ? match_at(text, at, name.text) : 0;
             if (stop > end && (stop >= text.size() || !is_word_byte(text[stop]))) {
                 const bool is_machine =  // a2-highgpu-1g, a100-...; an L2 cache
                     name.text.size() < 3 &&

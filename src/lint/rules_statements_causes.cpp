@@ -171,10 +171,9 @@ class MemoryAdvice {
 public:
     MemoryAdvice(const File& file, Report& report) : file_(file), report_(report) {
         infers_ = file.mentions("inference") || file.mentions("serving");
-        trains_ = file.mentions("training job") || file.mentions("train ") ||
+        trains_ = file.mentions("training") || file.mentions("train ") ||
                   file.mentions("trainer") || file.mentions("fine-tun") ||
-                  file.mentions("finetun") || file.mentions("epoch") ||
-                  file.mentions("model training") || file.mentions("training work");
+                  file.mentions("finetun") || file.mentions("epoch");
     }
 
     void check(const Section& section) {

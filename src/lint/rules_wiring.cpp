@@ -265,8 +265,10 @@ void check_mps(const File& file, const Object& object, double replicas, Report& 
             "DPC010", mark,
             std::string(old->name) + " takes 16 clients of MPS, not " + number_text(replicas));
     }
+    if (file.is_prose()) return;  // its examples stand apart
     for (const MigStrategy& one : mig_strategies(file)) {
-        if (one.word != "mixed") continue;
+        const Node* own = at_path(*object.node, "flags.migStrategy");
+        if (one.word != "mixed" || (own != nullptr && own->mark == one.mark)) continue;
         report.add("DPC009", mark,
                    "MPS, and the MIG strategy mixed in line " + std::to_string(one.mark.line) +
                        ": the plugin refuses both together");

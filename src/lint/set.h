@@ -109,7 +109,8 @@ public:
     /// The files that belong to the same thing as far as one can tell: those in the same directory,
     /// the file itself first; of a kustomization or chart those below it too. Use: what another file
     /// defines by NAME (a ConfigMap, a Deployment, a StorageClass) may silence a finding or make a
-    /// contradiction. What another file merely does NOT have proves nothing.
+    /// contradiction. What another file merely does NOT have proves nothing. In a directory of more than
+    /// 100 files each stands alone.
     [[nodiscard]] std::vector<const File*> neighbours(const File& file) const;
 
     /// Kind and name among the neighbours; the namespace must agree where both say one.

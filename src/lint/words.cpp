@@ -15,12 +15,27 @@ bool is_word_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/// Looks for the first byte in either case with memchr, then compares: every rule asks this often.
 std::size_t find_folded(std::string_view text, std::string_view part, std::size_t from) {
-    const auto found = std::search(
-        text.begin() + static_cast<std::ptrdiff_t>(std::min(from, text.size())), text.end(),
-        part.begin(), part.end(), [](char a, char b) { return lower_char(a) == lower_char(b); });
-    return found == text.end() ? std::string_view::npos
-                               : static_cast<std::size_t>(found - text.begin());
+    if (part.empty()) return std::min(from, text.size());
+    const char low = lower_char(part.front());
+    const char high = low >= 'a' && low <= 'z' ? static_cast<char>(low - 'a' + 'A') : low;
+    std::size_t next_low = text.find(low, from);
+    std::size_t next_high = high == low ? std::string_view::npos : text.find(high, from);
+    while (true) {
+        const std::size_t at = std::min(next_low, next_high);
+        if (at == std::string_view::npos || part.size() > text.size() - at) {
+            return std::string_view::npos;
+        }
+        std::size_t same = 1;
+        while (same < part.size() && lower_char(text[at + same]) == lower_char(part[same])) ++same;
+        if (same == part.size()) return at;
+        if (at == next_low) {
+            next_low = text.find(low, at + 1);
+        } else {
+            next_high = text.find(high, at + 1);
+        }
+    }
 }
 
 struct Unit {

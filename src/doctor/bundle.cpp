@@ -79,8 +79,9 @@ std::string meta_of(const Tree& tree, const std::string& node) {
 }
 
 void put_octal(char* field, std::size_t size, std::uint64_t value) {
-    std::snprintf(field, size, "%0*llo", static_cast<int>(size - 1),
-                  static_cast<unsigned long long>(value));
+    // Digits from the right; the last byte stays 0. Our limits keep every value within its field.
+    for (std::size_t i = size - 1; i-- > 0; value >>= 3U)
+        field[i] = static_cast<char>('0' + (value & 7U));
 }
 
 void append_header(std::string& tar, std::string_view name, char type, std::size_t size,

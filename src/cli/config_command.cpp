@@ -12,13 +12,11 @@
 namespace aliquot::cli {
 namespace {
 
-constexpr std::size_t kMostBytes = 4U << 20U;
-
 /// Everything up to the limit, and one byte more when there is more.
-std::string read_some(std::istream& in) {
+std::string read_some(std::istream& in, std::size_t most_bytes) {
     std::string text;
     std::array<char, 1U << 16U> part{};
-    while (text.size() <= kMostBytes) {
+    while (text.size() <= most_bytes) {
         in.read(part.data(), static_cast<std::streamsize>(part.size()));
         if (in.gcount() <= 0) break;
         text.append(part.data(), static_cast<std::size_t>(in.gcount()));
@@ -28,11 +26,12 @@ std::string read_some(std::istream& in) {
 
 }  // namespace
 
-Result<Input> read_input(const std::string& file) {
+Result<Input> read_input(const std::string& file, std::size_t most_mib) {
+    const std::size_t most_bytes = most_mib << 20U;
     Input input;
     if (file == "-") {
         input.name = "<stdin>";
-        input.text = read_some(std::cin);
+        input.text = read_some(std::cin, most_bytes);
     } else {
         input.name = file;
         std::error_code problem;
@@ -47,11 +46,12 @@ Result<Input> read_input(const std::string& file) {
                 why == std::errc::permission_denied ? ErrorCode::kPermission : ErrorCode::kNotFound,
                 file + ": cannot read it: " + why.message()};
         }
-        input.text = read_some(in);
+        input.text = read_some(in, most_bytes);
         if (in.bad()) return Error{ErrorCode::kUnavailable, file + ": reading it failed"};
     }
-    if (input.text.size() > kMostBytes) {
-        return Error{ErrorCode::kInvalidInput, input.name + ": larger than 4 MiB"};
+    if (input.text.size() > most_bytes) {
+        return Error{ErrorCode::kInvalidInput,
+                     input.name + ": larger than " + std::to_string(most_mib) + " MiB"};
     }
     return input;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/result.h"
@@ -14,9 +15,10 @@ struct Input {
     std::string text;
 };
 
-/// errors   kNotFound, kPermission, kInvalidInput: a directory, or above 4 MiB; the message names
-///          the file
-Result<Input> read_input(const std::string& file);
+/// most_mib   a larger file is refused
+/// errors     kNotFound, kPermission, kInvalidInput: a directory, or too large; the message names
+///            the file
+Result<Input> read_input(const std::string& file, std::size_t most_mib = 4);
 
 void add_config_check(CLI::App& config, Context& context);
 void add_config_explain(CLI::App& config, Context& context);

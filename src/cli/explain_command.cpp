@@ -1,8 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
 #include "cli/command.h"
+#include "cli/placement_input.h"
+#include "trace/explanation.h"
 
 namespace aliquot::cli {
+namespace {
 
-void add_explain_command(CLI::App& /*program*/, Context& /*context*/) {}
+struct Words {
+    PlacementWords placement;
+    std::string pod;
+    std::optional<std::size_t> after;
+    unsigned top = 5;
+};
+
+void explain(Context& context, const Words& words) {
+    const auto scenario = read_scenario(words.placement);
+    if (!scenario) return fail(context, kUsage, scenario.error().message);
+    const auto row = trace::find_task(scenario->tasks, words.pod);
+    if (!row) return fail(context, kUsage, row.error().message);
+    const trace::Question question{.row = *row, .after = words.after, .top = words.top};
+    const auto told = trace::explain(*scenario, replay_options(words.placement), question);
+    if (!told) {
+        const bool usage = told.error().code == ErrorCode::kNotFound;
+        return fail(context, usage ? kUsage : kCouldNotRun, told.error().message);
+    }
+    if (words.placement.format == "text") {
+        trace::print_explanation(context.out, *scenario, *told);
+    } else {
+        print_document(context, trace::explanation_json(*scenario, *told), words.placement.format);
+    }
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& program, Context& context) {
+    CLI::App* explanations =
+        program.add_subcommand("explain", "Tell why a task got its place, or got none");
+    explanations->footer(
+        "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
+    CLI::App* command = explanations->add_subcommand(
+        "placement",
+        "Tell one decision: the place, the next best ones, and what each would have cost\n\n"
+        "Replays the same arrivals as 'aliquot simulate placement' up to the task, so the same\n"
+        "files and options give the same decision.");
+    command->footer(
+        "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3\n"
+        "aliquot explain placement --nodes nodes.csv --pods pods.csv --order order.csv --pod 17 "
+        "--policy fgd -o json\n"
+        "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3 --after 500   "
+        "# what if it came then");
+    auto words = std::make_shared<Words>();
+    add_placement_options(*command, words->placement);
+    command->add_option("--pod", words->pod, "The task: its name, or its row in the list, from 0")
+        ->required()
+        ->option_text("NAME|ROW");
+    command
+        ->add_option("--after", words->after,
+                     "Ask what it would get after so many arrivals; without it: what it got")
+        ->option_text("NUMBER");
+    command->add_option("--top", words->top, "How many other nodes to show (5)")
+        ->check(CLI::Range(0U, 1000U))
+        ->option_text("NUMBER");
+    command->add_option("-o,--output", words->placement.format, "How to print")
+        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->option_text("FORMAT (text, json, yaml)");
+    command->callback([words, &context] { explain(context, *words); });
+}
 
 }  // namespace aliquot::cli

@@ -1,8 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <vector>
+
 #include "cli/command.h"
+#include "cli/placement_input.h"
+#include "trace/outcome_text.h"
+#include "trace/plot.h"
 
 namespace aliquot::cli {
+namespace {
 
-void add_simulate_command(CLI::App& /*program*/, Context& /*context*/) {}
+struct Words {
+    PlacementWords placement;
+    std::vector<std::string> compare;
+    std::vector<std::int64_t> at{100, 130};
+    std::string curve;
+    std::string log;
+};
+
+/// A line on a terminal that says how far it is, once it takes longer than people like to wait.
+class Progress {
+public:
+    explicit Progress(Context& context) : context_(context) {}
+
+    void show(const std::string& policy, std::size_t done, std::size_t all) {
+        constexpr int kWidth = 30;
+        const auto now = Clock::now();
+        if (!context_.err_is_terminal || now < next_ || all == 0) return;
+        next_ = now + std::chrono::milliseconds(200);
+        shown_ = true;
+        const auto filled = static_cast<int>(done * kWidth / all);
+        context_.err << "\r\x1b[K" << policy << " [";
+        for (int i = 0; i < kWidth; ++i) context_.err << (i < filled ? '#' : '.');
+        context_.err << "] " << done << " of " << all << " arrivals" << std::flush;
+    }
+
+    void clear() {
+        if (shown_) context_.err << "\r\x1b[K" << std::flush;
+        shown_ = false;
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    Context& context_;
+    Clock::time_point next_ = Clock::now() + std::chrono::seconds(2);
+    bool shown_ = false;
+};
+
+bool ends_with_one_of(const std::string& name, std::initializer_list<std::string_view> endings) {
+    for (const std::string_view ending : endings) {
+        if (name.ends_with(ending)) return true;
+    }
+    return false;
+}
+
+/// The policies to run; empty after a failure, which is then told.
+std::vector<std::string> policies_of(Context& context, const Words& words) {
+    if (words.compare.empty()) return {words.placement.policy};
+    std::vector<std::string> policies;
+    for (const std::string& word : words.compare) {
+        if (word == "all") {
+            for (const auto known : placement::policy_words()) policies.emplace_back(known);
+        } else {
+            policies.push_back(word);
+        }
+    }
+    if (!words.log.empty() && policies.size() > 1) {
+        fail(context, kUsage, "--log is of one run: leave out --compare, or name one policy");
+        return {};
+    }
+    return policies;
+}
+
+bool open(Context& context, const std::string& name, std::ofstream& file) {
+    if (name.empty()) return true;
+    file.open(name, std::ios::binary | std::ios::trunc);
+    if (file) return true;
+    fail(context, kUsage, name + ": cannot write it; a file in a folder that exists was expected");
+    return false;
+}
+
+void print(Context& context, const Words& words, const trace::Scenario& scenario,
+           const std::vector<trace::Outcome>& outcomes) {
+    if (words.placement.format == "text") {
+        trace::print_outcomes(context.out, scenario, outcomes);
+    } else {
+        print_document(context, trace::outcomes_json(outcomes), words.placement.format);
+    }
+}
+
+void simulate(Context& context, const Words& words) {
+    const std::vector<std::string> policies = policies_of(context, words);
+    if (policies.empty()) return;
+    if (!words.curve.empty() && !ends_with_one_of(words.curve, {".csv", ".svg"})) {
+        return fail(context, kUsage,
+                    "--curve " + words.curve + ": a name that ends with .csv or .svg was expected");
+    }
+    const auto scenario = read_scenario(words.placement);
+    if (!scenario) return fail(context, kUsage, scenario.error().message);
+    std::ofstream curve;
+    std::ofstream log;
+    if (!open(context, words.curve, curve) || !open(context, words.log, log)) return;
+
+    trace::ExperimentOptions options;
+    options.replay = replay_options(words.placement);
+    options.at = words.at;
+    options.whole_curve = !words.curve.empty();
+    if (!words.log.empty()) options.log = &log;
+    Progress progress(context);
+    std::vector<trace::Outcome> outcomes;
+    for (const std::string& policy : policies) {
+        options.replay.policy =
+            placement::parse_policy(policy).value_or(placement::Policy::kAliquot);
+        options.progress = [&](std::size_t done, std::size_t all) {
+            progress.show(policy, done, all);
+        };
+        auto outcome = trace::run_experiment(*scenario, options);
+        progress.clear();
+        if (!outcome) {
+            return fail(context, kCouldNotRun, std::move(outcome).error().during(policy).message);
+        }
+        outcomes.push_back(*std::move(outcome));
+    }
+    print(context, words, *scenario, outcomes);
+    if (words.curve.empty()) return;
+    if (words.curve.ends_with(".svg")) {
+        trace::draw_plot(curve, outcomes);
+    } else {
+        trace::print_curve(curve, outcomes);
+    }
+    if (!curve.flush()) fail(context, kCouldNotRun, words.curve + ": writing it failed");
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& program, Context& context) {
+    CLI::App* simulations =
+        program.add_subcommand("simulate", "Replay a cluster's trace: what would be placed where");
+    simulations->footer("aliquot simulate placement --nodes nodes.csv --pods pods.csv");
+    CLI::App* command = simulations->add_subcommand(
+        "placement",
+        "Replay arrivals of tasks on a cluster: how much of its GPUs gets allocated\n\n"
+        "Every task is placed at once or dropped. Values are means over the arrivals at which\n"
+        "so much GPU had been asked for. Exit code 2: a file that cannot be read; the message\n"
+        "has the line, the column, the value and what was expected.");
+    command->footer(
+        "aliquot simulate placement --nodes nodes.csv --pods pods.csv\n"
+        "aliquot simulate placement --nodes nodes.csv --pods pods.csv --order order.csv --policy "
+        "fgd -o json\n"
+        "aliquot simulate placement --nodes nodes.csv --pods pods.csv --compare aliquot,fgd "
+        "--curve plot.svg\n"
+        "aliquot simulate placement --nodes nodes.csv --pods pods.csv --migrate 0.01");
+    auto words = std::make_shared<Words>();
+    add_placement_options(*command, words->placement);
+    std::vector<std::string> known{"all"};
+    for (const std::string_view word : placement::policy_words()) known.emplace_back(word);
+    command
+        ->add_option("--compare", words->compare, "Run several policies, one after another; or all")
+        ->delimiter(',')
+        ->check(CLI::IsMember(known))
+        ->option_text("POLICY,POLICY,...");
+    command->add_option("--at", words->at, "Loads, in percent of the capacity, to print (100,130)")
+        ->delimiter(',')
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000}))
+        ->option_text("LOAD,LOAD,...");
+    command->add_option("--curve", words->curve, "Write all loads: a .csv table or an .svg plot")
+        ->option_text("FILE");
+    command->add_option("--log", words->log, "Write every placement, drop, move and end as CSV")
+        ->option_text("FILE");
+    command->add_option("-o,--output", words->placement.format, "How to print")
+        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->option_text("FORMAT (text, json, yaml)");
+    command->callback([words, &context] { simulate(context, *words); });
+}
 
 }  // namespace aliquot::cli

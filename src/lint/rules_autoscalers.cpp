@@ -151,21 +151,21 @@ void check_counts(const File& file, const Object& object, const PodSpec& pod, co
         if (!maximum || shared) return;
         report
             .add("HPA003", most->mark,
-                 "up to " + number_text(*maximum) + " replicas take " +
-                     number_text(*maximum * need.amount) + " of " + need.value->name)
+                 "up to " + number_text(maximum.value_or(0)) + " replicas take " +
+                     number_text(maximum.value_or(0) * need.amount) + " of " + need.value->name)
             .severity(Severity::kInfo);
         return;
     }
     const double offered = facts->total(need.value->name);
     if (facts->autoscaler || facts->nodes.empty()) return;
-    if (minimum && *minimum * need.amount > offered) {
+    if (minimum && minimum.value_or(0) * need.amount > offered) {
         report.add("HPA004", least->mark,
-                   number_text(*minimum) + " replicas need " + number_text(*minimum * need.amount) +
+                   number_text(minimum.value_or(0)) + " replicas need " + number_text(minimum.value_or(0) * need.amount) +
                        " of " + need.value->name + ", and the cluster offers " +
                        number_text(offered));
-    } else if (maximum && *maximum * need.amount > offered) {
+    } else if (maximum && maximum.value_or(0) * need.amount > offered) {
         report.add("HPA003", most->mark,
-                   number_text(*maximum) + " replicas need " + number_text(*maximum * need.amount) +
+                   number_text(maximum.value_or(0)) + " replicas need " + number_text(maximum.value_or(0) * need.amount) +
                        " of " + need.value->name + ", and the cluster offers " +
                        number_text(offered));
     }

@@ -20,9 +20,14 @@ using findings::Severity;
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
+/// What pods get. Where the table does not know: what EKS and GKE keep for the kubelet, 6 % of the
+/// first core, 1 % of the second, 0.5 % of the next two and 0.25 % of the rest.
 double cores_of(const GpuInstance& machine) {
-    return machine.allocatable_cpu_milli > 0 ? machine.allocatable_cpu_milli / 1000.0
-                                             : static_cast<double>(machine.vcpu);
+    if (machine.allocatable_cpu_milli > 0) return machine.allocatable_cpu_milli / 1000.0;
+    constexpr double kOfFirstFour = 0.08;
+    constexpr double kOfOthers = 0.0025;
+    const double cores = machine.vcpu;
+    return cores <= 4 ? cores - kOfFirstFour : cores - kOfFirstFour - (cores - 4) * kOfOthers;
 }
 
 double memory_of(const GpuInstance& machine) {

@@ -44,7 +44,7 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
             continue;
         }
         if (fragment) {
-            if (taints || file.mentions("karpenter") || file.mentions("gke")) return;
+            if (taints || file.mentions("taint") || file.mentions("karpenter")) return;
             report
                 .add("POD004", key->mark,
                      "'" + key->scalar + "' is tolerated, but nothing here taints a node with it")

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/placement_input.h"
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+#include <vector>
+
+#include "cli/config_command.h"
+#include "document/write.h"
+#include "document/yaml.h"
+#include "trace/draw.h"
+
+namespace aliquot::cli {
+namespace {
+
+constexpr std::size_t kMostMib = 256;
+constexpr double kInflate = 1.3;
+constexpr double kTypicalShare = 0.95;  // of the tasks, as published
+
+template <class T, class Read>
+Result<T> read_file(const std::string& file, const Read& read) {
+    auto input = read_input(file, kMostMib);
+    if (!input) return std::move(input).error();
+    return read(input->name, input->text);
+}
+
+Result<trace::Order> find_order(const PlacementWords& words, const trace::NodeList& nodes,
+                                const trace::TaskList& tasks) {
+    const std::size_t node_count = nodes.nodes.size();
+    const std::int64_t capacity = nodes.capacity_milli();
+    if (!words.order.empty()) {
+        auto order = read_file<trace::Order>(
+            words.order, [&](const std::string& name, const std::string& text) {
+                return trace::read_order(name, text, node_count, tasks.tasks.size());
+            });
+        if (order && words.inflate) trace::cut_arrivals(*order, tasks, capacity, *words.inflate);
+        return order;
+    }
+    // What leaves makes room by itself: a list with times is replayed as it was.
+    if (words.departures && !words.inflate) return trace::whole_list(tasks, node_count, words.seed);
+    return trace::draw_order(tasks, node_count, capacity, words.inflate.value_or(kInflate),
+                             words.seed);
+}
+
+Result<std::vector<placement::TaskType>> find_workload(const PlacementWords& words,
+                                                       const trace::TaskList& tasks) {
+    if (words.workload.empty()) {
+        return placement::typical_types(trace::workload_of(tasks), kTypicalShare);
+    }
+    auto expected = read_file<trace::TaskList>(
+        words.workload, [](const std::string& name, const std::string& text) {
+            return trace::read_task_list(name, text, nullptr);
+        });
+    if (!expected) return std::move(expected).error();
+    return placement::typical_types(trace::workload_of(*expected), kTypicalShare);
+}
+
+}  // namespace
+
+void add_placement_options(CLI::App& command, PlacementWords& words) {
+    command.add_option("--nodes", words.nodes, "Node list: sn,cpu_milli,memory_mib,gpu,model")
+        ->required()
+        ->option_text("CSV");
+    command
+        .add_option("--pods", words.pods,
+                    "Task list: name,cpu_milli,memory_mib,num_gpu,gpu_milli and more")
+        ->required()
+        ->option_text("CSV");
+    command
+        .add_option("--order", words.order,
+                    "Order file: ranks of the nodes (N,row,rank) and arrivals (P,row); without it, "
+                    "the order is drawn from --seed")
+        ->option_text("CSV");
+    std::vector<std::string> policies;
+    for (const std::string_view word : placement::policy_words()) policies.emplace_back(word);
+    command.add_option("--policy", words.policy, "Which score chooses the place")
+        ->check(CLI::IsMember(policies))
+        ->option_text(
+            "POLICY (aliquot, fgd, best-fit, dot-product, packing, clustering, random, "
+            "spread)");
+    command
+        .add_option("--inflate", words.inflate,
+                    "Tasks arrive until their GPU demand is this many times the capacity (1.3)")
+        ->check(CLI::Range(0.001, 1000.0))
+        ->option_text("NUMBER");
+    command
+        .add_option("--seed", words.seed,
+                    "Of the draw when there is no --order, and of the policy random (1)")
+        ->option_text("NUMBER");
+    command
+        .add_option("--workload", words.workload,
+                    "Keep room for the tasks of this list (columns as --pods, and weight), not for "
+                    "those of --pods")
+        ->option_text("CSV");
+    command.add_flag("--learn", words.learn,
+                     "Learn what to keep room for from the arrivals, as a cluster must");
+    command.add_flag("--departures", words.departures,
+                     "Tasks come at creation_time and leave at deletion_time");
+    command
+        .add_option("--migrate", words.migrate,
+                    "Allow moving running tasks: at most this share of the arrivals, each once")
+        ->check(CLI::Range(0.0, 1.0))
+        ->option_text("SHARE");
+}
+
+trace::ReplayOptions replay_options(const PlacementWords& words) {
+    trace::ReplayOptions options;
+    options.policy = placement::parse_policy(words.policy).value_or(placement::Policy::kAliquot);
+    options.seed = words.seed;
+    options.departures = words.departures;
+    options.learn = words.learn;
+    options.migrate_share = words.migrate;
+    return options;
+}
+
+Result<trace::Scenario> read_scenario(const PlacementWords& words) {
+    trace::Scenario scenario;
+    auto nodes = read_file<trace::NodeList>(words.nodes,
+                                            [](const std::string& name, const std::string& text) {
+                                                return trace::read_node_list(name, text);
+                                            });
+    if (!nodes) return std::move(nodes).error();
+    if (nodes->capacity_milli() == 0) {
+        return Error{
+            ErrorCode::kInvalidInput,
+            words.nodes + ": no node has a GPU; at least one with gpu above 0 was expected"};
+    }
+    scenario.nodes = *std::move(nodes);
+    auto tasks = read_file<trace::TaskList>(
+        words.pods, [&](const std::string& name, const std::string& text) {
+            return trace::read_task_list(name, text, &scenario.nodes);
+        });
+    if (!tasks) return std::move(tasks).error();
+    if (words.departures && !tasks->has_times) {
+        return Error{ErrorCode::kInvalidInput,
+                     words.pods +
+                         ":1:1: no columns creation_time and deletion_time, which "
+                         "--departures needs"};
+    }
+    scenario.tasks = *std::move(tasks);
+    if (scenario.tasks.asks_gpu_memory) trace::fill_gpu_memory(scenario.nodes);
+    if (words.migrate > 0) trace::make_movable(scenario.tasks);
+    auto order = find_order(words, scenario.nodes, scenario.tasks);
+    if (!order) return std::move(order).error();
+    scenario.order = *std::move(order);
+    if (words.departures) trace::sort_by_creation(scenario.order, scenario.tasks);
+    auto workload = find_workload(words, scenario.tasks);
+    if (!workload) return std::move(workload).error();
+    scenario.workload = *std::move(workload);
+    return scenario;
+}
+
+void print_document(Context& context, const std::string& json, const std::string& format) {
+    if (format == "json") {
+        context.out << json << '\n';
+        return;
+    }
+    const document::Stream stream = document::parse_yaml(json);
+    if (!stream.documents.empty()) context.out << document::to_yaml(stream.documents.front());
+}
+
+}  // namespace aliquot::cli

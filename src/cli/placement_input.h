@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "trace/replay.h"
+
+namespace aliquot::cli {
+
+/// The words that `simulate placement` and `explain placement` share.
+struct PlacementWords {
+    std::string nodes;
+    std::string pods;
+    std::string order;
+    std::string workload;
+    std::string policy = "aliquot";
+    std::optional<double> inflate;  // none: 1.3 for a draw, all of an order file
+    std::uint64_t seed = 1;
+    bool departures = false;
+    bool learn = false;
+    double migrate = 0;
+    std::string format = "text";
+};
+
+void add_placement_options(CLI::App& command, PlacementWords& words);
+
+trace::ReplayOptions replay_options(const PlacementWords& words);
+
+/// Reads all files, draws the order where there is none, and finds the target workload.
+/// errors   kInvalidInput, kNotFound, kPermission: one line that names the file and the place in it
+Result<trace::Scenario> read_scenario(const PlacementWords& words);
+
+/// Prints JSON as it is or as YAML. format   "json" or "yaml"
+void print_document(Context& context, const std::string& json, const std::string& format);
+
+}  // namespace aliquot::cli

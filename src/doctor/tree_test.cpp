@@ -43,9 +43,9 @@ TEST(Tree, SurvivesTheWayThroughABundle) {
     EXPECT_EQ(read->hosts(), std::vector<std::string>{"gpu-1"});
     const Tree host = read->of_host("gpu-1");
     EXPECT_TRUE(host.complete);
-    const Tree original = small_tree();
-    EXPECT_EQ(host.taken_s, original.taken_s);
-    for (const auto& [path, entry] : original.entries()) {
+    EXPECT_EQ(host.taken_s, small_tree().taken_s);
+    const Tree wanted = small_tree();
+    for (const auto& [path, entry] : wanted.entries()) {
         const Entry* const found = host.find(path);
         ASSERT_NE(found, nullptr) << path;
         EXPECT_EQ(found->kind, entry.kind) << path;

@@ -1,8 +1,300 @@
 // SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/nearest_word.h"
 #include "cli/command.h"
+#include "doctor/bundle.h"
+#include "doctor/collect.h"
+#include "doctor/live.h"
+#include "doctor/mend.h"
+#include "doctor/redact.h"
+#include "doctor/report.h"
+#include "findings/finding.h"
+#include "findings/rule.h"
+#include "os/root.h"
 
 namespace aliquot::cli {
+namespace {
 
-void add_doctor_command(CLI::App& /*program*/, Context& /*context*/) {}
+struct Words {
+    std::vector<std::string> target;
+    std::string root;
+    std::string facts;
+    std::string bundle;
+    std::string save;
+    std::string explain;
+    std::string format = "text";
+    std::string fail_on = "error";
+    std::string kubeconfig;
+    std::string ask_nvml;
+    bool before_install = false;
+    bool fix = false;
+    bool yes = false;
+};
+
+std::string environment(const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
+    return value == nullptr ? "" : value;
+}
+
+bool speaks_utf8() {
+    for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const std::string value = environment(name);
+        if (value.empty()) continue;
+        return value.contains("UTF-8") || value.contains("utf8") || value.contains("UTF8");
+    }
+    return false;
+}
+
+/// The words behind `doctor`; empty when they make no target (and then `context` says why).
+std::optional<doctor::Target> target_of(Context& context, const Words& words, bool has_cluster) {
+    using Kind = doctor::Target::Kind;
+    const auto& given = words.target;
+    if (given.empty()) {
+        const bool offline = !words.root.empty();
+        return doctor::Target{!offline && has_cluster ? Kind::kCluster : Kind::kHost, ""};
+    }
+    const std::string& word = given[0];
+    if (word == "host" || word == "cluster") {
+        if (given.size() > 1) {
+            fail(context, kUsage, "doctor " + word + " takes no name, found '" + given[1] + "'");
+            return std::nullopt;
+        }
+        return doctor::Target{word == "host" ? Kind::kHost : Kind::kCluster, ""};
+    }
+    if (word == "node" || word == "pod") {
+        const bool good = given.size() == 2 && (word == "node" || given[1].contains('/'));
+        if (!good) {
+            fail(context, kUsage,
+                 word == "node" ? "doctor node needs the name of one node"
+                                : "doctor pod needs one pod as NAMESPACE/NAME");
+            return std::nullopt;
+        }
+        return doctor::Target{word == "node" ? Kind::kNode : Kind::kPod, given[1]};
+    }
+    constexpr std::array<std::string_view, 4> kKnown{"host", "node", "pod", "cluster"};
+    const auto near = nearest_word(word, kKnown);
+    fail(context, kUsage,
+         "doctor: unknown target '" + word + "'" +
+             (near.empty() ? "; expected host, node NODE, pod NAMESPACE/POD or cluster"
+                           : ", did you mean '" + std::string(near) + "'?"));
+    return std::nullopt;
+}
+
+void explain(Context& context, const std::string& id) {
+    std::string wanted = id;
+    for (char& c : wanted) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const findings::Rule* const rule = findings::find_rule(wanted);
+    if (rule == nullptr || rule->tool != "doctor") {
+        std::vector<std::string_view> known;
+        for (const findings::Rule& one : findings::rules()) {
+            if (one.tool == "doctor") known.push_back(one.id);
+        }
+        const auto near = nearest_word(wanted, known);
+        fail(context, kUsage,
+             "doctor has no check '" + id + "'" +
+                 (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+        return;
+    }
+    context.out << rule->id << " (" << findings::to_text(rule->severity) << "): " << rule->what
+                << "\n\nWhy:  " << rule->why << "\nFix:  " << rule->fix << "\nDocs: " << rule->doc
+                << '\n';
+}
+
+/// Everything that can be asked, from where the words say.
+Result<doctor::Tree> gather(const Context& context, const Words& words) {
+    if (!words.bundle.empty()) return doctor::load_tree(words.bundle);
+    if (!words.facts.empty()) return doctor::load_tree(words.facts);
+    if (!words.root.empty()) {
+        auto tree = doctor::collect_directory(words.root);
+        if (tree && tree->taken_s == 0) tree->taken_s = std::time(nullptr);
+        return tree;
+    }
+    doctor::LiveOptions options{.program = (context.program_directory / "aliquot").native(),
+                                .kubeconfig = words.kubeconfig};
+    if (!words.target.empty()) {
+        options.host = words.target[0] == "host";
+        options.cluster = words.target[0] != "host" || !words.kubeconfig.empty();
+    } else {
+        options.host = doctor::find_kubeconfig(words.kubeconfig).empty();
+    }
+    const std::string node = environment("ALIQUOT_SIM_STATE");
+    if (options.host && !node.empty()) options.root = node;  // the shell's simulated node
+    return doctor::gather_live(options);
+}
+
+std::string node_name(const doctor::Tree& tree) {
+    const auto hosts = tree.hosts();
+    if (!hosts.empty()) return hosts.front();
+    const std::string name = environment("HOSTNAME");
+    return name.empty() ? "this-host" : name;
+}
+
+bool save(Context& context, const doctor::Tree& tree, const std::string& file) {
+    const doctor::Tree safe = doctor::redacted(tree);
+    const bool bundle = file.ends_with(".tgz") || file.ends_with(".tar.gz");
+    auto bytes = bundle ? doctor::to_bundle(safe, node_name(tree))
+                        : Result<std::string>(doctor::facts_to_json(safe));
+    if (!bytes) {
+        fail(context, kCouldNotRun, bytes.error().message);
+        return false;
+    }
+    const auto path = std::filesystem::absolute(file).native();
+    const auto written = os::Root("/").write_atomically(path, *bytes, 0600);
+    if (!written) {
+        fail(context, kCouldNotRun, "cannot save: " + written.error().message);
+        return false;
+    }
+    context.err << "aliquot: saved what was read to " << file
+                << " (redacted; look before you share)\n";
+    return true;
+}
+
+bool agreed(Context& context) {
+    context.err << "Apply this change? [y/N] " << std::flush;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+void mend(Context& context, const Words& words, const doctor::Report& report,
+          const doctor::Facts& facts) {
+    if (!words.bundle.empty() || !words.facts.empty()) {
+        fail(context, kUsage, "--fix needs the machine itself, not saved facts");
+        return;
+    }
+    const auto mends = doctor::safe_mends(report, facts);
+    if (mends.empty()) context.err << "aliquot: nothing here that can be mended safely\n";
+    const os::Root root(words.root.empty() ? "/" : words.root);
+    for (const doctor::Mend& one : mends) {
+        context.out << '\n' << doctor::show(one);
+        if (!words.yes && !agreed(context)) {
+            context.out << "left as it is\n";
+            continue;
+        }
+        const auto done = doctor::apply(one, root);
+        if (!done) {
+            fail(context, kCouldNotRun, done.error().message);
+            continue;
+        }
+        context.out << "done" << (one.then.empty() ? "" : "; still to do: " + one.then) << '\n';
+    }
+}
+
+void print(Context& context, const Words& words, const doctor::Report& report, double seconds) {
+    if (words.format == "json") {
+        doctor::print_json(context.out, report);
+    } else if (words.format == "short") {
+        doctor::print_short(context.out, report);
+    } else if (words.format == "junit") {
+        doctor::print_junit(context.out, report);
+    } else if (words.format == "markdown") {
+        doctor::print_markdown(context.out, report);
+    } else {
+        const bool unicode = context.out_is_terminal && speaks_utf8();
+        doctor::print_text(context.out, report,
+                           {.colour = context.colour, .unicode = unicode, .seconds = seconds});
+    }
+}
+
+void run(Context& context, const Words& words) {
+    if (!words.ask_nvml.empty()) {
+        context.out << doctor::answer_nvml_question(words.ask_nvml);
+        return;
+    }
+    if (!words.explain.empty()) return explain(context, words.explain);
+    if (!target_of(context, words, true)) return;
+    const auto begin = std::chrono::steady_clock::now();
+    auto tree = gather(context, words);
+    if (!tree) {
+        const bool usage = tree.error().code == ErrorCode::kInvalidInput ||
+                           tree.error().code == ErrorCode::kNotFound;
+        return fail(context, usage ? kUsage : kCouldNotRun, tree.error().message);
+    }
+    if (!words.save.empty() && !save(context, *tree, words.save)) return;
+    const bool cluster = tree->has_beneath("k8s") && tree->hosts().empty() &&
+                         !tree->has_beneath("/proc") && !tree->has_beneath("/sys");
+    const auto target = target_of(context, words, cluster);
+    const std::string node =
+        target->kind == doctor::Target::Kind::kNode ? target->name : std::string();
+    const auto facts = doctor::facts_of(tree->of_host(node), *target);
+    for (const std::string& problem : facts.cluster.problems) {
+        context.err << "aliquot: not read: " << problem << '\n';
+    }
+    using Kind = doctor::Target::Kind;
+    if ((target->kind == Kind::kCluster || target->kind == Kind::kPod) && !facts.cluster.known) {
+        return fail(context, kCouldNotRun,
+                    "no cluster to look at: kubectl and a kubeconfig are needed (looked at "
+                    "--kubeconfig, KUBECONFIG, ~/.kube/config), or k8s/*.json under --root");
+    }
+    const auto report = doctor::judge(facts, words.before_install);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    print(context, words, report, took.count());
+    const bool warned = words.fail_on == "warning" && report.count(doctor::Outcome::kWarning) > 0;
+    if (!report.success() || warned) context.exit_code = kFindings;
+    if (words.fix) mend(context, words, report, facts);
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& program, Context& context) {
+    CLI::App* command = program.add_subcommand(
+        "doctor",
+        "Say which layer between GPU and pod is broken, why, and what mends it\n\n"
+        "Looks at the PCI bus, the driver, NVML, the container runtime, the kubelet, the device\n"
+        "plugin, the node, scheduling, containers and speed, in this order; the first broken layer "
+        "is\n"
+        "the root cause. Needs no root; what it cannot read is 'unknown', not bad.\n"
+        "TARGET: host (this machine), node NODE, pod NAMESPACE/POD, cluster.\n"
+        "Exit code 0: nothing failed; 1: something did; 2: wrong words or files; 3: could not "
+        "look.");
+    command->footer(
+        "aliquot doctor host\n"
+        "aliquot doctor pod default/train -o short\n"
+        "aliquot doctor host --save node.tgz        # for somebody else to judge\n"
+        "aliquot doctor --bundle node.tgz host\n"
+        "aliquot doctor --root ./host-tree host -o json\n"
+        "aliquot doctor --explain DRV003");
+    auto words = std::make_shared<Words>();
+    command->add_option("TARGET", words->target, "host, node NODE, pod NAMESPACE/POD or cluster")
+        ->option_text("...")
+        ->expected(0, 2);
+    command->add_option("--root", words->root, "Judge the host whose root (or saved tree) is DIR")
+        ->option_text("DIR");
+    command->add_option("--facts", words->facts, "Judge facts that --save wrote")
+        ->option_text("FILE");
+    command->add_option("--bundle", words->bundle, "Judge a saved bundle (.tgz)")
+        ->option_text("FILE");
+    command
+        ->add_option("--save", words->save,
+                     "Save what was read, redacted: .tgz is a bundle, else JSON facts")
+        ->option_text("FILE");
+    command->add_option("--kubeconfig", words->kubeconfig, "For kubectl")->option_text("FILE");
+    command->add_flag("--pre", words->before_install, "Only what must hold before an installation");
+    command->add_option("--explain", words->explain, "Say what a check looks at, and why")
+        ->option_text("ID");
+    command->add_flag("--fix", words->fix, "Offer the changes that are safe, each with its diff");
+    command->add_flag("-y,--yes", words->yes, "With --fix: apply them without asking");
+    command->add_option("--fail-on", words->fail_on, "Exit with 1 from this severity on")
+        ->check(CLI::IsMember({"error", "warning"}))
+        ->option_text("SEVERITY (error, warning)");
+    command->add_option("-o,--output", words->format, "How to print")
+        ->check(CLI::IsMember({"text", "short", "json", "junit", "markdown"}))
+        ->option_text("FORMAT (text, short, json, junit, markdown)");
+    command->add_option("--ask-nvml", words->ask_nvml)->group("");
+    command->callback([words, &context] { run(context, *words); });
+}
 
 }  // namespace aliquot::cli

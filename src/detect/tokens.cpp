@@ -23,6 +23,16 @@ constexpr std::array<unsigned char, 256> make_fold() {
 
 constexpr auto kFold = make_fold();
 
+/// Separators that separator() has to look at.
+constexpr std::array<bool, 256> make_ends_sentence() {
+    std::array<bool, 256> ends{};
+    for (const char byte : {'\n', ';', '!', '?', '.'})
+        ends[static_cast<unsigned char>(byte)] = true;
+    return ends;
+}
+
+constexpr auto kEndsSentence = make_ends_sentence();
+
 constexpr bool is_digit(unsigned char byte) { return byte >= '0' && byte <= '9'; }
 
 /// Reads one text. A class because a dozen values go from token to token.
@@ -38,8 +48,7 @@ public:
         while (at < size) {
             const unsigned char byte = byte_at(at);
             if (kFold[byte] == 0) {
-                if (byte <= ';') separator(at, byte);
-                if (byte == '?') ++sentence_;
+                if (kEndsSentence[byte]) separator(at, byte);
                 ++at;
             } else if (byte >= 0xC2 && is_punctuation(at)) {
                 at += byte == 0xC2 ? 2 : 3;
@@ -68,7 +77,7 @@ private:
                 prose_ && at + 1 < size && byte_at(at + 1) >= 'a' && byte_at(at + 1) <= 'z';
             if (!goes_on) ++sentence_;
             comment_ = !prose_ && starts_comment(at + 1);
-        } else if (byte == ';' || byte == '!') {
+        } else if (byte == ';' || byte == '!' || byte == '?') {
             ++sentence_;
         } else if (byte == '.') {
             if (at + 1 == size || byte_at(at + 1) <= ' ') ++sentence_;
@@ -83,6 +92,17 @@ private:
         return text_[at] == '/' && text_[at + 1] == '/';
     }
 
+    [[nodiscard]] std::size_t end_of_word(std::size_t at) const {
+        const std::size_t size = text_.size();
+        while (at < size) {
+            const unsigned char byte = byte_at(at);
+            if (kFold[byte] == 0) break;
+            if ((byte == 0xC2 || byte == 0xE2) && is_punctuation(at)) break;
+            ++at;
+        }
+        return at;
+    }
+
     std::size_t token(std::size_t begin) {
         if (is_digit(byte_at(begin))) return number(begin);
         std::array<char, kLongestWord> word;  // NOLINT(*member-init): filled as far as it is read
@@ -93,7 +113,13 @@ private:
         std::size_t at = begin;
         for (; at < size; ++at) {
             const unsigned char folded = kFold[byte_at(at)];
-            if (folded == 0 || (folded >= 0xC2 && is_punctuation(at))) break;
+            if (folded == 0) break;
+            if (folded >= 128) {
+                if (is_punctuation(at)) break;
+                // The vocabulary is ASCII: a word with another letter is none of it.
+                ++index_;
+                return end_of_word(at + 1);
+            }
             const std::size_t length = at - begin;
             if (length < kLongestWord) word[length] = static_cast<char>(folded);
             if (stem == 0 && is_digit(folded)) {

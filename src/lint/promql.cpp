@@ -35,10 +35,9 @@ bool is_grouping(std::string_view word) {
 }
 
 /// Cuts a query; `place` turns an offset into a mark.
-template <class Place>
 class Cutter {
 public:
-    Cutter(std::string_view text, const Place& place) : text_(text), place_(place) {}
+    Cutter(std::string_view text, const QueryPlace& place) : text_(text), place_(place) {}
 
     std::vector<Selector> cut() {
         while (at_ < text_.size() && selectors_.size() < kMost) step();
@@ -70,7 +69,7 @@ private:
     [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
     std::string_view text_;
-    const Place& place_;
+    const QueryPlace& place_;
     std::size_t at_ = 0;
     std::vector<Selector> selectors_;
     std::vector<Open> open_;
@@ -79,8 +78,7 @@ private:
     std::vector<std::vector<std::string>> grouping_;
 };
 
-template <class Place>
-void Cutter<Place>::step() {
+void Cutter::step() {
     const char c = text_[at_];
     if (c == '"' || c == '\'') {
         skip_string(c);
@@ -137,15 +135,13 @@ void Cutter<Place>::step() {
     }
 }
 
-template <class Place>
-void Cutter<Place>::skip_string(char quote) {
+void Cutter::skip_string(char quote) {
     ++at_;
     while (at_ < text_.size() && text_[at_] != quote) at_ += text_[at_] == '\\' ? 2 : 1;
     at_ = std::min(at_ + 1, text_.size());
 }
 
-template <class Place>
-void Cutter<Place>::read_name() {
+void Cutter::read_name() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && is_name(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
@@ -175,8 +171,7 @@ void Cutter<Place>::read_name() {
     read_selector(word, begin);
 }
 
-template <class Place>
-void Cutter<Place>::read_selector(std::string_view metric, std::size_t begin) {
+void Cutter::read_selector(std::string_view metric, std::size_t begin) {
     Selector selector;
     selector.metric = std::string(metric);
     selector.mark = place_(begin);
@@ -191,8 +186,7 @@ void Cutter<Place>::read_selector(std::string_view metric, std::size_t begin) {
     selectors_.push_back(std::move(selector));
 }
 
-template <class Place>
-void Cutter<Place>::read_matchers(Selector& selector) {
+void Cutter::read_matchers(Selector& selector) {
     ++at_;
     while (at_ < text_.size() && text_[at_] != '}') {
         skip_blanks();
@@ -231,8 +225,7 @@ void Cutter<Place>::read_matchers(Selector& selector) {
     at_ = std::min(at_ + 1, text_.size());
 }
 
-template <class Place>
-void Cutter<Place>::read_range(Selector& selector) {
+void Cutter::read_range(Selector& selector) {
     const std::size_t before = at_;
     skip_blanks();
     if (peek() != '[') {
@@ -244,8 +237,7 @@ void Cutter<Place>::read_range(Selector& selector) {
     at_ = std::min(end + 1, text_.size());
 }
 
-template <class Place>
-std::vector<std::string> Cutter<Place>::read_labels() {
+std::vector<std::string> Cutter::read_labels() {
     std::vector<std::string> result;
     const std::size_t end = std::min(text_.find(')', at_), text_.size());
     for (const std::string_view part : split(text_.substr(at_ + 1, end - at_ - 1), ',')) {
@@ -259,153 +251,36 @@ std::vector<std::string> Cutter<Place>::read_labels() {
     return result;
 }
 
-template <class Place>
-Expression make_expression(std::string_view text, Expression::Source source, const Place& place) {
+}  // namespace
+
+bool begins_query(std::string_view line) {
+    return !line.empty() && is_name_start(line.front()) &&
+           !is_keyword(line.substr(0, line.find(' ')));
+}
+
+Expression cut_query(std::string_view text, Expression::Source source, const QueryPlace& place) {
     constexpr std::size_t kLongest = 65'536;
     text = text.substr(0, kLongest);
     Expression expression;
     expression.source = source;
     expression.text = std::string(text);
-    Cutter<Place> cutter(text, place);
+    Cutter cutter(text, place);
     expression.selectors = cutter.cut();
     expression.group_labels = std::move(cutter.labels);
     return expression;
 }
 
-/// Finds rules, panels and triggers anywhere in an object.
-class Finder {
-public:
-    Finder(File& file, int index)
-        : file_(file), index_(index), object_(file.objects[static_cast<std::size_t>(index)]) {}
-
-    void find() { visit(*object_.node, nullptr, 0); }
-
-private:
-    void visit(const Node& node, const Node* panel, int depth);
-    void add(const Node& text, const Node& rule, Expression::Source source, const Node* panel);
-
-    File& file_;
-    int index_;
-    const Object& object_;
-};
-
-void Finder::add(const Node& text, const Node& rule, Expression::Source source, const Node* panel) {
-    constexpr std::size_t kMost = 20'000;
-    if (!text.is_string() || text.scalar.empty() || file_.expressions.size() >= kMost) return;
-    const Block block = block_of_scalar(file_, object_.block, text);
-    const Mark begin = text.mark;
-    const std::string_view first_line = file_.line(begin.line);
-    const std::size_t column = begin.column - 1;
-    const bool quoted =
-        column < first_line.size() && (first_line[column] == '"' || first_line[column] == '\'');
-    const bool same_line = text.scalar.find('\n') == std::string::npos && !text.block;
-    const auto place = [&](std::size_t offset) -> Mark {
-        if (block.exact) return block.place(offset);
-        if (!same_line) return begin;
-        return {begin.line, begin.column + static_cast<unsigned>(offset) + (quoted ? 1U : 0U)};
-    };
-    Expression expression = make_expression(text.scalar, source, place);
-    expression.mark = begin;
-    expression.block = object_.block;
-    expression.object = index_;
-    expression.heading = file_.blocks[static_cast<std::size_t>(object_.block)].heading;
-    expression.rule = &rule;
-    expression.alert = lint::text_at(rule, "alert");
-    expression.record = lint::text_at(rule, "record");
-    expression.duration = lint::text_at(rule, "for");
-    if (panel != nullptr) {
-        expression.rule = panel;
-        expression.unit = lint::text_at(*panel, "fieldConfig.defaults.unit");
-        if (expression.unit.empty()) expression.unit = lint::text_at(*panel, "yaxes.0.format");
-        if (expression.unit.empty()) expression.unit = lint::text_at(*panel, "format");
-    }
-    file_.expressions.push_back(std::move(expression));
-}
-
-void Finder::visit(const Node& node, const Node* panel, int depth) {
-    constexpr int kDeepest = 40;
-    if (depth > kDeepest) return;
-    if (node.is_mapping()) {
-        if (node.find("targets") != nullptr) panel = &node;
-        const bool dashboard = panel != nullptr && node.find("alert") == nullptr;
-        if (const Node* text = node.find("expr")) {
-            add(*text, node, dashboard ? Expression::Source::kDashboard : Expression::Source::kRule,
-                dashboard ? panel : nullptr);
-        }
-        if (const Node* text = at_path(node, "metadata.query")) {  // a trigger of KEDA
-            if (lint::text_at(node, "type") == "prometheus") {
-                add(*text, node, Expression::Source::kAdapter, nullptr);
-            }
-        }
-        if (const Node* text = at_path(node, "metric.name")) {  // an autoscaler
-            add(*text, node, Expression::Source::kAdapter, nullptr);
-        }
-        for (const std::string_view key : {"seriesQuery", "metricsQuery"}) {
-            if (const Node* text = node.find(key))
-                add(*text, node, Expression::Source::kAdapter, nullptr);
-        }
-    }
-    for (const auto& [key, value] : node.entries) visit(value, panel, depth + 1);
-    for (const Node& item : node.items) visit(item, panel, depth + 1);
-}
-
-}  // namespace
-
 std::vector<Selector> read_selectors(std::string_view text, const Block& block,
                                      std::size_t offset) {
-    const auto place = [&block, offset](std::size_t at) { return block.place(offset + at); };
+    const QueryPlace place = [&block, offset](std::size_t at) { return block.place(offset + at); };
     return Cutter(text, place).cut();
 }
 
 std::vector<Selector> read_selectors(std::string_view text, Mark mark) {
-    const auto place = [mark](std::size_t at) {
+    const QueryPlace place = [mark](std::size_t at) {
         return Mark{mark.line, mark.column + static_cast<unsigned>(at)};
     };
     return Cutter(text, place).cut();
-}
-
-void read_expressions(File& file, int object) {
-    const Role role = file.objects[static_cast<std::size_t>(object)].role;
-    if (role == Role::kNothing && !file.mentions("expr")) return;
-    if (!file.mentions("expr") && !file.mentions("query") && !file.mentions("metric")) return;
-    Finder(file, object).find();
-}
-
-/// A blank line or a comment line parts two queries; so does a line that begins one at the margin.
-void read_queries(File& file, int index) {
-    const Block block = file.blocks[static_cast<std::size_t>(index)];
-    const std::string_view text = block.text;
-    std::size_t begin = 0;
-    const auto finish = [&](std::size_t end) {
-        const std::string_view query = text.substr(begin, end - begin);
-        if (trim(query).empty()) return;
-        const std::size_t first = begin + query.find_first_not_of(" \t\n");
-        const auto place = [&block, begin](std::size_t at) { return block.place(begin + at); };
-        Expression expression = make_expression(query, Expression::Source::kFence, place);
-        expression.mark = block.place(first);
-        expression.block = index;
-        expression.heading = block.heading;
-        file.expressions.push_back(std::move(expression));
-    };
-    int level = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t newline = std::min(text.find('\n', at), text.size());
-        const std::string_view line = text.substr(at, newline - at);
-        const std::string_view words = trim(line);
-        const bool margin = !words.empty() && line.front() == words.front();
-        const bool name =
-            margin && is_name_start(words.front()) && !is_keyword(words.substr(0, words.find(' ')));
-        if (words.empty() || words.front() == '#' || (name && level <= 0)) {
-            finish(at);
-            begin = words.empty() || words.front() == '#' ? newline : at;
-            level = 0;
-        }
-        for (const char c : words)
-            level += c == '(' || c == '{' ? 1 : c == ')' || c == '}' ? -1 : 0;
-        at = newline + 1;
-    }
-    begin = std::min(begin, text.size());
-    finish(text.size());
 }
 
 }  // namespace aliquot::lint

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,15 @@ struct Expression {
     std::vector<Selector> selectors;
     std::vector<std::string> group_labels;  // every label of by/without/on/ignoring/group_left
 };
+
+/// Turns an offset into a query into a place of the file.
+using QueryPlace = std::function<Mark(std::size_t)>;
+
+/// A query with its selectors; at most 64 KiB of it are looked at.
+Expression cut_query(std::string_view text, Expression::Source source, const QueryPlace& place);
+
+/// Whether a line begins with a name that is no keyword such as `by` or `and`.
+bool begins_query(std::string_view line);
 
 /// Cuts a query into selectors; any text is accepted. `place` gives each byte its place.
 std::vector<Expression::Selector> read_selectors(std::string_view text, const Block& block,

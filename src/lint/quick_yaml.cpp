@@ -23,7 +23,6 @@ struct Line {
     bool empty = false;      // nothing, or a comment
 };
 
-/// Thrown nowhere: `failed_` says that this text is not ours to read.
 class Reader {
 public:
     explicit Reader(std::string_view text) : text_(text) {}
@@ -98,14 +97,12 @@ void Reader::split() {
 }
 
 bool Reader::only_comment(std::string_view line, std::size_t column) {
-    while (column < line.size() && line[column] == ' ') ++column;
-    return column == line.size() || line[column] == '#';
+    column = line.find_first_not_of(' ', column);
+    return column == std::string_view::npos || line[column] == '#';
 }
 
-/// The end of a plain scalar: before a comment and trailing blanks.
 std::size_t Reader::end_of_plain(std::string_view line, std::size_t column) {
-    std::size_t end = line.find(" #", column);
-    end = std::min(end, line.size());
+    std::size_t end = std::min(line.find(" #", column), line.size());
     while (end > column && line[end - 1] == ' ') --end;
     return end;
 }
@@ -173,8 +170,7 @@ Node Reader::read_mapping(std::size_t column, int depth) {
             if (key.scalar == "<<") return fail();
         }
         if (colon + 1 < line.size() && line[colon + 1] != ' ') return fail();
-        std::size_t value = colon + 1;
-        while (value < line.size() && line[value] == ' ') ++value;
+        const std::size_t value = std::min(line.find_first_not_of(' ', colon + 1), line.size());
         const Mark key_mark = key.mark;
         Node node;
         if (only_comment(line, value)) {
@@ -211,8 +207,7 @@ Node Reader::read_sequence(std::size_t column, int depth) {
         }
         first = false;
         const std::string_view line = line_text(at_);
-        std::size_t value = column + 1;
-        while (value < line.size() && line[value] == ' ') ++value;
+        const std::size_t value = std::min(line.find_first_not_of(' ', column + 1), line.size());
         if (only_comment(line, value)) {
             ++at_;
             skip_empty();
@@ -275,11 +270,9 @@ Node Reader::read_quoted(std::string_view line, std::size_t& column) {
             return node;
         } else if (c == '\\' && quote == '"') {
             if (++i >= line.size()) return fail();
-            constexpr std::string_view kEscapes = "n\"\\t/";
-            constexpr std::string_view kMeaning = "\n\"\\\t/";
-            const auto which = kEscapes.find(line[i]);
+            const auto which = std::string_view("n\"\\t/").find(line[i]);
             if (which == std::string_view::npos) return fail();
-            node.scalar += kMeaning[which];
+            node.scalar += "\n\"\\\t/"[which];
         } else {
             node.scalar += c;
         }
@@ -315,7 +308,7 @@ Node Reader::read_flow(std::string_view line, std::size_t& column, int depth) {
     node.mark = mark(column);
     ++column;
     const auto skip = [&line, &column] {
-        while (column < line.size() && line[column] == ' ') ++column;
+        column = std::min(line.find_first_not_of(' ', column), line.size());
     };
     const auto element = [this, &line, &column, depth, kStops] {
         const bool flow = column < line.size() && (line[column] == '{' || line[column] == '[');

@@ -142,30 +142,31 @@ void check_counts(const File& file, const Object& object, const PodSpec& pod, co
     if (need.value == nullptr) return;
     const Node* most = at_path(*object.node, "spec.maxReplicas");
     const Node* least = at_path(*object.node, "spec.minReplicas");
-    const auto maximum = most == nullptr ? std::nullopt : parse_quantity(most->scalar);
-    const auto minimum = least == nullptr ? std::nullopt : parse_quantity(least->scalar);
+    // -1: not there. (g++ 12 takes an optional here for read uninitialised.)
+    const double maximum = most == nullptr ? -1 : parse_quantity(most->scalar).value_or(-1);
+    const double minimum = least == nullptr ? -1 : parse_quantity(least->scalar).value_or(-1);
     if (facts == nullptr) {
         const bool shared =
             std::any_of(file.objects.begin(), file.objects.end(),
                         [](const Object& one) { return one.role == Role::kDevicePluginConfig; });
-        if (!maximum || shared) return;
+        if (maximum < 0 || shared) return;
         report
             .add("HPA003", most->mark,
-                 "up to " + number_text(*maximum) + " replicas take " +
-                     number_text(*maximum * need.amount) + " of " + need.value->name)
+                 "up to " + number_text(maximum) + " replicas take " +
+                     number_text(maximum * need.amount) + " of " + need.value->name)
             .severity(Severity::kInfo);
         return;
     }
     const double offered = facts->total(need.value->name);
     if (facts->autoscaler || facts->nodes.empty()) return;
-    if (minimum && *minimum * need.amount > offered) {
+    if (minimum >= 0 && minimum * need.amount > offered) {
         report.add("HPA004", least->mark,
-                   number_text(*minimum) + " replicas need " + number_text(*minimum * need.amount) +
+                   number_text(minimum) + " replicas need " + number_text(minimum * need.amount) +
                        " of " + need.value->name + ", and the cluster offers " +
                        number_text(offered));
-    } else if (maximum && *maximum * need.amount > offered) {
+    } else if (maximum >= 0 && maximum * need.amount > offered) {
         report.add("HPA003", most->mark,
-                   number_text(*maximum) + " replicas need " + number_text(*maximum * need.amount) +
+                   number_text(maximum) + " replicas need " + number_text(maximum * need.amount) +
                        " of " + need.value->name + ", and the cluster offers " +
                        number_text(offered));
     }

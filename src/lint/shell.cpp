@@ -13,9 +13,6 @@ namespace {
 
 constexpr int kDeepest = 4;  // of $( ) and bash -c inside each other
 constexpr std::size_t kMostCommands = 100'000;
-constexpr std::size_t kLongestQuote = 32'768;  // a quote that is not closed within is none
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool is_operator(char c) {
     return c == '|' || c == '&' || c == ';' || c == '(' || c == ')' || c == '\n';
@@ -49,8 +46,6 @@ private:
     void read_heredocs(std::size_t end);
     void finish_command(std::string separator, int depth);
     void enclose_argument(const Word& word, std::size_t begin, int command);
-    std::optional<std::size_t> closing(std::size_t from, std::size_t end, char quote) const;
-    std::optional<std::size_t> placeholder_end(std::size_t end) const;
     bool skip_continuation(std::size_t end);
 
     const Block& block_;
@@ -174,7 +169,7 @@ void Reader::read_command(std::size_t end, int depth) {
             if (separator == "|" && at_ + 1 < end && text_[at_ + 1] == '&') ++at_;
             at_ += separator.size();
             return finish_command(separator, depth);
-        } else if (c == '>' || (c == '<' && !placeholder_end(end))) {
+        } else if (c == '>' || (c == '<' && !end_of_placeholder(text_, at_, end))) {
             read_redirect(end);
         } else {
             const std::size_t begin = at_;
@@ -190,32 +185,6 @@ void Reader::read_command(std::size_t end, int depth) {
     finish_command("", depth);
 }
 
-std::optional<std::size_t> Reader::closing(std::size_t from, std::size_t end, char quote) const {
-    end = std::min(end, from + kLongestQuote);
-    for (std::size_t i = from; i < end; ++i) {
-        if (quote == '"' && text_[i] == '\\') {
-            ++i;
-        } else if (text_[i] == quote) {
-            return i;
-        }
-    }
-    return std::nullopt;
-}
-
-/// `<node-name>` of a manual: one past its end.
-std::optional<std::size_t> Reader::placeholder_end(std::size_t end) const {
-    constexpr std::size_t kLongest = 60;
-    const std::size_t first = at_ + 1;
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    if (first >= end || !is_letter(text_[first])) return std::nullopt;
-    const std::size_t limit = std::min(end, first + kLongest);
-    for (std::size_t i = first; i < limit; ++i) {
-        if (text_[i] == '>') return i + 1;
-        if (text_[i] == '\n' || text_[i] == '|' || text_[i] == '<' || text_[i] == '$') break;
-    }
-    return std::nullopt;
-}
-
 void Reader::read_word(std::size_t end, int depth) {
     word_ = {};
     word_.mark = block_.place(at_);
@@ -223,7 +192,7 @@ void Reader::read_word(std::size_t end, int depth) {
         const char c = text_[at_];
         if (is_blank(c) || is_operator(c) || c == '>') return;
         if (c == '<') {
-            const auto past = placeholder_end(end);
+            const auto past = end_of_placeholder(text_, at_, end);
             if (!past) return;
             word_.text += text_.substr(at_, *past - at_);
             at_ = *past;
@@ -253,7 +222,7 @@ void Reader::read_word(std::size_t end, int depth) {
 
 void Reader::read_quoted(std::size_t end, int depth) {
     const char quote = text_[at_];
-    const auto close = closing(at_ + 1, end, quote);
+    const auto close = closing_quote(text_, at_ + 1, end);
     if (!close) {  // an apostrophe
         word_.text += quote;
         ++at_;
@@ -360,7 +329,6 @@ void Reader::read_heredocs(std::size_t end) {
     waiting_.clear();
 }
 
-/// JSON or YAML in a quoted argument.
 void Reader::enclose_argument(const Word& word, std::size_t begin, int command) {
     std::string_view text = word.text;
     const auto brace = text.find('{');

@@ -215,6 +215,33 @@ const std::string* command_text(const Command& command) {
     return nullptr;
 }
 
+std::optional<std::size_t> closing_quote(std::string_view text, std::size_t from, std::size_t end) {
+    const char quote = text[from - 1];
+    end = std::min(end, from + kLongestQuote);
+    for (std::size_t i = from; i < end; ++i) {
+        if (quote == '"' && text[i] == '\\') {
+            ++i;
+        } else if (text[i] == quote) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::size_t> end_of_placeholder(std::string_view text, std::size_t at,
+                                              std::size_t end) {
+    constexpr std::size_t kLongest = 60;
+    const std::size_t first = at + 1;
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    if (first >= end || !is_letter(text[first])) return std::nullopt;
+    const std::size_t limit = std::min(end, first + kLongest);
+    for (std::size_t i = first; i < limit; ++i) {
+        if (text[i] == '>') return i + 1;
+        if (text[i] == '\n' || text[i] == '|' || text[i] == '<' || text[i] == '$') break;
+    }
+    return std::nullopt;
+}
+
 std::string joined_lines(std::string_view text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {

@@ -22,6 +22,18 @@ std::optional<Command> make_command(const std::vector<Word>& words);
 /// The text of `bash -c TEXT`; nullptr for any other command.
 const std::string* command_text(const Command& command);
 
+/// A quote or bracket that is not closed within is none.
+constexpr std::size_t kLongestQuote = 32'768;
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/// Where the quote that stands before `from` is closed.
+std::optional<std::size_t> closing_quote(std::string_view text, std::size_t from, std::size_t end);
+
+/// `<node-name>` of a manual, which begins at `at`: one past its end.
+std::optional<std::size_t> end_of_placeholder(std::string_view text, std::size_t at,
+                                              std::size_t end);
+
 /// Continued lines joined by one blank.
 std::string joined_lines(std::string_view text);
 

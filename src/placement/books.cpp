@@ -197,13 +197,13 @@ std::int64_t Books::change(Node& node, const Shape& shape, const Spot& spot, int
                 static_cast<std::uint16_t>(node.milli[device] - sign * shape.milli);
             node.mib[device] -= sign * shape.mib;
         }
-        node.device_sum += device_hash(node, device);
         if (!node.is_mig(device)) {
             const auto bit = static_cast<std::uint16_t>(1U << device);
             node.memory_used = static_cast<std::uint16_t>(node.mib[device] == node.device_mib
                                                               ? node.memory_used & ~bit
                                                               : node.memory_used | bit);
         }
+        node.device_sum += device_hash(node, device);  // reads memory_used
         grown += free_of(node, device);
     }
     return grown;

@@ -26,14 +26,21 @@ struct alignas(64) Node {
     std::uint16_t mig_devices = 0;  // bit per device
     std::uint16_t memory_used = 0;  // bit per device: some of its memory is taken
     std::uint16_t unused = 0;
+    std::int32_t device_mib = 0;   // of one device
     std::uint32_t live = 0;        // placements on it
     std::uint64_t device_sum = 0;  // sum of device_hash() of all devices: equal states, equal sums
     std::array<std::uint16_t, kMostDevices>
         milli{};  // free compute; in MIG mode: the mask of taken slices
     std::array<std::int32_t, kMostDevices> mib{};  // free memory
-    std::int32_t device_mib = 0;
-    std::uint32_t position = 0;  // in rank order
+    std::uint32_t position = 0;                    // in rank order
 
+    /// mib[device], without a look at the second line where nothing of it is taken.
+    [[nodiscard]] std::int32_t free_mib(unsigned device) const {
+        return ((memory_used >> device) & 1U) != 0 ? mib[device] : is_mig(device) ? 0 : device_mib;
+    }
+    [[nodiscard]] bool same_state(unsigned a, unsigned b) const {
+        return milli[a] == milli[b] && is_mig(a) == is_mig(b) && free_mib(a) == free_mib(b);
+    }
     [[nodiscard]] bool is_mig(unsigned device) const { return ((mig_devices >> device) & 1U) != 0; }
     [[nodiscard]] bool is_whole(unsigned device) const {
         return milli[device] == kWholeGpu &&
@@ -132,7 +139,7 @@ public:
         return x ^ (x >> 31U);
     }
     static std::uint64_t device_hash(const Node& node, unsigned device) {
-        return device_hash(node.milli[device], node.mib[device], node.is_mig(device));
+        return device_hash(node.milli[device], node.free_mib(device), node.is_mig(device));
     }
 
 private:

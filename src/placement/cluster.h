@@ -12,6 +12,7 @@
 namespace aliquot::placement {
 
 inline constexpr unsigned kMostDevices = 16;     // of one node
+inline constexpr unsigned kMostGang = 4'096;     // placements of one gang
 inline constexpr std::int32_t kWholeGpu = 1000;  // milli: compute of one GPU
 inline constexpr std::uint32_t kNoNode = 0xFFFF'FFFF;
 

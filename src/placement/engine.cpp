@@ -2,6 +2,7 @@
 #include "placement/engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "placement/fragmentation.h"
 #include "placement/state.h"
@@ -50,6 +51,10 @@ Result<Placement> Engine::place(const Request& request) {
 }
 
 Result<std::vector<Placement>> Engine::place_gang(const Request& request, unsigned count) {
+    if (count > kMostGang)
+        return Error{
+            ErrorCode::kInvalidInput,
+            "gang of " + std::to_string(count) + ": expected at most " + std::to_string(kMostGang)};
     auto good = checked(request);
     if (!good) return std::move(good).error();
     state_->learn(*good);
@@ -84,6 +89,8 @@ Result<PlacementId> Engine::restore(const Request& request, const Placement& whe
 Result<Done> Engine::release(PlacementId id) {
     const auto found = state_->live.find(id);
     if (found == state_->live.end()) return unknown(id);
+    state_
+        ->lay_out();  // always before the next change, so that questions in between change nothing
     state_->note_gone(Change::Kind::kReleased, id, found->second,
                       state_->recording ? state_->scorer->save() : 0);
     state_->leave(id);
@@ -94,13 +101,16 @@ Result<Done> Engine::release(PlacementId id) {
 Result<Done> Engine::move(PlacementId id, const Placement& where) {
     const auto request = request_of(id);
     if (!request) return unknown(id);
-    const std::uint32_t saved = state_->recording ? state_->scorer->save() : 0;
+    state_->lay_out();
+    const std::uint32_t saved = state_->scorer->save();
     Live before = state_->leave(id);
     auto live = state_->live_of(*request, where);
     if (!live) {
         state_->enter(id, std::move(before));
+        state_->scorer->restore(saved);
         return std::move(live).error();
     }
+    if (!state_->recording) state_->scorer->forget_saved();
     state_->note_gone(Change::Kind::kMoved, id, before, saved);
     state_->enter(id, std::move(*live));
     ++state_->departures;
@@ -144,6 +154,7 @@ Mark Engine::mark() {
 }
 
 void Engine::undo_to(Mark mark) {
+    if (state_->changes.size() > mark.position) state_->lay_out();
     while (state_->changes.size() > mark.position) {
         Change change = std::move(state_->changes.back());
         state_->changes.pop_back();
@@ -153,10 +164,14 @@ void Engine::undo_to(Mark mark) {
 
 void Engine::commit() {
     state_->recording = false;
-    for (const Change& change : state_->changes)
-        if (change.kind != Change::Kind::kPlaced) state_->ranking.drop(change.before.kind);
-    state_->changes.clear();
+    const std::vector<Change> kept = std::exchange(state_->changes, {});
     state_->scorer->forget_saved();
+    for (const Change& change : kept) {
+        if (change.kind == Change::Kind::kArrived)
+            state_->learn(*change.arrived);
+        else if (change.kind != Change::Kind::kPlaced)
+            state_->ranking.drop(change.before.kind);
+    }
 }
 
 std::uint32_t Engine::node_count() const {

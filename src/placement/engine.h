@@ -84,7 +84,7 @@ public:
 
     /// The best place, taken. errors: kInvalidInput; kUnavailable: no node fits now (see refusal()).
     Result<Placement> place(const Request& request);
-    /// All or none.
+    /// All or none. errors: kInvalidInput: more than kMostGang; kUnavailable
     Result<std::vector<Placement>> place_gang(const Request& request, unsigned count);
     /// Takes a place chosen elsewhere (a restart, a replay). errors: kConflict when it does not fit.
     Result<PlacementId> restore(const Request& request, const Placement& where);

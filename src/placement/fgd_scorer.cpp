@@ -70,7 +70,7 @@ private:
         if (shape.is_whole()) return {};
         if (!shape.mig)
             return {static_cast<std::uint16_t>(node.milli[device] - shape.milli),
-                    node.mib[device] - shape.mib};
+                    node.free_mib(device) - shape.mib};
         const MigProfile& profile = *Books::profile_on(node, shape);
         unsigned start = 0;
         while (((profile.starts >> start) & 1U) == 0 ||
@@ -112,9 +112,7 @@ private:
 
     static bool same_as_earlier(const Node& node, unsigned device) {
         for (unsigned i = 0; i < device; ++i)
-            if (node.milli[i] == node.milli[device] && node.mib[i] == node.mib[device] &&
-                node.is_mig(i) == node.is_mig(device))
-                return true;
+            if (node.same_state(i, device)) return true;
         return false;
     }
 

@@ -129,9 +129,10 @@ Result<Done> Migration::apply(const std::vector<Move>& moves) {
                      "plan of " + std::to_string(moves.size()) + " moves: only " +
                          std::to_string(limits_.most_moves - moved()) + " are left"};
     const Mark start = engine_.mark();
+    std::unordered_set<PlacementId> now;
     for (const Move& move : moves) {
         auto done =
-            may_move(move.id)
+            may_move(move.id) && now.insert(move.id).second
                 ? engine_.move(move.id, move.to)
                 : Result<Done>(Error{ErrorCode::kConflict, "placement " + std::to_string(move.id) +
                                                                ": may not be moved"});

@@ -18,6 +18,8 @@ constexpr unsigned kChangesPerLook = 64;  // node changes between two looks at s
 constexpr double kLetBe =
     1.0 / 20;  // prices that moved less than this, all together, stay as they are
 
+constexpr double kMostPrice = 1e6;  // milli: keeps sums of strange weights within 64 bits
+
 struct Worth {
     std::int64_t usable = 0;  // both with kWeightBits after the point
     std::int64_t room = 0;
@@ -30,6 +32,7 @@ public:
 
     void reset(const Books& books, std::span<const TaskType> types) override {
         books_ = &books;
+        ++resets_;
         table_.reset(books, types, weights_.size);
         memo_.resize(memo_bits(books.size()));
         usable_weight_.assign(table_.count(), 0);
@@ -72,13 +75,15 @@ public:
     [[nodiscard]] std::uint32_t epoch() const override { return epoch_; }
 
     std::uint32_t save() override {
-        saved_.push_back({changes_, epoch_, prices_});
+        saved_.push_back({changes_, epoch_, resets_, prices_});
         return static_cast<std::uint32_t>(saved_.size() - 1);
     }
     void restore(std::uint32_t saved) override {
         const Saved& was = saved_[saved];
         changes_ = was.changes;
-        if (epoch_ != was.epoch) {
+        if (resets_ != was.resets) {  // prices of another workload: no use any more
+            price_again(true);
+        } else if (epoch_ != was.epoch) {
             prices_ = was.prices;
             epoch_ =
                 ++last_epoch_;  // the same prices under a new number: nothing stale is taken for it
@@ -99,6 +104,7 @@ private:
     struct Saved {
         std::uint32_t changes = 0;
         std::uint32_t epoch = 0;
+        std::uint32_t resets = 0;
         std::vector<std::int64_t> prices;
     };
 
@@ -106,7 +112,7 @@ private:
     TypeTable::Row row_after(const Node& node, unsigned device, const Shape& shape,
                              std::uint64_t& device_sum) {
         std::uint16_t milli = node.milli[device];
-        std::int32_t mib = node.mib[device];
+        std::int32_t mib = node.free_mib(device);
         if (shape.mig) {
             const unsigned start = books_->mig_start(node, device, shape);
             milli = static_cast<std::uint16_t>(milli |
@@ -238,9 +244,7 @@ private:
 
     static bool same_as_earlier(const Node& node, unsigned device) {
         for (unsigned i = 0; i < device; ++i)
-            if (node.milli[i] == node.milli[device] && node.mib[i] == node.mib[device] &&
-                node.is_mig(i) == node.is_mig(device))
-                return true;
+            if (node.same_state(i, device)) return true;
         return false;
     }
 
@@ -276,6 +280,7 @@ private:
     std::uint32_t changes_ = 0;
     std::uint32_t epoch_ = 0;
     std::uint32_t last_epoch_ = 0;
+    std::uint32_t resets_ = 0;
     std::vector<Saved> saved_;
 };
 
@@ -303,8 +308,9 @@ void Own::price_again(bool adopt) {
         const double rarity =
             supply > 0 ? std::min(power_of(demand / supply, scarcity_), weights_.scarcity_most)
                        : weights_.scarcity_most;
-        const double each = weights_.packing / type.nested * rarity * type.weight * type.size;
-        fresh[i] = std::llround(each * (1 << kWeightBits));
+        const double each =
+            type.nested > 0 ? weights_.packing / type.nested * rarity * type.weight * type.size : 0;
+        fresh[i] = std::llround(std::min(each, kMostPrice) * (1 << kWeightBits));
         if (prices_.empty()) continue;
         moved += std::abs(fresh[i] - prices_[i]);
         all += prices_[i];

@@ -12,7 +12,7 @@ constexpr std::size_t kSmallCluster = 2'048;  // catches up on demand alone
 // Changes after which a kind is brought up to date ahead of need: the longer, the more of them
 // touch one node twice and are worked off at once; the shorter, the shorter the longest step.
 constexpr std::size_t kLag = 768;
-constexpr std::size_t kLagOfLarge = 256;
+constexpr std::size_t kLagOfLarge = 192;
 
 bool tolerates(const Request& request, const std::pair<std::string, std::string>& taint) {
     return std::any_of(request.tolerations.begin(), request.tolerations.end(),
@@ -30,7 +30,11 @@ bool labels_admit(const Request& request, const NodeSpec& spec) {
                        [&](const auto& taint) { return tolerates(request, taint); });
 }
 
-auto order_of(const Request& r) {
+constexpr std::size_t kNone = ~std::size_t{0};
+constexpr std::size_t kMostHidden =
+    64;  // nodes short of memory passed over before all are looked at
+
+auto ordered(const Request& r) {
     return std::tie(r.cpu_milli, r.memory_mib, r.gpus, r.milli, r.mib, r.mig_profile, r.models,
                     r.selector, r.tolerations);
 }
@@ -38,146 +42,193 @@ auto order_of(const Request& r) {
 }  // namespace
 
 bool Ranking::Less::operator()(const Request& a, const Request& b) const {
-    return order_of(a) < order_of(b);
+    return ordered(a) < ordered(b);
 }
 
 ClassId Ranking::class_of(const Request& request) {
     const auto found = known_.find(request);
     if (found != known_.end()) {
-        classes_[found->second]->used = ++uses_;
+        kinds_[found->second]->used = ++uses_;
         return found->second;
     }
-    if (known_.size() >= kMostClasses) make_room();
-    auto one = std::make_unique<Class>();
-    one->request = request;
-    one->request.anti_affinity.clear();
-    one->request.movable = false;
-    one->shape = books_.shape_of(request);
-    one->used = ++uses_;
-    ClassId id = static_cast<ClassId>(classes_.size());
+    if (known_.size() >= kMostClasses) forget_a_kind();
+    auto kind = std::make_unique<Kind>();
+    kind->request = request;
+    kind->request.anti_affinity.clear();
+    kind->request.movable = false;
+    kind->shape = books_.shape_of(request);
+    kind->used = ++uses_;
+    auto id = static_cast<ClassId>(kinds_.size());
     if (unused_.empty()) {
-        classes_.push_back(std::move(one));
+        kinds_.push_back(std::move(kind));
     } else {
         id = unused_.back();
         unused_.pop_back();
-        classes_[id] = std::move(one);
+        kinds_[id] = std::move(kind);
     }
-    known_.emplace(classes_[id]->request, id);
+    known_.emplace(kinds_[id]->request, id);
     return id;
 }
 
-void Ranking::make_room() {
-    // Of kinds with live placements only the keys go: their placements still name them.
-    const Class* oldest = nullptr;
-    ClassId oldest_id = 0;
-    for (ClassId id = 0; id < classes_.size(); ++id) {
-        const Class* one = classes_[id].get();
-        if (one == nullptr || one->live > 0 || (oldest != nullptr && one->used >= oldest->used))
+void Ranking::forget_a_kind() {
+    ClassId oldest = 0;
+    const Kind* found = nullptr;
+    for (ClassId id = 0; id < kinds_.size(); ++id) {
+        const Kind* kind = kinds_[id].get();
+        if (kind == nullptr || kind->held > 0 || (found != nullptr && kind->used >= found->used))
             continue;
-        oldest = one;
-        oldest_id = id;
+        found = kind;
+        oldest = id;
     }
-    if (oldest != nullptr) {
-        known_.erase(oldest->request);
-        classes_[oldest_id].reset();
-        unused_.push_back(oldest_id);
-        return;
+    if (found == nullptr) return;
+    known_.erase(found->request);
+    kinds_[oldest].reset();
+    unused_.push_back(oldest);
+}
+
+Ranking::Order& Ranking::order_of(const Kind& kind) {
+    Request bare = kind.request;
+    bare.memory_mib = 0;
+    auto& order = orders_[bare];
+    if (order == nullptr) {
+        order = std::make_unique<Order>();
+        order->request = bare;
+        order_list_.push_back(order.get());
+        if (order_list_.size() > kMostClasses) {
+            const auto oldest =
+                std::min_element(order_list_.begin(), order_list_.end() - 1,
+                                 [](const Order* a, const Order* b) { return a->used < b->used; });
+            Order* const gone = *oldest;
+            order_list_.erase(oldest);
+            orders_.erase(Request(gone->request));
+        }
     }
-    Class* keyed = nullptr;
-    for (const auto& one : classes_)
-        if (one != nullptr && !one->cold && (keyed == nullptr || one->used < keyed->used))
-            keyed = one.get();
-    if (keyed == nullptr) return;
-    keyed->keys = KeyTree();
-    keyed->admitted = {};
-    keyed->cold = true;
+    order->used = ++uses_;
+    return *order;
 }
 
 bool Ranking::admits(ClassId id, NodeId node) const {
-    return labels_admit(classes_[id]->request, books_.spec(node));
+    return labels_admit(kinds_[id]->request, books_.spec(node));
 }
 
-void Ranking::admit_all(Class& one) const {
-    one.admitted.assign((at_position_.size() + 63) / 64, 0);
+void Ranking::admit_all(Order& order) const {
+    order.admitted.assign((at_position_.size() + 63) / 64, 0);
     for (std::size_t position = 0; position < at_position_.size(); ++position)
-        if (labels_admit(one.request, books_.spec(at_position_[position])))
-            one.admitted[position / 64] |= 1ULL << (position % 64);
+        if (labels_admit(order.request, books_.spec(at_position_[position])))
+            order.admitted[position / 64] |= 1ULL << (position % 64);
 }
 
-void Ranking::rate(Class& one, NodeId id) {
+void Ranking::rate(Order& order, NodeId id) {
     const Node& node = books_.node(id);
     const std::size_t position = node.position;
     KeyTree::Key key = KeyTree::kNone;
-    if (((one.admitted[position / 64] >> (position % 64)) & 1U) != 0 &&
-        Books::fits(node, one.shape))
-        key = std::max(scorer_.key(node, id, one.shape), KeyTree::kNone + 1);
-    one.keys.set(position, key);
+    if (Books::fits(node, order.shape) &&
+        ((order.admitted[position / 64] >> (position % 64)) & 1U) != 0)
+        key = std::max(scorer_.key(node, id, order.shape), KeyTree::kNone + 1);
+    order.keys.set(position, key);
 }
 
-void Ranking::scan(Class& one, std::size_t most) {
-    const std::size_t end = std::min(at_position_.size(), one.scanned + most);
-    while (one.scanned < end) rate(one, at_position_[one.scanned++]);
+void Ranking::scan(Order& order, std::size_t most) {
+    const std::size_t end = std::min(at_position_.size(), order.scanned + most);
+    while (order.scanned < end) rate(order, at_position_[order.scanned++]);
 }
 
-void Ranking::catch_up(Class& one, std::size_t most) {
+void Ranking::catch_up(Order& order, std::size_t most) {
     const std::uint64_t end = log_base_ + log_.size();
-    if (one.cursor < log_base_) {  // its part of the log is gone
-        one.scanned = 0;
-        one.cursor = end;
+    if (order.cursor < log_base_) {  // its part of the log is gone
+        order.scanned = 0;
+        order.cursor = end;
         return;
     }
-    for (; one.cursor < end && most > 0; ++one.cursor) {
-        const NodeId node = log_[one.cursor - log_base_];
-        if (last_change_[node] != one.cursor || books_.node(node).position >= one.scanned) continue;
-        rate(one, node);
+    constexpr std::uint64_t kAhead = 8;  // nodes lie far apart: ask for them early
+    for (; order.cursor < end && most > 0; ++order.cursor) {
+        if (order.cursor + kAhead < end) {
+            const NodeId later = log_[order.cursor + kAhead - log_base_];
+            __builtin_prefetch(&last_change_[later]);
+            __builtin_prefetch(&books_.node(later));
+        }
+        const NodeId node = log_[order.cursor - log_base_];
+        if (last_change_[node] != order.cursor || books_.node(node).position >= order.scanned)
+            continue;
+        rate(order, node);
         --most;
     }
 }
 
-void Ranking::prepare(Class& one) {
-    if (one.cold) {
-        admit_all(one);
-        one.shape = books_.shape_of(one.request);
-        one.keys = KeyTree();
-        one.keys.resize(at_position_.size());
-        one.cold = false;
-        one.scanned = 0;
-        one.epoch = scorer_.epoch();
+void Ranking::prepare(Order& order) {
+    if (order.cold) {
+        admit_all(order);
+        order.shape = books_.shape_of(order.request);
+        order.keys = KeyTree();
+        order.keys.resize(at_position_.size());
+        order.cold = false;
+        order.scanned = 0;
+        order.epoch = scorer_.epoch();
     }
-    if (one.epoch != scorer_.epoch()) {
-        one.epoch = scorer_.epoch();
-        one.scanned = 0;
+    if (order.epoch != scorer_.epoch()) {
+        order.epoch = scorer_.epoch();
+        order.scanned = 0;
     }
-    if (one.scanned == 0) one.cursor = log_base_ + log_.size();
-    catch_up(one, kScan);
-    scan(one, at_position_.size() <= kScan ? kScan : kPart);
+    if (order.scanned == 0) order.cursor = log_base_ + log_.size();
+    catch_up(order, kScan);
+    scan(order, at_position_.size() <= kScan ? kScan : kPart);
 }
 
-std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const NodeId> excluded) {
-    Class& one = *classes_[id];
-    prepare(one);
-    std::vector<NodeId> found;
-    std::vector<std::pair<std::size_t, KeyTree::Key>> hidden;
-    while (found.size() < count) {
-        const KeyTree::Best top = one.keys.best();
+std::size_t Ranking::pick_by_scan(const Order& order, const Shape& shape) const {
+    std::size_t best = kNone;
+    for (std::size_t position = 0; position < order.scanned; ++position) {
+        const KeyTree::Key key = order.keys.at(position);
+        if (key == KeyTree::kNone || (best != kNone && key <= order.keys.at(best))) continue;
+        const Node& node = books_.node(at_position_[position]);
+        if (node.memory >= shape.memory && Books::fits(node, order.shape)) best = position;
+    }
+    return best;
+}
+
+std::size_t Ranking::pick(Order& order, const Shape& shape, Hidden& hidden) {
+    std::size_t passed = 0;
+    while (true) {
+        const KeyTree::Best top = order.keys.best();
         if (top.key == KeyTree::kNone) {
-            if (one.scanned == at_position_.size()) break;
-            scan(one, kPart);
+            if (order.scanned == at_position_.size()) return kNone;
+            scan(order, kPart);
             continue;
         }
         const NodeId node = at_position_[top.position];
-        if (last_change_[node] >= one.cursor ||
-            top.position >= one.scanned) {  // its key may be old
-            rate(one, node);
-            if (one.keys.at(top.position) != top.key) continue;
+        if (last_change_[node] >= order.cursor ||
+            top.position >= order.scanned) {  // its key may be old
+            rate(order, node);
+            if (order.keys.at(top.position) != top.key) continue;
         }
-        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end())
+        if (books_.node(node).memory >= shape.memory) return top.position;
+        hidden.emplace_back(top.position, top.key);
+        order.keys.set(top.position, KeyTree::kNone);
+        if (++passed == kMostHidden && order.scanned == at_position_.size()) {
+            catch_up(order, kNone);
+            return pick_by_scan(order, shape);
+        }
+    }
+}
+
+std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const NodeId> excluded) {
+    const Kind& kind = *kinds_[id];
+    Order& order = order_of(kind);
+    prepare(order);
+    std::vector<NodeId> found;
+    Hidden hidden;
+    while (found.size() < count) {
+        const std::size_t position = pick(order, kind.shape, hidden);
+        if (position == kNone) break;
+        const NodeId node = at_position_[position];
+        // A scan after it was hidden brings a node back.
+        if (std::find(excluded.begin(), excluded.end(), node) == excluded.end() &&
+            std::find(found.begin(), found.end(), node) == found.end())
             found.push_back(node);
         if (found.size() == count) break;
-        hidden.emplace_back(top.position, top.key);
-        one.keys.set(top.position, KeyTree::kNone);
+        hidden.emplace_back(position, order.keys.at(position));
+        order.keys.set(position, KeyTree::kNone);
     }
-    for (const auto& [position, key] : hidden) one.keys.set(position, key);
+    for (const auto& [position, key] : hidden) order.keys.set(position, key);
     return found;
 }
 
@@ -198,41 +249,42 @@ void Ranking::forget() {
     for (std::size_t position = 0; position < at_position_.size(); ++position)
         books_.node(at_position_[position]).position = static_cast<std::uint32_t>(position);
     last_change_.resize(books_.size(), 0);
-    for (const auto& one : classes_)
-        if (one != nullptr) one->cold = true;
+    for (const auto& kind : kinds_)  // a model may be new
+        if (kind != nullptr) kind->shape = books_.shape_of(kind->request);
+    for (Order* order : order_list_) order->cold = true;
 }
 
 void Ranking::work_ahead() {
-    if (at_position_.size() <= kSmallCluster || classes_.empty()) return;
-    next_ahead_ = (next_ahead_ + 1) % static_cast<ClassId>(classes_.size());
-    Class* one = classes_[next_ahead_].get();
-    if (one == nullptr || one->cold || one->epoch != scorer_.epoch()) return;
+    if (at_position_.size() <= kSmallCluster || order_list_.empty()) return;
+    next_ahead_ = (next_ahead_ + 1) % order_list_.size();
+    Order& order = *order_list_[next_ahead_];
+    if (order.cold || order.epoch != scorer_.epoch()) return;
     const std::size_t lag = at_position_.size() > kScan ? kLagOfLarge : kLag;
-    if (log_base_ + log_.size() - one->cursor > lag) catch_up(*one, lag);
-    if (one->scanned < at_position_.size()) scan(*one, lag);
+    if (log_base_ + log_.size() - order.cursor > lag) catch_up(order, lag);
+    if (order.scanned < at_position_.size()) scan(order, lag);
 }
 
 std::size_t Ranking::bytes() const {
     std::size_t sum = log_.capacity() * sizeof(NodeId) + last_change_.capacity() * 8 +
                       at_position_.capacity() * 4;
-    for (const auto& one : classes_)
-        if (one != nullptr) sum += sizeof(Class) + one->keys.bytes() + one->admitted.capacity() * 8;
-    return sum;
+    for (const Order* order : order_list_)
+        sum += sizeof(Order) + order->keys.bytes() + order->admitted.capacity() * 8;
+    return sum + kinds_.size() * sizeof(Kind);
 }
 
 std::string Ranking::self_check() {
-    for (const auto& one : classes_) {
-        if (one == nullptr || one->cold || one->epoch != scorer_.epoch() ||
-            one->scanned < at_position_.size())
+    for (Order* order : order_list_) {
+        if (order->cold || order->epoch != scorer_.epoch() || order->scanned < at_position_.size())
             continue;
-        catch_up(*one, ~std::size_t{0});
+        catch_up(*order, kNone);
+        if (order->scanned < at_position_.size()) continue;  // too far behind: all rated anew
         for (const NodeId id : at_position_) {
             const Node& node = books_.node(id);
-            const KeyTree::Key kept = one->keys.at(node.position);
+            const KeyTree::Key kept = order->keys.at(node.position);
             const bool fits =
-                labels_admit(one->request, books_.spec(id)) && Books::fits(node, one->shape);
+                labels_admit(order->request, books_.spec(id)) && Books::fits(node, order->shape);
             const KeyTree::Key fresh =
-                fits ? std::max(scorer_.key(node, id, one->shape), KeyTree::kNone + 1)
+                fits ? std::max(scorer_.key(node, id, order->shape), KeyTree::kNone + 1)
                      : KeyTree::kNone;
             if (kept != fresh)
                 return "node " + books_.spec(id).name + ": kept key " + std::to_string(kept) +

@@ -17,10 +17,12 @@ namespace aliquot::placement {
 using ClassId = std::uint32_t;
 
 /// All nodes in order of preference, for every kind of request met so far. Keys are computed once and
-/// again only for nodes that changed since the kind was last asked for.
+/// again only for nodes that changed since they were last asked for.
 ///
-/// Work per call is bounded: in a cluster of more than kScan nodes a new kind is ranked a part at a
-/// time, and the best of what is ranked so far wins. In a smaller one every answer is exact.
+/// Kinds that differ in memory alone share one order: no score looks at memory, so it is checked when
+/// a node is picked. Work per call is bounded: in a cluster of more than kScan nodes a new order is
+/// made a part at a time, and the best of what is ranked so far wins. In a smaller one every answer is
+/// exact.
 class Ranking {
 public:
     Ranking(Books& books, Scorer& scorer) : books_(books), scorer_(scorer) {}
@@ -28,14 +30,16 @@ public:
     static constexpr std::size_t kScan = 16'384;  // nodes up to which every answer is exact
     static constexpr std::size_t kPart =
         4'096;  // of a larger cluster, keys computed for one answer
-    static constexpr std::size_t kMostClasses = 4'096;  // kinds kept; the longest unused goes first
+    static constexpr std::size_t kMostClasses =
+        4'096;  // kinds without placements kept, and orders kept
 
-    /// The kind of a request (anti-affinity and movability play no part), counted as used by the caller.
+    /// The kind of a request (anti-affinity and movability play no part).
     ClassId class_of(const Request& request);
-    [[nodiscard]] const Request& request_of(ClassId id) const { return classes_[id]->request; }
-    [[nodiscard]] const Shape& shape_of(ClassId id) const { return classes_[id]->shape; }
-    void hold(ClassId id) { ++classes_[id]->live; }
-    void drop(ClassId id) { --classes_[id]->live; }
+    [[nodiscard]] const Request& request_of(ClassId id) const { return kinds_[id]->request; }
+    [[nodiscard]] const Shape& shape_of(ClassId id) const { return kinds_[id]->shape; }
+    /// A kind that is held is not forgotten.
+    void hold(ClassId id) { ++kinds_[id]->held; }
+    void drop(ClassId id) { --kinds_[id]->held; }
 
     /// Whether labels and taints let the kind on this node.
     [[nodiscard]] bool admits(ClassId id, NodeId node) const;
@@ -45,7 +49,7 @@ public:
     void changed(NodeId node);
     /// Nodes, order or scores are new: forget all keys.
     void forget();
-    /// Brings some other kind up to date, a bounded step.
+    /// Brings some other order up to date, a bounded step.
     void work_ahead();
 
     [[nodiscard]] std::size_t bytes() const;
@@ -53,8 +57,12 @@ public:
     [[nodiscard]] std::string self_check();
 
 private:
-    struct Class {
-        Request request;
+    struct Less {
+        bool operator()(const Request& a, const Request& b) const;
+    };
+    /// One order of all nodes.
+    struct Order {
+        Request request;  // without memory
         Shape shape;
         std::vector<std::uint64_t> admitted;  // bit per position
         KeyTree keys;
@@ -62,31 +70,40 @@ private:
         std::size_t scanned = 0;   // positions that have a key of this epoch
         std::uint32_t epoch = 0;
         bool cold = true;
-        std::uint32_t live = 0;  // placements of this kind
         std::uint64_t used = 0;
     };
-    struct Less {
-        bool operator()(const Request& a, const Request& b) const;
+    struct Kind {
+        Request request;
+        Shape shape;
+        std::uint32_t held = 0;
+        std::uint64_t used = 0;
     };
+    using Hidden = std::vector<std::pair<std::size_t, KeyTree::Key>>;
 
-    void admit_all(Class& one) const;
-    void rate(Class& one, NodeId node);
-    void scan(Class& one, std::size_t most);
-    void catch_up(Class& one, std::size_t most);
-    void prepare(Class& one);
-    void make_room();
+    Order& order_of(const Kind& kind);
+    void forget_a_kind();
+    void admit_all(Order& order) const;
+    void rate(Order& order, NodeId node);
+    void scan(Order& order, std::size_t most);
+    void catch_up(Order& order, std::size_t most);
+    void prepare(Order& order);
+    /// The best position whose node has the memory; those passed over are hidden. npos: none.
+    std::size_t pick(Order& order, const Shape& shape, Hidden& hidden);
+    std::size_t pick_by_scan(const Order& order, const Shape& shape) const;
 
     Books& books_;
     Scorer& scorer_;
     std::map<Request, ClassId, Less> known_;
-    std::vector<std::unique_ptr<Class>> classes_;
-    std::vector<ClassId> unused_;  // ids to give out again
+    std::vector<std::unique_ptr<Kind>> kinds_;
+    std::vector<ClassId> unused_;  // ids of kinds to give out again
+    std::map<Request, std::unique_ptr<Order>, Less> orders_;
+    std::vector<Order*> order_list_;
     std::vector<NodeId> at_position_;
     std::vector<std::uint64_t> last_change_;  // per node: number of its latest change
     std::vector<NodeId> log_;                 // changed nodes; log_[0] is change number log_base_
     std::uint64_t log_base_ = 1;
     std::uint64_t uses_ = 0;
-    ClassId next_ahead_ = 0;
+    std::size_t next_ahead_ = 0;
 };
 
 }  // namespace aliquot::placement

@@ -25,6 +25,11 @@ std::int64_t most_free(const Node& node, bool memory) {
     return most;
 }
 
+std::uint64_t hash_of(const DeviceState& device) {
+    const std::int32_t milli = device.mig ? device.mig_mask : device.milli;
+    return Books::device_hash(static_cast<std::uint32_t>(milli), device.mib, device.mig);
+}
+
 Miss gpu_miss(const Node& node, const Shape& shape) {
     const unsigned fitting = Books::fitting_devices(node, shape);
     if (shape.mig) return {1, "has no room for MIG " + shape.mig_profile};
@@ -178,6 +183,10 @@ std::string Engine::self_check() {
     for (NodeId id = 0; id < node_count(); ++id) {
         if (fresh[id] != state(id))
             return node(id).name + ": the books disagree with its live placements";
+        const Node& kept = state_->books.node(id);
+        std::uint64_t sum = 0;
+        for (unsigned i = 0; i < kept.devices; ++i) sum += hash_of(fresh[id].devices[i]);
+        if (sum != kept.device_sum) return node(id).name + ": the hash of its state is wrong";
         if (fresh[id].cpu_milli < 0 || fresh[id].memory_mib < 0)
             return node(id).name + ": promised more than it has";
         for (const DeviceState& device : fresh[id].devices)

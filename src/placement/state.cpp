@@ -20,7 +20,9 @@ std::unique_ptr<Scorer> scorer_of(const Options& options) {
 }  // namespace
 
 Engine::State::State(Options chosen)
-    : options(std::move(chosen)), scorer(scorer_of(options)), ranking(books, *scorer) {}
+    : options(std::move(chosen)), scorer(scorer_of(options)), ranking(books, *scorer) {
+    options.learn_every = std::max(options.learn_every, 1U);
+}
 
 void Engine::State::lay_out() {
     if (laid_out) return;
@@ -181,6 +183,7 @@ Result<Placement> Engine::State::place(const Request& request) {
 }
 
 void Engine::State::undo(Change change) {
+    if (change.kind == Change::Kind::kArrived) return;
     if (change.kind != Change::Kind::kReleased) leave(change.id);
     if (change.kind == Change::Kind::kPlaced) {
         next_id = change.id;
@@ -194,6 +197,13 @@ void Engine::State::undo(Change change) {
 
 void Engine::State::learn(const Request& request) {
     if (!options.learn) return;
+    if (recording) {  // commit() learns it, undo forgets it
+        Change change;
+        change.kind = Change::Kind::kArrived;
+        change.arrived = std::make_unique<Request>(request);
+        changes.push_back(std::move(change));
+        return;
+    }
     history.arrived(request);
     if (history.arrivals() % options.learn_every != 0 && !types.empty()) return;
     types = history.types();

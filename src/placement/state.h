@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -22,10 +23,11 @@ struct Live {
 
 /// One change, enough to take it back.
 struct Change {
-    enum class Kind : std::uint8_t { kPlaced, kReleased, kMoved } kind = Kind::kPlaced;
+    enum class Kind : std::uint8_t { kPlaced, kReleased, kMoved, kArrived } kind = Kind::kPlaced;
     PlacementId id = 0;
-    Live before;               // of kReleased and kMoved
-    std::uint32_t scorer = 0;  // Scorer::save() before the change
+    Live before;                       // of kReleased and kMoved
+    std::uint32_t scorer = 0;          // Scorer::save() before the change
+    std::unique_ptr<Request> arrived;  // of kArrived: not yet part of what was learned
 };
 
 struct Engine::State {

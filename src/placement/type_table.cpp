@@ -86,7 +86,7 @@ void TypeTable::weigh(const Books& books, double size_exponent) {
         sum += type.weight;
         mean_demand_ += type.popularity * type.size;
     }
-    for (Type& type : types_) type.weight /= sum;
+    for (Type& type : types_) type.weight = sum > 0 ? type.weight / sum : 0;
 }
 
 void TypeTable::nest() {

@@ -58,7 +58,7 @@ public:
     /// A device state as a row of the table; rows are made when first met.
     using Row = std::uint32_t;
     Row row(const Node& node, unsigned device) {
-        return row(node, node.milli[device], node.mib[device], node.is_mig(device));
+        return row(node, node.milli[device], node.free_mib(device), node.is_mig(device));
     }
     Row row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);
     void add(Sums& sums, Row row, const Node& node) const;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/facts.h"
+
+namespace aliquot::doctor {
+
+/// What was read, the value seen, the value expected. No finding without it.
+struct Evidence {
+    std::string source;  // "file", "command", "api", "log"
+    std::string path;
+    unsigned line = 0;
+    std::string value;
+    std::string expected;
+};
+
+struct Fix {
+    std::string kind;  // "command", "edit", "note"
+    std::string risk;  // "none", "restart-runtime", "drain", "reboot", ...
+    std::string text;
+};
+
+enum class Outcome : std::uint8_t { kOk, kWarning, kFailed, kSkipped, kUnknown };
+std::string_view to_text(Outcome outcome);
+
+enum class Confidence : std::uint8_t { kCertain, kLikely, kGuess };
+std::string_view to_text(Confidence confidence);
+
+/// What one check says.
+struct Verdict {
+    Outcome outcome = Outcome::kOk;
+    Confidence confidence = Confidence::kCertain;
+    std::string message;
+    std::vector<Evidence> evidence;
+    std::vector<Fix> fixes;
+
+    Verdict& because(Evidence one) &;
+    Verdict& because(const Place& place, std::string expected = {}) &;
+    Verdict& mend(std::string command, std::string risk = "none") &;
+    Verdict& note(std::string text) &;
+    Verdict& edit(std::string text, std::string risk = "none") &;
+    Verdict& as(Confidence how) &;
+};
+
+Verdict ok(std::string message);
+Verdict failed(std::string message);
+Verdict warning(std::string message);
+/// The question could not be answered; the message is the reason.
+Verdict unknown(std::string reason);
+/// The question does not arise here: "no container runtime was found".
+Verdict not_here(std::string reason);
+
+enum class Level : std::uint8_t {
+    kHardware,
+    kDriver,
+    kNvml,
+    kRuntime,
+    kKubelet,
+    kPlugin,
+    kNode,
+    kScheduling,
+    kContainer,
+    kRun
+};
+inline constexpr unsigned kLevels = 10;
+/// "hardware", "kernel driver", ... as categories are named.
+std::string_view to_text(Level level);
+
+/// One check: a pure function from facts to a verdict.
+struct Check {
+    std::string_view id;
+    Level level;
+    /// Its failure keeps the levels above from working: they are not run.
+    bool fatal;
+    /// Ids (or "DRV*") whose failure explains this one: then it is not run. Between blanks.
+    std::string_view after;
+    Verdict (*judge)(const Facts& facts);
+};
+
+// The tables, one file each, in the order of judging: what explains comes before what it explains.
+std::span<const Check> hardware_checks();
+std::span<const Check> driver_checks();
+std::span<const Check> nvml_checks();
+std::span<const Check> gpu_state_checks();
+std::span<const Check> xid_checks();
+std::span<const Check> runtime_checks();
+std::span<const Check> toolkit_checks();
+std::span<const Check> kubelet_checks();
+std::span<const Check> plugin_checks();
+std::span<const Check> operator_checks();
+std::span<const Check> node_label_checks();
+std::span<const Check> node_checks();
+std::span<const Check> scheduling_checks();
+std::span<const Check> container_checks();
+std::span<const Check> mps_checks();
+std::span<const Check> performance_checks();
+std::span<const Check> pod_performance_checks();
+
+/// All of them, in the order of judging.
+std::vector<Check> all_checks();
+
+}  // namespace aliquot::doctor

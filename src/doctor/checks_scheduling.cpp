@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "doctor/check.h"
+#include "doctor/fit.h"
+#include "doctor/text.h"
+
+namespace aliquot::doctor {
+namespace {
+
+bool known(const Facts& facts) { return facts.cluster.asked("Pod") && facts.cluster.asked("Node"); }
+
+Verdict not_known() { return unknown("pods or nodes were not read"); }
+
+/// The pods that wait for this very cause.
+Verdict judge_cause(const Facts& facts, std::string_view id, std::string_view well) {
+    if (!known(facts)) return not_known();
+    std::size_t count = 0;
+    Verdict found;
+    for (const Object* const pod : pending_pods(facts)) {
+        const auto cause = facts.pending.find(pod->id());
+        if (cause == facts.pending.end() || cause->second != id) continue;
+        if (++count == 1) found = why_pending(facts, *pod).verdict;
+    }
+    if (count == 0) return ok(std::string(well));
+    if (count > 1) found.message += " (" + std::to_string(count - 1) + " more pods alike)";
+    return found;
+}
+
+Verdict judge_all_held(const Facts& facts) {
+    return judge_cause(facts, "SCH001", "no pod waits for a GPU that others hold");
+}
+Verdict judge_never_offered(const Facts& facts) {
+    return judge_cause(facts, "SCH002", "every resource that is asked for is offered");
+}
+Verdict judge_misspelt(const Facts& facts) {
+    return judge_cause(facts, "SCH003", "resource names are spelt right");
+}
+Verdict judge_too_many(const Facts& facts) {
+    return judge_cause(facts, "SCH005", "no pod asks for more GPUs than a node has");
+}
+Verdict judge_taint(const Facts& facts) {
+    return judge_cause(facts, "SCH006", "no pending pod meets a taint");
+}
+Verdict judge_selector(const Facts& facts) {
+    return judge_cause(facts, "SCH007", "selectors match nodes");
+}
+Verdict judge_other_resource(const Facts& facts) {
+    return judge_cause(facts, "SCH008", "CPU and memory keep no GPU pod waiting");
+}
+Verdict judge_volume(const Facts& facts) {
+    return judge_cause(facts, "SCH010", "no volume, port or spread rule keeps a pod waiting");
+}
+Verdict judge_claim(const Facts& facts) {
+    return judge_cause(facts, "SCH013", "no claim waits for a device");
+}
+Verdict judge_scale_up(const Facts& facts) {
+    return judge_cause(facts, "SCH015", "no pod waits for an autoscaler");
+}
+
+const Said* said(const Facts& facts, std::initializer_list<std::string_view> parts) {
+    for (const Said& one : facts.cluster.said) {
+        if (facts.target.kind == Target::Kind::kPod && !one.pod.empty() &&
+            one.pod != facts.target.name) {
+            continue;
+        }
+        for (const std::string_view part : parts) {
+            if (contains_folded(one.text, part)) return &one;
+        }
+    }
+    return nullptr;
+}
+
+Evidence evidence_of(const Said& one) {
+    return {.path = one.path, .line = one.line, .value = one.text};
+}
+
+Verdict judge_one_share(const Facts& facts) {
+    const Said* const line =
+        said(facts, {"maximum request size for shared resources", "failRequestsGreaterThanOne"});
+    if (line == nullptr)
+        return known(facts) ? ok("no pod asks for several shares of a GPU") : not_known();
+    auto verdict = failed("Pod " + line->pod +
+                          " asks for more than one share of a time-sliced GPU: the plugin "
+                          "refuses it (failRequestsGreaterThanOne).");
+    verdict.because(evidence_of(*line));
+    verdict.edit("resources.limits: {nvidia.com/gpu: 1}", "restart-pods");
+    verdict.note("Two shares give no more of the GPU than one.");
+    return verdict;
+}
+
+Verdict judge_quota(const Facts& facts) {
+    if (const Said* const line = said(facts, {"exceeded quota"});
+        line != nullptr && (line->text.contains("gpu") || line->text.contains("nvidia"))) {
+        auto verdict = failed("A quota refuses the pod: " + clip(line->text, 160));
+        verdict.because(evidence_of(*line));
+        verdict.mend("kubectl describe resourcequota -A | grep -A3 nvidia");
+        return verdict;
+    }
+    for (const Object& quota : facts.cluster.all("ResourceQuota")) {
+        for (const Node::Entry& entry : entries_at(quota.body, {"spec", "hard"})) {
+            if (!is_gpu_resource(entry.first.scalar)) continue;
+            auto verdict =
+                warning("Quota " + quota.id() + " limits `" + entry.first.scalar +
+                        "`; extended resources are counted under `requests.` only, so it limits "
+                        "nothing.");
+            verdict.because(Place{quota.path, entry.first.mark.line, entry.first.scalar},
+                            "requests." + entry.first.scalar);
+            verdict.edit("hard: {requests." + entry.first.scalar + ": \"" + entry.second.scalar +
+                         "\"}");
+            return verdict;
+        }
+    }
+    return facts.cluster.asked("ResourceQuota") || facts.cluster.asked("Event")
+               ? ok("no quota stands in the way")
+               : unknown("quotas were not read");
+}
+
+Verdict judge_runtime_class(const Facts& facts) {
+    const Said* line = nullptr;
+    for (const Said& one : facts.cluster.said) {
+        const bool found =
+            contains_folded(one.text, "runtimeclass") && contains_folded(one.text, "not found");
+        if (found) line = &one;
+    }
+    if (line == nullptr)
+        return facts.cluster.asked("Event") ? ok("no pod was refused for its RuntimeClass")
+                                            : unknown("events were not read");
+    auto verdict = failed("Pods are refused: their RuntimeClass does not exist.");
+    verdict.because(evidence_of(*line));
+    verdict.mend(
+        "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":\"RuntimeClass\","
+        "\"metadata\":{\"name\":\"nvidia\"},\"handler\":\"nvidia\"}'");
+    return verdict;
+}
+
+Verdict judge_owner(const Facts& facts) {
+    for (const Said& one : facts.cluster.said) {
+        if (!one.text.starts_with("FailedCreate") && !one.text.starts_with("ReplicaFailure"))
+            continue;
+        // These have ids of their own.
+        if (contains_folded(one.text, "exceeded quota") ||
+            contains_folded(one.text, "runtimeclass"))
+            continue;
+        auto verdict =
+            failed("A Job, CronJob or Deployment cannot create its pods: " + clip(one.text, 160));
+        verdict.because(evidence_of(one));
+        verdict.mend("kubectl get events -A --field-selector reason=FailedCreate");
+        return verdict;
+    }
+    for (const char* const kind : {"Job", "Deployment", "ReplicaSet"}) {
+        for (const Object& owner : facts.cluster.all(kind)) {
+            for (const Node& condition : items_at(owner.body, {"status", "conditions"})) {
+                const std::string type = text_at(condition, {"type"});
+                const bool bad = (type == "ReplicaFailure" || type == "Failed") &&
+                                 text_at(condition, {"status"}) == "True";
+                if (!bad) continue;
+                const std::string message = text_at(condition, {"message"});
+                auto verdict = failed(owner.kind + " " + owner.id() + ": " + clip(message, 160));
+                verdict.because(Place{owner.path, condition.mark.line, type + ": " + message},
+                                "no failure");
+                verdict.mend("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " +
+                             owner.name);
+                return verdict;
+            }
+        }
+    }
+    return facts.cluster.asked("Event") ? ok("owners can create their pods")
+                                        : unknown("events were not read");
+}
+
+Verdict judge_gate(const Facts& facts) {
+    Verdict verdict = judge_cause(facts, "SCH014", "no gate holds a pod back");
+    if (verdict.outcome != Outcome::kOk) return verdict;
+    for (const Object& job : facts.cluster.all("Job")) {
+        const Node* const suspend = dig(job.body, {"spec", "suspend"});
+        if (!is_true(suspend)) continue;
+        const auto labels = labels_of(job);
+        const auto queue = labels.find("kueue.x-k8s.io/queue-name");
+        auto held = warning(
+            "Job " + job.id() + " is suspended" +
+            (queue == labels.end() ? "." : ": it waits in the queue " + queue->second + "."));
+        held.because(Place{job.path, suspend->mark.line, "suspend: true"}, "false");
+        held.mend(queue == labels.end() ? "kubectl -n " + job.space + " patch job " + job.name +
+                                              " -p '{\"spec\":{\"suspend\":false}}'"
+                                        : "kubectl -n " + job.space + " get workloads");
+        return held;
+    }
+    return verdict;
+}
+
+Verdict judge_preempted(const Facts& facts) {
+    const Said* const line = said(facts, {"Preempted by", "Preempted: "});
+    if (line == nullptr)
+        return facts.cluster.asked("Event") ? ok("no pod was preempted")
+                                            : unknown("events were not read");
+    auto verdict = warning("Pod " + line->pod + " was preempted by one of a higher priority.");
+    verdict.because(evidence_of(*line));
+    verdict.mend("kubectl get priorityclasses");
+    return verdict;
+}
+
+constexpr Check kChecks[] = {
+    {"SCH001", Level::kScheduling, false, "", judge_all_held},
+    {"SCH002", Level::kScheduling, false, "", judge_never_offered},
+    {"SCH003", Level::kScheduling, false, "", judge_misspelt},
+    {"SCH004", Level::kScheduling, false, "", judge_one_share},
+    {"SCH005", Level::kScheduling, false, "", judge_too_many},
+    {"SCH006", Level::kScheduling, false, "NODE005 NODE007", judge_taint},
+    {"SCH007", Level::kScheduling, false, "", judge_selector},
+    {"SCH008", Level::kScheduling, false, "", judge_other_resource},
+    {"SCH009", Level::kScheduling, false, "", judge_quota},
+    {"SCH010", Level::kScheduling, false, "", judge_volume},
+    {"SCH011", Level::kScheduling, false, "RC001", judge_runtime_class},
+    {"SCH012", Level::kScheduling, false, "", judge_owner},
+    {"SCH013", Level::kScheduling, false, "", judge_claim},
+    {"SCH014", Level::kScheduling, false, "", judge_gate},
+    {"SCH015", Level::kScheduling, false, "", judge_scale_up},
+    {"SCH016", Level::kScheduling, false, "", judge_preempted},
+};
+
+}  // namespace
+
+std::span<const Check> scheduling_checks() { return kChecks; }
+
+}  // namespace aliquot::doctor

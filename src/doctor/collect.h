@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "doctor/tree.h"
+#include "os/root.h"
+
+/// Reading a host or a directory into a Tree. Needs no root; what cannot be read is an entry that
+/// says why.
+namespace aliquot::doctor {
+
+/// The files of a host that checks ask for: a fixed list, see collect.cpp.
+Tree collect_host(const os::Root& root);
+
+/// A directory that stands for something: a host's root (proc, sys, etc, ...), a bundle's tree
+/// (host/NODE/..., k8s, logs), or both. What hosts have is read by the list of collect_host(); the
+/// folders cmd, k8s, logs and agent whole.
+/// errors   kNotFound, kPermission, kInvalidInput: no directory, or nothing in it that we know
+Result<Tree> collect_directory(const std::string& directory);
+
+/// The bounds of one tree: a file is read up to 4 MiB (its end when it is a log), all of them up to
+/// 64 MiB.
+inline constexpr std::size_t kMostFileBytes = 4U << 20U;
+inline constexpr std::size_t kMostTreeBytes = 64U << 20U;
+
+}  // namespace aliquot::doctor

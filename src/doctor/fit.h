@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doctor/check.h"
+
+namespace aliquot::doctor {
+
+/// Why one node does not take a pod; empty misses: it would.
+struct NodeFit {
+    enum class Miss : std::uint8_t { kTaint, kLabel, kNotReady, kOther, kGpu };
+    struct Reason {
+        Miss miss = Miss::kOther;
+        std::string text;      // "taint nvidia.com/gpu=present:NoSchedule is not tolerated"
+        std::string remedy;    // what would make it fit; may be empty
+        std::string resource;  // of kOther and kGpu
+    };
+    const Object* node = nullptr;
+    bool offers_gpus = false;  // as many of every GPU resource as the pod asks for, were all free
+    std::vector<Reason> reasons;
+};
+
+/// The scheduler's filters, worked out again for every node: taints, nodeSelector and required node
+/// affinity, readiness, and every resource against what other pods hold.
+std::vector<NodeFit> fit(const Facts& facts, const Object& pod);
+
+/// The cause why a pod is Pending, as the id of the SCH check that tells it, with its verdict; empty
+/// id: none found.
+struct PendingCause {
+    std::string id;
+    Verdict verdict;
+};
+PendingCause why_pending(const Facts& facts, const Object& pod);
+
+/// Pods without a node that belong to the target, at most 50.
+std::vector<const Object*> pending_pods(const Facts& facts);
+
+}  // namespace aliquot::doctor

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/judge.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "doctor/text.h"
+#include "findings/finding.h"
+#include "findings/rule.h"
+
+namespace aliquot::doctor {
+namespace {
+
+/// Which levels a target asks for. Host checks need a host's files, the others the cluster's.
+bool belongs(const Facts& facts, Level level, bool before_install) {
+    const bool of_host = level <= Level::kKubelet;
+    if (before_install && !of_host) return false;
+    switch (facts.target.kind) {
+        case Target::Kind::kHost:
+            return of_host || facts.cluster.known ||
+                   (level == Level::kRun && facts.nvml.state == NvmlFacts::State::kOk) ||
+                   (level == Level::kContainer && !facts.cluster.logs.empty());
+        case Target::Kind::kNode:
+        case Target::Kind::kPod:
+            return !of_host || facts.tree.has_beneath("/proc") || facts.tree.has_beneath("/sys") ||
+                   facts.tree.has_beneath("/etc") || facts.tree.has_beneath("cmd");
+        case Target::Kind::kCluster:
+            return !of_host;
+    }
+    return false;
+}
+
+class Judge {
+public:
+    Judge(const Facts& facts, bool before_install)
+        : facts_(facts), before_install_(before_install) {}
+
+    std::vector<Judged> run() {
+        for (const Check& check : all_checks_sorted()) {
+            if (!belongs(facts_, check.level, before_install_)) continue;
+            Judged judged{.id = std::string(check.id), .level = check.level};
+            judged.blocked_by = blocker_of(check);
+            if (judged.blocked_by.empty()) {
+                judged.verdict = check.judge(facts_);
+            } else {
+                judged.verdict = not_here("not run: " + judged.blocked_by + " failed");
+            }
+            if (judged.verdict.outcome == Outcome::kFailed) {
+                causes_[judged.id] = judged.id;
+                if (check.fatal && gate_.empty()) {
+                    gate_ = judged.id;
+                    gate_level_ = check.level;
+                }
+            } else if (!judged.blocked_by.empty()) {
+                causes_[judged.id] = judged.blocked_by;
+            }
+            const findings::Rule* const rule = findings::find_rule(check.id);
+            judged.severity = judged.verdict.outcome == Outcome::kFailed    ? "error"
+                              : judged.verdict.outcome == Outcome::kWarning ? "warning"
+                              : rule == nullptr                             ? "error"
+                                                : std::string(findings::to_text(rule->severity));
+            done_.push_back(std::move(judged));
+        }
+        return std::move(done_);
+    }
+
+private:
+    /// By level; inside a level in the order of the tables.
+    static std::vector<Check> all_checks_sorted() {
+        auto all = all_checks();
+        std::ranges::stable_sort(all, {}, [](const Check& check) { return check.level; });
+        return all;
+    }
+
+    [[nodiscard]] std::string blocker_of(const Check& check) const {
+        if (!gate_.empty() && check.level > gate_level_) return gate_;
+        for (const std::string_view word : words_of(check.after)) {
+            for (const auto& [id, cause] : causes_) {
+                if (id != check.id && fits(word, id)) return cause;
+            }
+        }
+        return {};
+    }
+
+    const Facts& facts_;
+    bool before_install_;
+    std::vector<Judged> done_;
+    std::map<std::string, std::string> causes_;  // failed or blocked id -> the id that failed
+    std::string gate_;
+    Level gate_level_ = Level::kHardware;
+};
+
+std::string title_of(const Facts& facts) {
+    std::vector<std::string> parts;
+    if (facts.target.kind == Target::Kind::kPod || facts.target.kind == Target::Kind::kNode) {
+        parts.push_back(facts.target.name);
+    } else if (facts.target.kind == Target::Kind::kCluster) {
+        parts.emplace_back("cluster");
+    }
+    for (const char* const path : {"/etc/os-release", "/usr/lib/os-release"}) {
+        const std::string* const text = facts.tree.text(path);
+        if (text == nullptr) continue;
+        std::string_view name = after(*text, "PRETTY_NAME=");
+        name = name.substr(0, name.find('\n'));
+        while (name.starts_with('"')) name.remove_prefix(1);
+        while (name.ends_with('"')) name.remove_suffix(1);
+        if (!name.empty()) parts.push_back(clip(name, 60));
+        break;
+    }
+    if (facts.target.kind != Target::Kind::kCluster) {
+        if (facts.host.kernel.ok()) parts.push_back("kernel " + facts.host.kernel.value);
+        if (facts.host.driver.ok()) parts.push_back("driver " + facts.host.driver.value);
+        if (facts.runtime.found()) {
+            parts.push_back(facts.runtime.flavour +
+                            (facts.runtime.version.empty() ? "" : " " + facts.runtime.version));
+        }
+        std::map<std::string, unsigned> models;
+        for (const KernelGpu& gpu : facts.host.gpus.value) ++models[gpu.model];
+        for (const auto& [model, count] : models) {
+            parts.push_back(std::to_string(count) + "x " + (model.empty() ? "GPU" : model));
+        }
+    } else {
+        parts.push_back(std::to_string(facts.cluster.all("Node").size()) + " nodes");
+    }
+    return join(parts, "   ");
+}
+
+/// The lowest broken level's failures; what they explain is skipped already.
+std::vector<std::string> root_causes_of(const std::vector<Judged>& in_order) {
+    std::vector<std::string> causes;
+    std::optional<Level> lowest;
+    for (const Judged& one : in_order) {
+        if (one.verdict.outcome != Outcome::kFailed) continue;
+        if (!lowest) lowest = one.level;
+        if (one.level == *lowest) causes.push_back(one.id);
+    }
+    return causes;
+}
+
+}  // namespace
+
+bool Report::success() const { return count(Outcome::kFailed) == 0; }
+
+unsigned Report::count(Outcome outcome) const {
+    return static_cast<unsigned>(std::ranges::count_if(
+        checks, [&](const Judged& one) { return one.verdict.outcome == outcome; }));
+}
+
+const Judged* Report::find(std::string_view id) const {
+    const auto found = std::ranges::find(checks, id, &Judged::id);
+    return found == checks.end() ? nullptr : &*found;
+}
+
+Report judge(const Facts& facts, bool before_install) {
+    Report report{.target = facts.target, .title = title_of(facts)};
+    report.checks = Judge(facts, before_install).run();
+    report.root_causes = root_causes_of(report.checks);
+    std::ranges::stable_sort(report.checks, [](const Judged& a, const Judged& b) {
+        return a.level != b.level ? a.level < b.level : a.id < b.id;
+    });
+    return report;
+}
+
+}  // namespace aliquot::doctor

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/report.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ostream>
+#include <string>
+
+#include "doctor/json.h"
+#include "doctor/text.h"
+
+namespace aliquot::doctor {
+namespace {
+
+std::string_view mark_of(Outcome outcome, bool unicode) {
+    constexpr std::array<std::string_view, 5> kPlain{"[ok]", "[!!]", "[xx]", "[--]", "[??]"};
+    constexpr std::array<std::string_view, 5> kFine{"√", "‼", "×", "-", "?"};
+    const auto at = static_cast<std::size_t>(outcome);
+    return unicode ? kFine.at(at) : kPlain.at(at);
+}
+
+std::string_view colour_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::kOk:
+            return "\x1b[32m";
+        case Outcome::kWarning:
+            return "\x1b[1;33m";
+        case Outcome::kFailed:
+            return "\x1b[1;31m";
+        default:
+            return "\x1b[2m";
+    }
+}
+
+bool is_bad(const Judged& one) {
+    return one.verdict.outcome == Outcome::kFailed || one.verdict.outcome == Outcome::kWarning;
+}
+
+/// Keeps a terminal and a line whole, whatever was read.
+std::string one_line(std::string_view text) { return clip(text, 2000); }
+
+std::string place_text(const Evidence& evidence) {
+    return evidence.path + (evidence.line == 0 ? "" : ":" + std::to_string(evidence.line));
+}
+
+class TextPrinter {
+public:
+    TextPrinter(std::ostream& out, const Report& report, const PrintOptions& options)
+        : out_(out), report_(report), options_(options) {}
+
+    void run() {
+        if (!report_.title.empty()) out_ << one_line(report_.title) << "\n";
+        for (unsigned level = 0; level < kLevels; ++level) category(static_cast<Level>(level));
+        root_cause();
+        summary();
+    }
+
+private:
+    void category(Level level) {
+        bool headed = false;
+        unsigned blocked = 0;
+        unsigned beside = 0;
+        std::string blocker;
+        for (const Judged& one : report_.checks) {
+            if (one.level != level) continue;
+            if (one.verdict.outcome == Outcome::kSkipped) {
+                (one.blocked_by.empty() ? beside : blocked) += 1;
+                if (!one.blocked_by.empty()) blocker = one.blocked_by;
+                continue;
+            }
+            if (options_.quiet && !is_bad(one)) continue;
+            if (!headed) out_ << '\n' << to_text(level) << '\n';
+            headed = true;
+            check(one);
+        }
+        if (options_.quiet || blocked + beside == 0) return;
+        if (!headed) out_ << '\n' << to_text(level) << '\n';
+        if (blocked > 0) {
+            note(std::to_string(blocked) + (blocked == 1 ? " check" : " checks") +
+                 " not run: " + blocker + " failed");
+        }
+        if (beside > 0 && !headed) {
+            note(std::to_string(beside) + (beside == 1 ? " check" : " checks") +
+                 " without an occasion here");
+        }
+    }
+
+    void note(const std::string& text) {
+        out_ << "  ";
+        paint(Outcome::kSkipped, mark_of(Outcome::kSkipped, options_.unicode));
+        out_ << "  " << text << '\n';
+    }
+
+    void paint(Outcome outcome, std::string_view text) {
+        if (options_.colour) out_ << colour_of(outcome);
+        out_ << text;
+        if (options_.colour) out_ << "\x1b[0m";
+    }
+
+    void check(const Judged& one) {
+        out_ << "  ";
+        paint(one.verdict.outcome, mark_of(one.verdict.outcome, options_.unicode));
+        out_ << ' ' << one.id << std::string(one.id.size() < 8 ? 8 - one.id.size() : 1, ' ')
+             << one_line(one.verdict.message) << '\n';
+        if (!is_bad(one)) return;
+        for (const Evidence& evidence : one.verdict.evidence) {
+            out_ << "           read      " << one_line(place_text(evidence));
+            if (!evidence.value.empty()) out_ << "   " << one_line(evidence.value);
+            out_ << '\n';
+            if (!evidence.expected.empty()) {
+                out_ << "           expected  " << one_line(evidence.expected) << '\n';
+            }
+        }
+        if (one.verdict.confidence != Confidence::kCertain) {
+            out_ << "           this is "
+                 << (one.verdict.confidence == Confidence::kLikely ? "likely, not certain"
+                                                                   : "a guess")
+                 << '\n';
+        }
+    }
+
+    /// A command keeps its blanks: it is to be copied.
+    void lines(std::string_view head, std::string_view text) {
+        for_each_line(text, [&](std::string_view line, unsigned number) {
+            const auto blanks = std::min(line.find_first_not_of(' '), line.size());
+            out_ << (number == 1 ? head : "      ") << line.substr(0, blanks) << one_line(line)
+                 << '\n';
+        });
+    }
+
+    void fixes(const Judged& one) {
+        bool first = true;
+        for (const Fix& fix : one.verdict.fixes) {
+            if (fix.kind == "note") continue;
+            lines(first ? "Fix:  " : " or   ", fix.text);
+            first = false;
+        }
+        for (const Fix& fix : one.verdict.fixes) {
+            if (fix.kind == "note") lines(first ? "Fix:  " : "      ", fix.text);
+        }
+    }
+
+    void root_cause() {
+        for (const std::string& id : report_.root_causes) {
+            const Judged* const one = report_.find(id);
+            if (one == nullptr) continue;
+            const bool first = id == report_.root_causes.front();
+            out_ << '\n';
+            paint(Outcome::kFailed, first ? "Root cause: " : "Also:       ");
+            out_ << id << ". " << one_line(one->verdict.message) << '\n';
+            fixes(*one);
+            out_ << "Docs: docs/rules/doctor.md#" << lower(id) << "   (aliquot doctor --explain "
+                 << id << ")\n";
+        }
+    }
+
+    void summary() {
+        out_ << '\n';
+        const std::array<std::pair<Outcome, const char*>, 5> words{
+            {{Outcome::kFailed, "failed"},
+             {Outcome::kWarning, "warning"},
+             {Outcome::kOk, "ok"},
+             {Outcome::kSkipped, "not run"},
+             {Outcome::kUnknown, "unknown"}}};
+        bool first = true;
+        for (const auto& [outcome, word] : words) {
+            const unsigned count = report_.count(outcome);
+            if (count == 0 && outcome != Outcome::kFailed) continue;
+            out_ << (first ? "" : ", ") << count << ' ' << word;
+            if (outcome == Outcome::kWarning && count > 1) out_ << 's';
+            first = false;
+        }
+        if (options_.seconds >= 0) {
+            std::array<char, 32> text{};
+            std::snprintf(text.data(), text.size(), "  (%.1f s)", options_.seconds);
+            out_ << text.data();
+        }
+        out_ << '\n';
+    }
+
+    std::ostream& out_;
+    const Report& report_;
+    const PrintOptions& options_;
+};
+
+std::string list_of(const std::vector<std::string>& words) {
+    std::string text = "[";
+    for (const std::string& word : words) {
+        if (text.size() > 1) text += ',';
+        text += json_text(word);
+    }
+    return text + "]";
+}
+
+std::string json_of(const Judged& one) {
+    std::string text = "{\"id\":" + json_text(one.id) + ",\"severity\":" + json_text(one.severity) +
+                       ",\"result\":" + json_text(to_text(one.verdict.outcome)) +
+                       ",\"confidence\":" + json_text(to_text(one.verdict.confidence)) +
+                       ",\"message\":" + json_text(one.verdict.message) + ",\"evidence\":[";
+    bool first = true;
+    for (const Evidence& evidence : one.verdict.evidence) {
+        text += first ? "{" : ",{";
+        text += "\"source\":" + json_text(evidence.source) +
+                ",\"path\":" + json_text(evidence.path) +
+                ",\"line\":" + std::to_string(evidence.line) +
+                ",\"value\":" + json_text(evidence.value) +
+                ",\"expected\":" + json_text(evidence.expected) + "}";
+        first = false;
+    }
+    text += "],\"fix\":[";
+    first = true;
+    for (const Fix& fix : one.verdict.fixes) {
+        text += first ? "{" : ",{";
+        text += "\"kind\":" + json_text(fix.kind) + ",\"risk\":" + json_text(fix.risk) +
+                ",\"text\":" + json_text(fix.text) + "}";
+        first = false;
+    }
+    text += "],\"blockedBy\":" + list_of(one.blocked_by.empty()
+                                             ? std::vector<std::string>{}
+                                             : std::vector<std::string>{one.blocked_by});
+    return text + ",\"doc\":" + json_text("docs/rules/doctor.md#" + lower(one.id)) + "}";
+}
+
+std::string xml(std::string_view text) {
+    std::string safe;
+    for (const char c : clip(text, 4000)) {
+        if (c == '<') {
+            safe += "&lt;";
+        } else if (c == '>') {
+            safe += "&gt;";
+        } else if (c == '&') {
+            safe += "&amp;";
+        } else if (c == '"') {
+            safe += "&quot;";
+        } else {
+            safe += c;
+        }
+    }
+    return safe;
+}
+
+}  // namespace
+
+void print_text(std::ostream& out, const Report& report, const PrintOptions& options) {
+    TextPrinter(out, report, options).run();
+}
+
+void print_short(std::ostream& out, const Report& report) {
+    for (const Judged& one : report.checks) {
+        if (!is_bad(one)) continue;
+        out << one.id << ' ' << to_text(one.verdict.outcome) << "  "
+            << one_line(one.verdict.message) << '\n';
+    }
+    if (report.root_causes.empty()) return;
+    out << "root cause: " << join(report.root_causes) << '\n';
+}
+
+void print_json(std::ostream& out, const Report& report) {
+    out << "{\"schemaVersion\":\"1\",\"success\":" << (report.success() ? "true" : "false")
+        << ",\"target\":{\"kind\":" << json_text(to_text(report.target.kind))
+        << ",\"name\":" << json_text(report.target.name) << "},\"summary\":{";
+    bool first = true;
+    for (const Outcome outcome : {Outcome::kOk, Outcome::kWarning, Outcome::kFailed,
+                                  Outcome::kSkipped, Outcome::kUnknown}) {
+        out << (first ? "" : ",") << json_text(to_text(outcome)) << ':' << report.count(outcome);
+        first = false;
+    }
+    out << "},\"rootCauses\":" << list_of(report.root_causes) << ",\"categories\":[";
+    bool first_category = true;
+    for (unsigned number = 0; number < kLevels; ++number) {
+        const auto level = static_cast<Level>(number);
+        bool first_check = true;
+        for (const Judged& one : report.checks) {
+            if (one.level != level) continue;
+            if (first_check) {
+                out << (first_category ? "" : ",") << "{\"name\":" << json_text(to_text(level))
+                    << ",\"checks\":[";
+            }
+            out << (first_check ? "" : ",") << json_of(one);
+            first_check = false;
+            first_category = false;
+        }
+        if (!first_check) out << "]}";
+    }
+    out << "]}\n";
+}
+
+void print_junit(std::ostream& out, const Report& report) {
+    const auto skipped = report.count(Outcome::kSkipped) + report.count(Outcome::kUnknown);
+    out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"aliquot "
+           "doctor "
+        << xml(to_text(report.target.kind)) << ' ' << xml(report.target.name) << "\" tests=\""
+        << report.checks.size() << "\" failures=\"" << report.count(Outcome::kFailed)
+        << "\" skipped=\"" << skipped << "\">\n";
+    for (const Judged& one : report.checks) {
+        out << "<testcase classname=\"" << xml(to_text(one.level)) << "\" name=\"" << xml(one.id)
+            << '"';
+        std::string detail;
+        for (const Evidence& evidence : one.verdict.evidence) {
+            detail += place_text(evidence) + ": " + evidence.value + "; ";
+        }
+        switch (one.verdict.outcome) {
+            case Outcome::kFailed:
+                out << "><failure message=\"" << xml(one.verdict.message) << "\">" << xml(detail)
+                    << "</failure></testcase>\n";
+                break;
+            case Outcome::kSkipped:
+            case Outcome::kUnknown:
+                out << "><skipped message=\"" << xml(one.verdict.message) << "\"/></testcase>\n";
+                break;
+            case Outcome::kWarning:
+                out << "><system-out>warning: " << xml(one.verdict.message)
+                    << "</system-out></testcase>\n";
+                break;
+            case Outcome::kOk:
+                out << "/>\n";
+        }
+    }
+    out << "</testsuite>\n</testsuites>\n";
+}
+
+void print_markdown(std::ostream& out, const Report& report) {
+    const auto cell = [](std::string_view text) {
+        std::string safe;
+        for (const char c : clip(text, 2000))
+            safe += c == '|' ? std::string("\\|") : std::string(1, c);
+        return safe;
+    };
+    out << "## doctor: " << cell(report.title) << "\n\n";
+    for (const std::string& id : report.root_causes) {
+        const Judged* const one = report.find(id);
+        if (one == nullptr) continue;
+        out << "**Root cause: " << id << ".** " << cell(one->verdict.message) << "\n\n";
+        for (const Fix& fix : one->verdict.fixes) {
+            if (fix.kind == "note") {
+                out << cell(fix.text) << "\n\n";
+            } else {
+                out << "```sh\n" << fix.text << "\n```\n\n";
+            }
+        }
+    }
+    out << "| check | result | finding |\n|---|---|---|\n";
+    for (const Judged& one : report.checks) {
+        if (one.verdict.outcome == Outcome::kSkipped) continue;
+        out << "| " << one.id << " | " << to_text(one.verdict.outcome) << " | "
+            << cell(one.verdict.message) << " |\n";
+    }
+}
+
+}  // namespace aliquot::doctor

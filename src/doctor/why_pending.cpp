@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/nearest_word.h"
+#include "doctor/fit.h"
+#include "doctor/text.h"
+
+namespace aliquot::doctor {
+namespace {
+
+using Miss = NodeFit::Miss;
+
+PendingCause cause(std::string id, const Object& pod, std::string message) {
+    PendingCause made{std::move(id), failed("Pod " + pod.id() + ": " + std::move(message))};
+    return made;
+}
+
+Evidence of_pod(const Object& pod, std::string value, std::string expected = {}) {
+    return {.path = pod.path, .value = std::move(value), .expected = std::move(expected)};
+}
+
+const Said* said_of(const Facts& facts, const Object& pod,
+                    std::initializer_list<std::string_view> parts) {
+    for (const Said& said : facts.cluster.said) {
+        if (said.pod != pod.id()) continue;
+        for (const std::string_view part : parts) {
+            if (contains_folded(said.text, part)) return &said;
+        }
+    }
+    return nullptr;
+}
+
+std::map<std::string, double> offered(const Facts& facts) {
+    std::map<std::string, double> most;
+    for (const Object& node : facts.cluster.all("Node")) {
+        for (const Node::Entry& entry : entries_at(node.body, {"status", "allocatable"})) {
+            if (!is_gpu_resource(entry.first.scalar)) continue;
+            double& one = most[entry.first.scalar];
+            one = std::max(one, quantity_of(entry.second.scalar).value_or(0));
+        }
+    }
+    std::erase_if(most, [](const auto& one) { return one.second <= 0; });
+    return most;
+}
+
+std::string count_text(double count) { return std::to_string(static_cast<long>(count)); }
+
+PendingCause gated(const Object& pod) {
+    const auto& gates = items_at(pod.body, {"spec", "schedulingGates"});
+    if (gates.empty()) return {};
+    const std::string gate = text_at(gates[0], {"name"});
+    auto made = cause("SCH014", pod, "held back by the scheduling gate " + gate + ".");
+    made.verdict.because(Place{pod.path, gates[0].mark.line, "schedulingGates: " + gate},
+                         "no gate");
+    made.verdict.mend(gate.contains("kueue")
+                          ? "kubectl get workloads -n " + pod.space
+                          : "kubectl -n " + pod.space + " describe pod " + pod.name);
+    made.verdict.note(
+        "Whoever set the gate (a queue such as Kueue) must open it: look at its quota.");
+    return made;
+}
+
+PendingCause other_scheduler(const Facts& facts, const Object& pod) {
+    const std::string name = text_at(pod.body, {"spec", "schedulerName"});
+    if (name.empty() || name == "default-scheduler") return {};
+    const bool runs = std::ranges::any_of(facts.cluster.all("Pod"), [&](const Object& one) {
+        return one.name.contains(name) && phase_of(one) == "Running";
+    });
+    if (runs) return {};
+    auto made = cause("SCH014", pod, "names the scheduler " + name + ", of which no pod runs.");
+    made.verdict.because(of_pod(pod, "schedulerName: " + name, "a scheduler that runs"));
+    made.verdict.mend("kubectl get pods -A | grep -i scheduler");
+    return made;
+}
+
+PendingCause volumes(const Facts& facts, const Object& pod) {
+    const Said* const said = said_of(
+        facts, pod,
+        {"persistentvolumeclaim", "unbound immediate", "volume node affinity conflict",
+         "didn't have free ports", "topology spread constraints", "pod anti-affinity rules"});
+    if (said == nullptr) return {};
+    auto made =
+        cause("SCH010", pod, "not the GPU keeps it waiting but a volume, a port or a spread rule.");
+    made.verdict.because(Evidence{.path = said->path, .line = said->line, .value = said->text});
+    made.verdict.mend("kubectl -n " + pod.space + " describe pod " + pod.name);
+    made.verdict.note(
+        "Volumes: kubectl get pvc, and the zone of the volume; ports: another hostPort.");
+    return made;
+}
+
+PendingCause claims(const Facts& facts, const Object& pod) {
+    if (items_at(pod.body, {"spec", "resourceClaims"}).empty()) return {};
+    for (const Object& claim : facts.cluster.all("ResourceClaim")) {
+        if (claim.space != pod.space || dig(claim.body, {"status", "allocation"}) != nullptr)
+            continue;
+        std::string missing;
+        for (const Node& request : items_at(claim.body, {"spec", "devices", "requests"})) {
+            std::string name = text_at(request, {"deviceClassName"});
+            if (name.empty()) name = text_at(request, {"exactly", "deviceClassName"});
+            if (!name.empty() && facts.cluster.asked("DeviceClass") &&
+                facts.cluster.find("DeviceClass", "", name) == nullptr) {
+                missing = name;
+            }
+        }
+        const bool no_slices =
+            facts.cluster.asked("ResourceSlice") && facts.cluster.all("ResourceSlice").empty();
+        auto made = cause("SCH013", pod,
+                          !missing.empty() ? "its claim " + claim.name + " names DeviceClass " +
+                                                 missing + ", which does not exist."
+                          : no_slices ? "its claim " + claim.name +
+                                            " cannot be met: no driver published a ResourceSlice."
+                                      : "its claim " + claim.name +
+                                            " is not allocated: no device matches its selectors.");
+        made.verdict.because(Evidence{
+            .path = claim.path, .value = "ResourceClaim " + claim.id() + " without allocation"});
+        made.verdict.mend("kubectl get deviceclasses,resourceslices && kubectl -n " + claim.space +
+                          " describe resourceclaim " + claim.name);
+        return made;
+    }
+    return {};
+}
+
+PendingCause names(const Facts& facts, const Object& pod) {
+    const auto most = offered(facts);
+    for (const auto& [name, count] : gpu_requests(pod)) {
+        if (most.contains(name)) continue;
+        std::vector<std::string_view> known;
+        std::vector<std::string> list;
+        for (const auto& [one, amount] : most) {
+            known.push_back(one);
+            list.push_back(one);
+        }
+        const Said* const scaler = said_of(
+            facts, pod, {"didn't trigger scale-up", "NotTriggerScaleUp", "TriggeredScaleUp"});
+        if (scaler != nullptr && most.empty()) {
+            auto made = cause("SCH015", pod,
+                              "no node has a GPU now, and the autoscaler does not know that a "
+                              "new node would bring one.");
+            made.verdict.because(
+                Evidence{.path = scaler->path, .line = scaler->line, .value = scaler->text});
+            made.verdict.note(
+                "Tag the node group: k8s.io/cluster-autoscaler/node-template/resources/" + name +
+                " = 1 (and its labels and taints).");
+            return made;
+        }
+        const bool shared = most.contains(name + ".shared");
+        constexpr std::array<std::string_view, 5> kTypos{"nvidia/gpu", "nvidia.com/gpus",
+                                                         "alpha.kubernetes.io/nvidia-gpu",
+                                                         "nvidia.com/GPU", "nvidia.com/vgpu"};
+        const bool typo = std::ranges::find(kTypos, name) != kTypos.end() || shared;
+        const std::string near = shared ? name + ".shared"
+                                 : typo ? "nvidia.com/gpu"
+                                        : std::string(nearest_word(name, known));
+        const bool misspelt = typo || (!near.empty() && !name.contains("mig-"));
+        auto made = cause(misspelt ? "SCH003" : "SCH002", pod,
+                          "no node offers `" + name + "`. Offered: " +
+                              (list.empty() ? std::string("no GPU at all") : join(list)) + "." +
+                              (near.empty() ? "" : " Did you mean `" + near + "`?"));
+        made.verdict.because(
+            of_pod(pod, name + ": " + count_text(count),
+                   list.empty() ? "a resource that some node offers" : join(list)));
+        if (!near.empty()) {
+            made.verdict.edit("resources.limits: {" + near + ": " + count_text(count) + "}",
+                              "restart-pods");
+        }
+        made.verdict.note(
+            name.contains("mig-")
+                ? "MIG names exist only with the strategy mixed and instances of that profile."
+                : "Names are exact: nvidia.com/gpu; nvidia.com/gpu.shared with renameByDefault.");
+        return made;
+    }
+    return {};
+}
+
+PendingCause too_many(const Facts& facts, const Object& pod) {
+    const auto most = offered(facts);
+    for (const auto& [name, count] : gpu_requests(pod)) {
+        const auto found = most.find(name);
+        if (found == most.end() || count <= found->second) continue;
+        auto made = cause("SCH005", pod,
+                          count_text(count) + " " + name + " asked; the largest node has " +
+                              count_text(found->second) + ".");
+        made.verdict.because(
+            of_pod(pod, name + ": " + count_text(count), count_text(found->second) + " at most"));
+        made.verdict.note(
+            "A pod lives on one node: ask for less, split the job over several pods, or add a "
+            "larger node.");
+        return made;
+    }
+    return {};
+}
+
+void add_table(const std::vector<NodeFit>& nodes, Verdict& verdict) {
+    for (const NodeFit& one : nodes) {
+        std::vector<std::string> texts;
+        for (const auto& reason : one.reasons) texts.push_back(reason.text);
+        verdict.because(Evidence{.path = one.node->path,
+                                 .value = one.node->name + ": " +
+                                          (texts.empty() ? "would take it" : join(texts, "; "))});
+    }
+}
+
+std::string holders(const Facts& facts, const std::string& resource) {
+    std::vector<std::string> names;
+    for (const Object& pod : facts.cluster.all("Pod")) {
+        if (!node_of(pod).empty() && !is_finished(pod) && gpu_requests(pod).contains(resource)) {
+            names.push_back(pod.id());
+        }
+    }
+    const std::size_t count = names.size();
+    if (count > 5) names.resize(5);
+    return join(names) + (count > 5 ? " and " + std::to_string(count - 5) + " more" : "");
+}
+
+PendingCause nearest(const Facts& facts, const Object& pod) {
+    auto nodes = fit(facts, pod);
+    if (nodes.empty()) return {};
+    // Nodes that could have the GPUs first, then those with the fewest reasons.
+    std::ranges::stable_sort(nodes, [](const NodeFit& a, const NodeFit& b) {
+        if (a.offers_gpus != b.offers_gpus) return a.offers_gpus;
+        return a.reasons.size() < b.reasons.size();
+    });
+    const NodeFit& best = nodes.front();
+    if (best.reasons.empty()) return {};
+    const auto& first = *std::ranges::min_element(best.reasons, {}, &NodeFit::Reason::miss);
+    PendingCause made;
+    switch (first.miss) {
+        case Miss::kTaint:
+            made = cause("SCH006", pod, "node " + best.node->name + ": " + first.text + ".");
+            made.verdict.edit(first.remedy, "restart-pods");
+            break;
+        case Miss::kLabel: {
+            const auto fitting = std::ranges::count_if(nodes, [](const NodeFit& one) {
+                return std::ranges::none_of(
+                    one.reasons, [](const auto& reason) { return reason.miss == Miss::kLabel; });
+            });
+            made = cause("SCH007", pod,
+                         std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
+                             " nodes have the labels it asks for. Nearest: " + best.node->name +
+                             ": " + first.text + ".");
+            if (!first.remedy.empty()) made.verdict.mend(first.remedy);
+            made.verdict.note(
+                "Or change the pod's nodeSelector or affinity to labels that nodes have.");
+            break;
+        }
+        case Miss::kNotReady:
+            made = cause("SCH006", pod, "node " + best.node->name + ": " + first.text + ".");
+            made.verdict.mend(first.remedy.starts_with("kubectl")
+                                  ? first.remedy
+                                  : "kubectl describe node " + best.node->name);
+            break;
+        case Miss::kOther:
+            made = cause("SCH008", pod,
+                         "a GPU is there, but on node " + best.node->name + " " + first.text + ".");
+            made.verdict.edit(
+                "resources.requests." + first.resource + ": less than the node has left",
+                "restart-pods");
+            made.verdict.note(
+                "Or use a larger machine: allocatable is less than the machine's size.");
+            break;
+        case Miss::kGpu:
+            made = cause("SCH001", pod,
+                         "every " + first.resource + " is in use (" + first.text + "); held by " +
+                             holders(facts, first.resource) + ".");
+            made.verdict.note(
+                "Wait, delete one of the holders, share the GPU (aliquot plan), or add a node.");
+            break;
+    }
+    add_table(nodes, made.verdict);
+    return made;
+}
+
+}  // namespace
+
+void read_pending(Facts& facts) {
+    for (const Object* const pod : pending_pods(facts)) {
+        facts.pending[pod->id()] = why_pending(facts, *pod).id;
+    }
+}
+
+PendingCause why_pending(const Facts& facts, const Object& pod) {
+    for (auto* const look : {+[](const Facts&, const Object& one) { return gated(one); },
+                             other_scheduler, volumes, claims, names, too_many, nearest}) {
+        PendingCause found = look(facts, pod);
+        if (!found.id.empty()) return found;
+    }
+    return {};
+}
+
+}  // namespace aliquot::doctor

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --fix writes passes lint: every case file is mended and looked at again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "lint/lint.h"
+
+namespace aliquot::lint {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<findings::Finding> look_at(const std::string& name, const std::string& text) {
+    std::vector<std::unique_ptr<File>> files;
+    files.push_back(read_file(name, text));
+    return check(Set(std::move(files)), nullptr, 1);
+}
+
+std::ptrdiff_t errors(const std::vector<findings::Finding>& all) {
+    return std::count_if(all.begin(), all.end(), [](const findings::Finding& one) {
+        return one.severity == findings::Severity::kError;
+    });
+}
+
+TEST(Mending, LeavesNothingOfWhatItMended) {
+    unsigned mended_files = 0;
+    for (const auto& entry :
+         fs::recursive_directory_iterator(ALIQUOT_SOURCE_DIR "/src/lint/cases")) {
+        const std::string name = entry.path().filename().string();
+        if (!entry.is_regular_file() || name.ends_with(".findings") || name.ends_with(".json"))
+            continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const auto before = look_at(name, text);
+        const Mended mended = mend(text, before);
+        if (mended.mended.empty()) continue;
+        ++mended_files;
+        const auto after = look_at(name, mended.text);
+        for (const std::size_t index : mended.mended) {
+            const std::string& rule = before[index].rule;
+            const auto of_rule = [&rule](const findings::Finding& one) { return one.rule == rule; };
+            EXPECT_LT(std::count_if(after.begin(), after.end(), of_rule),
+                      std::count_if(before.begin(), before.end(), of_rule))
+                << entry.path() << ' ' << rule << '\n'
+                << mended.text;
+        }
+        EXPECT_LT(errors(after), errors(before) + 1) << entry.path() << '\n' << mended.text;
+    }
+    EXPECT_GT(mended_files, 5U);
+}
+
+}  // namespace
+}  // namespace aliquot::lint

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `aliquot doctor` as a user has it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "os/spawner.h"
+#include "os/temporary_directory.h"
+
+namespace aliquot {
+namespace {
+
+constexpr std::chrono::seconds kLimit{60};
+
+class DoctorProgram : public ::testing::Test {
+protected:
+    /// Runs `aliquot WORDS`; returns what it printed. code_ is its exit code.
+    std::string run(std::vector<std::string> words) {
+        std::filesystem::remove(output_);
+        words.insert(words.begin(), ALIQUOT_BIN_DIR "/aliquot");
+        auto environment = os::current_environment();
+        environment.erase("ALIQUOT_SIM_STATE");
+        environment.erase("KUBECONFIG");
+        environment["HOME"] = temporary_.path().native();
+        auto process = os::Process::start({.argv = std::move(words),
+                                           .environment = std::move(environment),
+                                           .output_path = output_.native()});
+        EXPECT_TRUE(process);
+        if (!process) return {};
+        const auto exit = process->wait(kLimit);
+        EXPECT_TRUE(exit);
+        code_ = exit ? exit->code : -1;
+        std::ifstream file(output_);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    void write(const std::string& path, const std::string& text) const {
+        const auto file = tree_ / path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+    }
+
+    void make_nouveau() const {
+        write("proc/modules", "nouveau 3000000 1 - Live 0x0\n");
+        write("sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
+        write("sys/bus/pci/devices/0000:01:00.0/class", "0x030200\n");
+        write("sys/bus/pci/devices/0000:01:00.0/device", "0x25b6\n");
+    }
+
+    os::TemporaryDirectory temporary_;
+    std::filesystem::path tree_ = temporary_.path() / "host tree";
+    std::filesystem::path output_ = temporary_.path() / "output";
+    int code_ = 0;
+};
+
+TEST_F(DoctorProgram, NamesOneRootCauseWhereverItsOptionsStand) {
+    make_nouveau();
+    const auto text = run({"doctor", "--root", tree_.native(), "host", "-o", "json"});
+    EXPECT_EQ(code_, 1) << text;
+    EXPECT_TRUE(text.contains("\"rootCauses\":[\"DRV003\"]")) << text;
+    EXPECT_EQ(run({"doctor", "host", "-o", "json", "--root", tree_.native()}), text);
+    const auto plain = run({"doctor", "host", "--root", tree_.native()});
+    EXPECT_TRUE(plain.contains("Root cause: DRV003. nouveau holds the GPU")) << plain;
+    EXPECT_TRUE(plain.contains("[xx] DRV003")) << plain;
+}
+
+TEST_F(DoctorProgram, JudgesASavedBundleAsTheHostWas) {
+    make_nouveau();
+    const auto bundle = (temporary_.path() / "node.tgz").native();
+    const auto facts = (temporary_.path() / "node.json").native();
+    const auto first = run({"doctor", "host", "--root", tree_.native(), "-o", "short"});
+    (void)run({"doctor", "host", "--root", tree_.native(), "--save", bundle});
+    (void)run({"doctor", "host", "--root", tree_.native(), "--save", facts});
+    EXPECT_EQ(run({"doctor", "--bundle", bundle, "host", "-o", "short"}), first);
+    EXPECT_EQ(code_, 1);
+    EXPECT_EQ(run({"doctor", "--facts", facts, "host", "-o", "short"}), first);
+}
+
+TEST_F(DoctorProgram, WritesTheSafeMendAfterShowingIt) {
+    make_nouveau();
+    const auto text = run({"doctor", "host", "--root", tree_.native(), "--fix", "--yes"});
+    EXPECT_TRUE(text.contains("+blacklist nouveau")) << text;
+    EXPECT_TRUE(std::filesystem::exists(tree_ / "etc/modprobe.d/aliquot-nouveau.conf"));
+}
+
+TEST_F(DoctorProgram, ExplainsItsChecksAndRefusesWrongWords) {
+    EXPECT_TRUE(run({"doctor", "--explain", "drv003"}).contains("nouveau holds the GPU"));
+    EXPECT_EQ(code_, 0);
+    (void)run({"doctor", "--explain", "DRV999"});
+    EXPECT_EQ(code_, 2);
+    EXPECT_TRUE(run({"doctor", "hots"}).contains("did you mean 'host'?"));
+    EXPECT_EQ(code_, 2);
+    (void)run({"doctor", "host", "--root", (temporary_.path() / "nowhere").native()});
+    EXPECT_EQ(code_, 2);
+}
+
+TEST_F(DoctorProgram, LooksAtThisMachineWithoutRoot) {
+    const auto text = run({"doctor", "host", "-o", "json"});
+    EXPECT_TRUE(code_ == 0 || code_ == 1) << text;
+    EXPECT_TRUE(text.contains("\"target\":{\"kind\":\"Host\"")) << text;
+}
+
+TEST_F(DoctorProgram, FindsASimulatedNodeWell) {
+    const auto node = (temporary_.path() / "node").native();
+    (void)run({"sim", "up", "--gpu", "a2", "--state", node});
+    ASSERT_EQ(code_, 0);
+    const auto text = run({"doctor", "host", "--root", node, "-o", "short"});
+    EXPECT_EQ(code_, 0) << text;
+    (void)run({"sim", "down", "--state", node});
+}
+
+}  // namespace
+}  // namespace aliquot

@@ -129,6 +129,16 @@ TEST(Experiment, LearnsTheWorkloadFromTheArrivals) {
     EXPECT_EQ(run(input, options).placed, 4);
 }
 
+TEST(WorkloadOf, TellsListsOfModelsApartAsTheyAreWritten) {
+    const auto read = scenario_of(
+        kNodes,
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1,1,1,9,T4\nb,1,1,1,9,T4|T4\n",
+        "P,0\n");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->workload.size(), 2U);
+    EXPECT_EQ(read->tasks.tasks[0].request, read->tasks.tasks[1].request);
+}
+
 TEST(FragmentationMeter, AgreesWithTheEngineOnEveryStepOfARandomReplay) {
     auto read = scenario_of(
         "sn,cpu_milli,memory_mib,gpu,model,gpu_memory_mib,mig\n"

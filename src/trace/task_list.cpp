@@ -99,6 +99,7 @@ private:
         if (done) done = read_constraints(task.request);
         if (done) done = read_times(task);
         if (!done) return std::move(done).error();
+        task.models = task.request.models;
         auto request = placement::checked(std::move(task.request));
         if (!request) return table_.wrong(kGpus, request.error().message);
         task.request = *std::move(request);
@@ -241,6 +242,7 @@ std::vector<std::pair<placement::Request, double>> workload_of(const TaskList& l
     tasks.reserve(list.tasks.size());
     for (const Task& task : list.tasks) {
         tasks.emplace_back(task.request, task.weight * static_cast<double>(task.count));
+        if (task.request.gpus > 0) tasks.back().first.models = task.models;
     }
     return tasks;
 }

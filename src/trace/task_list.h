@@ -18,6 +18,7 @@ namespace aliquot::trace {
 struct Task {
     std::string name;
     placement::Request request;            // checked
+    std::vector<std::string> models;       // of gpu_spec, as written; the request has them sorted
     std::uint32_t count = 1;               // of a gang: all are placed, or none
     std::int64_t creation = 0;             // seconds
     std::optional<std::int64_t> deletion;  // seconds; none: it stays
@@ -51,7 +52,8 @@ struct TaskList {
 /// source   the columns of Alibaba's openb pod lists
 Result<TaskList> read_task_list(std::string name, std::string_view text, const NodeList* nodes);
 
-/// The tasks as typical_types() wants them: each with its weight times its gang size.
+/// The tasks as typical_types() wants them: each with its weight times its gang size. Models are as
+/// written: the published workload takes "A|B" and "B|A" for two kinds.
 std::vector<std::pair<placement::Request, double>> workload_of(const TaskList& list);
 
 }  // namespace aliquot::trace

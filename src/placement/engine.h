@@ -79,7 +79,8 @@ public:
     Result<Done> add_geometry(MigGeometry geometry);
     /// errors   kInvalidInput: more than kMostDevices, MIG without geometry, a rank or name twice
     Result<NodeId> add_node(NodeSpec spec);
-    /// Which tasks to keep room for (fgd, aliquot). Empty: every type counts alike as it arrives.
+    /// Which tasks to keep room for (fgd, aliquot). Empty: no room is kept for anything, and
+    /// fragmentation is 0. Not undone by undo_to(), nor is add_node().
     void set_workload(std::vector<TaskType> types);
 
     /// The best place, taken. errors: kInvalidInput; kUnavailable: no node fits now (see refusal()).

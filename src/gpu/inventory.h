@@ -34,7 +34,52 @@ struct Health {
     [[nodiscard]] bool ok() const { return state == State::kHealthy; }
 };
 
-/// What the driver says of one GPU. The facts do not change while the driver is loaded.
+/// Where an instance lies on the GPU's memory slices.
+struct MigPlacement {
+    unsigned start = 0;
+    unsigned size = 0;
+    friend bool operator==(const MigPlacement&, const MigPlacement&) = default;
+    friend auto operator<=>(const MigPlacement&, const MigPlacement&) = default;
+};
+
+/// A MIG device: one compute instance of a GPU instance, which is what a container gets. Comes and
+/// goes while the driver is loaded.
+struct MigDevice {
+    Uuid uuid;                      // "MIG-..."
+    unsigned index = 0;             // the driver's, among those of its GPU; has gaps
+    std::string profile;            // "1g.10gb", "1g.10gb+me", "1c.3g.20gb" (gpu/mig_profile.h)
+    unsigned gpu_instance = 0;      // id
+    unsigned compute_instance = 0;  // id, within its GPU instance
+    MigPlacement placement;         // of the GPU instance
+    std::uint64_t memory_bytes = 0;
+    unsigned gpu_slices = 0;
+    unsigned compute_slices = 0;
+    unsigned multiprocessors = 0;
+    unsigned copy_engines = 0;
+    unsigned decoders = 0;
+    unsigned encoders = 0;
+    unsigned jpeg_engines = 0;
+    unsigned optical_flow_engines = 0;
+    /// /dev/nvidia-caps/nvidia-cap<N> that give access; empty: the kernel does not tell.
+    std::optional<unsigned> gpu_instance_cap;
+    std::optional<unsigned> compute_instance_cap;
+    Health health;
+
+    friend bool operator==(const MigDevice&, const MigDevice&) = default;
+};
+
+/// Whether a hypervisor stands between the driver and the GPU.
+/// source   NVML, nvmlGpuVirtualizationMode_t
+enum class Virtualization : std::uint8_t {
+    kNone,
+    kPassthrough,  // a whole GPU given to this virtual machine
+    kVgpuGuest,    // this virtual machine sees a part of a GPU
+    kVgpuHost,     // this machine gives parts of it to virtual machines
+    kVsgaHost,
+};
+
+/// What the driver says of one GPU. Its facts do not change while the driver is loaded, but for
+/// MIG, the compute mode and health.
 struct Gpu {
     unsigned index = 0;  // the driver's order (PCI bus order); may change over boots
     Uuid uuid;           // empty: the driver could not even tell that (then health says why)
@@ -48,6 +93,9 @@ struct Gpu {
     std::optional<unsigned> numa_node;  // empty: none, or sysfs says -1
     bool mig_capable = false;
     bool mig_enabled = false;
+    bool mig_pending = false;            // the mode will be the other one after a reset
+    std::vector<MigDevice> mig_devices;  // by index; empty unless mig_enabled
+    Virtualization virtualization = Virtualization::kNone;
     Health health;  // what enumerating it showed; events add to it (gpu/health.h)
 
     friend bool operator==(const Gpu&, const Gpu&) = default;

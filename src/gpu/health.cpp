@@ -117,7 +117,7 @@ bool HealthBook::note_faults(std::span<const FaultEvent> faults) {
     bool changed = false;
     for (const FaultEvent& event : faults) {
         // An event without a GPU is about the node; it takes no GPU away.
-        if (event.gpu.text.empty() || !policy_.counts(event.xid)) continue;
+        if (event.gpu.text.empty() || event.xid == 0 || !policy_.counts(event.xid)) continue;
         // 154 only announces that the recovery action changed; the probe reads the action itself.
         if (event.xid == 154) continue;
         Record& record = records_[event.gpu];

@@ -25,21 +25,9 @@ Session::Session(std::unique_ptr<Library> library, std::shared_ptr<CallPosition>
     : path_(library->path()),
       position_(std::move(position)),
       library_(std::move(library)),
+      root_(root),
       kernel_(root, options.driver_root),
       options_(std::move(options)) {}
-
-/// Puts a question to an initialised library; once more when the driver was found to be reloaded.
-template <class T, class Question>
-Result<T> Session::ask(Question question) {
-    for (bool again = true;; again = false) {
-        auto ready = make_ready();
-        if (!ready) return std::move(ready).error();
-        library_->take_driver_gone();
-        Result<T> answer = question();
-        if (!library_->take_driver_gone() || !again) return answer;
-        end();
-    }
-}
 
 Result<Done> Session::open_library() {
     auto library = Library::open({path_}, position_);
@@ -181,6 +169,7 @@ Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
     inventory.driver_version = library_->driver_version().value;
     inventory.cuda_version = library_->cuda_version().value;
     std::vector<nvmlDevice_t> answering;
+    std::optional<MigMinors> minors;
     for (unsigned index = 0; index < devices_.size(); ++index) {
         const Device& device = devices_[index];
         if (device.handle == nullptr) {
@@ -188,7 +177,7 @@ Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
             gpu.health = {gpu::Health::State::kUnhealthy, library_->text(device.problem)};
             inventory.gpus.push_back(std::move(gpu));
         } else {
-            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle));
+            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle, minors));
         }
         const bool ok = inventory.gpus.back().health.ok();
         answering.push_back(ok ? device.handle : nullptr);

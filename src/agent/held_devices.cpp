@@ -82,18 +82,20 @@ void HeldDevices::remember(const sharing::Offer& offer) {
 void HeldDevices::ask_who_holds() {
     next_question_ = clock_.now() + limits_.between_questions;
     const auto holders = questions_.list();
-    std::erase_if(gone_, [&](auto& entry) {
-        auto& [uuid, gone] = entry;
-        if (!holders) return clock_.now() - gone.since >= limits_.without_answer;
-        std::string holder = holder_of(*holders, uuid);
-        const bool held = !holder.empty() || questions_.just_granted(uuid);
-        if (held && holder != gone.holder) {
-            log::warning("mig.held", {{"device", uuid.text}, {"by", holder}});
+    for (auto entry = gone_.begin(); entry != gone_.end();) {
+        auto& [uuid, gone] = *entry;
+        bool held = clock_.now() - gone.since < limits_.without_answer;
+        if (holders) {
+            std::string holder = holder_of(*holders, uuid);
+            held = !holder.empty() || questions_.just_granted(uuid);
+            if (held && holder != gone.holder) {
+                log::warning("mig.held", {{"device", uuid.text}, {"by", holder}});
+            }
+            gone.holder = std::move(holder);
         }
-        if (!held && !gone.holder.empty()) log::info("mig.released", {{"device", uuid.text}});
-        gone.holder = std::move(holder);
-        return !held;
-    });
+        if (!held) log::info("mig.released", {{"device", uuid.text}});
+        entry = held ? std::next(entry) : gone_.erase(entry);
+    }
 }
 
 }  // namespace aliquot::agent

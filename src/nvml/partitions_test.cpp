@@ -149,6 +149,10 @@ TEST(Partitions, ModeIsChangedAtOnceOrWithTheNextReset) {
     ASSERT_TRUE(inventory);
     EXPECT_TRUE(inventory->gpus[2].mig_enabled);
     EXPECT_TRUE(inventory->gpus[2].mig_pending);
+    EXPECT_EQ(bench->initialised, 0);  // whoever resets the GPU must find it closed
+    ASSERT_TRUE(driver->probe({kGpu}));
+    ASSERT_TRUE(driver->wait_faults(1ms));
+    EXPECT_EQ(bench->initialised, 0);
     bench->mig.activation = 0;
     change = driver->set_mode(kGpu, false);
     ASSERT_TRUE(change);
@@ -157,6 +161,7 @@ TEST(Partitions, ModeIsChangedAtOnceOrWithTheNextReset) {
     ASSERT_TRUE(inventory);
     EXPECT_FALSE(inventory->gpus[2].mig_enabled);
     EXPECT_FALSE(inventory->gpus[2].mig_pending);
+    EXPECT_EQ(bench->initialised, 1);
 }
 
 TEST(MigDevices, AreEnumerated) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nvml/condition.h"
 #include "nvml/device_facts.h"
 
 namespace aliquot::nvml {
@@ -63,7 +64,7 @@ Error Session::cannot_start(nvmlReturn_t code) const {
     const std::string what = "NVIDIA driver: " + library_->text(code);
     if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH) {
         const std::string version = kernel_.module_version();
-        return {ErrorCode::kUnavailable,
+        return {ErrorCode::kConflict,
                 what + ": the loaded kernel module" +
                     (version.empty() ? "" : " (" + version + ")") + " and " + path_ +
                     " are of different versions, as after a driver upgrade; reboot the node or "
@@ -159,7 +160,10 @@ Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
 
 Result<gpu::Inventory> Session::enumerate(gpu::Links links) {
     refresh_when_due();
-    return ask<gpu::Inventory>([this, links] { return look_at_all(links); });
+    auto inventory = ask<gpu::Inventory>([this, links] { return look_at_all(links); });
+    if (inventory) let_go_ = std::ranges::any_of(inventory->gpus, &gpu::Gpu::mig_pending);
+    if (let_go_) end();
+    return inventory;
 }
 
 Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
@@ -213,12 +217,14 @@ Result<std::vector<gpu::Process>> Session::processes(const gpu::Uuid& gpu) {
 
 Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpus) {
     refresh_when_due();
-    return ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
+    auto answer = ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
         std::vector<gpu::Probe> probes;
         probes.reserve(gpus.size());
         for (const auto& gpu : gpus) probes.push_back(probe_one(gpu));
         return probes;
     });
+    if (let_go_) end();
+    return answer;
 }
 
 gpu::Probe Session::probe_one(const gpu::Uuid& gpu) {
@@ -236,7 +242,10 @@ gpu::Probe Session::probe_one(const gpu::Uuid& gpu) {
     }
     probe.answers = device.ok() && (code == NVML_SUCCESS || code == NVML_ERROR_NOT_SUPPORTED ||
                                     code == NVML_ERROR_FUNCTION_NOT_FOUND);
-    if (probe.answers) return probe;
+    if (probe.answers) {
+        probe.condition = read_condition(*library_, device.value);
+        return probe;
+    }
     const Error problem = failed(gpu, code);
     probe.problem =
         code == NVML_ERROR_NOT_FOUND ? "the driver lists no such GPU" : library_->text(code);
@@ -256,6 +265,7 @@ void Session::listen() {
 }
 
 Result<FaultEvents::Look> Session::look_for_faults(std::chrono::milliseconds wait) {
+    if (let_go_) return FaultEvents::Look{.events = {}, .listening = false};
     return ask<FaultEvents::Look>([&]() -> Result<FaultEvents::Look> {
         faults_wanted_ = true;
         if (devices_.empty()) {

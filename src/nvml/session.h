@@ -85,6 +85,9 @@ private:
     std::vector<Device> devices_;               // by the driver's index
     FaultEvents faults_;
     bool faults_wanted_ = false;
+    /// Some GPU waits for a reset to change its MIG mode, and no process may have it open then:
+    /// between two questions we have not.
+    bool let_go_ = false;
 };
 
 template <class T, class Question>

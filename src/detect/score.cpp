@@ -28,54 +28,22 @@ struct Judged {
 
 /// What a thread reuses from text to text.
 struct Buffers {
-    std::vector<Hit> hits;
-    std::vector<Match> matches;
+    Phrases phrases;
     std::vector<std::uint8_t> looks;  // by row
     std::vector<std::int32_t> kept;   // by row: index in `judged`, or -1
     std::vector<Judged> judged;
 };
 
-void find_phrases(const Vocabulary& vocabulary, const std::vector<Hit>& hits,
-                  std::vector<Match>& matches) {
-    matches.clear();
-    for (std::size_t i = 0; i < hits.size();) {
-        std::uint32_t state = 0;
-        std::size_t stop = i;  // one past the longest match
-        PatternId pattern = kNoPattern;
-        for (std::size_t k = i; k < hits.size(); ++k) {
-            if (hits[k].index != hits[i].index + (k - i) || hits[k].sentence != hits[i].sentence) {
-                break;
-            }
-            state = vocabulary.next(state, hits[k].word);
-            if (state == 0) break;
-            if (const PatternId found = vocabulary.accepts(state); found != kNoPattern) {
-                pattern = found;
-                stop = k + 1;
-            }
-            if (vocabulary.is_leaf(state)) break;
-        }
-        if (pattern == kNoPattern) {
-            ++i;
-            continue;
-        }
-        matches.push_back({.begin = hits[i].begin,
-                           .end = hits[stop - 1].end,
-                           .first = hits[i].index,
-                           .last = hits[stop - 1].index,
-                           .sentence = hits[i].sentence,
-                           .pattern = pattern,
-                           .comment = hits[i].comment,
-                           .row = &vocabulary.row(pattern)});
-        i = stop;
-    }
-}
-
 /// Marks what lies in a command or a manifest that only speaks of GPUs.
-void mark_spoken_of(std::string_view text, std::vector<Match>& matches) {
+void mark_spoken_of(std::string_view text, Phrases& phrases) {
+    const auto speaks = [&](std::uint32_t at) {
+        return phrases.matches[at].row->rule == Rule::kMetaAll;
+    };
+    if (std::none_of(phrases.marked.begin(), phrases.marked.end(), speaks)) return;
     bool manifest = false;
     bool command = false;
     std::uint32_t sentence = 0;
-    for (Match& match : matches) {
+    for (Match& match : phrases.matches) {
         if (match.sentence != sentence) command = false;
         sentence = match.sentence;
         if ((match.row->topics & kKindWord) != 0) manifest = false;
@@ -90,7 +58,8 @@ void mark_spoken_of(std::string_view text, std::vector<Match>& matches) {
 class Judge {
 public:
     Judge(std::string_view text, Kind kind, Buffers& buffers)
-        : text_(text), kind_(kind), buffers_(buffers), around_(text, buffers.matches) {}
+        : text_(text), kind_(kind), buffers_(buffers),
+          matches_(buffers.phrases.matches), around_(text, buffers.phrases.matches) {}
 
     Verdict judge() {
         survey();
@@ -104,8 +73,8 @@ private:
     /// What holds for the whole text.
     void survey() {
         bool local = false;
-        for (std::size_t i = 0; i < buffers_.matches.size(); ++i) {
-            const Match& match = buffers_.matches[i];
+        for (const std::uint32_t i : buffers_.phrases.marked) {
+            const Match& match = matches_[i];
             if ((match.row->topics & kLocal) != 0) local = true;
             if (match.row->source != Source::kRemote || remote_ || match.first > kRemoteReach) {
                 continue;
@@ -118,14 +87,14 @@ private:
     }
 
     [[nodiscard]] bool partnered(std::size_t at) const {
-        const Row& row = *buffers_.matches[at].row;
+        const Row& row = *matches_[at].row;
         if (row.rule != Rule::kPartner) return true;
         return (around_.topics(at, kPartnerReach, false) & row.partners) != 0;
     }
 
     /// Does the rule of the row let the match count at all?
     [[nodiscard]] bool admitted(std::size_t at, double& weight) const {
-        const Row& row = *buffers_.matches[at].row;
+        const Row& row = *matches_[at].row;
         if (row.boost != 0 && (around_.topics(at, kPartnerReach, true) & row.boost) != 0) {
             weight += kBoost;
         }
@@ -178,7 +147,7 @@ private:
 
     /// The weight of one match in its place.
     Judged weigh(std::size_t at) const {
-        const Match& match = buffers_.matches[at];
+        const Match& match = matches_[at];
         const Row& row = *match.row;
         double weight = row.weight;
         if (!admitted(at, weight)) return {at, 0, Scope::kPlain};
@@ -216,13 +185,14 @@ private:
     /// The strongest judgement of every row.
     void collect() {
         buffers_.judged.clear();
-        const std::size_t rows = Vocabulary::instance().row_count();
+        const Vocabulary& vocabulary = Vocabulary::instance();
+        const std::size_t rows = vocabulary.row_count();
         buffers_.looks.assign(rows, 0);
         buffers_.kept.assign(rows, -1);
-        for (std::size_t i = 0; i < buffers_.matches.size(); ++i) {
-            const Match& match = buffers_.matches[i];
+        for (std::size_t i = 0; i < matches_.size(); ++i) {
+            const Match& match = matches_[i];
             if (!is_evidence(match)) continue;
-            const std::uint16_t row = Vocabulary::instance().row_number(match.pattern);
+            const std::uint16_t row = vocabulary.row_number(match.pattern);
             if (buffers_.looks[row] >= kMostLooks) continue;
             ++buffers_.looks[row];
             const Judged judged = weigh(i);
@@ -249,7 +219,7 @@ private:
         verdict.bias = kBias;
         std::array<std::array<std::size_t, 2>, 16> seen{};
         for (const Judged& judged : buffers_.judged) {
-            const Match& match = buffers_.matches[judged.match];
+            const Match& match = matches_[judged.match];
             const auto source = static_cast<std::size_t>(match.row->source);
             double weight = judged.weight;
             std::size_t& count = seen[source][weight > 0 ? 1 : 0];
@@ -308,6 +278,7 @@ private:
     std::string_view text_;
     Kind kind_;
     Buffers& buffers_;
+    const std::vector<Match>& matches_;
     Surroundings around_;
     bool remote_ = false;
     bool local_ = false;
@@ -330,9 +301,9 @@ Verdict detect(std::string_view text, Kind kind) {
     text = text.substr(0, kMostBytes);
     if (kind == Kind::kUnknown) kind = sniff_kind("", text);
     const Vocabulary& vocabulary = Vocabulary::instance();
-    scan(text, vocabulary, kind == Kind::kText, buffers.hits);
-    find_phrases(vocabulary, buffers.hits, buffers.matches);
-    mark_spoken_of(text, buffers.matches);
+    PhraseFinder phrases(vocabulary, buffers.phrases);
+    scan(text, vocabulary, kind == Kind::kText, phrases);
+    mark_spoken_of(text, buffers.phrases);
     Verdict verdict = Judge(text, kind, buffers).judge();
     verdict.cut = cut;
     if (verdict.label != Label::kCpu) verdict.need = read_need(text, verdict.evidence);

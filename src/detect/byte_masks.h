@@ -68,9 +68,8 @@ inline ByteMasks masks_of(const char* text, bool prose) {
         const mask::Bytes letter = as_bytes((here | all(0x20)) - all('a') < all(26));
         const mask::Bytes digit = as_bytes(here - all('0') < all(10));
         const mask::Bytes high = as_bytes(here > all(127));
-        const mask::Bytes mark =
-            (as_bytes(here == all(0xC2)) & as_bytes(next == all(0xA0))) |
-            (as_bytes(here == all(0xE2)) & as_bytes(next == all(0x80)));
+        const mask::Bytes mark = (as_bytes(here == all(0xC2)) & as_bytes(next == all(0xA0))) |
+                                 (as_bytes(here == all(0xE2)) & as_bytes(next == all(0x80)));
         const mask::Bytes line = as_bytes(here == all('\n'));
         const mask::Bytes goes_on = as_bytes(next - all('a') < all(26));
         const mask::Bytes end = as_bytes(here == all(';')) | as_bytes(here == all('!')) |

@@ -69,8 +69,9 @@ std::string noise() {
 }
 
 std::string many_languages() {
-    return filled("Модель обучается на сервере без ускорителя — так дешевле. 今日は天気がいいですね。 "
-                  "Größe geändert, “naïve” café… ");
+    return filled(
+        "Модель обучается на сервере без ускорителя — так дешевле. 今日は天気がいいですね。 "
+        "Größe geändert, “naïve” café… ");
 }
 
 std::string keywords() {

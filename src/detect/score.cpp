@@ -58,8 +58,11 @@ void mark_spoken_of(std::string_view text, Phrases& phrases) {
 class Judge {
 public:
     Judge(std::string_view text, Kind kind, Buffers& buffers)
-        : text_(text), kind_(kind), buffers_(buffers),
-          matches_(buffers.phrases.matches), around_(text, buffers.phrases.matches) {}
+        : text_(text),
+          kind_(kind),
+          buffers_(buffers),
+          matches_(buffers.phrases.matches),
+          around_(text, buffers.phrases.matches) {}
 
     Verdict judge() {
         survey();

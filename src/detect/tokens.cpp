@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two steps over every piece of 4 KiB. The first classifies 64 bytes at a time and notes where runs
+// Two steps over every piece of 1 KiB. The first classifies 64 bytes at a time and notes where runs
 // of word bytes begin and end, without a branch that depends on a byte. The second goes over the
 // runs; most of them it turns down by their first eight bytes.
 #include "detect/tokens.h"
@@ -16,7 +16,7 @@ namespace aliquot::detect {
 namespace {
 
 constexpr std::size_t kLongestWord = 40;  // longer ones are data, not words
-constexpr std::size_t kBlocks = 64;
+constexpr std::size_t kBlocks = 16;
 constexpr std::size_t kPiece = kBlocks * kBlock;
 constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
 constexpr std::uint64_t kLetterBits = 0x4040404040404040ULL;  // set in letters, not in digits
@@ -108,7 +108,8 @@ private:
         ends_[block] = masks.sentence;
         lines_[block] = masks.line;
         if (masks.sentence != 0) sentence_ += count_of(masks.sentence);
-        if (masks.line != 0) line_ = at + kBlock - static_cast<unsigned>(std::countl_zero(masks.line));
+        if (masks.line != 0)
+            line_ = at + kBlock - static_cast<unsigned>(std::countl_zero(masks.line));
     }
 
     /// std::popcount without the call that it is on a plain x86-64.
@@ -124,7 +125,8 @@ private:
         in_word_ = word >> 63U;
         std::uint32_t* to = edges_.data() + edge_count_;
         for (; edges != 0; edges &= edges - 1) {
-            *to++ = static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(edges));
+            *to++ = static_cast<std::uint32_t>(at) +
+                    static_cast<std::uint32_t>(std::countr_zero(edges));
         }
         edge_count_ = static_cast<std::size_t>(to - edges_.data());
     }
@@ -164,8 +166,8 @@ private:
         if (is_digit(static_cast<unsigned char>(head))) return number(begin, end, folded);
         // The vocabulary is ASCII: a word with another letter is none of it.
         if ((head & kHighBits) == 0) {
-            if ((~folded & kLetterBits & mask) != 0) {
-                name(begin, end);
+            if (const std::uint64_t digits = ~folded & kLetterBits & mask; digits != 0) {
+                name_with_digit(begin, end, folded, digits);
             } else if (vocabulary_.may_know(folded)) {
                 word(begin, end, folded);
             }
@@ -176,6 +178,22 @@ private:
     void word(std::size_t begin, std::size_t end, std::uint64_t head) {
         if (end - begin > 8) return name(begin, end);
         if (const WordId id = vocabulary_.find(head); id != kNoWord) keep(begin, end, id);
+    }
+
+    /// "a100", "yolov8": as it is, or with what follows its first digit left open.
+    ///
+    /// digits   a bit in each byte of `head` that is a digit
+    void name_with_digit(std::size_t begin, std::size_t end, std::uint64_t head,
+                         std::uint64_t digits) {
+        if (end - begin > 8) return name(begin, end);
+        WordId id = vocabulary_.may_know(head) ? vocabulary_.find(head) : kNoWord;
+        if (id == kNoWord) {
+            const auto bits = static_cast<unsigned>(std::countr_zero(digits)) / 8 * 8;
+            const std::uint64_t stem =
+                (head & ((std::uint64_t{1} << bits) - 1)) | (std::uint64_t{'#'} << bits);
+            if (vocabulary_.may_know(stem)) id = vocabulary_.find(stem);
+        }
+        if (id != kNoWord) keep(begin, end, id);
     }
 
     /// A word of any length: as it is, or with what follows its first digit left open.
@@ -302,12 +320,12 @@ private:
     std::array<std::uint64_t, kBlocks> lines_{};
 
     // From piece to piece.
-    std::uint64_t in_word_ = 0;    // 1: the last block ended inside a run
-    std::size_t skip_until_ = 0;   // one past the last typographic mark
-    std::size_t done_ = 0;         // one past the last number
-    std::uint32_t index_ = 0;      // of the token
-    std::uint32_t sentence_ = 0;   // sentences ended so far
-    std::size_t line_ = 0;         // begin of the line
+    std::uint64_t in_word_ = 0;   // 1: the last block ended inside a run
+    std::size_t skip_until_ = 0;  // one past the last typographic mark
+    std::size_t done_ = 0;        // one past the last number
+    std::uint32_t index_ = 0;     // of the token
+    std::uint32_t sentence_ = 0;  // sentences ended so far
+    std::size_t line_ = 0;        // begin of the line
     std::size_t located_until_ = 0;
     std::uint32_t here_sentence_ = 0;
     std::uint16_t here_comment_ = 0;

@@ -4,7 +4,7 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr unsigned kSlotBits = 13;     // of a table several times as large as the words are many
+constexpr unsigned kSlotBits = 13;  // of a table several times as large as the words are many
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 
 std::uint64_t head_of(std::string_view word) {

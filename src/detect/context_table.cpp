@@ -27,7 +27,8 @@ constexpr Row kRows[] = {
      "remove|removes|removed|removing; uninstall|uninstalled|uninstalling; "
      "disable|disables|disabled|disabling; avoid|avoids|avoiding; strip|stripped; "
      "exclude|excludes|excluding|excluded; skip|skips|skipping; "
-     "replaces|replaced|replacing|replace; abandon|abandoned; away from; get rid of; got rid of; "
+     "except; used to need|require|run|have; needed until; replaces|replaced|replacing|replace; "
+     "abandon|abandoned; away from; get rid of; got rid of; "
      "eliminate|eliminates; forbid|forbids|forbidden; refuse|refuses; "
      "decommission|decommissioned; retire|retired|retiring; rip out; ban|bans; "
      "deleted|delete|deletes|deleting; purge; prohibit|prohibits; ditch|ditched; block|blocks; "
@@ -80,7 +81,11 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kAlways, 0, kNeedWord},
 
     // Texts about GPUs and machine learning.
-    {"dashboard;dashboards;documentation;docs;article;articles;newsletter;wiki;spreadsheet;"
+    {"bot;bots; booking system|tool|form|page; request form; approval workflow|form; web form; "
+     "announces|announce; notify|notifies|notification|notifications; reminder|reminders; "
+     "remind|reminds; "
+     "rack|racks; badge; badges; label printer; floor plan; onboarding guide; handbook; "
+     "dashboard;dashboards;documentation;docs;article;articles;newsletter;wiki;spreadsheet;"
      "inventory;pricing;price;prices;invoice;invoices;billing;terraform;ansible;recruiting;"
      "recruitment;recruiter;hiring;conference;conferences;"
      "webinar;podcast;podcasts;workshop;workshops;tutorial;tutorials;lecture;lectures;slides;slide;"

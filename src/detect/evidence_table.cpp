@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
     {"vram; video memory; gpu accelerated|acceleration; on gpu|gpus; gpu enabled; gpu "
      "required|mandatory; "
      "multi gpu; gpu variant|image|build|version; gpu direct; gpudirect; gpgpu; accelerator "
-     "card|cards",
+     "card|cards; #gb card|cards|gpu|gpus|accelerator|accelerators; #n gb card|cards|gpu|gpus",
      Source::kHardware, 3.4F, Rule::kAlways, 0, kGpuWord},
     {"cuda; cuda#; cu#; cudnn; cublas; cufft; nvcc; nccl; curand; cusparse; nvrtc; cutlass; thrust "
      "cuda; "
@@ -239,7 +239,8 @@ constexpr Row kRows[] = {
     {"cpu only; cpuonly; only cpu|cpus; only on cpu|cpus; on cpu only; on the cpu only; cpu bound; "
      "gpu free; gpuless; gpu less; cpu is enough|sufficient|fine; "
      "cpu is fast enough; plain cpu|cpus; pure cpu; cpu nodes only; only cpu nodes; cpu "
-     "wheel|wheels|build|variant|version; without acceleration",
+     "wheel|wheels|build|variant|version; without acceleration; "
+     "no|without accelerator|accelerators; no acceleration",
      Source::kCpu, -4.2F},
     {"on cpu|cpus; on the cpu|cpus; on a cpu|cpus; cpu "
      "node|nodes|pool|inference|machine|machines|box|server|servers; cpu cores only; "

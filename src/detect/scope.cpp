@@ -45,7 +45,8 @@ std::uint32_t Surroundings::topics(std::size_t at, std::uint32_t reach, bool sam
 bool Surroundings::slow_near(std::size_t cue, std::size_t at) const {
     const Match& word = matches_[cue];
     for (std::size_t i = cue; i-- > 0;) {
-        if (matches_[i].sentence != word.sentence || distance(matches_[i], word) > 5) break;
+        if (matches_[i].sentence != word.sentence || distance(matches_[i], word) > 8) break;
+        if (matches_[i].row->rule == Rule::kCut) break;
         if (has(matches_[i], kSlow) || matches_[i].row->rule == Rule::kNot) return true;
     }
     for (std::size_t i = at + 1; i < matches_.size(); ++i) {
@@ -161,14 +162,14 @@ Value value_behind(std::string_view text, std::size_t end, bool is_flag) {
     bool parted = false;
     bool quoted = false;
     std::size_t at = end;
-    for (; at < text.size() && at < end + 8; ++at) {
+    for (; at < text.size() && at < end + 10; ++at) {
         const char byte = text[at];
         if (byte == ':' || byte == '=') parted = true;
         if ((byte == '"' || byte == '\'') && parted) {
             if (quoted) return {Value::Form::kList, 0};  // ""
             quoted = true;
         }
-        if (std::string_view(" \t:=\"'[").find(byte) == std::string_view::npos) break;
+        if (std::string_view(" \t:=\"'[]").find(byte) == std::string_view::npos) break;
     }
     if (!parted && !(is_flag && at > end)) return {};
     std::size_t stop = at;

@@ -16,6 +16,7 @@ constexpr std::uint32_t kForeignSide = 3;
 constexpr std::uint32_t kCardReach = 5;
 constexpr std::uint32_t kRemoteReach = 600;  // tokens: a longer text is more than one remote call
 constexpr unsigned kMostLooks = 40;          // evaluations of one row in one text
+constexpr double kNotOnCpu = 2.1;            // log-odds
 constexpr double kSharpness = 1.2;           // fitted once, see docs/guide/detect.md
 constexpr std::array kRepetition = {1.0, 0.6, 0.35, 0.2};  // of evidence of one source
 
@@ -148,6 +149,14 @@ private:
         return Scope::kPlain;
     }
 
+    /// The weight of denied evidence.
+    static double turned(const Row& row, double weight) {
+        if (row.source == Source::kOptional || row.source == Source::kSmall) return 0;
+        if (row.source == Source::kCpu) return kNotOnCpu;  // "cannot run on a CPU"
+        if (weight < 0) return weight * -0.5;
+        return row.source <= Source::kHardware ? -weight : weight * -0.7;
+    }
+
     /// The weight of one match in its place.
     Judged weigh(std::size_t at) const {
         const Match& match = matches_[at];
@@ -170,8 +179,7 @@ private:
             return {at, weight * -0.5, Scope::kNegated};  // "too slow on a CPU"
         }
         if (kind_ != Kind::kCode && around_.negated(at)) {  // "if not cuda: raise" is no denial
-            if (row.source == Source::kOptional || row.source == Source::kSmall) weight = 0;
-            return {at, weight * (weight < 0 ? -0.5 : hardware ? -1.0 : -0.7), Scope::kNegated};
+            return {at, turned(row, weight), Scope::kNegated};
         }
         const bool sure =
             (row.rule == Rule::kResource || row.rule == Rule::kValue) && weight >= row.weight;

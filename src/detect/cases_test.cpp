@@ -86,7 +86,8 @@ TEST_P(CaseFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, CaseFile,
-                         testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv"));
+                         testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv",
+                                         "unseen_1.tsv", "unseen_2.tsv", "unseen_3.tsv"));
 
 }  // namespace
 }  // namespace aliquot::detect

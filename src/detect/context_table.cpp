@@ -12,7 +12,9 @@ constexpr Source kNone = Source::kContext;
 constexpr Row kRows[] = {
     // Negation. The weight is the reach in tokens.
     {"nothing; old version used|uses; previously used; formerly used; used to use; once used; "
-     "decided against; decide against; no to; no need; has no; have no; "
+     "decided against; decide against; old version|one|release|image|code|service "
+     "needed|required|ran; previously|formerly|originally needed|required|ran; no to; no need; has "
+     "no; have no; "
      "no|not|without|never|neither|nor|non|none|cannot|nobody; don t; doesn t; isn t; aren t; won "
      "t; can t; didn t; needn t; shouldn t; mustn t; wouldn t; hasn t; haven t; "
      "dont|doesnt|isnt|wont|cant; no longer; not a; not the; not any; instead of; rather than; "
@@ -27,7 +29,8 @@ constexpr Row kRows[] = {
      "remove|removes|removed|removing; uninstall|uninstalled|uninstalling; "
      "disable|disables|disabled|disabling; avoid|avoids|avoiding; strip|stripped; "
      "exclude|excludes|excluding|excluded; skip|skips|skipping; "
-     "except; used to need|require|run|have; needed until; replaces|replaced|replacing|replace; "
+     "stopped|stop|quit|ceased|cease calling|paying|sending|buying|renting; off the; except; used "
+     "to need|require|run|have; needed until; replaces|replaced|replacing|replace; "
      "abandon|abandoned; away from; get rid of; got rid of; "
      "eliminate|eliminates; forbid|forbids|forbidden; refuse|refuses; "
      "decommission|decommissioned; retire|retired|retiring; rip out; ban|bans; "
@@ -35,7 +38,11 @@ constexpr Row kRows[] = {
      "unset; except for; other than; excluding; minus; gets rid of; getting rid of; apt remove; "
      "pip uninstall; conda remove; no such thing as",
      kNone, 4, Rule::kRemove},
-    {"must not be used|touched|requested|scheduled|allocated; should not be used|requested; may "
+    {"was|were considered|evaluated|tried|discussed|tested|rejected but; only a "
+     "test|dev|development dependency; a test|dev dependency; is never "
+     "imported|called|loaded|installed; decided against it|them|that|this; must not be "
+     "used|touched|requested|scheduled|allocated; "
+     "should not be used|requested; may "
      "not be used; cannot be used; can t be used; is never used; are never used; "
      "not "
      "needed|required|necessary|used|wanted|allowed|available|installed|supported|involved|present|"
@@ -81,7 +88,12 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kAlways, 0, kNeedWord},
 
     // Texts about GPUs and machine learning.
-    {"bot;bots; booking system|tool|form|page; request form; approval workflow|form; web form; "
+    {"tender; rfp; rfq; quotation|quotations; requisition; buy|buying|bought|resale; pulumi; "
+     "cloudformation; crossplane; bicep; puppet; packer; autoscaling group|groups; auto scaling "
+     "group|groups; autoscaler; karpenter; interview questions; that|which "
+     "lists|labels|cordons|drains|tags|reports|exports|prints|displays|compares|announces|plots|"
+     "logs; mirror;mirrors;mirroring;registry;artifactory; pypi packages; bot;bots; booking "
+     "system|tool|form|page; request form; approval workflow|form; web form; "
      "announces|announce; notify|notifies|notification|notifications; reminder|reminders; "
      "remind|reminds; "
      "rack|racks; badge; badges; label printer; floor plan; onboarding guide; handbook; "
@@ -137,6 +149,9 @@ constexpr Row kRows[] = {
     {"about;of;on;how;listing;comparing;explaining;covering;describing;showing;that;which;for;"
      "called;titled;named;where;why;whether;who",
      kNone, 0, Rule::kAlways, 0, kLink},
+    {"host|hosts|hosting a|an|our|own|the; private copilot|chatbot|llm|gpt|chatgpt|assistant; open "
+     "weights; open weight",
+     kNone, 0, Rule::kAlways, 0, kLocal | kNeedWord},
     {"self hosted; self host; self hosting; on prem; on premise; on premises; locally; local; in "
      "house; our own; own hardware; own weights; openai compatible; compatible api; offline; air "
      "gapped; without sending; local model; on our hardware; on our servers",
@@ -224,7 +239,8 @@ constexpr Row kRows[] = {
      "train people; train staff; train the staff; trained staff; trained volunteers; trained "
      "nurses; fine tune the wording; fine tuning the query; stable diffusion of; query planner; "
      "jvm; garbage collector; postgres; postgresql; mysql; nginx; kernel parameters; guitar; "
-     "piano; engine carburettor; carburettor; thermostat; radio station; database parameters; sql",
+     "piano; engine carburettor; carburettor; thermostat; radio station; database "
+     "parameters; sql",
      kNone, 0, Rule::kAlways, 0, kForeign},
     {"kind "
      "pod|job|deployment|statefulset|daemonset|cronjob|service|configmap|replicaset|rayjob|"
@@ -232,6 +248,8 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kAlways, 0, kKindWord},
     {"million;millions;billion;billions;thousand;thousands;hundreds;hundred;large;huge;all", kNone,
      0, Rule::kAlways, 0, kLarge},
+    // Taken for something above otherwise.
+    {"option pricing; video conference|conferences|conferencing; dark mode", kNone, 0},
     {"with|using|via|by|from|through|into|onto", kNone, 0, Rule::kAlways, 0, kPrep},
 };
 

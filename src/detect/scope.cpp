@@ -142,6 +142,8 @@ bool Surroundings::meta(std::size_t at) const {
         const Match& cue = matches_[i];
         if (cue.sentence != match.sentence || distance(match, cue) > kMetaBehind) break;
         if (has(cue, kPrep | kLink | kNeedWord)) break;
+        const std::string_view between = text_.substr(match.end, cue.begin - match.end);
+        if (between.find_first_of(",:(") != std::string_view::npos) break;
         if (cue.row->rule == Rule::kMeta) return true;
     }
     return false;
@@ -158,7 +160,22 @@ bool Surroundings::starts_meta() const {
     return false;
 }
 
+namespace {
+
+/// Behind the name of a variable in a manifest stands "value" with what it is: one past that word.
+std::size_t end_of_value_key(std::string_view text, std::size_t end) {
+    constexpr std::size_t kFarthest = 40;
+    const std::string_view rest = text.substr(end, kFarthest);
+    const std::size_t word = rest.find_first_not_of(" \t\r\n\"',");
+    if (word == std::string_view::npos || word == 0) return end;
+    if (!rest.substr(word).starts_with("value")) return end;
+    return end + word + std::string_view("value").size();
+}
+
+}  // namespace
+
 Value value_behind(std::string_view text, std::size_t end, bool is_flag) {
+    end = end_of_value_key(text, end);
     bool parted = false;
     bool quoted = false;
     std::size_t at = end;

@@ -102,6 +102,8 @@ private:
         if (row.boost != 0 && (around_.topics(at, kPartnerReach, true) & row.boost) != 0) {
             weight += kBoost;
         }
+        const bool package = row.source == Source::kStack || row.source == Source::kFramework;
+        if (package && kind_ != Kind::kText && kind_ != Kind::kManifest) return true;
         if (row.rule == Rule::kPartner) {
             if (!partnered(at)) return false;
             return (around_.topics(at, kForeignSide, true) & kForeign) == 0;
@@ -176,7 +178,7 @@ private:
         if (match.comment) return {at, weight * 0.15, Scope::kComment};
         if (match.spoken_of) return {at, weight * 0.05, Scope::kMeta};
         if (row.source == Source::kCpu && (around_.topics(at, 8, true) & kSlow) != 0) {
-            return {at, weight * -0.5, Scope::kNegated};  // "too slow on a CPU"
+            return {at, turned(row, weight), Scope::kNegated};  // "too slow on a CPU"
         }
         if (kind_ != Kind::kCode && around_.negated(at)) {  // "if not cuda: raise" is no denial
             return {at, turned(row, weight), Scope::kNegated};

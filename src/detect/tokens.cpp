@@ -15,7 +15,8 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr std::size_t kLongestWord = 40;  // longer ones are data, not words
+constexpr std::size_t kLongestWord = 40;    // longer ones are data, not words
+constexpr std::size_t kShortestFamily = 5;  // of a word that is known by its ending
 constexpr std::size_t kBlocks = 16;
 constexpr std::size_t kPiece = kBlocks * kBlock;
 constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
@@ -170,6 +171,8 @@ private:
                 name_with_digit(begin, end, folded, digits);
             } else if (vocabulary_.may_know(folded)) {
                 word(begin, end, folded);
+            } else if (length >= kShortestFamily && (~head & kLowerBits & mask & ~0xFFULL) != 0) {
+                name(begin, end);  // a capital inside
             }
         }
         ++index_;
@@ -213,7 +216,31 @@ private:
             word[stem] = '#';
             id = vocabulary_.find({word.data(), stem + 1});
         }
+        if (id == kNoWord && stem == 0 && is_mixed(begin, end)) id = family({word.data(), length});
         if (id != kNoWord) keep(begin, end, id);
+    }
+
+    /// A capital behind the first letter, and a small one: SciBERT, not Robert or ROBERT.
+    [[nodiscard]] bool is_mixed(std::size_t begin, std::size_t end) const {
+        const auto is_capital = [](char byte) { return byte >= 'A' && byte <= 'Z'; };
+        const std::string_view word = text_.substr(begin, end - begin);
+        return std::any_of(word.begin() + 1, word.end(), is_capital) &&
+               !std::all_of(word.begin(), word.end(), is_capital);
+    }
+
+    /// "*bert" for "scibert".
+    [[nodiscard]] WordId family(std::string_view word) const {
+        if (word.size() < kShortestFamily) return kNoWord;
+        std::array<char, 16> ending{'*'};
+        for (std::size_t length = std::min<std::size_t>(word.size() - 2, 9); length >= 2;
+             --length) {
+            std::copy(word.end() - static_cast<std::ptrdiff_t>(length), word.end(),
+                      ending.begin() + 1);
+            if (const WordId id = vocabulary_.find({ending.data(), length + 1}); id != kNoWord) {
+                return id;
+            }
+        }
+        return kNoWord;
     }
 
     /// 7b, 8x7b, 24gb, 4x, 4xa100, 3090ti, 0.5, 12.4.1

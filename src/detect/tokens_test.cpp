@@ -133,8 +133,27 @@ private:
         if (id == kNoWord && digit != std::string::npos) {
             id = vocabulary_.find(name.substr(0, digit) + '#');
         }
+        if (id == kNoWord && digit == std::string::npos)
+            id = family(text_.substr(begin, at - begin));
         keep(begin, at, id);
         return at;
+    }
+
+    /// The longest "*ending" of a word of mixed case.
+    [[nodiscard]] WordId family(std::string_view word) const {
+        bool small = false;
+        bool capital = false;
+        for (std::size_t i = 0; i < word.size(); ++i) {
+            small = small || lower(word[i]) == word[i];
+            capital = capital || (i > 0 && lower(word[i]) != word[i]);
+        }
+        if (!small || !capital || word.size() < 5) return kNoWord;
+        for (std::size_t cut = 2; cut + 2 <= word.size(); ++cut) {
+            std::string ending = "*";
+            for (const char byte : word.substr(cut)) ending += lower(byte);
+            if (const WordId id = vocabulary_.find(ending); id != kNoWord) return id;
+        }
+        return kNoWord;
     }
 
     std::size_t number(std::size_t begin) {
@@ -203,7 +222,7 @@ public:
 
     /// Pieces that the scanner must not confuse, and words of the table, up to `most` bytes.
     std::string next(std::size_t most) {
-        static constexpr std::array<std::string_view, 64> kPieces = {
+        static constexpr std::array<std::string_view, 67> kPieces = {
             "gpu",
             "GPU",
             "no",

@@ -38,7 +38,9 @@ constexpr Row kRows[] = {
      "unset; except for; other than; excluding; minus; gets rid of; getting rid of; apt remove; "
      "pip uninstall; conda remove; no such thing as",
      kNone, 4, Rule::kRemove},
-    {"was|were considered|evaluated|tried|discussed|tested|rejected but; only a "
+    {"is|are|was|were left out; deliberately left out; can|may go; can|may be "
+     "returned|released|freed|dropped|removed; are|is a mistake; delete|remove|drop them|it; "
+     "was|were considered|evaluated|tried|discussed|tested|rejected but; only a "
      "test|dev|development dependency; a test|dev dependency; is never "
      "imported|called|loaded|installed; decided against it|them|that|this; must not be "
      "used|touched|requested|scheduled|allocated; "
@@ -88,7 +90,8 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kAlways, 0, kNeedWord},
 
     // Texts about GPUs and machine learning.
-    {"tender; rfp; rfq; quotation|quotations; requisition; buy|buying|bought|resale; pulumi; "
+    {"weekly|monthly|daily|quarterly mail|report|summary|digest|statistics; tender; rfp; rfq; "
+     "quotation|quotations; requisition; buy|buying|bought|resale; pulumi; "
      "cloudformation; crossplane; bicep; puppet; packer; autoscaling group|groups; auto scaling "
      "group|groups; autoscaler; karpenter; interview questions; that|which "
      "lists|labels|cordons|drains|tags|reports|exports|prints|displays|compares|announces|plots|"
@@ -133,7 +136,7 @@ constexpr Row kRows[] = {
     {"engineer|engineers; developer|developers; researcher|researchers; scientist|scientists; "
      "specialist|specialists; experience; skills; expert|experts; team; consumed; metrics; "
      "capacity; library|libraries; start up; company; companies; consultant|consultants; fans; "
-     "news; community",
+     "news; community; per project|team|user|tenant|department|customer",
      kNone, 1, Rule::kMeta},
     {"list all|every|of; lists all|every; show all; how many; count how; name of; named after; who "
      "uses; chart|charts; bar chart; statistics on|of|about; overview of; history of",

@@ -97,9 +97,10 @@ constexpr Row kRows[] = {
      Source::kModel, 2.8F, Rule::kShy, kMl | kGpuWord | kSight, kMl | kSight},
     {"diffusion", Source::kModel, 2.2F, Rule::kPartner, kMl | kGpuWord, kMl},
     {"flux", Source::kModel, 1.8F, Rule::kPartner, kGpuWord | kSight, 0},
-    {"whisper; whisper large; large v3|v2; parakeet; canary #b", Source::kModel, 2.5F,
-     Rule::kPartner, kMl | kSound | kGpuWord | kNeedWord | kWords, kSound},
-    {"faster whisper; whisper large v3|v2; whisperx; wav2vec; wav2vec2; pyannote; distil whisper",
+    {"whisper; large v3|v2; parakeet; canary #b", Source::kModel, 2.5F, Rule::kPartner,
+     kMl | kSound | kGpuWord | kNeedWord | kWords, kSound},
+    {"faster whisper; whisper large|medium|turbo; whisper large v3|v2; whisperx; wav2vec; "
+     "wav2vec2; pyannote; distil whisper",
      Source::kModel, 2.6F, Rule::kAlways, 0, kSound},
     {"kokoro; xtts; bark; tortoise tts; coqui; vits; styletts; styletts2; f5 tts; piper tts; "
      "musicgen; "
@@ -121,7 +122,8 @@ constexpr Row kRows[] = {
      "bert; sbert; xlm roberta; biobert; "
      "e5 large|base; bge; bge large|m3|base; gte large; colbert; sentence "
      "transformer|transformers; "
-     "sentence embedding|embeddings; embedding model|models; splade; cross encoder; reranker; "
+     "sentence embedding|embeddings; embedding model|models; splade; specter; specter#; cross "
+     "encoder; reranker; "
      "instructor xl",
      Source::kModel, 2.1F, Rule::kPartner, kMl | kWords | kGpuWord | kNeedWord, kWords},
     {"transformer encoder|decoder|model|models|network|networks|architecture; transformers "
@@ -166,7 +168,8 @@ constexpr Row kRows[] = {
      "image captioning; video captioning; "
      "visual question answering; object detection; image classification; image classifier; action "
      "recognition; "
-     "lip sync; talking head|heads|avatar|avatars; generative model|models|ai; background removal; "
+     "lip sync; talking head|heads|avatar|avatars; generative model|models|ai; background "
+     "removal|replacement|matting|blur; "
      "image restoration; video understanding; image recognition; defect detection; "
      "licence|license plate recognition; medical imaging; digital pathology",
      Source::kTask, 2.4F, Rule::kShy, kMl | kSight | kGpuWord, kMl | kSight},
@@ -247,7 +250,9 @@ constexpr Row kRows[] = {
      "validation loss",
      Source::kScale, 0.7F, Rule::kPartner, kMl | kGpuWord, kMl},
     {"million images|documents|sentences|photos|passages|frames|pages|pictures|abstracts|records; "
-     "million hours",
+     "million hours; #m "
+     "images|documents|sentences|photos|passages|frames|pages|pictures|abstracts|records|"
+     "items|tokens|tweets|articles",
      Source::kScale, 0.9F, Rule::kPartner, kMl | kData, kData},
 
     // For a CPU.

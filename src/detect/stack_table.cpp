@@ -94,7 +94,8 @@ constexpr Row kRows[] = {
     // Frameworks: the default builds carry CUDA.
     {"lightning; jax; haiku; paddle; flax; chainer; fastai; timm", Source::kFramework, 2.2F,
      Rule::kPartner, kMl | kGpuWord | kSight | kSound | kWords, kMl},
-    {"pytorch; torch; torchvision; torchaudio; libtorch; torch nn; import torch; pytorch "
+    {"pytorch; torch; pytorch#; torchmetrics; torchtext; torchdata; torchrec; torchserve; torchio; "
+     "torchdiffeq; torchvision; torchaudio; libtorch; torch nn; import torch; pytorch "
      "lightning; lightning pytorch; detectron; monai; torchgeo",
      Source::kFramework, 2.3F, Rule::kShy, kMl | kGpuWord, kMl},
     {"tensorflow; keras; tf keras; jaxlib; jax jit; optax; mxnet; paddlepaddle; "

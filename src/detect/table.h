@@ -50,7 +50,7 @@ enum class Rule : std::uint8_t {
 };
 
 /// One row of the table. `patterns`: phrases parted by ';', words by ' ', alternatives by '|';
-/// #n a number, #b 7b, #gb 24gb, #x 4x, and "yolov#" any token that begins so and goes on with a
+/// #n a number, #b 7b, #m 80m, #gb 24gb, #x 4x, and "yolov#" any token that begins so and goes on with a
 /// digit; "*bert" any token of mixed case that ends so: SciBERT, not Robert. All lower case, as the tokenizer parts them: letters and digits only.
 struct Row {
     std::string_view patterns;

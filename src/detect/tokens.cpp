@@ -283,6 +283,7 @@ private:
         std::string_view unit = word.substr(digits);
         if (unit.empty()) return vocabulary_.number();
         if (unit == "b" || unit == "bn") return vocabulary_.billions();
+        if (unit == "m") return vocabulary_.millions();
         if (unit == "gb" || unit == "gib" || unit == "g" || unit == "gi") {
             return vocabulary_.gibibytes();
         }

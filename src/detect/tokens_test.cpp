@@ -175,6 +175,7 @@ private:
     [[nodiscard]] WordId class_of(const std::string& unit) const {
         if (unit.empty()) return vocabulary_.number();
         if (unit == "b" || unit == "bn") return vocabulary_.billions();
+        if (unit == "m") return vocabulary_.millions();
         if (unit == "gb" || unit == "gib" || unit == "g" || unit == "gi")
             return vocabulary_.gibibytes();
         if (unit == "x") return vocabulary_.times();

@@ -38,9 +38,10 @@ public:
     /// word   lower-cased bytes, any number of them
     [[nodiscard]] WordId find(std::string_view word) const;
 
-    /// The id of the special words "#n", "#b", "#gb", "#x".
+    /// The id of the special words "#n", "#b", "#m", "#gb", "#x".
     [[nodiscard]] WordId number() const { return number_; }
     [[nodiscard]] WordId billions() const { return billions_; }
+    [[nodiscard]] WordId millions() const { return millions_; }
     [[nodiscard]] WordId gibibytes() const { return gibibytes_; }
     [[nodiscard]] WordId times() const { return times_; }
 
@@ -111,6 +112,7 @@ private:
     std::size_t row_count_ = 0;
     WordId number_ = kNoWord;
     WordId billions_ = kNoWord;
+    WordId millions_ = kNoWord;
     WordId gibibytes_ = kNoWord;
     WordId times_ = kNoWord;
 };

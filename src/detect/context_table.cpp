@@ -38,7 +38,8 @@ constexpr Row kRows[] = {
      "unset; except for; other than; excluding; minus; gets rid of; getting rid of; apt remove; "
      "pip uninstall; conda remove; no such thing as",
      kNone, 4, Rule::kRemove},
-    {"is|are|was|were left out; deliberately left out; can|may go; can|may be "
+    {"is|are not supported|allowed|permitted|wanted|present|there; is|are|was|were left out; "
+     "deliberately left out; can|may go; can|may be "
      "returned|released|freed|dropped|removed; are|is a mistake; delete|remove|drop them|it; "
      "was|were considered|evaluated|tried|discussed|tested|rejected but; only a "
      "test|dev|development dependency; a test|dev dependency; is never "
@@ -69,7 +70,8 @@ constexpr Row kRows[] = {
     {"is not possible|feasible|viable|enough|sufficient|fast; are not enough|sufficient|fast; is "
      "insufficient; "
      "impossible;useless;unusable;fails;fail;crashes;crash;hopeless;takes;weeks;stuck;unbearable;"
-     "infeasible;painfully;unbearably; too slow; far too slow; not enough; not sufficient; not "
+     "infeasible;painfully;unbearably; misses; missed; lags; times out; timed out; too long; too "
+     "late; too slow; far too slow; not enough; not sufficient; not "
      "fast enough; not possible; not feasible; not work; not viable; insufficient; will not "
      "run|start|work; "
      "cannot run|start|work|train|serve|fit|finish; can t run|start|work|keep; won t "

@@ -134,6 +134,8 @@ constexpr Row kRows[] = {
      kMl | kGpuWord | kWords | kSight, 0},
     {"alphafold; alphafold#; colabfold; rosettafold; openfold; esmfold; esm#; esm fold; protein "
      "folding|language; "
+     "relion; cryosparc; cryo em; nvidia "
+     "modulus|riva|nim|nims|clara|morpheus|isaac|maxine|metropolis|holoscan|physicsnemo; "
      "graphcast; fourcastnet; pangu weather; deepvariant; parabricks; dorado "
      "basecaller|basecalling; guppy basecaller|basecalling; basecalling",
      Source::kModel, 2.8F, Rule::kAlways, 0, kMl},

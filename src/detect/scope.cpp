@@ -16,6 +16,15 @@ std::uint32_t distance(const Match& left, const Match& right) {
     return right.first > left.last ? right.first - left.last : 0;
 }
 
+/// "This is no toy: 2,000 GPU hours"; "that is no option, we have CUDA".
+bool begins_clause(std::string_view between) {
+    for (const std::string_view start :
+         {": ", ", we ", ", it ", ", they ", ", this ", ", you ", ", so "}) {
+        if (between.find(start) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
 bool has(const Match& match, std::uint32_t topics) { return (match.row->topics & topics) != 0; }
 
 constexpr bool is_value_byte(char byte) {
@@ -66,10 +75,7 @@ bool Surroundings::denies(std::size_t cue, std::size_t at, bool past_preposition
     if (word.row->rule == Rule::kRemove) return !past_preposition && !flag;
     if (flag && distance(word, match) > 1) return false;
     const std::size_t gap = match.begin > word.end ? match.begin - word.end : 0;
-    if (text_.substr(word.end, std::min<std::size_t>(gap, 80)).find(": ") !=
-        std::string_view::npos) {
-        return false;  // "This is no toy: 2,000 GPU hours"
-    }
+    if (begins_clause(text_.substr(word.end, std::min<std::size_t>(gap, 80)))) return false;
     if (word.end < text_.size() && text_[word.end] == ',') return false;  // "No, use the GPU"
     const Match& next = matches_[cue + 1];
     if (cue + 1 < at && next.row->rule == Rule::kHollow && next.first == word.last + 1)

@@ -153,8 +153,11 @@ private:
 
     /// The weight of denied evidence.
     static double turned(const Row& row, double weight) {
-        if (row.source == Source::kOptional || row.source == Source::kSmall) return 0;
         if (row.source == Source::kCpu) return kNotOnCpu;  // "cannot run on a CPU"
+        if (row.source == Source::kSmall) return 0;
+        if (row.source == Source::kOptional) {  // "do not fall back to the CPU"
+            return (row.topics & kGpuWord) != 0 ? kNotOnCpu : 0;
+        }
         if (weight < 0) return weight * -0.5;
         return row.source <= Source::kHardware ? -weight : weight * -0.7;
     }
@@ -237,7 +240,7 @@ private:
             double weight = judged.weight;
             std::size_t& count = seen[source][weight > 0 ? 1 : 0];
             weight *= kRepetition[std::min(count++, kRepetition.size() - 1)];
-            if (match.row->source == Source::kOptional) {
+            if (match.row->source == Source::kOptional && judged.scope != Scope::kNegated) {
                 optional_ += weight;
                 weight = 0;
             } else if (match.row->source == Source::kSmall) {

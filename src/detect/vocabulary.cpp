@@ -45,12 +45,17 @@ const Vocabulary& Vocabulary::instance() {
     return vocabulary;
 }
 
-Vocabulary::Vocabulary() : slots_(kSlots), words_(1), starts_(1), edges_(kEdges), states_(1) {
-    number_ = intern("#n");
-    billions_ = intern("#b");
-    millions_ = intern("#m");
-    gibibytes_ = intern("#gb");
-    times_ = intern("#x");
+Vocabulary::Vocabulary()
+    : slots_(kSlots),
+      words_(1),
+      starts_(1),
+      edges_(kEdges),
+      states_(1),
+      number_(intern("#n")),
+      billions_(intern("#b")),
+      millions_(intern("#m")),
+      gibibytes_(intern("#gb")),
+      times_(intern("#x")) {
     for (const auto rows : {evidence_rows(), stack_rows(), context_rows()}) {
         for (const Row& row : rows) add_row(row);
     }

@@ -110,11 +110,11 @@ private:
     std::vector<const Row*> rows_;
     std::vector<std::uint16_t> row_numbers_;
     std::size_t row_count_ = 0;
-    WordId number_ = kNoWord;
-    WordId billions_ = kNoWord;
-    WordId millions_ = kNoWord;
-    WordId gibibytes_ = kNoWord;
-    WordId times_ = kNoWord;
+    WordId number_;
+    WordId billions_;
+    WordId millions_;
+    WordId gibibytes_;
+    WordId times_;
 };
 
 }  // namespace aliquot::detect

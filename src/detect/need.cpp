@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -268,7 +269,7 @@ private:
         const bool full = training_ && !adapters_ && !four_bit_;
         const double each = full ? 16.0 : weights * 1.2;
         const double gib = billions_ * 1e9 * each / (1024.0 * 1024.0 * 1024.0);
-        need_.memory_gib = static_cast<double>(static_cast<long>(gib * 10 + 0.5)) / 10;
+        need_.memory_gib = std::round(gib * 10) / 10;
         std::array<char, 160> line{};
         std::snprintf(line.data(), line.size(), "%g billion parameters x %g bytes (%s)", billions_,
                       each,

@@ -312,8 +312,8 @@ private:
 
 TEST(Scan, FindsInRandomPiecesWhatAPlainScannerFinds) {
     Texts texts(1);
-    for (int i = 0; i < 3000; ++i) expect_same(texts.next(200));
-    for (int i = 0; i < 60; ++i) expect_same(texts.next(9000));
+    for (int i = 0; i < 1500; ++i) expect_same(texts.next(200));
+    for (int i = 0; i < 30; ++i) expect_same(texts.next(9000));
 }
 
 TEST(Scan, FindsInNoiseWhatAPlainScannerFinds) {

@@ -19,13 +19,15 @@ namespace fs = std::filesystem;
 
 struct UpOptions {
     std::vector<std::string> gpus;
+    std::vector<std::string> mig;
     std::string state;
     std::string driver_version = NodeOptions().driver_version;
     std::uint64_t seed = NodeOptions().seed;
 };
 
 void run_up(const UpOptions& options, cli::Context& context) {
-    NodeOptions node{.driver_version = options.driver_version, .seed = options.seed};
+    NodeOptions node{
+        .driver_version = options.driver_version, .seed = options.seed, .mig = options.mig};
     for (const std::string& text : options.gpus) {
         auto request = parse_gpu_request(text);
         if (!request) return fail_with(context, request.error());
@@ -43,6 +45,10 @@ void run_up(const UpOptions& options, cli::Context& context) {
     for (const GpuView& gpu : made->gpus()) {
         context.out << "GPU " << gpu.index << ": " << gpu.product << " ("
                     << bytes_text(gpu.memory_total_bytes) << ", " << gpu.uuid << ")\n";
+        for (const MigDeviceView& device : gpu.mig_devices) {
+            context.out << "  MIG " << device.index << ": " << device.profile << " ("
+                        << bytes_text(device.memory_total_bytes) << ", " << device.uuid << ")\n";
+        }
     }
     context.out << "node is up in " << directory.native() << "; to see it from here:\n"
                 << "  eval \"$(aliquot sim env --state " << shell_word(directory.native())
@@ -69,6 +75,12 @@ void add_up(CLI::App& sim, cli::Context& context) {
         ->take_all()
         ->allow_extra_args(false)
         ->type_name("MODEL[:N]");
+    up->add_option("--mig", options->mig,
+                   "how GPUs are cut, as 3g.20gb,1g.5gb*4 or 2g.10gb@2; of one GPU: 1=7g.40gb; may "
+                   "be repeated")
+        ->take_all()
+        ->allow_extra_args(false)
+        ->type_name("[GPU=]LAYOUT");
     up->add_option("--state", options->state, "directory of the node")->type_name("DIR");
     up->add_option("--driver-version", options->driver_version, "what the driver calls itself")
         ->capture_default_str()

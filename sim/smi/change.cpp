@@ -99,8 +99,8 @@ Output reset(const View& view, const Request& request) {
             output.code = kInUse;
             continue;
         }
-        auto cleared = node->inject(state.index, FaultKind::kClear, 0);
-        if (!cleared) return {output.text + cleared.error().message + "\n", NVML_ERROR_NOT_FOUND};
+        auto done = node->reset(state.index);
+        if (!done) return {output.text + done.error().message + "\n", NVML_ERROR_NOT_FOUND};
         output.text += "GPU " + bus + " was successfully reset.\n";
     }
     if (output.text.empty()) return {"No devices were found\n", NVML_ERROR_NOT_FOUND};

@@ -31,7 +31,7 @@ std::string profile_rows(const Gpu& gpu, const nvmlGpuInstanceProfileInfo_v2_t& 
         profile.isP2pSupported != 0 ? "Yes" : "No", profile.multiprocessorCount,
         profile.decoderCount, profile.encoderCount);
     const std::string second =
-        print("%62u%6u%6u   ", profile.copyEngineCount, profile.jpegCount, profile.ofaCount);
+        print("%61u%6u%6u   ", profile.copyEngineCount, profile.jpegCount, profile.ofaCount);
     return row(first) + row(second) + end_row(first.size());
 }
 
@@ -80,7 +80,7 @@ std::string gpu_instance_row(const Gpu& gpu, const GpuInstance& instance) {
 std::string compute_instance_row(const Gpu& gpu, const GpuInstance& instance,
                                  const ComputeInstance& compute) {
     const std::string text =
-        print(" %3u   %5u       %-20s%5u%10u%10u:%-3u ", gpu.index(), instance.info.id,
+        print(" %3u   %5u       %-20s%4u%10u%10u:%-3u ", gpu.index(), instance.info.id,
               compute.profile.c_str(), compute.info.profileId, compute.info.id,
               compute.info.placement.start, compute.info.placement.size);
     return row(text) + end_row(text.size());
@@ -98,7 +98,7 @@ std::string compute_profile_rows(const Gpu& gpu, const GpuInstance& instance,
               profile.instanceCount, profile.multiprocessorCount, profile.sharedDecoderCount,
               profile.sharedEncoderCount, profile.sharedOfaCount);
     const std::string second =
-        print("%67u%6u      ", profile.sharedCopyEngineCount, profile.sharedJpegCount);
+        print("%69u%6u       ", profile.sharedCopyEngineCount, profile.sharedJpegCount);
     return row(first) + row(second) + end_row(first.size());
 }
 
@@ -165,10 +165,10 @@ Output list_compute_profiles(const View& view, const MigRequest& request) {
     if (output.code != 0) return output;
     if (output.text.empty()) return {"No GPU instances found: Not Found\n", NVML_ERROR_NOT_FOUND};
     return {table(
-        {" Compute instance profiles:                                                    ",
-         " GPU     GPU       Name             Profile  Instances   Exclusive       Shared ",
-         "       Instance                       ID     Free/Total     SM       DEC   ENC   OFA ",
-         "         ID                                                          CE    JPEG       "},
+        {" Compute instance profiles:                                                       ",
+         " GPU     GPU       Name             Profile  Instances   Exclusive       Shared   ",
+         "       Instance                       ID     Free/Total     SM    DEC   ENC   OFA ",
+         "         ID                                                        CE  JPEG       "},
         output.text)};
 }
 

@@ -26,7 +26,7 @@ std::string profile_rows(const Gpu& gpu, const nvmlGpuInstanceProfileInfo_v2_t& 
     (void)SMI_CALL(gpu.library(), nvmlDeviceGetGpuInstanceRemainingCapacity, gpu.handle(),
                    profile.id, &left);
     const std::string first = print(
-        " %3u  %-17s%3u    %2u/%-2u  %10.2f%9s%7u%6u%6u   ", gpu.index(), profile.name, profile.id,
+        " %3u  %-17s%3u    %2u/%-2u  %9.2f%9s%7u%6u%6u   ", gpu.index(), profile.name, profile.id,
         left, profile.instanceCount, static_cast<double>(profile.memorySizeMB) / 1024,
         profile.isP2pSupported != 0 ? "Yes" : "No", profile.multiprocessorCount,
         profile.decoderCount, profile.encoderCount);

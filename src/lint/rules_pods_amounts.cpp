@@ -65,8 +65,14 @@ void check_pair(const File& file, const Node& resources, const ResourceValue& re
                file.original.substr(file.offset(limit->value->mark), from));
 }
 
+/// "?*", ">=1", "1-8": what a policy asks of other objects.
+bool is_pattern(std::string_view text) {
+    return text.find_first_of("*?<>|!&") != std::string_view::npos;
+}
+
 void check_number(const ResourceValue& value, Report& report) {
     if (is_placeholder(value.text) || !is_counted(value.name)) return;
+    if (is_pattern(value.text)) return;
     if (!value.amount) {
         if (value.text.empty() || value.value->is_mapping()) return;
         report.add("POD001", value.key->mark, "'" + quoted(value) + "' is no quantity")
@@ -215,6 +221,11 @@ bool is_trial(const PodSpec& pod, const Object* object) {
     });
 }
 
+/// A Job is tried again when its pod was evicted; a service is gone meanwhile.
+bool runs_to_end(const Object& object) {
+    return object.kind == "Job" || object.kind == "CronJob";
+}
+
 void check_requests(const File& file, const PodSpec& pod, Report& report) {
     const Object* object = file.object(pod);
     if (object != nullptr && (object->role == Role::kPatch || object->broken)) return;
@@ -224,8 +235,8 @@ void check_requests(const File& file, const PodSpec& pod, Report& report) {
         if (!gpu->amount || *gpu->amount == 0) continue;
         if (container.find("cpu") != nullptr || container.find("memory") != nullptr) continue;
         if (container.resources->find("<<") != nullptr) continue;
-        const bool weak =
-            !pod.whole || is_trial(pod, object) || (object != nullptr && !object->is_workload());
+        const bool weak = !pod.whole || is_trial(pod, object) ||
+                          (object != nullptr && (!object->is_workload() || runs_to_end(*object)));
         auto entry = report.add("POD008", gpu->key->mark,
                                 (container.name.empty() ? std::string("the container")
                                                         : "container " + container.name) +

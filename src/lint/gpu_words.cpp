@@ -149,7 +149,7 @@ namespace {
 /// A command that changes the GPUs of the node: it needs them all.
 bool sets_up_gpus(std::string_view command) {
     constexpr std::array<std::string_view, 6> kCommands{
-        "nvidia-smi -pl", "nvidia-smi -pm",  "nvidia-smi --power-limit",
+        "nvidia-smi -pl",  "nvidia-smi -pm",      "nvidia-smi --power-limit",
         "nvidia-smi -lgc", "nvidia-persistenced", "nvidia-smi -mig"};
     return std::any_of(kCommands.begin(), kCommands.end(), [command](std::string_view one) {
         return command.find(one) != std::string_view::npos;

@@ -89,9 +89,9 @@ bool is_name_byte(char c) {
 /// The sentence is about the name, and says that it is wrong, or old, or what to write for it.
 bool talks_about_it(std::string_view text) {
     constexpr std::array<std::string_view, 14> kWords{
-        "not",    "nobody", "no exporter", "deprecated", "instead",        "renamed", "replaced",
-        "legacy", "n't",    "old",         "->",         "DCGM_FI_DEV_FB", "was ",
-        "nvidia_smi_"};
+        "not",     "nobody",         "no exporter", "deprecated", "instead",
+        "renamed", "replaced",       "legacy",      "n't",        "old",
+        "->",      "DCGM_FI_DEV_FB", "was ",        "nvidia_smi_"};
     return text.find("\xE2\x86\x92") != std::string_view::npos ||
            std::any_of(kWords.begin(), kWords.end(),
                        [text](std::string_view word) { return contains(text, word); });

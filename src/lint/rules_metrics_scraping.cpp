@@ -38,9 +38,9 @@ std::vector<Label> labels_of(const Expression::Selector& selector) {
 
 /// namespace="gpu-operator": where the exporter runs is what is meant.
 bool is_of_exporter(const Label& label) {
-    constexpr std::array<std::string_view, 8> kParts{
-        "kube-system", "gpu-operator", "nvidia",        "monitoring",
-        "dcgm",        "prometheus",   "observability", "gpu-resources"};
+    constexpr std::array<std::string_view, 8> kParts{"kube-system",   "gpu-operator", "nvidia",
+                                                     "monitoring",    "dcgm",         "prometheus",
+                                                     "observability", "gpu-resources"};
     return label.name != "container" &&
            std::any_of(kParts.begin(), kParts.end(), [&label](std::string_view part) {
                return label.value.find(part) != std::string::npos;

@@ -298,7 +298,7 @@ bool shares_whole_gpus(const File& file) {
 
 bool is_denied(std::string_view line) {
     constexpr std::array<std::string_view, 12> kWords{
-        "not",   "n't",     "never",       "invalid", "wrong", "reject",
+        "not ",  "n't",     "never",       "invalid", "wrong", "reject",
         "error", "instead", "unsupported", "fail",    "bad",   "\xE2\x9D\x8C"};
     return std::any_of(kWords.begin(), kWords.end(),
                        [line](std::string_view word) { return contains(line, word); });

@@ -33,6 +33,20 @@ struct Process {
 struct FaultEvent {
     Uuid gpu;               // empty: it concerns the node
     std::uint64_t xid = 0;  // NVIDIA's error number
+    /// The MIG device it happened on; empty: the whole GPU, or the driver does not tell.
+    std::optional<unsigned> gpu_instance;
+    std::optional<unsigned> compute_instance;
+};
+
+/// What a GPU that answers says of its own state. Empty: it does not report that.
+struct Condition {
+    std::optional<bool> remap_pending;       // rows of memory are remapped by the next reset
+    std::optional<bool> remap_failed;        // no spare rows are left: the board is to be replaced
+    std::optional<bool> retirement_pending;  // pages are retired by the next reset (before Ampere)
+    std::optional<bool> slowed_by_heat;      // hardware or software thermal slowdown is active
+    std::optional<unsigned> temperature_celsius;
+    std::optional<unsigned> shutdown_celsius;
+    friend bool operator==(const Condition&, const Condition&) = default;
 };
 
 /// How one GPU answers right now; the basis of recovery.
@@ -43,6 +57,7 @@ struct Probe {
     /// The driver's own advice (field GPU_RECOVERY_ACTION): 0 none, 1 GPU reset, 2 node reboot,
     /// 3 drain P2P, 4 drain and reset, 5 recover IMEX domain. Empty: this driver has no such field.
     std::optional<unsigned> recovery_action;
+    Condition condition;
 };
 
 /// Whether enumerate() reads how the GPUs are connected.
@@ -60,7 +75,9 @@ public:
     /// Looks at every GPU anew. A GPU that fails has Health kUnhealthy and what it could still tell.
     /// links    reading NVLink and PCIe distances costs a call for each pair of GPUs and each link:
     ///          leave them out where nobody waits for them (Inventory::links is then empty)
-    /// errors   kUnavailable: no driver, or it does not answer; kUnsupported: not one that we know
+    /// errors   kUnavailable: no driver, or it does not answer; kUnsupported: not one that we know;
+    ///          kConflict: the driver's library and its kernel module are of different versions, so
+    ///          that no new process can use a GPU
     virtual Result<Inventory> enumerate(Links links) = 0;
     Result<Inventory> enumerate() { return enumerate(Links::kRead); }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,16 +27,73 @@ struct PciAddress {
 /// "0000:3b:00.0", as sysfs names it.
 std::string to_text(const PciAddress& address);
 
-/// Whether a GPU may be handed out, and if not, why.
+/// Wall-clock time; the epoch: not known.
+using Moment = std::chrono::system_clock::time_point;
+
+/// Whether a GPU or MIG device may be handed out, and if not, why and what to do.
 struct Health {
-    enum class State : std::uint8_t { kHealthy, kUnhealthy };
+    enum class State : std::uint8_t {
+        kHealthy,
+        kDegraded,   // may be handed out; something is to be done about it
+        kUnhealthy,  // not to be handed out
+    };
     State state = State::kHealthy;
     std::string reason;  // "Xid 79: GPU has fallen off the bus"; empty when healthy
+    std::string
+        advice{};    // what a person should do: "restart the machine; ..."; empty when healthy
+    Moment since{};  // when it came to be so
     friend bool operator==(const Health&, const Health&) = default;
-    [[nodiscard]] bool ok() const { return state == State::kHealthy; }
+    [[nodiscard]] bool ok() const { return state != State::kUnhealthy; }
+};
+/// "Healthy", "Degraded", "Unhealthy".
+std::string_view to_text(Health::State state);
+
+/// Where an instance lies on the GPU's memory slices.
+struct MigPlacement {
+    unsigned start = 0;
+    unsigned size = 0;
+    friend bool operator==(const MigPlacement&, const MigPlacement&) = default;
+    friend auto operator<=>(const MigPlacement&, const MigPlacement&) = default;
 };
 
-/// What the driver says of one GPU. The facts do not change while the driver is loaded.
+/// A MIG device: one compute instance of a GPU instance, which is what a container gets. Comes and
+/// goes while the driver is loaded.
+struct MigDevice {
+    Uuid uuid;                      // "MIG-..."
+    unsigned index = 0;             // the driver's, among those of its GPU; has gaps
+    std::string profile;            // "1g.10gb", "1g.10gb+me", "1c.3g.20gb" (gpu/mig_profile.h)
+    unsigned gpu_instance = 0;      // id
+    unsigned compute_instance = 0;  // id, within its GPU instance
+    MigPlacement placement;         // of the GPU instance
+    std::uint64_t memory_bytes = 0;
+    unsigned gpu_slices = 0;
+    unsigned compute_slices = 0;
+    unsigned multiprocessors = 0;
+    unsigned copy_engines = 0;
+    unsigned decoders = 0;
+    unsigned encoders = 0;
+    unsigned jpeg_engines = 0;
+    unsigned optical_flow_engines = 0;
+    /// /dev/nvidia-caps/nvidia-cap<N> that give access; empty: the kernel does not tell.
+    std::optional<unsigned> gpu_instance_cap;
+    std::optional<unsigned> compute_instance_cap;
+    Health health;
+
+    friend bool operator==(const MigDevice&, const MigDevice&) = default;
+};
+
+/// Whether a hypervisor stands between the driver and the GPU.
+/// source   NVML, nvmlGpuVirtualizationMode_t
+enum class Virtualization : std::uint8_t {
+    kNone,
+    kPassthrough,  // a whole GPU given to this virtual machine
+    kVgpuGuest,    // this virtual machine sees a part of a GPU
+    kVgpuHost,     // this machine gives parts of it to virtual machines
+    kVsgaHost,
+};
+
+/// What the driver says of one GPU. Its facts do not change while the driver is loaded, but for
+/// MIG, the compute mode and health.
 struct Gpu {
     unsigned index = 0;  // the driver's order (PCI bus order); may change over boots
     Uuid uuid;           // empty: the driver could not even tell that (then health says why)
@@ -48,6 +107,9 @@ struct Gpu {
     std::optional<unsigned> numa_node;  // empty: none, or sysfs says -1
     bool mig_capable = false;
     bool mig_enabled = false;
+    bool mig_pending = false;            // the mode will be the other one after a reset
+    std::vector<MigDevice> mig_devices;  // by index; empty unless mig_enabled
+    Virtualization virtualization = Virtualization::kNone;
     Health health;  // what enumerating it showed; events add to it (gpu/health.h)
 
     friend bool operator==(const Gpu&, const Gpu&) = default;

@@ -46,8 +46,6 @@ public:
     }
 
 private:
-    // A GPU of its own ------------------------------------------------------------------------
-
     void place_exclusive() {
         for (std::size_t i = 0; i < draft_.units.size(); ++i) {
             const Unit& unit = draft_.units[i];

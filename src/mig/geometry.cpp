@@ -68,6 +68,9 @@ void extend(const Geometry& geometry, Occupancy& taken, unsigned from, Layout& l
 }  // namespace
 
 std::optional<unsigned> Geometry::find(std::string_view name) const {
+    for (unsigned i = 0; i < profiles.size(); ++i) {
+        if (profiles[i].name == name) return i;
+    }
     const auto wanted = gpu::parse_mig_profile(name);
     if (!wanted) return std::nullopt;
     const std::string text = gpu::to_text(*wanted);

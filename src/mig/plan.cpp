@@ -11,8 +11,8 @@ namespace aliquot::mig {
 namespace {
 
 Error malformed(std::string_view item, const std::string& problem) {
-    return {ErrorCode::kInvalidInput, "instance '" + std::string(item.substr(0, 64)) + "': " +
-                                          problem};
+    return {ErrorCode::kInvalidInput,
+            "instance '" + std::string(item.substr(0, 64)) + "': " + problem};
 }
 
 std::string starts_text(const Profile& profile) {

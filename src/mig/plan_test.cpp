@@ -16,8 +16,8 @@ const Geometry& geometry(std::string_view model) {
     return known.emplace(model, *geometry_of(*catalog::find_gpu_model(model))).first->second;
 }
 
-std::variant<Plan, Refusal> ask(std::string_view model, std::string_view now,
-                                std::string_view wish, PlanOptions options = {}) {
+std::variant<Plan, Refusal> ask(std::string_view model, std::string_view now, std::string_view wish,
+                                PlanOptions options = {}) {
     const Geometry& known = geometry(model);
     const auto instances = parse_instances(now, known);
     EXPECT_TRUE(instances.ok()) << (instances ? "" : instances.error().message);
@@ -47,9 +47,10 @@ std::string answer(std::string_view model, std::string_view now, std::string_vie
 }
 
 TEST(MigPlan, AnswersTheContractsExample) {
-    EXPECT_EQ(answer("a100-40", "3g.20gb@0,1g.5gb@4:busy", "3g.20gb,2g.10gb,1g.5gb*2"),
-              "3g.20gb,2g.10gb,1g.5gb*2 does not fit beside 1g.5gb@4, which is busy and cannot move "
-              "(free: 6 of 7 compute slices) | 3g.20gb,1g.10gb,1g.5gb*2");
+    EXPECT_EQ(
+        answer("a100-40", "3g.20gb@0,1g.5gb@4:busy", "3g.20gb,2g.10gb,1g.5gb*2"),
+        "3g.20gb,2g.10gb,1g.5gb*2 does not fit beside 1g.5gb@4, which is busy and cannot move "
+        "(free: 6 of 7 compute slices) | 3g.20gb,1g.10gb,1g.5gb*2");
     EXPECT_EQ(answer("a100-40", "3g.20gb@0,1g.5gb@4:busy", "3g.20gb,1g.5gb*3"),
               "+1g.5gb@5 +1g.5gb@6 = 3g.20gb@0 1g.5gb@4 (busy) 1g.5gb@5 1g.5gb@6");
     EXPECT_EQ(answer("a100-40", "3g.20gb@0", "3g.20gb,2g.10gb,1g.5gb*2"),
@@ -61,8 +62,7 @@ TEST(MigPlan, CutsAnA100AsTheGuidesDo) {
     EXPECT_EQ(answer("a100-40", "", "1g.5gb*7"),
               "+1g.5gb@0 +1g.5gb@1 +1g.5gb@2 +1g.5gb@3 +1g.5gb@4 +1g.5gb@5 +1g.5gb@6 = "
               "1g.5gb@0 1g.5gb@1 1g.5gb@2 1g.5gb@3 1g.5gb@4 1g.5gb@5 1g.5gb@6");
-    EXPECT_EQ(answer("a100-40",
-                     "1g.5gb@0,1g.5gb@1,1g.5gb@2,1g.5gb@3,1g.5gb@4,1g.5gb@5,1g.5gb@6",
+    EXPECT_EQ(answer("a100-40", "1g.5gb@0,1g.5gb@1,1g.5gb@2,1g.5gb@3,1g.5gb@4,1g.5gb@5,1g.5gb@6",
                      "3g.20gb*2"),
               "-1g.5gb@0 -1g.5gb@1 -1g.5gb@2 -1g.5gb@3 -1g.5gb@4 -1g.5gb@5 -1g.5gb@6 +3g.20gb@0 "
               "+3g.20gb@4 = 3g.20gb@0 3g.20gb@4");

@@ -12,8 +12,8 @@ namespace {
 std::string list_of(const std::vector<Instance>& instances) {
     std::string text;
     for (const Instance& instance : instances) {
-        text += (text.empty() ? "" : ", ") + instance.profile + '@' +
-                std::to_string(instance.start);
+        text +=
+            (text.empty() ? "" : ", ") + instance.profile + '@' + std::to_string(instance.start);
     }
     return text;
 }
@@ -100,8 +100,7 @@ bool are_wished(const Task& task, const std::vector<Instance>& instances) {
     return true;
 }
 
-std::string busy_reason(const Task& task, const std::vector<Instance>& blocking,
-                        const Wish& wish) {
+std::string busy_reason(const Task& task, const std::vector<Instance>& blocking, const Wish& wish) {
     const std::string names = list_of(blocking);
     const bool one = blocking.size() == 1;
     if (!task.leave_busy && !are_wished(task, blocking)) {
@@ -110,8 +109,8 @@ std::string busy_reason(const Task& task, const std::vector<Instance>& blocking,
                " too, or end what runs there";
     }
     const Occupancy taken = occupied(*task.geometry, task.busy);
-    return to_text(wish) + " does not fit beside " + names + ", which " +
-           (one ? "is" : "are") + " busy and cannot move (free: " +
+    return to_text(wish) + " does not fit beside " + names + ", which " + (one ? "is" : "are") +
+           " busy and cannot move (free: " +
            std::to_string(task.geometry->slices - std::min(task.geometry->slices, taken.slices)) +
            " of " + std::to_string(task.geometry->slices) + " compute slices)";
 }
@@ -145,8 +144,8 @@ unsigned distance(const std::vector<Kind>& a, const std::vector<Kind>& b) {
         for (std::size_t j = 0; j < b.size(); ++j) {
             const unsigned replaced = diagonal + price_of_change(one, b[j]);
             diagonal = row[j + 1];
-            row[j + 1] = std::min(
-                {replaced, row[j + 1] + price_of_one(one), row[j] + price_of_one(b[j])});
+            row[j + 1] =
+                std::min({replaced, row[j + 1] + price_of_one(one), row[j] + price_of_one(b[j])});
         }
     }
     return row.back();
@@ -172,8 +171,8 @@ Geometry without_strangers(const Task& task, const std::vector<Need>& needs) {
         const bool named = std::ranges::any_of(needs, [p](const Need& need) {
             return std::ranges::find(need.choices, p) != need.choices.end();
         });
-        const bool there = std::ranges::find(task.busy, profile.name, &Instance::profile) !=
-                           task.busy.end();
+        const bool there =
+            std::ranges::find(task.busy, profile.name, &Instance::profile) != task.busy.end();
         if (profile.plain || named || there) names.emplace_back(profile.name);
     }
     return only(*task.geometry, names);

@@ -19,9 +19,8 @@ public:
           needs_(task.needs),
           taken_(occupied(*task.geometry, task.busy)) {
         // What has the fewest places first; the result does not depend on it, the time does.
-        std::ranges::stable_sort(needs_, [this](const Need& a, const Need& b) {
-            return smallest(a) > smallest(b);
-        });
+        std::ranges::stable_sort(
+            needs_, [this](const Need& a, const Need& b) { return smallest(a) > smallest(b); });
         for (const Need& need : needs_) left_.push_back(need.count);
         for (const Instance& instance : task.idle) {
             const auto profile = geometry_.find(instance.profile);
@@ -161,8 +160,7 @@ Occupancy occupied(const Geometry& geometry, const std::vector<Instance>& instan
             continue;
         }
         taken.memory |= mask_of(instance.start, instance.size);
-        taken.slices +=
-            std::accumulate(instance.compute.begin(), instance.compute.end(), 0U);
+        taken.slices += std::accumulate(instance.compute.begin(), instance.compute.end(), 0U);
     }
     return taken;
 }

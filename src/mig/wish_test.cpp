@@ -35,8 +35,8 @@ TEST(Wish, ReadsProfilesSlicesAndMemory) {
 
 TEST(Wish, RefusesWhatIsNotOne) {
     for (const auto bad : {"", "3g", "3g.20gb*", "3g.20gb*0", "3g.20gb*65", "1g.5gb,,", "slices=0",
-                           "slices=x", "memory=", "memory=0", "memory=-1", "memory", "slices=",
-                           "3g.20gb*60,1g.5gb*60", "slices=2 slices=3", "4c.3g.20gb"}) {
+                           "slices=x", "memory=", "memory=0", "memory=-1", "memory",
+                           "slices=", "3g.20gb*60,1g.5gb*60", "slices=2 slices=3", "4c.3g.20gb"}) {
         const auto wish = parse_wish(bad);
         ASSERT_FALSE(wish) << bad;
         EXPECT_EQ(wish.error().code, ErrorCode::kInvalidInput) << bad;

@@ -11,7 +11,7 @@ namespace {
 
 using document::Node;
 
-Node to_node(const mig::Report& report) {
+Node report_node(const mig::Report& report) {
     Node gpus = document::make_sequence();
     for (const mig::GpuReport& gpu : report.gpus) {
         Node one = document::make_mapping();
@@ -101,7 +101,7 @@ void mig_apply(Context& context, const MigWords& words) {
     if (words.format == "table") {
         print_report(context.out, *report);
     } else {
-        print_node(context.out, to_node(*report), words.format);
+        print_node(context.out, report_node(*report), words.format);
     }
     if (report->reached) return;
     context.exit_code = kFindings;

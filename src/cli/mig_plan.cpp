@@ -39,7 +39,7 @@ struct Listed {
     mig::Geometry geometry;
 };
 
-Node to_node(const Listed& listed) {
+Node profiles_node(const Listed& listed) {
     Node profiles = document::make_sequence();
     for (const mig::Profile& profile : listed.geometry.profiles) {
         Node one = document::make_mapping();
@@ -149,7 +149,7 @@ void plan_offline(Context& context, const MigWords& words) {
     print_node(context.out, node, words.format);
 }
 
-Node to_node(const mig::GpuReport& report) {
+Node planned_node(const mig::GpuReport& report) {
     Node node = document::make_mapping();
     append(node, "index", document::make_integer(report.index));
     append(node, "uuid", document::make_string(report.gpu.text));
@@ -196,7 +196,7 @@ void plan_node(Context& context, const MigWords& words) {
                         "GPU " + std::to_string(wish.index) + ": " + survey.error().message);
         }
         if (survey->report.refusal) context.exit_code = kFindings;
-        gpus.items.push_back(to_node(survey->report));
+        gpus.items.push_back(planned_node(survey->report));
         if (words.format == "table") print_gpu_plan(context.out, survey->report);
     }
     if (words.format == "table") return;
@@ -218,7 +218,7 @@ void mig_profiles(Context& context, const MigWords& words) {
         return;
     }
     Node list = document::make_sequence();
-    for (const Listed& listed : *all) list.items.push_back(to_node(listed));
+    for (const Listed& listed : *all) list.items.push_back(profiles_node(listed));
     Node root = document::make_mapping();
     append(root, "gpus", std::move(list));
     print_node(context.out, root, words.format);

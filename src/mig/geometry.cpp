@@ -2,6 +2,7 @@
 #include "mig/geometry.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "catalog/mig_profiles.h"
 #include "gpu/mig_profile.h"
@@ -84,15 +85,16 @@ Result<Geometry> geometry_of(const catalog::GpuModel& model) {
     std::vector<Profile> profiles;
     for (const catalog::MigProfile& known : catalog::mig_profiles(model)) {
         constexpr double kMibPerGib = 1024;
-        profiles.push_back({.name = std::string(known.name),
-                            .id = number_of(known.id),
-                            .slices = known.slices,
-                            .size = known.memory_slices,
-                            .most = known.most,
-                            .memory_mib = static_cast<std::uint64_t>(known.memory_gib * kMibPerGib),
-                            .multiprocessors = known.multiprocessors,
-                            .starts = known.starts,
-                            .plain = is_plain(known.name)});
+        profiles.push_back(
+            {.name = std::string(known.name),
+             .id = number_of(known.id),
+             .slices = known.slices,
+             .size = known.memory_slices,
+             .most = known.most,
+             .memory_mib = static_cast<std::uint64_t>(std::llround(known.memory_gib * kMibPerGib)),
+             .multiprocessors = known.multiprocessors,
+             .starts = known.starts,
+             .plain = is_plain(known.name)});
     }
     if (!profiles.empty()) return finished(std::move(profiles));
     return Error{ErrorCode::kUnsupported,

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "agent/config_source.h"
+#include "agent/held_devices.h"
 #include "agent/late_driver.h"
 #include "agent/observer.h"
 #include "agent/privileges.h"
@@ -22,6 +23,9 @@ namespace {
 constexpr int kOk = 0;
 constexpr int kBadConfig = 2;
 constexpr int kCouldNotRun = 3;
+
+constexpr std::chrono::milliseconds kHolderTimeout{1000};
+constexpr std::chrono::milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
 
 /// Waits for signals on a thread of its own. Must be made before any other thread, which then have
 /// the signals blocked.
@@ -183,8 +187,8 @@ private:
 /// Makes kubelet see what the newest observation and the configuration say.
 /// Returns false when nothing could be offered because even the configuration in force does not
 /// fit.
-bool reconcile(Configuration& configuration, const Observation& seen, Serving& serving,
-               StatusBoard& board) {
+bool reconcile(Configuration& configuration, const Observation& seen, HeldDevices& held,
+               Serving& serving, StatusBoard& board) {
     auto offer = sharing::make_offer(configuration.settings().config, seen.inventory);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
@@ -194,6 +198,7 @@ bool reconcile(Configuration& configuration, const Observation& seen, Serving& s
         offer = sharing::make_offer(configuration.settings().config, seen.inventory);
         if (!offer) return false;
     }
+    held.amend(*offer, seen.inventory);
     board.set_remarks(offer->remarks);
     // Failures are logged where they arise; the next round tries again.
     const bool done = serving.apply(configuration.settings(), *offer, seen.inventory).ok();
@@ -217,11 +222,20 @@ int explain_bad_config(const Result<Done>& loaded, const ReadSource& read) {
     return kBadConfig;
 }
 
-void reconcile_until_told(const Options& options, Signals& signals, Configuration& configuration,
-                          Observer& observer, Serving& serving, StatusBoard& board) {
+void reconcile_until_told(const Options& options, const os::Root& root, os::Clock& clock,
+                          Signals& signals, Configuration& configuration, Observer& observer,
+                          Serving& serving, StatusBoard& board) {
     std::uint64_t version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
     bool again = false;  // the last round did not do everything
+    kubelet::PodResources pods(root, options.kubelet.pod_resources_socket);
+    HeldDevices held(clock,
+                     {.list = [&pods] { return pods.list(kHolderTimeout); },
+                      .just_granted =
+                          [&serving](const gpu::Uuid& device) {
+                              return serving.granted_within(device, kGrantAge);
+                          }},
+                     {});
     while (!signals.stop().stop_requested()) {
         const auto seen = observer.observations().wait_newer(
             version, version == 0 ? std::chrono::milliseconds(0) : options.config_interval,
@@ -234,7 +248,7 @@ void reconcile_until_told(const Options& options, Signals& signals, Configuratio
         }
         if (!seen.value || (seen.version == version && !reloaded && !again)) continue;
         version = seen.version;
-        again = !reconcile(configuration, *seen.value, serving, board);
+        again = !reconcile(configuration, *seen.value, held, serving, board) || held.any();
     }
 }
 
@@ -286,7 +300,7 @@ int run(const Options& options) {
         if (listening) http = *std::move(listening);
     }
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
-    reconcile_until_told(options, signals, configuration, observer, serving, board);
+    reconcile_until_told(options, root, clock, signals, configuration, observer, serving, board);
     return kOk;
 }
 

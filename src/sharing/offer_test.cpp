@@ -127,12 +127,6 @@ TEST(Offer, RefusesWhatThisVersionDoesNotServe) {
     Config config = sliced({{.name = "nvidia.com/gpu"}});
     config.sharing.mechanism = Mechanism::kMps;
     EXPECT_EQ(make_offer(config, node({"A"})).error().code, ErrorCode::kUnsupported);
-    Config mig;
-    mig.flags.mig_strategy = MigStrategy::kMixed;
-    EXPECT_TRUE(make_offer(mig, node({"A"})));
-    auto inventory = node({"A"});
-    inventory.gpus[0].mig_enabled = true;
-    EXPECT_EQ(make_offer(mig, inventory).error().code, ErrorCode::kUnsupported);
 }
 
 TEST(Offer, LeavesOutWhatHasNoNameOrIsADisplay) {

@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <iostream>
+#include <set>
 #include <thread>
 
 #include "agent/config_source.h"
 #include "agent/held_devices.h"
 #include "agent/late_driver.h"
+#include "agent/mig_restore.h"
 #include "agent/observer.h"
 #include "agent/privileges.h"
 #include "agent/serving.h"
@@ -222,18 +224,51 @@ int explain_bad_config(const Result<Done>& loaded, const ReadSource& read) {
     return kBadConfig;
 }
 
-void reconcile_until_told(const Options& options, const os::Root& root, os::Clock& clock,
-                          Signals& signals, Configuration& configuration, Observer& observer,
-                          Serving& serving, StatusBoard& board) {
+std::set<std::string> held_devices(kubelet::PodResources& pods) {
+    std::set<std::string> held;
+    const auto holders = pods.list(kHolderTimeout);
+    if (!holders) return held;  // no kubelet, no pods; the driver still knows what is in use
+    for (const kubelet::Holder& holder : *holders) {
+        for (const std::string& id : holder.ids) held.insert(id.substr(0, id.find("::")));
+    }
+    return held;
+}
+
+/// Cuts the GPUs as they were before the node started. False: there is nothing to do, or the
+/// driver is not there yet.
+bool restore_partitions(MigRestore& restore, LateDriver& driver, kubelet::PodResources& pods) {
+    if (!restore.wanted() || !driver.enumerate(gpu::Links::kLeaveOut)) return false;
+    const auto open = driver.open();
+    if (!open) return false;
+    restore.run(**open, held_devices(pods));
+    return true;
+}
+
+/// What the reconciling thread works with.
+struct Parts {
+    const Options& options;
+    os::Clock& clock;
+    Signals& signals;
+    Configuration& configuration;
+    LateDriver& driver;
+    Observer& observer;
+    MigRestore& restore;
+    kubelet::PodResources& pods;
+    Serving& serving;
+    StatusBoard& board;
+};
+
+void reconcile_until_told(const Parts& parts) {
+    auto& [options, clock, signals, configuration, driver, observer, restore, pods, serving,
+           board] = parts;
     std::uint64_t version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
     bool again = false;  // the last round did not do everything
-    kubelet::PodResources pods(root, options.kubelet.pod_resources_socket);
     HeldDevices held(clock,
-                     {.list = [&pods] { return pods.list(kHolderTimeout); },
+                     {.list = [&parts] { return parts.pods.list(kHolderTimeout); },
                       .just_granted =
-                          [&serving](const gpu::Uuid& device) {
-                              return serving.granted_within(device, kGrantAge);
+                          [&parts](const gpu::Uuid& device) {
+                              return parts.serving.granted_within(device, kGrantAge);
                           }},
                      {});
     while (!signals.stop().stop_requested()) {
@@ -248,6 +283,13 @@ void reconcile_until_told(const Options& options, const os::Root& root, os::Cloc
         }
         if (!seen.value || (seen.version == version && !reloaded && !again)) continue;
         version = seen.version;
+        again = true;
+        // A driver that came late. What was seen before its GPUs were cut must not be offered.
+        if (restore_partitions(restore, driver, pods)) {
+            (void)observer.observations().wait_newer(version, 2 * options.probe_interval,
+                                                     signals.stop());
+            continue;
+        }
         again = !reconcile(configuration, *seen.value, held, serving, board) || held.any();
     }
 }
@@ -277,6 +319,9 @@ int run(const Options& options) {
     }
 
     LateDriver driver(root, driver_options(options, configuration.settings(), root));
+    kubelet::PodResources pods(root, options.kubelet.pod_resources_socket);
+    MigRestore restore(root, clock, options.state_directory + "/mig");
+    restore_partitions(restore, driver, pods);  // before anybody looks and offers
     Observer observer(driver, clock, *policy,
                       {.probe_interval = options.probe_interval,
                        .enumerate_interval = options.enumerate_interval});
@@ -300,7 +345,16 @@ int run(const Options& options) {
         if (listening) http = *std::move(listening);
     }
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
-    reconcile_until_told(options, root, clock, signals, configuration, observer, serving, board);
+    reconcile_until_told({.options = options,
+                          .clock = clock,
+                          .signals = signals,
+                          .configuration = configuration,
+                          .driver = driver,
+                          .observer = observer,
+                          .restore = restore,
+                          .pods = pods,
+                          .serving = serving,
+                          .board = board});
     return kOk;
 }
 

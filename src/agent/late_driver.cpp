@@ -14,7 +14,7 @@ Result<std::shared_ptr<nvml::Driver>> LateDriver::opened() {
     return Error{ErrorCode::kUnavailable, "the driver library is not open yet"};
 }
 
-Result<std::shared_ptr<nvml::Driver>> LateDriver::open_now() {
+Result<std::shared_ptr<nvml::Driver>> LateDriver::open() {
     const std::scoped_lock lock(mutex_);
     if (driver_) return driver_;
     auto driver = nvml::Driver::open(root_, options_);
@@ -25,7 +25,7 @@ Result<std::shared_ptr<nvml::Driver>> LateDriver::open_now() {
 }
 
 Result<gpu::Inventory> LateDriver::enumerate(gpu::Links links) {
-    auto driver = open_now();
+    auto driver = open();
     if (!driver) return std::move(driver).error();
     return (*driver)->enumerate(links);
 }

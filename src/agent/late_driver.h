@@ -16,6 +16,10 @@ public:
     /// root   must outlive this
     LateDriver(const os::Root& root, nvml::DriverOptions options);
 
+    /// Opens it when that was not done yet. For what is not gpu::Sensors.
+    /// errors   of nvml::Driver::open
+    Result<std::shared_ptr<nvml::Driver>> open();
+
     Result<gpu::Inventory> enumerate(gpu::Links links) override;
     Result<gpu::Sample> sample(const gpu::Uuid& gpu) override;
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu) override;
@@ -23,9 +27,8 @@ public:
     Result<std::vector<gpu::FaultEvent>> wait_faults(std::chrono::milliseconds timeout) override;
 
 private:
-    /// errors   of nvml::Driver::open
+    /// errors   kUnavailable: not open yet
     Result<std::shared_ptr<nvml::Driver>> opened();
-    Result<std::shared_ptr<nvml::Driver>> open_now();
 
     const os::Root& root_;
     nvml::DriverOptions options_;

@@ -195,5 +195,27 @@ TEST_F(MigDevices, AreTimeSlicedByTheNameOfTheirProfile) {
               node_->gpus().at(0).mig_devices.at(0).uuid);
 }
 
+/// `aliquot mig apply` before a reboot, the agent after it.
+TEST_F(MigDevices, AreMadeAgainAfterAReboot) {
+    auto apply = os::Process::start(
+        {.argv = {ALIQUOT_BIN_DIR "/aliquot", "mig", "apply", "--want", "3g.20gb,2g.10gb",
+                  "--gpu-index", "0", "--driver-root", (temporary_.path() / "driver").string(),
+                  "--state", root_.resolve("/var/lib/aliquot/mig").string()},
+         .environment = os::current_environment(),
+         .output_path = (temporary_.path() / "apply.log").string()});
+    ASSERT_TRUE(apply) << apply.error().message;
+    const auto exit = apply->wait(kPatience);
+    ASSERT_TRUE(exit);
+    ASSERT_EQ(exit->code, 0) << text_of(temporary_.path() / "apply.log");
+    ASSERT_EQ(node_->gpus().at(0).mig_devices.size(), 2U);
+    ASSERT_TRUE(node_->reset(0));
+    ASSERT_TRUE(node_->gpus().at(0).mig_devices.empty());
+    configure(strategy("mixed"));
+    start_agent();
+    expect_devices("nvidia.com/mig-3g.20gb", 1);
+    expect_devices("nvidia.com/mig-2g.10gb", 1);
+    EXPECT_THAT(text_of(temporary_.path() / "agent.log"), HasSubstr("mig.restore"));
+}
+
 }  // namespace
 }  // namespace aliquot

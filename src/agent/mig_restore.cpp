@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/mig_restore.h"
+
+#include "base/log.h"
+#include "mig/apply.h"
+#include "mig/state_directory.h"
+
+namespace aliquot::agent {
+namespace {
+
+/// For the way forward, and again for the way back: kubelet waits for the devices meanwhile.
+constexpr std::chrono::milliseconds kLimit{60'000};
+
+void tell(const mig::GpuReport& gpu) {
+    using State = mig::GpuReport::State;
+    if (gpu.state == State::kUnchanged) return;
+    const auto write = gpu.state == State::kReached ? log::info : log::warning;
+    write("mig.restore", {{"gpu", gpu.gpu.text},
+                          {"index", gpu.index},
+                          {"state", mig::to_text(gpu.state)},
+                          {"why", gpu.message}});
+}
+
+}  // namespace
+
+bool MigRestore::wanted() const {
+    return !done_ &&
+           (root_.exists(directory_ + "/wish.json") || root_.exists(directory_ + "/journal.json"));
+}
+
+void MigRestore::run(gpu::Partitioner& gpus, std::set<std::string> held) {
+    done_ = true;
+    const auto state = mig::StateDirectory::open(root_, directory_, {}, clock_);
+    if (!state) {
+        log::warning("mig.not_restored", {{"why", state.error().message}});
+        return;
+    }
+    mig::ApplyOptions options{.limit = kLimit, .allow_reset = false, .held = std::move(held)};
+    const auto report = mig::restore(gpus, *state, options, clock_);
+    if (!report) {
+        log::error("mig.not_restored", {{"why", report.error().message}});
+        return;
+    }
+    if (!report->recovered.empty()) log::warning("mig.recovered", {{"what", report->recovered}});
+    for (const mig::GpuReport& gpu : report->gpus) tell(gpu);
+    if (!report->problem.empty()) log::error("mig.not_restored", {{"why", report->problem}});
+}
+
+}  // namespace aliquot::agent

@@ -144,11 +144,8 @@ Result<MigNode> open_mig_node(const MigWords& words) {
     }
     auto driver = nvml::Driver::open(*node.root, options);
     if (!driver) return std::move(driver).error();
+    node.partitioner = driver->get();
     node.owner = std::move(*driver);
-    node.partitioner = dynamic_cast<gpu::Partitioner*>(node.owner.get());
-    if (node.partitioner == nullptr) {
-        return Error{ErrorCode::kUnsupported, "this build cannot change MIG"};
-    }
     auto inventory = node.owner->enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return std::move(inventory).error();
     node.inventory = std::move(*inventory);

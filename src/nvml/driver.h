@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
 #include "os/root.h"
 
@@ -27,7 +28,7 @@ struct DriverOptions {
 /// one thread of the Driver; a call that does not come back in time leaves that thread behind in
 /// the driver and is answered kUnavailable, and so is every later call until it returns. NVML is
 /// initialised on first use and again after it was lost (driver reload).
-class Driver final : public gpu::Sensors {
+class Driver final : public gpu::Sensors, public gpu::ComputeModes {
 public:
     /// Opens the library; does not talk to the driver yet.
     /// root     where sysfs (NUMA nodes) and the driver root are looked for; must outlive this
@@ -41,6 +42,9 @@ public:
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu) override;
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus) override;
     Result<std::vector<gpu::FaultEvent>> wait_faults(std::chrono::milliseconds timeout) override;
+
+    Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu) override;
+    Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) override;
 
     /// The file that was opened.
     [[nodiscard]] const std::string& library_path() const;

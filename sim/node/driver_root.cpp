@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "os/root.h"
+#include "sim/node/capabilities.h"
 #include "sim/node/model.h"
 #include "sim/node/topology.h"
 
@@ -19,9 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kTopNames = {"bin", "dev", "lib", "proc", "sys", "usr"};
 constexpr std::string_view kLibraryName = "libnvidia-ml.so";
-constexpr unsigned kGpuInstances = 15;       // per GPU, in the driver's table of minors
-constexpr unsigned kComputeInstances = 8;    // per GPU instance
-constexpr unsigned kFirstInstanceMinor = 3;  // 1 is "config", 2 is "monitor"
 
 std::string hexadecimal(unsigned value, int digits) {
     std::array<char, 16> text{};
@@ -87,24 +85,6 @@ Result<Done> make_programs(const fs::path& directory, const State& state, const 
     return link_to(directory / "bin/nvidia-smi", directory / "usr/bin/nvidia-smi");
 }
 
-/// "/proc/driver/nvidia-caps/mig-minors": every instance that could ever be has its minor.
-std::string mig_minors(const State& state) {
-    std::string text = "config 1\nmonitor 2\n";
-    for (unsigned gpu = 0; gpu < state.gpu_count; ++gpu) {
-        for (unsigned instance = 0; instance < kGpuInstances; ++instance) {
-            const unsigned minor =
-                kFirstInstanceMinor + (gpu * kGpuInstances + instance) * (kComputeInstances + 1);
-            const std::string name = "gpu" + std::to_string(gpu) + "/gi" + std::to_string(instance);
-            text += name + "/access " + std::to_string(minor) + "\n";
-            for (unsigned compute = 0; compute < kComputeInstances; ++compute) {
-                text += name + "/ci" + std::to_string(compute) + "/access " +
-                        std::to_string(minor + 1 + compute) + "\n";
-            }
-        }
-    }
-    return text;
-}
-
 std::string information_of(const Model& model, const GpuState& gpu, const State& state) {
     std::string text;
     const auto line = [&](const char* name, std::string_view value) {
@@ -167,11 +147,10 @@ Result<Done> describe_driver(const fs::path& directory, const State& state) {
         mig = mig || find_model(state.gpus[i].model.view())->mig_devices > 0;
     }
     if (!mig) return Done{};
-    for (const auto* name : {"nvidia-cap1", "nvidia-cap2"}) {
-        if (auto made = write(directory / "dev/nvidia-caps" / name, ""); !made) {
-            return made;
-        }
-    }
+    std::error_code problem;
+    fs::create_directories(directory / "dev/nvidia-caps", problem);
+    if (problem) return error_of(problem, directory / "dev/nvidia-caps");
+    update_capability_files(directory, state);
     return write(directory / "proc/driver/nvidia-caps/mig-minors", mig_minors(state));
 }
 

@@ -53,13 +53,13 @@ Result<Done> apply_ecc(State& state, unsigned gpu, const Model& model, bool corr
     return Done{};
 }
 
-Result<Done> apply_xid(State& state, unsigned gpu, std::uint64_t xid) {
+Result<Done> apply_xid(State& state, unsigned gpu, std::uint64_t xid, const Instance& where) {
     if (xid == 0 || xid > kMostXid) return bad_value("xid", xid, 1, kMostXid);
     FaultState& fault = state.gpus[gpu].fault;
     fault.last_xid = xid;
     fault.recovery_action = std::max(fault.recovery_action, recovery_action_of(xid));
     if (xid == kXidFellOffTheBus) fault.lost = 1;
-    push_event(state, gpu, kEventXid, xid);
+    push_event(state, gpu, kEventXid, xid, where);
     return Done{};
 }
 
@@ -69,23 +69,56 @@ void clear(FaultState& fault) {
     fault.last_xid = last_xid;
 }
 
+/// Rows that wait for a reset to be replaced, or that no spare row was left for.
+Result<Done> apply_bad_row(State& state, unsigned gpu, const Model& model, FaultKind kind) {
+    const bool retires = kind == FaultKind::kRetirePending;
+    if (retires ? !model.retires_pages() : !model.remaps_rows()) {
+        return Error{ErrorCode::kUnsupported, "GPU " + std::to_string(gpu) + " (" +
+                                                  std::string(model.product) + ") does not " +
+                                                  (retires ? "retire pages" : "remap rows")};
+    }
+    GpuState& changed = state.gpus[gpu];
+    if (kind == FaultKind::kRemapFailed) {
+        changed.fault.remap_failed = 1;
+        return Done{};
+    }
+    changed.fault.remap_pending = 1;
+    if (retires)
+        ++changed.retired_uncorrected;
+    else
+        ++changed.remapped_uncorrected;
+    return Done{};
+}
+
 }  // namespace
 
-void push_event(State& state, unsigned gpu, std::uint64_t type, std::uint64_t data) {
+void push_event(State& state, unsigned gpu, std::uint64_t type, std::uint64_t data,
+                const Instance& where) {
     const std::uint64_t sequence = state.next_event;
-    state.events[sequence % kMaxEvents] = {
-        .sequence = sequence, .type = type, .data = data, .gpu = gpu, .reserved = 0};
+    state.events[sequence % kMaxEvents] = {.sequence = sequence,
+                                           .type = type,
+                                           .data = data,
+                                           .gpu = gpu,
+                                           .gpu_instance = where.gpu_instance,
+                                           .compute_instance = where.compute_instance,
+                                           .reserved = 0};
     std::atomic_ref(state.next_event).store(sequence + 1, std::memory_order_release);
 }
 
-Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64_t value) {
+Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64_t value,
+                         const Instance& where) {
     GpuState& changed = state.gpus[gpu];
     const Model* const model = find_model(changed.model.view());
     if (model == nullptr) return Error{ErrorCode::kInvalidInput, "GPU of an unknown model"};
+    if (!where.whole_gpu() && find_compute_instance(state, gpu, where) == nullptr) {
+        return Error{ErrorCode::kNotFound, "GPU " + std::to_string(gpu) + " has no MIG device " +
+                                               std::to_string(where.gpu_instance) + "/" +
+                                               std::to_string(where.compute_instance)};
+    }
     settle_sums(*model, changed, load_on(state, gpu), monotonic_ns());  // sensors may jump now
     switch (kind) {
         case FaultKind::kXid:
-            return apply_xid(state, gpu, value);
+            return apply_xid(state, gpu, value, where);
         case FaultKind::kLost:
             changed.fault.lost = 1;
             return Done{};
@@ -113,11 +146,32 @@ Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64
             if (value > kMostCelsius) return bad_value("temperature", value, 0, kMostCelsius);
             changed.fault.temperature = static_cast<std::uint32_t>(value);
             return Done{};
+        case FaultKind::kRemapPending:
+        case FaultKind::kRemapFailed:
+        case FaultKind::kRetirePending:
+            return apply_bad_row(state, gpu, *model, kind);
+        case FaultKind::kDriverMismatch:
+            state.driver_mismatch = 1;
+            return Done{};
         case FaultKind::kClear:
             clear(changed.fault);
+            state.driver_mismatch = 0;
             return Done{};
     }
     return Error{ErrorCode::kInvalidInput, "no such kind of fault"};
+}
+
+void apply_reset(State& state, unsigned gpu) {
+    GpuState& changed = state.gpus[gpu];
+    if (const Model* const model = find_model(changed.model.view()); model != nullptr) {
+        settle_sums(*model, changed, load_on(state, gpu), monotonic_ns());
+        reset_mig(state, gpu);
+    }
+    const std::uint32_t remap_failed = changed.fault.remap_failed;
+    clear(changed.fault);
+    changed.fault.remap_failed = remap_failed;
+    changed.ecc_corrected_volatile = 0;
+    changed.ecc_uncorrected_volatile = 0;
 }
 
 std::string fault_text(const FaultState& fault) {
@@ -133,6 +187,8 @@ std::string fault_text(const FaultState& fault) {
         add(hexadecimal.data());
     }
     if (fault.temperature != 0) add("temperature " + std::to_string(fault.temperature) + " C");
+    if (fault.remap_pending != 0) add("row or page waits for a reset");
+    if (fault.remap_failed != 0) add("row remapping failed");
     if (fault.recovery_action == 1 && fault.lost == 0) add("needs GPU reset");
     if (fault.recovery_action == 2 && fault.lost == 0) add("needs node reboot");
     return text;

@@ -5,18 +5,25 @@
 #include <string>
 
 #include "base/result.h"
+#include "sim/node/mig.h"
 #include "sim/node/node.h"
 #include "sim/node/state.h"
 
 namespace aliquot::sim {
 
 /// Adds an event to the ring; sleepers are the caller's affair (SharedState::announce).
-void push_event(State& state, unsigned gpu, std::uint64_t type, std::uint64_t data);
+void push_event(State& state, unsigned gpu, std::uint64_t type, std::uint64_t data,
+                const Instance& where = {});
 
 /// Changes the state as the fault says. `gpu` exists.
-/// errors   kInvalidInput: a value that the fault cannot have; kUnsupported: ECC errors on a GPU
-///          without ECC memory
-Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64_t value);
+/// where    the instance that an Xid is about; other faults are about the whole GPU
+/// errors   kInvalidInput: a value that the fault cannot have; kNotFound: no such instance;
+///          kUnsupported: a fault of memory that this GPU does not have
+Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64_t value,
+                         const Instance& where = {});
+
+/// What a reset of the GPU mends, MIG included. No process may use it.
+void apply_reset(State& state, unsigned gpu);
 
 /// "lost", "call error 999", "hang", "temperature 95 C", "throttle 0x8"; empty: none.
 std::string fault_text(const FaultState& fault);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string>
 
+#include "sim/node/mig.h"
 #include "sim/node/model.h"
 #include "sim/node/shared_state.h"
 #include "sim/node/topology.h"
@@ -127,6 +128,31 @@ void describe(GpuState& gpu, const Model& model, const Place& place, std::uint64
     gpu.sums.since_ns = monotonic_ns();
 }
 
+/// Cuts the GPUs that one entry of NodeOptions::mig means.
+Result<Done> cut_as_asked(State& state, std::string_view text) {
+    const auto equals = text.find('=');
+    if (equals != std::string_view::npos) {
+        unsigned gpu = 0;
+        const char* const end = text.data() + equals;
+        const auto [stop, problem] = std::from_chars(text.data(), end, gpu);
+        if (problem != std::errc{} || stop != end || gpu >= state.gpu_count) {
+            return Error{ErrorCode::kInvalidInput,
+                         "MIG layout '" + std::string(text.substr(0, 64)) +
+                             "': expected LAYOUT or GPU=LAYOUT with a GPU that the node has"};
+        }
+        return cut_gpu(state, gpu, text.substr(equals + 1));
+    }
+    bool any = false;
+    for (unsigned gpu = 0; gpu < state.gpu_count; ++gpu) {
+        if (find_model(state.gpus[gpu].model.view())->mig_devices == 0) continue;
+        any = true;
+        if (auto cut = cut_gpu(state, gpu, text); !cut) return cut;
+    }
+    if (any) return Done{};
+    return Error{ErrorCode::kInvalidInput, "MIG layout '" + std::string(text.substr(0, 64)) +
+                                               "': none of the node's GPUs has MIG"};
+}
+
 }  // namespace
 
 Result<GpuRequest> parse_gpu_request(std::string_view text) {
@@ -191,6 +217,9 @@ Result<std::unique_ptr<State>> state_for(const NodeOptions& options) {
             ++state->gpu_count;
         }
         ++group;
+    }
+    for (const std::string& layout : options.mig) {
+        if (auto cut = cut_as_asked(*state, layout); !cut) return std::move(cut).error();
     }
     return state;
 }

@@ -13,8 +13,8 @@
 namespace aliquot::sim {
 namespace {
 
-TEST(Models, AreTwentyWithPlausibleFacts) {
-    EXPECT_EQ(models().size(), 20U);
+TEST(Models, AreTwentyTwoWithPlausibleFacts) {
+    EXPECT_EQ(models().size(), 22U);
     std::set<std::string_view> names;
     for (const Model& model : models()) {
         EXPECT_TRUE(names.insert(model.name).second) << model.name;

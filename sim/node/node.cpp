@@ -14,9 +14,11 @@
 #include <utility>
 
 #include "os/root.h"
+#include "sim/node/capabilities.h"
 #include "sim/node/driver_root.h"
 #include "sim/node/fault.h"
 #include "sim/node/identity.h"
+#include "sim/node/mig.h"
 #include "sim/node/processes.h"
 #include "sim/node/shared_state.h"
 #include "sim/node/topology.h"
@@ -40,6 +42,11 @@ Error no_such_gpu(const State& state, unsigned gpu) {
             "there is no GPU " + std::to_string(gpu) + ": the node has " +
                 (state.gpu_count == 0 ? std::string("none")
                                       : "0 to " + std::to_string(state.gpu_count - 1))};
+}
+
+Error in_use(unsigned gpu, std::size_t processes) {
+    return {ErrorCode::kConflict, "GPU " + std::to_string(gpu) + " is in use by " +
+                                      std::to_string(processes) + " process(es): end them first"};
 }
 
 /// Keeps other create() calls out of a directory; the kernel lets go of it when we are killed.
@@ -88,6 +95,35 @@ Result<bool> make_directory(const fs::path& directory) {
                                                  ": name another one with --state"};
     }
     return false;
+}
+
+std::vector<MigDeviceView> mig_views(const State& state, unsigned gpu) {
+    std::vector<MigDeviceView> views;
+    for (const Instance& device : mig_devices(state, gpu)) {
+        const auto parent = find_gpu_instance(state, gpu, device.gpu_instance);
+        const auto* const compute = find_compute_instance(state, gpu, device);
+        MigDeviceView view;
+        view.instance = device;
+        view.index = compute->device_index;
+        view.uuid = compute->uuid.view();
+        view.profile = device_profile_name(*parent.profile, compute->slices);
+        view.start = parent.state->start;
+        view.size = parent.state->size;
+        view.memory_total_bytes = memory_bytes(*parent.profile);
+        view.memory_used_bytes =
+            used_bytes_on(state, gpu, device.gpu_instance) + reserved_bytes_on(*parent.profile);
+        for (const ProcessState& process : processes_on(state, gpu)) {
+            if (process.where() == device) ++view.processes;
+        }
+        views.push_back(std::move(view));
+    }
+    return views;
+}
+
+std::string fault_of(const State& state, const FaultState& fault) {
+    const std::string text = fault_text(fault);
+    if (state.driver_mismatch == 0) return text;
+    return "driver/library mismatch" + (text.empty() ? text : ", " + text);
 }
 
 void remove_traces(const fs::path& directory, bool directory_made) {
@@ -210,28 +246,33 @@ std::vector<GpuView> Node::gpus() const {
         view.memory_total_bytes = model->memory_bytes();
         view.memory_used_bytes = load.memory_bytes + model->reserved_bytes();
         view.processes = load.processes;
-        view.fault = shared.destroyed() ? "lost" : fault_text(gpu.fault);
+        view.fault = shared.destroyed() ? "lost" : fault_of(**state, gpu.fault);
         view.last_xid = gpu.fault.last_xid;
+        view.mig_capable = model->mig_devices > 0;
+        view.mig_enabled = gpu.mig_current != 0;
+        view.mig_pending = gpu.mig_pending != 0;
+        view.mig_devices = mig_views(**state, i);
         views.push_back(std::move(view));
     }
     return views;
 }
 
-Result<Done> Node::inject(unsigned gpu, FaultKind kind, std::uint64_t value) {
+Result<Done> Node::inject(unsigned gpu, FaultKind kind, std::uint64_t value,
+                          const Instance& where) {
     SharedState& shared = *implementation_->state_;
     if (shared.destroyed()) return Error{ErrorCode::kUnavailable, "the node was taken down"};
     {
         const auto state = shared.lock();
         if (!state) return locked_up(directory());
         if (gpu >= (*state)->gpu_count) return no_such_gpu(**state, gpu);
-        if (auto applied = apply_fault(**state, gpu, kind, value); !applied) return applied;
+        if (auto applied = apply_fault(**state, gpu, kind, value, where); !applied) return applied;
     }
     shared.announce();
     return Done{};
 }
 
 Result<Done> Node::set_process(unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                               unsigned sm_percent) {
+                               unsigned sm_percent, const Instance& where) {
     SharedState& shared = *implementation_->state_;
     if (shared.destroyed()) return Error{ErrorCode::kUnavailable, "the node was taken down"};
     {
@@ -242,8 +283,40 @@ Result<Done> Node::set_process(unsigned gpu, std::uint32_t pid, std::uint64_t me
         if (memory_bytes > 0 && fault.lost != 0) {
             return Error{ErrorCode::kUnavailable, "GPU " + std::to_string(gpu) + " is lost"};
         }
-        auto put = put_process(**state, gpu, pid, memory_bytes, sm_percent);
+        auto put = put_process(**state, gpu, pid, memory_bytes, sm_percent, where);
         if (!put) return put;
+    }
+    shared.announce();
+    return Done{};
+}
+
+Result<Done> Node::cut(unsigned gpu, std::string_view layout) {
+    SharedState& shared = *implementation_->state_;
+    if (shared.destroyed()) return Error{ErrorCode::kUnavailable, "the node was taken down"};
+    {
+        const auto state = shared.lock();
+        if (!state) return locked_up(directory());
+        if (gpu >= (*state)->gpu_count) return no_such_gpu(**state, gpu);
+        if (auto done = cut_gpu(**state, gpu, layout); !done) return done;
+        update_capability_files(directory(), **state);
+    }
+    shared.announce();
+    return Done{};
+}
+
+Result<Done> Node::reset(unsigned gpu) {
+    SharedState& shared = *implementation_->state_;
+    if (shared.destroyed()) return Error{ErrorCode::kUnavailable, "the node was taken down"};
+    {
+        const auto state = shared.lock();
+        if (!state) return locked_up(directory());
+        if (gpu >= (*state)->gpu_count) return no_such_gpu(**state, gpu);
+        drop_dead_processes(**state);
+        if (const auto users = processes_on(**state, gpu).size(); users > 0) {
+            return in_use(gpu, users);
+        }
+        apply_reset(**state, gpu);
+        update_capability_files(directory(), **state);
     }
     shared.announce();
     return Done{};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/node/state.h"
 
 /// The simulated node: GPUs as state in one mapped file that every process of the node shares, so
 /// that memory, processes and faults look the same from nvidia-smi, an agent and a workload. The
@@ -34,6 +35,10 @@ struct NodeOptions {
     std::string driver_version = "580.65.06";
     int cuda_version = 13000;
     std::uint64_t seed = 1;  // uuids and serial numbers follow from it
+    /// How GPUs are cut from the beginning: "3g.20gb,1g.5gb*4" for all that have MIG, or
+    /// "1=7g.40gb" for GPU 1. Each entry means other GPUs or overrules those before it; an empty
+    /// layout is MIG mode without instances.
+    std::vector<std::string> mig;
 };
 
 enum class FaultKind : std::uint8_t {
@@ -43,9 +48,26 @@ enum class FaultKind : std::uint8_t {
     kHang,  // every call on the GPU blocks until the fault is cleared (or `value` ms; 0: no limit)
     kEccCorrected,  // adds `value` errors; sends the event
     kEccUncorrected,
-    kThrottle,     // value: bits of NVML clocks event reasons
-    kTemperature,  // value: degrees Celsius; 0: back to what the load gives
-    kClear,        // undoes lost, call error, hang, throttle, temperature and the recovery action
+    kThrottle,        // value: bits of NVML clocks event reasons
+    kTemperature,     // value: degrees Celsius; 0: back to what the load gives
+    kRemapPending,    // a memory row is replaced with the next reset
+    kRemapFailed,     // no spare row was left; a reset does not mend it
+    kRetirePending,   // a page is retired with the next reset (GPUs before Ampere)
+    kDriverMismatch,  // of the node: nvmlInit answers LIB_RM_VERSION_MISMATCH
+    kClear,           // undoes all of these but the counts of ECC errors
+};
+
+/// A MIG device of a GPU.
+struct MigDeviceView {
+    Instance instance;
+    unsigned index = 0;                    // as NVML counts them
+    std::string uuid;                      // "MIG-..."
+    std::string profile;                   // "3g.20gb", "1c.3g.20gb"
+    unsigned start = 0;                    // first memory slice of its GPU instance
+    unsigned size = 0;                     // memory slices
+    std::uint64_t memory_total_bytes = 0;  // of its GPU instance
+    std::uint64_t memory_used_bytes = 0;
+    unsigned processes = 0;  // on this device
 };
 
 struct GpuView {
@@ -59,6 +81,10 @@ struct GpuView {
     unsigned processes = 0;
     std::string fault;  // "lost", "call error 999"; empty: none
     std::uint64_t last_xid = 0;
+    bool mig_capable = false;
+    bool mig_enabled = false;
+    bool mig_pending = false;                // the mode after the next reset
+    std::vector<MigDeviceView> mig_devices;  // by index
 };
 
 /// A simulated node, opened. Many processes may have the same node open at once; every call is safe
@@ -86,14 +112,27 @@ public:
     [[nodiscard]] std::vector<GpuView> gpus() const;
     [[nodiscard]] const std::filesystem::path& directory() const;
 
-    /// errors   kNotFound: no such GPU
-    Result<Done> inject(unsigned gpu, FaultKind kind, std::uint64_t value);
+    /// where   the MIG device that an Xid is about
+    /// errors   kNotFound: no such GPU or MIG device
+    Result<Done> inject(unsigned gpu, FaultKind kind, std::uint64_t value,
+                        const Instance& where = {});
 
-    /// Registers a process with memory on a GPU, or changes how much it holds; 0 bytes removes it.
-    /// A process that has died is dropped by whoever looks next.
-    /// errors   kNotFound; kConflict: not enough free memory on that GPU (nothing changed)
+    /// Registers a process with memory on a GPU or MIG device, or changes how much it holds; 0
+    /// bytes removes it. A process that has died is dropped by whoever looks next.
+    /// errors   kNotFound; kConflict: not enough free memory there, or the GPU is in MIG mode and
+    ///          no device is named (nothing changed)
     Result<Done> set_process(unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                             unsigned sm_percent);
+                             unsigned sm_percent, const Instance& where = {});
+
+    /// Cuts a GPU anew as a layout says ("3g.20gb,1g.5gb*4", "2g.10gb@2"): MIG mode on, the old
+    /// instances gone. As an administrator with a reset would.
+    /// errors   kNotFound; kUnsupported: no MIG; kInvalidInput: no such layout; kConflict: a process
+    ///          uses the GPU, or the instances do not fit
+    Result<Done> cut(unsigned gpu, std::string_view layout);
+
+    /// Resets a GPU: what is pending takes effect, instances and what a reset mends are gone.
+    /// errors   kNotFound; kConflict: a process uses it
+    Result<Done> reset(unsigned gpu);
 
 private:
     class Implementation;

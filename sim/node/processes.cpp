@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/quantity.h"
+#include "sim/node/mig.h"
 #include "sim/node/shared_state.h"
 
 namespace aliquot::sim {
@@ -57,10 +58,11 @@ void remove_entry(State& state, ProcessState& process) {
     std::atomic_ref(process.pid).store(0, std::memory_order_release);
 }
 
-ProcessState* find_entry(State& state, unsigned gpu, std::uint32_t pid) {
+ProcessState* find_entry(State& state, unsigned gpu, std::uint32_t pid, const Instance& where) {
     const std::uint64_t name_space = own_pid_namespace();
     for (ProcessState& process : state.processes) {
-        if (process.pid == pid && process.gpu == gpu && process.pid_namespace == name_space) {
+        if (process.pid == pid && process.gpu == gpu && process.pid_namespace == name_space &&
+            process.where() == where) {
             return &process;
         }
     }
@@ -72,6 +74,41 @@ ProcessState* free_entry(State& state) {
         if (process.pid == 0) return &process;
     }
     return nullptr;
+}
+
+/// Which part of the whole GPU a process keeps busy, in percent.
+unsigned gpu_percent(const State& state, const ProcessState& process) {
+    const unsigned percent = std::min(process.sm_percent, 100U);
+    if (process.where().whole_gpu()) return percent;
+    const auto found = find_gpu_instance(state, process.gpu, process.gpu_instance);
+    const Model* const model = find_model(state.gpus[process.gpu].model.view());
+    if (!found || model == nullptr) return 0;
+    return percent * found.profile->multiprocessors / model->multiprocessors;
+}
+
+Error out_of_memory(unsigned gpu, const Instance& where, std::uint32_t pid, std::uint64_t wanted,
+                    std::uint64_t available) {
+    const std::string subject = where.whole_gpu()
+                                    ? ""
+                                    : ", MIG device " + std::to_string(where.gpu_instance) + "/" +
+                                          std::to_string(where.compute_instance);
+    return {ErrorCode::kConflict, "GPU " + std::to_string(gpu) + subject +
+                                      ": out of memory: process " + std::to_string(pid) +
+                                      " wants " + bytes_text(wanted) + ", " +
+                                      bytes_text(available) + " is free"};
+}
+
+/// Why nothing can run there; empty: something can.
+std::optional<Error> unusable(const State& state, unsigned gpu, const Instance& where) {
+    if (!where.whole_gpu()) {
+        if (find_compute_instance(state, gpu, where) != nullptr) return std::nullopt;
+        return Error{ErrorCode::kNotFound, "GPU " + std::to_string(gpu) + " has no MIG device " +
+                                               std::to_string(where.gpu_instance) + "/" +
+                                               std::to_string(where.compute_instance)};
+    }
+    if (state.gpus[gpu].mig_current == 0) return std::nullopt;
+    return Error{ErrorCode::kConflict,
+                 "GPU " + std::to_string(gpu) + " is in MIG mode: name one of its MIG devices"};
 }
 
 }  // namespace
@@ -129,24 +166,47 @@ Load load_on(const State& state, unsigned gpu) {
         if (process.pid == 0 || process.gpu != gpu) continue;
         ++load.processes;
         load.memory_bytes += std::min(process.memory_bytes, kMostBytes);
-        sm_percent += std::min(process.sm_percent, 100U);
+        sm_percent += gpu_percent(state, process);
     }
     load.sm_percent = static_cast<unsigned>(std::min<std::uint64_t>(sm_percent, 100));
     load.memory_percent = load.sm_percent * 6 / 10;  // a memory-hungry kernel, as most are
     return load;
 }
 
-std::uint64_t free_bytes_on(const State& state, unsigned gpu) {
+std::uint64_t used_bytes_on(const State& state, unsigned gpu, unsigned gpu_instance) {
+    std::uint64_t bytes = 0;
+    for (const ProcessState& process : state.processes) {
+        if (process.pid != 0 && process.gpu == gpu && process.gpu_instance == gpu_instance) {
+            bytes += std::min(process.memory_bytes, kMostBytes);
+        }
+    }
+    return bytes;
+}
+
+std::uint64_t reserved_bytes_on(const GpuProfile& profile) {
+    constexpr std::uint64_t kReservedMibPerSlice = 3;
+    return profile.size * kReservedMibPerSlice << 20;
+}
+
+std::uint64_t free_bytes_on(const State& state, unsigned gpu, const Instance& where) {
+    const auto rest = [](std::uint64_t total, std::uint64_t taken) {
+        return taken >= total ? 0 : total - taken;
+    };
+    if (!where.whole_gpu()) {
+        const auto found = find_gpu_instance(state, gpu, where.gpu_instance);
+        if (!found) return 0;
+        return rest(memory_bytes(*found.profile), used_bytes_on(state, gpu, where.gpu_instance) +
+                                                      reserved_bytes_on(*found.profile));
+    }
     const Model* const model = find_model(state.gpus[gpu].model.view());
     if (model == nullptr) return 0;
-    const std::uint64_t taken = load_on(state, gpu).memory_bytes + model->reserved_bytes();
-    return taken >= model->memory_bytes() ? 0 : model->memory_bytes() - taken;
+    return rest(model->memory_bytes(), load_on(state, gpu).memory_bytes + model->reserved_bytes());
 }
 
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                         unsigned sm_percent) {
+                         unsigned sm_percent, const Instance& where) {
     drop_dead_processes(state);
-    ProcessState* entry = find_entry(state, gpu, pid);
+    ProcessState* entry = find_entry(state, gpu, pid, where);
     if (memory_bytes == 0) {
         if (entry != nullptr) remove_entry(state, *entry);
         return Done{};
@@ -154,15 +214,11 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
     const auto start_time = start_time_of(pid);
     if (!start_time)
         return Error{ErrorCode::kNotFound, "there is no process " + std::to_string(pid)};
+    if (auto trouble = unusable(state, gpu, where)) return *std::move(trouble);
 
     const std::uint64_t held = entry != nullptr ? entry->memory_bytes : 0;
-    const std::uint64_t available = free_bytes_on(state, gpu) + held;
-    if (memory_bytes > available) {
-        return Error{ErrorCode::kConflict, "GPU " + std::to_string(gpu) +
-                                               ": out of memory: process " + std::to_string(pid) +
-                                               " wants " + bytes_text(memory_bytes) + ", " +
-                                               bytes_text(available) + " is free"};
-    }
+    const std::uint64_t available = free_bytes_on(state, gpu, where) + held;
+    if (memory_bytes > available) return out_of_memory(gpu, where, pid, memory_bytes, available);
     GpuState& state_of_gpu = state.gpus[gpu];
     if (const Model* const model = find_model(state_of_gpu.model.view()); model != nullptr) {
         settle_sums(*model, state_of_gpu, load_on(state, gpu), monotonic_ns());
@@ -184,6 +240,8 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
     entry->pid_namespace = own_pid_namespace();
     entry->memory_bytes = memory_bytes;
     entry->sm_percent = std::min(sm_percent, 100U);
+    entry->gpu_instance = where.gpu_instance;
+    entry->compute_instance = where.compute_instance;
     entry->since_us = epoch_us();
     std::atomic_ref(entry->pid).store(pid, std::memory_order_release);
     return Done{};

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "sim/node/load.h"
+#include "sim/node/mig_profiles.h"
 #include "sim/node/state.h"
 
 /// The process table of a node. All of it under the node's lock.
@@ -27,13 +28,20 @@ std::vector<ProcessState> processes_on(const State& state, unsigned gpu);
 
 Load load_on(const State& state, unsigned gpu);
 
-/// Bytes that a new process could get.
-std::uint64_t free_bytes_on(const State& state, unsigned gpu);
+/// What is taken of an instance's memory by its processes. Compute instances of one GPU instance
+/// share its memory.
+std::uint64_t used_bytes_on(const State& state, unsigned gpu, unsigned gpu_instance);
+/// What the driver keeps of a GPU instance's memory.
+std::uint64_t reserved_bytes_on(const GpuProfile& profile);
+
+/// Bytes that a new process could get there.
+std::uint64_t free_bytes_on(const State& state, unsigned gpu, const Instance& where = {});
 
 /// Adds, changes or (0 bytes) removes the entry of `pid` on `gpu`, which must exist.
-/// errors   kNotFound: no such process; kConflict: not so much memory is free; kUnavailable: table
-///          full
+/// sm_percent   of the instance, where one is named
+/// errors   kNotFound: no such process or instance; kConflict: not so much memory is free, or the
+///          GPU is in MIG mode and no instance is named; kUnavailable: table full
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                         unsigned sm_percent);
+                         unsigned sm_percent, const Instance& where = {});
 
 }  // namespace aliquot::sim

@@ -15,10 +15,13 @@
 namespace aliquot::sim {
 
 inline constexpr std::uint64_t kStateMagic = 0x51'4c'41'4d'49'53'0a'1a;
-inline constexpr std::uint32_t kStateVersion = 1;
+inline constexpr std::uint32_t kStateVersion = 2;
 inline constexpr unsigned kMaxGpus = 32;
 inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kMaxEvents = 256;
+inline constexpr unsigned kMaxGpuInstances = 15;     // per GPU; ids 0 to 14, as the driver numbers
+inline constexpr unsigned kMaxComputeInstances = 8;  // per GPU instance
+inline constexpr std::uint32_t kNoInstance = 0xffffffff;
 
 /// Text of fixed size; always ended by a zero, whatever was in the file.
 template <std::size_t N>
@@ -35,6 +38,14 @@ struct Text {
     }
 };
 
+/// A whole GPU, or one MIG device of it.
+struct Instance {
+    std::uint32_t gpu_instance = kNoInstance;
+    std::uint32_t compute_instance = kNoInstance;
+    [[nodiscard]] bool whole_gpu() const { return gpu_instance == kNoInstance; }
+    friend bool operator==(const Instance&, const Instance&) = default;
+};
+
 struct FaultState {
     std::uint32_t lost;
     std::uint32_t call_error;     // NVML error of every call; 0: none
@@ -44,6 +55,8 @@ struct FaultState {
     std::uint64_t throttle;       // NVML clocks event reasons
     std::uint32_t recovery_action;
     std::uint32_t remap_pending;
+    std::uint32_t remap_failed;  // no spare row was left; no reset mends it
+    std::uint32_t reserved;
     std::uint64_t last_xid;
 };
 
@@ -86,6 +99,31 @@ struct GpuState {
     FaultState fault;
 };
 
+/// A compute instance of MIG. It exists while `incarnation` is not 0 and its GPU instance exists.
+struct ComputeInstanceState {
+    std::uint64_t incarnation;  // no other instance of the node ever has the same
+    std::uint32_t profile_id;
+    std::uint32_t start;         // compute slice of its GPU instance
+    std::uint32_t slices;        // compute slices
+    std::uint32_t device_index;  // as nvmlDeviceGetMigDeviceHandleByIndex counts
+    Text<48> uuid;               // "MIG-..."
+};
+
+/// A GPU instance of MIG; its place in the table is its id. It exists while `incarnation` is not 0.
+struct GpuInstanceState {
+    std::uint64_t incarnation;
+    std::uint32_t profile_id;
+    std::uint32_t start;  // memory slice
+    std::uint32_t size;   // memory slices
+    std::uint32_t reserved;
+    ComputeInstanceState compute[kMaxComputeInstances];  // the place is the id
+};
+
+/// How one GPU is cut.
+struct MigState {
+    GpuInstanceState instances[kMaxGpuInstances];
+};
+
 /// A process that holds memory of a GPU. The entry exists while `pid` is not 0.
 struct ProcessState {
     std::uint32_t pid;
@@ -93,9 +131,13 @@ struct ProcessState {
     std::uint64_t start_time;     // field 22 of /proc/<pid>/stat: a reused pid is another process
     std::uint64_t pid_namespace;  // inode; only lookers of the same one can tell whether it lives
     std::uint64_t memory_bytes;
-    std::uint32_t sm_percent;
+    std::uint32_t sm_percent;    // of its instance where it runs on one
+    std::uint32_t gpu_instance;  // kNoInstance: the whole GPU
+    std::uint32_t compute_instance;
     std::uint32_t reserved;
     std::uint64_t since_us;  // since the epoch
+
+    [[nodiscard]] Instance where() const { return {gpu_instance, compute_instance}; }
 };
 
 /// Something the driver reports. It exists when next_event is past its sequence number.
@@ -104,6 +146,8 @@ struct EventState {
     std::uint64_t type;  // NVML event bit
     std::uint64_t data;
     std::uint32_t gpu;
+    std::uint32_t gpu_instance;  // kNoInstance: the whole GPU
+    std::uint32_t compute_instance;
     std::uint32_t reserved;
 };
 
@@ -113,16 +157,18 @@ struct State {
     std::uint32_t size;  // sizeof(State)
     std::uint32_t gpu_count;
     std::int32_t cuda_version;
-    std::uint32_t directory_made;  // destroy() removes the directory too
-    std::uint32_t destroyed;       // every GPU answers as lost from now on
-    std::uint32_t change;          // futex word: counts changes that a sleeper may wait for
-    std::uint32_t reserved;
+    std::uint32_t directory_made;   // destroy() removes the directory too
+    std::uint32_t destroyed;        // every GPU answers as lost from now on
+    std::uint32_t change;           // futex word: counts changes that a sleeper may wait for
+    std::uint32_t driver_mismatch;  // the driver's library is of another version than its module
     std::uint64_t created_us;
     Text<32> driver_version;
     pthread_mutex_t mutex;  // shared between processes, robust
     std::uint64_t next_event;
+    std::uint64_t next_incarnation;
     EventState events[kMaxEvents];
     GpuState gpus[kMaxGpus];
+    MigState mig[kMaxGpus];
     ProcessState processes[kMaxProcesses];
 };
 
@@ -131,5 +177,6 @@ inline constexpr std::uint64_t kEventEccCorrected = 0x1;
 inline constexpr std::uint64_t kEventEccUncorrected = 0x2;
 inline constexpr std::uint64_t kEventXid = 0x8;
 inline constexpr std::uint64_t kEventClock = 0x10;
+inline constexpr std::uint64_t kEventMigChange = 0x100;
 
 }  // namespace aliquot::sim

@@ -44,6 +44,7 @@ std::shared_ptr<EventSet> find_set(nvmlEventSet_t handle) {
 std::uint64_t supported_events(const Model& model) {
     std::uint64_t types = kEventXid | kEventClock;
     if (model.ecc == Ecc::kOn) types |= kEventEccCorrected | kEventEccUncorrected;
+    if (model.mig_devices > 0) types |= kEventMigChange;
     return types;
 }
 
@@ -69,8 +70,8 @@ void fill(nvmlEventData_t& data, const EventState& event, const Session& session
     data.eventType = event.type;
     data.eventData = event.data;
     if (!instances) return;
-    data.gpuInstanceId = NVML_NO_INSTANCE;
-    data.computeInstanceId = NVML_NO_INSTANCE;
+    data.gpuInstanceId = event.gpu_instance;
+    data.computeInstanceId = event.compute_instance;
 }
 
 nvmlReturn_t wait(nvmlEventSet_t handle, nvmlEventData_t* data, unsigned milliseconds,

@@ -61,8 +61,9 @@ Answer ecc_field(const Gpu& gpu, unsigned field) {
                            wide(state.fault.remap_pending != 0 ? 1 : 0));
         case NVML_FI_DEV_RETIRED_PENDING_SBE:
             return only_if(gpu.model->retires_pages(), wide(0));
-        case NVML_FI_DEV_REMAPPED_COR:
         case NVML_FI_DEV_REMAPPED_FAILURE:
+            return only_if(gpu.model->remaps_rows(), narrow(state.fault.remap_failed != 0 ? 1 : 0));
+        case NVML_FI_DEV_REMAPPED_COR:
         case NVML_FI_DEV_REMAPPED_ROWS_COR_INACTIVE:
         case NVML_FI_DEV_REMAPPED_ROWS_UNC_INACTIVE:
             return only_if(gpu.model->remaps_rows(), narrow(0));
@@ -204,6 +205,8 @@ Answer answer_field(const Gpu& gpu, unsigned field, unsigned scope) {
             return narrow(
                 model.mig_devices > 0 && model.architecture >= NVML_DEVICE_ARCH_HOPPER ? 1 : 0);
         case NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE:
+            return narrow(
+                model.mig_devices > 0 && model.architecture >= NVML_DEVICE_ARCH_HOPPER ? 1 : 0);
         case NVML_FI_DEV_RESET_STATUS:
         case NVML_FI_DEV_DRAIN_AND_RESET_STATUS:
             return narrow(0);

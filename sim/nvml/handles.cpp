@@ -3,9 +3,10 @@
 // How many GPUs there are, and handles for them.
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "sim/nvml/library.h"
+#include "sim/nvml/instances.h"
 
 using namespace aliquot::sim;
 
@@ -33,6 +34,46 @@ nvmlReturn_t find_handle(nvmlDevice_t* device, Fits&& fits) {
         }
     }
     return found ? give_handle(*session, *found, device) : NVML_ERROR_NOT_FOUND;
+}
+
+/// "MIG-GPU-<uuid>/<gpu instance>/<compute instance>", as drivers before 470 named MIG devices.
+bool is_old_name(std::string_view name, const GpuState& gpu, const Instance& device) {
+    return name == "MIG-" + std::string(gpu.uuid.view()) + "/" +
+                       std::to_string(device.gpu_instance) + "/" +
+                       std::to_string(device.compute_instance);
+}
+
+nvmlReturn_t find_mig_device(std::string_view name, nvmlDevice_t* device) {
+    const auto session = Session::current();
+    if (!session) return NVML_ERROR_UNINITIALIZED;
+    if (device == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    nvmlDevice_t found = nullptr;
+    unsigned index = 0;
+    {
+        const auto state = session->lock();
+        if (!state) return NVML_ERROR_UNKNOWN;
+        for (index = 0; index < session->gpu_count(); ++index) {
+            const unsigned slot = session->slot_of(index);
+            for (const Instance& mig : mig_devices(**state, slot)) {
+                const auto uuid = find_compute_instance(**state, slot, mig)->uuid;
+                if ((uuid.view() == name || is_old_name(name, (*state)->gpus[slot], mig)) &&
+                    session->sees(index, uuid.view())) {
+                    found = device_handle(**state, slot, mig);
+                }
+            }
+            if (found != nullptr) break;
+        }
+    }
+    if (found == nullptr) return NVML_ERROR_NOT_FOUND;
+    Gpu gpu;
+    if (const auto result = session->look_at(index, gpu); result != NVML_SUCCESS) return result;
+    *device = found;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t find_by_uuid(std::string_view name, nvmlDevice_t* device) {
+    if (name.starts_with("MIG-")) return find_mig_device(name, device);
+    return find_handle(device, [&](const GpuState& gpu) { return gpu.uuid.view() == name; });
 }
 
 /// Takes a hexadecimal number off the front of `text`.
@@ -104,7 +145,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
     if (uuid == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    return find_handle(device, [&](const GpuState& gpu) { return gpu.uuid.view() == uuid; });
+    return find_by_uuid(uuid, device);
 }
 
 /// A uuid as text or as bytes, in a struct that says which.
@@ -123,7 +164,7 @@ nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const UuidArgument* uuid, nvmlDevice_t* 
     if (uuid->type != 1) return NVML_ERROR_NOT_SUPPORTED;
     const std::string_view text(uuid->value, sizeof uuid->value);
     const auto name = text.substr(0, text.find('\0'));
-    return find_handle(device, [&](const GpuState& gpu) { return gpu.uuid.view() == name; });
+    return find_by_uuid(name, device);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* busId, nvmlDevice_t* device) {

@@ -91,12 +91,13 @@ nvmlReturn_t nvmlDeviceClearEccErrorCounts(nvmlDevice_t device, nvmlEccCounterTy
     });
 }
 
+// Of MIG devices the driver tells errors of the multiprocessors' own memory only.
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
                                          nvmlEccCounterType_t counter, unsigned long long* count) {
-    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (count == nullptr || !is_kind(type, counter)) return NVML_ERROR_INVALID_ARGUMENT;
         if (gpu.model->ecc != Ecc::kOn) return NVML_ERROR_NOT_SUPPORTED;
-        *count = ecc_count(gpu.state, type, counter);
+        *count = gpu.device ? 0 : ecc_count(gpu.state, type, counter);
         return NVML_SUCCESS;
     });
 }
@@ -170,7 +171,7 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int* correc
         *corrected = 0;
         *uncorrected = static_cast<unsigned>(gpu.state.remapped_uncorrected);
         *pending = gpu.state.fault.remap_pending != 0 ? 1 : 0;
-        *failure = 0;
+        *failure = gpu.state.fault.remap_failed != 0 ? 1 : 0;
         return NVML_SUCCESS;
     });
 }
@@ -183,7 +184,12 @@ nvmlReturn_t nvmlDeviceGetRowRemapperHistogram(nvmlDevice_t device,
         const unsigned banks = gpu.model->bus_width_bits / 8;
         const auto used =
             static_cast<unsigned>(std::min<std::uint64_t>(gpu.state.remapped_uncorrected, banks));
-        *values = {.max = banks - used, .high = used, .partial = 0, .low = 0, .none = 0};
+        const unsigned none = gpu.state.fault.remap_failed != 0 ? 1 : 0;
+        *values = {.max = banks - std::min(banks, used + none),
+                   .high = used,
+                   .partial = 0,
+                   .low = 0,
+                   .none = none};
         return NVML_SUCCESS;
     });
 }

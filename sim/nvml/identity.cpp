@@ -29,6 +29,27 @@ std::uint32_t subsystem_id(const Model& model) {
     return std::uint32_t{model.pci_subsystem} << 16 | kVendor;
 }
 
+/// "NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb".
+std::string name_of(const Gpu& gpu) {
+    std::string name(gpu.model->product);
+    if (!gpu.device) return name;
+    return name + " MIG " + device_profile_name(*gpu.device->profile, gpu.device->compute.slices);
+}
+
+/// What nvmlDeviceGetMigDeviceHandleByIndex takes to give this handle.
+unsigned index_of_device(const Gpu& gpu) {
+    const auto session = Session::current();
+    const auto state = session ? session->lock() : std::nullopt;
+    if (!state || !session->restricted(gpu.index)) return gpu.device->compute.device_index;
+    unsigned index = 0;
+    for (const Instance& other : mig_devices(**state, gpu.slot)) {
+        if (other == gpu.device->instance) break;
+        const auto& compute = *find_compute_instance(**state, gpu.slot, other);
+        if (session->sees(gpu.index, compute.uuid.view())) ++index;
+    }
+    return index;
+}
+
 nvmlReturn_t tell_text(nvmlDevice_t device, char* to, unsigned length,
                        std::string_view (*text_of)(const Gpu&)) {
     return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
@@ -67,10 +88,14 @@ nvmlReturn_t tell_processors(nvmlDevice_t device, unsigned size, unsigned long* 
 extern "C" {
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned int length) {
-    return tell_text(device, name, length, [](const Gpu& gpu) { return gpu.model->product; });
+    return with_device(device,
+                       [&](const Gpu& gpu) { return copy_text(name_of(gpu), name, length); });
 }
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned int length) {
-    return tell_text(device, uuid, length, [](const Gpu& gpu) { return gpu.state.uuid.view(); });
+    return with_device(device, [&](const Gpu& gpu) {
+        return copy_text(gpu.device ? gpu.device->compute.uuid.view() : gpu.state.uuid.view(), uuid,
+                         length);
+    });
 }
 nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char* serial, unsigned int length) {
     return tell_text(device, serial, length,
@@ -86,7 +111,11 @@ nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char* version, unsig
 }
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int* index) {
-    return tell(device, index, [](const Gpu& gpu) { return gpu.index; });
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (index == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        *index = gpu.device ? index_of_device(gpu) : gpu.index;
+        return NVML_SUCCESS;
+    });
 }
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int* minorNumber) {
     return tell(device, minorNumber, [](const Gpu& gpu) { return gpu.state.minor; });
@@ -106,7 +135,7 @@ nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device,
     return tell(device, architecture, [](const Gpu& gpu) { return gpu.model->architecture; });
 }
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
-    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (major == nullptr || minor == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         *major = gpu.model->compute_major;
         *minor = gpu.model->compute_minor;

@@ -16,6 +16,7 @@
 #include "sim/node/fault.h"
 #include "sim/node/node.h"
 #include "sim/node/processes.h"
+#include "sim/nvml/instances.h"
 
 /// What a handle points to. Clients may look at it, so it is readable for ever and looks like
 /// something.
@@ -82,30 +83,66 @@ nvmlReturn_t answer_for(const Error& error) {
     }
 }
 
-/// Does an item of ALIQUOT_SIM_VISIBLE_DEVICES mean this GPU?
-bool means(std::string_view item, unsigned slot, const GpuState& gpu) {
-    if (item == "all" || item == gpu.uuid.view()) return true;
-    unsigned number = 0;
-    const auto [stop, problem] = std::from_chars(item.data(), item.data() + item.size(), number);
-    return problem == std::errc{} && stop == item.data() + item.size() && number == slot;
+std::optional<unsigned> number(std::string_view text) {
+    unsigned value = 0;
+    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+    return value;
 }
 
-/// Slots that this process may see, in the driver's order whatever the order of the list.
-std::vector<unsigned> visible_slots(const State& state) {
+/// Does an item of ALIQUOT_SIM_VISIBLE_DEVICES mean this GPU?
+bool means(std::string_view item, unsigned slot, const GpuState& gpu) {
+    return item == "all" || item == gpu.uuid.view() || number(item) == slot;
+}
+
+/// Does it mean this MIG device: "MIG-...", "0:2"?
+bool means(std::string_view item, unsigned slot, const ComputeInstanceState& device) {
+    if (item == device.uuid.view()) return true;
+    const auto colon = item.find(':');
+    return colon != std::string_view::npos && number(item.substr(0, colon)) == slot &&
+           number(item.substr(colon + 1)) == device.device_index;
+}
+
+/// What this process may see, in the driver's order whatever the order of the list.
+std::vector<VisibleGpu> visible_gpus(const State& state) {
     const char* const variable =
         std::getenv("ALIQUOT_SIM_VISIBLE_DEVICES");  // NOLINT(concurrency-mt-unsafe)
-    std::vector<unsigned> visible;
+    std::vector<VisibleGpu> visible;
     for (unsigned slot = 0; slot < std::min(state.gpu_count, kMaxGpus); ++slot) {
-        bool wanted = variable == nullptr;
+        bool whole = variable == nullptr;
+        VisibleGpu gpu{.slot = slot};
         std::string_view rest = variable == nullptr ? "" : variable;
-        while (!rest.empty() && !wanted) {
+        while (!rest.empty() && !whole) {
             const auto comma = rest.find(',');
-            wanted = means(rest.substr(0, comma), slot, state.gpus[slot]);
+            const auto item = rest.substr(0, comma);
+            whole = means(item, slot, state.gpus[slot]);
+            for (const Instance& device : mig_devices(state, slot)) {
+                const auto& compute = *find_compute_instance(state, slot, device);
+                if (means(item, slot, compute)) gpu.devices.emplace_back(compute.uuid.view());
+            }
             rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
         }
-        if (wanted) visible.push_back(slot);
+        if (whole) gpu.devices.clear();
+        if (whole || !gpu.devices.empty()) visible.push_back(std::move(gpu));
     }
     return visible;
+}
+
+/// What a MIG device's handle shows; nothing when the device is gone.
+std::optional<MigDevice> look_at_device(const State& state, unsigned slot, const Target& target) {
+    const auto parent = find_gpu_instance(state, slot, target.instance.gpu_instance);
+    const auto* const compute = find_compute_instance(state, slot, target.instance);
+    if (compute == nullptr || compute->incarnation != target.incarnation) return std::nullopt;
+    MigDevice device{.instance = target.instance,
+                     .profile = parent.profile,
+                     .start = parent.state->start,
+                     .compute = *compute};
+    device.used_bytes = used_bytes_on(state, slot, target.instance.gpu_instance);
+    for (const ProcessState& process : state.processes) {
+        const bool here = process.pid != 0 && process.gpu == slot;
+        if (here && process.where() == target.instance) ++device.processes;
+    }
+    return device;
 }
 
 }  // namespace
@@ -116,11 +153,12 @@ std::pair<nvmlReturn_t, std::shared_ptr<Session>> Session::open() {
     auto state = SharedState::open(file);
     if (!state) return {answer_for(state.error()), nullptr};
     if ((*state)->destroyed()) return {NVML_ERROR_DRIVER_NOT_LOADED, nullptr};
-    std::shared_ptr<Session> session(new Session(*std::move(state)));
+    std::shared_ptr<Session> session(new Session(*std::move(state), file.parent_path()));
     {
         const auto content = session->lock();
         if (!content) return {NVML_ERROR_UNKNOWN, nullptr};
-        session->visible_ = visible_slots(**content);
+        if ((*content)->driver_mismatch != 0) return {NVML_ERROR_LIB_RM_VERSION_MISMATCH, nullptr};
+        session->visible_ = visible_gpus(**content);
     }
     for (unsigned i = 0; i < kMaxGpus; ++i) handles[i] = {.magic = kHandleMagic, .index = i};
     return {NVML_SUCCESS, std::move(session)};
@@ -132,23 +170,33 @@ std::shared_ptr<Session> Session::current() {
 }
 
 std::optional<unsigned> Session::index_of_slot(unsigned slot) const {
-    const auto found = std::ranges::find(visible_, slot);
+    const auto found = std::ranges::find(visible_, slot, &VisibleGpu::slot);
     if (found == visible_.end()) return std::nullopt;
     return static_cast<unsigned>(found - visible_.begin());
 }
 
-std::optional<unsigned> Session::index_of(nvmlDevice_t device) const {
+bool Session::sees(unsigned index, std::string_view device_uuid) const {
+    return !restricted(index) ||
+           std::ranges::find(visible_[index].devices, device_uuid) != visible_[index].devices.end();
+}
+
+std::optional<Target> Session::target_of(nvmlDevice_t device) const {
     for (unsigned index = 0; index < gpu_count(); ++index) {
-        if (device == &handles[index]) return index;
+        if (device == &handles[index]) return Target{.index = index};
     }
-    return std::nullopt;
+    const auto handle = find_instance_handle(device);
+    if (!handle || handle->kind != InstanceHandle::Kind::kMigDevice) return std::nullopt;
+    const auto index = index_of_slot(handle->slot);
+    if (!index) return std::nullopt;
+    return Target{
+        .index = *index, .instance = handle->instance, .incarnation = handle->incarnation};
 }
 
 nvmlDevice_t Session::handle_of(unsigned index) { return &handles[index]; }
 
-nvmlReturn_t Session::look_at(unsigned index, Gpu& gpu) {
-    gpu.index = index;
-    gpu.slot = visible_[index];
+nvmlReturn_t Session::look_at(const Target& target, Gpu& gpu) {
+    gpu.index = target.index;
+    gpu.slot = visible_[target.index].slot;
     for (;;) {
         if (state_->destroyed()) return NVML_ERROR_GPU_IS_LOST;
         const std::uint32_t seen = state_->change();
@@ -166,6 +214,10 @@ nvmlReturn_t Session::look_at(unsigned index, Gpu& gpu) {
                     return static_cast<nvmlReturn_t>(content.fault.call_error);
                 }
                 drop_dead_processes(**state);
+                if (!target.instance.whole_gpu()) {
+                    gpu.device = look_at_device(**state, gpu.slot, target);
+                    if (!gpu.device) return NVML_ERROR_INVALID_ARGUMENT;
+                }
                 gpu.load = load_on(**state, gpu.slot);
                 settle_sums(*gpu.model, content, gpu.load, now);
                 gpu.state = content;
@@ -220,6 +272,7 @@ nvmlReturn_t shut_down() {
     }
     forget_event_sets();
     forget_samples();
+    forget_instance_handles();
     last->shared().announce();  // calls that block find out
     return NVML_SUCCESS;
 }

@@ -3,15 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "abi/nvml.h"
 #include "sim/node/load.h"
+#include "sim/node/mig.h"
 #include "sim/node/model.h"
 #include "sim/node/shared_state.h"
 #include "sim/node/state.h"
@@ -29,6 +32,16 @@ T& immortal() {
     return *only;
 }
 
+/// One MIG device at one moment.
+struct MigDevice {
+    Instance instance;
+    const GpuProfile* profile = nullptr;  // of its GPU instance
+    unsigned start = 0;                   // of its GPU instance, in memory slices
+    ComputeInstanceState compute{};
+    std::uint64_t used_bytes = 0;  // of its GPU instance's memory, by processes
+    unsigned processes = 0;        // on this device
+};
+
 /// One GPU at one moment, with all that its sensors show.
 struct Gpu {
     unsigned index = 0;  // as this process counts
@@ -37,6 +50,23 @@ struct Gpu {
     GpuState state{};
     Load load;
     Figures figures;
+    std::optional<MigDevice> device;  // the handle was one of a MIG device of this GPU
+
+    [[nodiscard]] bool mig() const { return state.mig_current != 0; }
+};
+
+/// What a device handle means.
+struct Target {
+    unsigned index = 0;
+    Instance instance;              // of a MIG device
+    std::uint64_t incarnation = 0;  // of a MIG device
+};
+
+/// A GPU that a process may see. `devices` are the uuids of its MIG devices that it may see; empty:
+/// it sees the GPU as an administrator does.
+struct VisibleGpu {
+    unsigned slot = 0;
+    std::vector<std::string> devices;
 };
 
 /// The node as this process sees it, from the first nvmlInit to the last nvmlShutdown.
@@ -45,42 +75,62 @@ class Session {
 public:
     /// ALIQUOT_SIM_STATE names the node's directory, else it is the nearest one above this library.
     /// ALIQUOT_SIM_VISIBLE_DEVICES, a comma list of uuids and indices, hides all other GPUs, as a
-    /// container runtime does.
+    /// container runtime does. The uuid of a MIG device, or "0:2", lets that device of the GPU be
+    /// seen and no other.
     static std::pair<nvmlReturn_t, std::shared_ptr<Session>> open();
 
     /// Empty before nvmlInit.
     static std::shared_ptr<Session> current();
 
     [[nodiscard]] unsigned gpu_count() const { return static_cast<unsigned>(visible_.size()); }
-    [[nodiscard]] unsigned slot_of(unsigned index) const { return visible_[index]; }
+    [[nodiscard]] unsigned slot_of(unsigned index) const { return visible_[index].slot; }
+    /// It was given MIG devices of this GPU, so it may not change or list instances.
+    [[nodiscard]] bool restricted(unsigned index) const { return !visible_[index].devices.empty(); }
+    /// May it see that MIG device?
+    [[nodiscard]] bool sees(unsigned index, std::string_view device_uuid) const;
     [[nodiscard]] std::optional<unsigned> index_of_slot(unsigned slot) const;
-    [[nodiscard]] std::optional<unsigned> index_of(nvmlDevice_t device) const;
+    [[nodiscard]] std::optional<Target> target_of(nvmlDevice_t device) const;
     [[nodiscard]] static nvmlDevice_t handle_of(unsigned index);
 
     /// Waits while the GPU hangs; then answers why it cannot be used (GPU_IS_LOST, an injected
-    /// error, UNINITIALIZED after the last shutdown) or fills in `gpu`.
-    nvmlReturn_t look_at(unsigned index, Gpu& gpu);
+    /// error, UNINITIALIZED after the last shutdown) or fills in `gpu`. INVALID_ARGUMENT for a MIG
+    /// device that is gone.
+    nvmlReturn_t look_at(const Target& target, Gpu& gpu);
+    nvmlReturn_t look_at(unsigned index, Gpu& gpu) { return look_at(Target{.index = index}, gpu); }
 
     /// The state under lock; empty: NVML_ERROR_UNKNOWN is the answer.
     std::optional<SharedState::Access> lock() { return state_->lock(); }
     SharedState& shared() { return *state_; }
+    [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 
 private:
-    explicit Session(std::unique_ptr<SharedState> state) : state_(std::move(state)) {}
+    Session(std::unique_ptr<SharedState> state, std::filesystem::path directory)
+        : state_(std::move(state)), directory_(std::move(directory)) {}
     std::unique_ptr<SharedState> state_;
-    std::vector<unsigned> visible_;
+    std::filesystem::path directory_;  // of the node
+    std::vector<VisibleGpu> visible_;
 };
 
-/// Answers a call about one GPU: `answer` is called with a Gpu that was just looked at.
+/// Answers a call about one GPU or one of its MIG devices: `answer` is called with a Gpu that was
+/// just looked at.
 template <class Answer>
-nvmlReturn_t with_gpu(nvmlDevice_t device, Answer&& answer) {
+nvmlReturn_t with_device(nvmlDevice_t device, Answer&& answer) {
     const auto session = Session::current();
     if (!session) return NVML_ERROR_UNINITIALIZED;
-    const auto index = session->index_of(device);
-    if (!index) return NVML_ERROR_INVALID_ARGUMENT;
+    const auto target = session->target_of(device);
+    if (!target) return NVML_ERROR_INVALID_ARGUMENT;
     Gpu gpu;
-    if (const auto result = session->look_at(*index, gpu); result != NVML_SUCCESS) return result;
+    if (const auto result = session->look_at(*target, gpu); result != NVML_SUCCESS) return result;
     return answer(gpu);
+}
+
+/// The same for the many calls that no MIG device supports.
+template <class Answer>
+nvmlReturn_t with_gpu(nvmlDevice_t device, Answer&& answer) {
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        if (gpu.device) return NVML_ERROR_NOT_SUPPORTED;
+        return answer(gpu);
+    });
 }
 
 /// The same for calls that need or change the state: `answer` gets the Gpu and the locked State.

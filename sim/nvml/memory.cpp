@@ -3,6 +3,7 @@
 // Memory in space and GPU in time.
 #include <algorithm>
 
+#include "sim/node/processes.h"
 #include "sim/nvml/library.h"
 
 using namespace aliquot::sim;
@@ -13,12 +14,37 @@ constexpr unsigned kSamplingPeriodUs = 166'667;  // six times a second
 constexpr unsigned kMostSamples = 119;
 constexpr std::uint64_t kBar1UsedBytes = std::uint64_t{1} << 20;
 
+/// A GPU in MIG mode and its MIG devices do not tell how busy they are.
+bool tells_utilization(const Gpu& gpu) { return !gpu.mig(); }
+
+/// What is in use of a GPU's memory or of a MIG device's.
+struct Usage {
+    std::uint64_t total = 0;
+    std::uint64_t reserved = 0;
+    std::uint64_t used = 0;  // by processes
+};
+
+Usage usage_of(const Gpu& gpu) {
+    Usage usage;
+    if (gpu.device) {
+        usage.total = memory_bytes(*gpu.device->profile);
+        usage.reserved = reserved_bytes_on(*gpu.device->profile);
+        usage.used = gpu.device->used_bytes;
+    } else {
+        usage.total = gpu.model->memory_bytes();
+        usage.reserved = gpu.model->reserved_bytes();
+        usage.used = gpu.load.memory_bytes;
+    }
+    usage.used = std::min(usage.used, usage.total - usage.reserved);
+    return usage;
+}
+
 /// Video engines idle: nothing that is simulated encodes or decodes.
 nvmlReturn_t tell_engine(nvmlDevice_t device, unsigned* percent, unsigned* period,
                          bool (*has)(const Model&)) {
     return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (percent == nullptr || period == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-        if (!has(*gpu.model)) return NVML_ERROR_NOT_SUPPORTED;
+        if (!has(*gpu.model) || !tells_utilization(gpu)) return NVML_ERROR_NOT_SUPPORTED;
         *percent = 0;
         *period = kSamplingPeriodUs;
         return NVML_SUCCESS;
@@ -36,11 +62,14 @@ std::optional<unsigned> sampled_value(const Gpu& gpu, nvmlSamplingType_t type) {
             }
             return static_cast<unsigned>(gpu.figures.power_milliwatts);
         case NVML_GPU_UTILIZATION_SAMPLES:
+            if (!tells_utilization(gpu)) return std::nullopt;
             return gpu.load.sm_percent;
         case NVML_MEMORY_UTILIZATION_SAMPLES:
+            if (!tells_utilization(gpu)) return std::nullopt;
             return gpu.load.memory_percent;
         case NVML_ENC_UTILIZATION_SAMPLES:
         case NVML_DEC_UTILIZATION_SAMPLES:
+            if (!tells_utilization(gpu)) return std::nullopt;
             return 0U;
         case NVML_PROCESSOR_CLK_SAMPLES:
             return gpu.figures.graphics_mhz;
@@ -56,31 +85,37 @@ std::optional<unsigned> sampled_value(const Gpu& gpu, nvmlSamplingType_t type) {
 extern "C" {
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
-    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-        const auto total = gpu.model->memory_bytes();
-        memory->total = total;
-        memory->used = std::min(total, gpu.load.memory_bytes + gpu.model->reserved_bytes());
-        memory->free = total - memory->used;
+        const Usage usage = usage_of(gpu);
+        memory->total = usage.total;
+        memory->used = usage.used + usage.reserved;
+        memory->free = memory->total - memory->used;
         return NVML_SUCCESS;
     });
 }
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
-    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-        memory->total = gpu.model->memory_bytes();
-        memory->reserved = gpu.model->reserved_bytes();
-        memory->used = std::min(memory->total - memory->reserved, gpu.load.memory_bytes);
-        memory->free = memory->total - memory->reserved - memory->used;
+        const Usage usage = usage_of(gpu);
+        memory->total = usage.total;
+        memory->reserved = usage.reserved;
+        memory->used = usage.used;
+        memory->free = usage.total - usage.reserved - usage.used;
         return NVML_SUCCESS;
     });
 }
 nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* memory) {
-    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         memory->bar1Total = std::uint64_t{gpu.model->bar1_mib} << 20;
         memory->bar1Used = kBar1UsedBytes * (1 + gpu.load.processes);
+        if (gpu.device) {
+            memory->bar1Total =
+                memory->bar1Total * gpu.device->profile->size / memory_slices(*gpu.model);
+            memory->bar1Used = kBar1UsedBytes * gpu.device->processes;
+        }
         memory->bar1Free = memory->bar1Total - memory->bar1Used;
         return NVML_SUCCESS;
     });
@@ -89,6 +124,7 @@ nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* utilization) {
     return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (utilization == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (!tells_utilization(gpu)) return NVML_ERROR_NOT_SUPPORTED;
         utilization->gpu = gpu.load.sm_percent;
         utilization->memory = gpu.load.memory_percent;
         return NVML_SUCCESS;

@@ -22,14 +22,39 @@ void fill(nvmlProcessInfo_v1_t& info, const ProcessState& process) {
 void fill(nvmlProcessInfo_t& info, const ProcessState& process) {
     info.pid = process.pid;
     info.usedGpuMemory = process.memory_bytes;
-    info.gpuInstanceId = NVML_NO_INSTANCE;
-    info.computeInstanceId = NVML_NO_INSTANCE;
+    info.gpuInstanceId = process.gpu_instance;
+    info.computeInstanceId = process.compute_instance;
+}
+
+/// Those that a handle shows: of the GPU, or of one MIG device. Who was given some MIG devices sees
+/// the processes of those.
+std::vector<ProcessState> shown_processes(const Gpu& gpu, const State& state) {
+    auto processes = processes_on(state, gpu.slot);
+    const auto session = Session::current();
+    std::erase_if(processes, [&](const ProcessState& process) {
+        if (gpu.device) return process.where() != gpu.device->instance;
+        if (!session || !session->restricted(gpu.index)) return false;
+        const auto* const compute = find_compute_instance(state, gpu.slot, process.where());
+        return compute == nullptr || !session->sees(gpu.index, compute->uuid.view());
+    });
+    return processes;
+}
+
+/// The processes of a GPU or MIG device, with the locked State.
+template <class Answer>
+nvmlReturn_t with_processes(nvmlDevice_t device, Answer&& answer) {
+    return with_device(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+        const auto session = Session::current();
+        if (!session) return NVML_ERROR_UNINITIALIZED;
+        const auto state = session->lock();
+        if (!state) return NVML_ERROR_UNKNOWN;
+        return answer(shown_processes(gpu, **state));
+    });
 }
 
 template <class Info>
 nvmlReturn_t list_compute(nvmlDevice_t device, unsigned* count, Info* infos) {
-    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
-        const auto processes = processes_on(state, gpu.slot);
+    return with_processes(device, [&](const auto& processes) -> nvmlReturn_t {
         const auto result = begin_list(count, infos, processes.size());
         if (result != NVML_SUCCESS) return result;
         for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -42,8 +67,8 @@ nvmlReturn_t list_compute(nvmlDevice_t device, unsigned* count, Info* infos) {
 
 /// Graphics and MPS processes: there are none.
 nvmlReturn_t list_none(nvmlDevice_t device, unsigned* count) {
-    return with_gpu(device,
-                    [&](const Gpu&) -> nvmlReturn_t { return begin_list(count, nullptr, 0); });
+    return with_device(device,
+                       [&](const Gpu&) -> nvmlReturn_t { return begin_list(count, nullptr, 0); });
 }
 
 /// Processes that kept the GPU busy at a sampling point after `last_seen`; sets when that was.
@@ -105,20 +130,19 @@ nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, uns
 
 nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
                                                    nvmlProcessDetailList_t* list) {
-    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+    return with_processes(device, [&](std::vector<ProcessState> processes) -> nvmlReturn_t {
         if (list == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (list->version != nvmlProcessDetailList_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
         if (list->mode > NVML_PROCESS_MODE_MPS) return NVML_ERROR_INVALID_ARGUMENT;
-        std::vector<ProcessState> processes;
-        if (list->mode == NVML_PROCESS_MODE_COMPUTE) processes = processes_on(state, gpu.slot);
+        if (list->mode != NVML_PROCESS_MODE_COMPUTE) processes.clear();
         const auto result =
             begin_list(&list->numProcArrayEntries, list->procArray, processes.size());
         if (result != NVML_SUCCESS) return result;
         for (std::size_t i = 0; i < processes.size(); ++i) {
             list->procArray[i] = {.pid = processes[i].pid,
                                   .usedGpuMemory = processes[i].memory_bytes,
-                                  .gpuInstanceId = NVML_NO_INSTANCE,
-                                  .computeInstanceId = NVML_NO_INSTANCE,
+                                  .gpuInstanceId = processes[i].gpu_instance,
+                                  .computeInstanceId = processes[i].compute_instance,
                                   .usedGpuCcProtectedMemory = 0};
         }
         return NVML_SUCCESS;
@@ -130,6 +154,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
                                              unsigned int* count, unsigned long long lastSeen) {
     return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
         if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
         std::uint64_t when = 0;
         const auto active = active_since(state, gpu.slot, lastSeen, when);
         if (samples == nullptr) {
@@ -160,6 +185,7 @@ nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
         if (info->version != nvmlProcessesUtilizationInfo_v1) {
             return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
         }
+        if (gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
         std::uint64_t when = 0;
         const auto active = active_since(state, gpu.slot, info->lastSeenTimeStamp, when);
         if (info->procUtilArray == nullptr) {

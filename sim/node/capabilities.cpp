@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/node/capabilities.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "sim/node/mig.h"
+
+namespace aliquot::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "nvidia-cap";
+constexpr unsigned kConfigMinor = 1;
+constexpr unsigned kMonitorMinor = 2;
+constexpr unsigned kFirstInstanceMinor = 3;
+
+std::set<unsigned> wanted_minors(const State& state) {
+    std::set<unsigned> minors = {kConfigMinor, kMonitorMinor};
+    for (unsigned gpu = 0; gpu < std::min(state.gpu_count, kMaxGpus); ++gpu) {
+        const unsigned number = state.gpus[gpu].minor;
+        for (unsigned id = 0; id < kMaxGpuInstances; ++id) {
+            if (find_gpu_instance(state, gpu, id)) {
+                minors.insert(capability_minor(number, id, kNoInstance));
+            }
+        }
+        for (const Instance& device : mig_devices(state, gpu)) {
+            minors.insert(capability_minor(number, device.gpu_instance, device.compute_instance));
+        }
+    }
+    return minors;
+}
+
+}  // namespace
+
+unsigned capability_minor(unsigned gpu, unsigned gpu_instance, unsigned compute_instance) {
+    const unsigned minor =
+        kFirstInstanceMinor + (gpu * kMaxGpuInstances + gpu_instance) * (kMaxComputeInstances + 1);
+    return compute_instance == kNoInstance ? minor : minor + 1 + compute_instance;
+}
+
+std::string mig_minors(const State& state) {
+    std::string text = "config 1\nmonitor 2\n";
+    for (unsigned gpu = 0; gpu < std::min(state.gpu_count, kMaxGpus); ++gpu) {
+        for (unsigned instance = 0; instance < kMaxGpuInstances; ++instance) {
+            const std::string name = "gpu" + std::to_string(gpu) + "/gi" + std::to_string(instance);
+            text += name + "/access " +
+                    std::to_string(capability_minor(gpu, instance, kNoInstance)) + "\n";
+            for (unsigned compute = 0; compute < kMaxComputeInstances; ++compute) {
+                text += name + "/ci" + std::to_string(compute) + "/access " +
+                        std::to_string(capability_minor(gpu, instance, compute)) + "\n";
+            }
+        }
+    }
+    return text;
+}
+
+void update_capability_files(const fs::path& directory, const State& state) {
+    const fs::path devices = directory / "dev/nvidia-caps";
+    std::set<unsigned> missing = wanted_minors(state);
+    std::error_code problem;
+    for (auto entry = fs::directory_iterator(devices, problem);
+         !problem && entry != fs::directory_iterator(); entry.increment(problem)) {
+        const std::string name = entry->path().filename().native();
+        if (!name.starts_with(kPrefix)) continue;
+        unsigned minor = 0;
+        const char* const end = name.data() + name.size();
+        const auto [stop, wrong] = std::from_chars(name.data() + kPrefix.size(), end, minor);
+        if (wrong != std::errc{} || stop != end) continue;
+        if (missing.erase(minor) == 0) ::unlink(entry->path().c_str());
+    }
+    if (problem) return;
+    for (const unsigned minor : missing) {
+        const fs::path path = devices / (std::string(kPrefix) + std::to_string(minor));
+        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+        if (file >= 0) ::close(file);
+    }
+}
+
+}  // namespace aliquot::sim

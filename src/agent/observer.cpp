@@ -7,6 +7,13 @@
 
 namespace aliquot::agent {
 
+namespace {
+
+/// For people: when something came to be so. Nothing waits by it.
+gpu::Moment wall_time() { return std::chrono::system_clock::now(); }
+
+}  // namespace
+
 Observer::Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy policy,
                    ObserverOptions options)
     : sensors_(sensors), clock_(clock), options_(options), book_(std::move(policy)) {}
@@ -26,18 +33,16 @@ Result<Done> Observer::start() {
 bool Observer::enumerate(gpu::Links links) {
     auto seen = sensors_.enumerate(links);
     if (!seen) {
-        const bool changed = driver_problem_ != seen.error().message;
-        driver_problem_ = seen.error().message;
-        if (changed) log::error("driver.unavailable", {{"why", driver_problem_}});
-        return changed;
+        return note_driver_problem(seen.error());
     }
     const bool recovered = !driver_problem_.empty();
     if (recovered) log::info("driver.available");
     driver_problem_.clear();
+    book_.note_driver("", wall_time());
     gpu::Inventory next = gpu::with_memory_of(inventory_, *std::move(seen));
     const bool changed = !(next == inventory_) || recovered;
     inventory_ = std::move(next);
-    return book_.note_inventory(inventory_) || changed;
+    return book_.note_inventory(inventory_, wall_time()) || changed;
 }
 
 bool Observer::probe() {
@@ -48,16 +53,23 @@ bool Observer::probe() {
     if (gpus.empty()) return false;
     const auto probes = sensors_.probe(gpus);
     if (!probes) {
-        const bool changed = driver_problem_ != probes.error().message;
-        driver_problem_ = probes.error().message;
-        if (changed) log::error("driver.unavailable", {{"why", driver_problem_}});
-        return changed;
+        return note_driver_problem(probes.error());
     }
     const bool silent_driver = !driver_problem_.empty();
     // A GPU that answers again may have been replaced, and one that stopped may be gone: look anew.
-    const bool changed = book_.note_probes(*probes);
+    const bool changed = book_.note_probes(*probes, wall_time());
     if (changed || silent_driver) enumerate(gpu::Links::kRead);
     return changed || silent_driver;
+}
+
+bool Observer::note_driver_problem(const Error& error) {
+    const bool changed = driver_problem_ != error.message;
+    driver_problem_ = error.message;
+    if (changed) log::error("driver.unavailable", {{"why", driver_problem_}});
+    // A driver that only does not answer says nothing about the GPUs. One whose library and kernel
+    // module do not fit refuses every new process, so nothing new may be sent there.
+    const bool unusable = error.code == ErrorCode::kConflict;
+    return book_.note_driver(unusable ? error.message : "", wall_time()) || changed;
 }
 
 void Observer::publish_if(bool changed) {
@@ -65,13 +77,27 @@ void Observer::publish_if(bool changed) {
     Observation observation{.inventory = inventory_, .driver_problem = driver_problem_};
     const auto before = latest_.get().value;
     for (gpu::Gpu& one : observation.inventory.gpus) {
-        if (!one.uuid.text.empty()) one.health = book_.health_of(one.uuid);
+        if (one.uuid.text.empty()) {
+            one.health.advice = gpu::advice_for_silence(one.health.reason);
+        } else {
+            one.health = book_.health_of(one.uuid);
+            observation.xids[one.uuid] = book_.seen_on(one.uuid);
+        }
+        for (gpu::MigDevice& device : one.mig_devices) {
+            device.health = book_.health_of(one.uuid, device);
+        }
         const gpu::Gpu* known = before ? before->inventory.find(one.uuid) : nullptr;
         if (known != nullptr && known->health == one.health) continue;
-        if (!one.health.ok()) {
-            log::warning(
-                "gpu.unhealthy",
-                {{"gpu", one.uuid.text}, {"index", one.index}, {"why", one.health.reason}});
+        if (one.health.state == gpu::Health::State::kDegraded) {
+            log::warning("gpu.degraded", {{"gpu", one.uuid.text},
+                                          {"index", one.index},
+                                          {"why", one.health.reason},
+                                          {"advice", one.health.advice}});
+        } else if (!one.health.ok()) {
+            log::warning("gpu.unhealthy", {{"gpu", one.uuid.text},
+                                           {"index", one.index},
+                                           {"why", one.health.reason},
+                                           {"advice", one.health.advice}});
         } else if (known != nullptr) {
             log::info("gpu.healthy", {{"gpu", one.uuid.text}, {"index", one.index}});
         } else {
@@ -97,7 +123,7 @@ void Observer::watch(const std::stop_token& stop) {
             for (const gpu::FaultEvent& event : *faults) {
                 log::warning("gpu.xid", {{"gpu", event.gpu.text}, {"xid", event.xid}});
             }
-            changed = book_.note_faults(*faults);
+            changed = book_.note_faults(*faults, wall_time());
             changed = probe() || changed;
         } else if (!faults) {
             // No events to be had: probes must do, at their own pace.

@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/latest.h"
 #include "gpu/hardware.h"
@@ -19,6 +21,7 @@ namespace aliquot::agent {
 struct Observation {
     gpu::Inventory inventory;
     std::string driver_problem;  // why the driver as a whole does not answer; empty: it does
+    std::map<gpu::Uuid, std::vector<gpu::SeenXid>> xids;  // the last ones of each GPU
 };
 
 struct ObserverOptions {
@@ -47,6 +50,7 @@ private:
     void watch(const std::stop_token& stop);
     bool enumerate(gpu::Links links);
     bool probe();
+    bool note_driver_problem(const Error& error);
     void publish_if(bool changed);
 
     gpu::Sensors& sensors_;

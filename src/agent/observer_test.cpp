@@ -16,7 +16,7 @@ class TwoGpus final : public gpu::Sensors {
 public:
     Result<gpu::Inventory> enumerate(gpu::Links) override {
         const std::scoped_lock lock(mutex_);
-        if (wedged_) return Error{ErrorCode::kUnavailable, "driver does not answer"};
+        if (wedged_) return Error{trouble_, "driver does not answer"};
         gpu::Inventory inventory;
         for (unsigned i = 0; i < 2; ++i) {
             gpu::Gpu one{.index = i};
@@ -35,14 +35,14 @@ public:
     }
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus) override {
         const std::scoped_lock lock(mutex_);
-        if (wedged_) return Error{ErrorCode::kUnavailable, "driver does not answer"};
+        if (wedged_) return Error{trouble_, "driver does not answer"};
         std::vector<gpu::Probe> probes;
         for (const auto& uuid : gpus) {
             const bool lost = lost_ == (uuid.text == "GPU-a" ? 0 : 1);
             probes.push_back({.gpu = uuid,
                               .answers = !lost,
                               .problem = lost ? "GPU is lost" : "",
-                              .recovery_action = action_});
+                              .recovery_action = faulty_ == uuid.text ? action_ : 0});
         }
         return probes;
     }
@@ -57,11 +57,13 @@ public:
     void xid(const char* uuid, std::uint64_t number, unsigned action) {
         const std::scoped_lock lock(mutex_);
         action_ = action;
-        faults_.push_back({{uuid}, number});
+        faulty_ = uuid;
+        faults_.push_back({.gpu = {uuid}, .xid = number});
         changed_.notify_all();
     }
-    void set(int lost, bool wedged, unsigned action) {
+    void set(int lost, bool wedged, unsigned action, ErrorCode trouble = ErrorCode::kUnavailable) {
         const std::scoped_lock lock(mutex_);
+        trouble_ = trouble;
         lost_ = lost;
         wedged_ = wedged;
         action_ = action;
@@ -73,6 +75,8 @@ private:
     std::deque<gpu::FaultEvent> faults_;
     int lost_ = -1;
     bool wedged_ = false;
+    ErrorCode trouble_ = ErrorCode::kUnavailable;  // what a wedged driver is called
+    std::string faulty_;                           // the GPU that `action_` is about
     unsigned action_ = 0;
 };
 
@@ -136,6 +140,26 @@ TEST_F(ObserverTest, AWedgedDriverTakesNoGpuAway) {
     EXPECT_TRUE(healthy(*seen, "GPU-a") && healthy(*seen, "GPU-b"));
     gpus_.set(-1, false, 0);
     EXPECT_TRUE(eventually([](const Observation& now) { return now.driver_problem.empty(); }));
+}
+
+TEST_F(ObserverTest, ALibraryThatDoesNotFitTheKernelModuleTakesAllUntilItFits) {
+    ASSERT_TRUE(observer_.start());
+    gpus_.set(-1, true, 0, ErrorCode::kConflict);
+    EXPECT_TRUE(eventually([](const Observation& seen) {
+        return !healthy(seen, "GPU-a") && !healthy(seen, "GPU-b");
+    }));
+    gpus_.set(-1, false, 0);
+    EXPECT_TRUE(eventually(
+        [](const Observation& seen) { return healthy(seen, "GPU-a") && healthy(seen, "GPU-b"); }));
+}
+
+TEST_F(ObserverTest, KeepsTheXidsItSaw) {
+    ASSERT_TRUE(observer_.start());
+    gpus_.xid("GPU-b", 31, 0);  // the application's own fault
+    EXPECT_TRUE(eventually([](const Observation& seen) {
+        const auto found = seen.xids.find({"GPU-b"});
+        return found != seen.xids.end() && !found->second.empty() && healthy(seen, "GPU-b");
+    }));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/json.h"
+
 namespace aliquot::agent {
 namespace {
 
@@ -34,13 +36,6 @@ std::string_view text_of(kubelet::PluginStatus::State state) {
             return "stopped";
     }
     return "";
-}
-
-Json gpu_json(const gpu::Gpu& gpu) {
-    return {{"index", gpu.index},         {"uuid", gpu.uuid.text},
-            {"model", gpu.model},         {"memoryBytes", gpu.memory_bytes},
-            {"pci", to_text(gpu.pci)},    {"health", gpu.health.ok() ? "Healthy" : "Unhealthy"},
-            {"reason", gpu.health.reason}};
 }
 
 Json resource_json(const ServedResource& resource) {
@@ -121,7 +116,11 @@ HttpAnswer StatusBoard::status(const Observation* seen, const Serving& serving) 
     if (seen != nullptr) {
         page["driverVersion"] = seen->inventory.driver_version;
         page["driverProblem"] = seen->driver_problem;
-        for (const gpu::Gpu& gpu : seen->inventory.gpus) gpus.push_back(gpu_json(gpu));
+        for (const gpu::Gpu& gpu : seen->inventory.gpus) {
+            const auto xids = seen->xids.find(gpu.uuid);
+            gpus.push_back(gpu::to_json(
+                gpu, xids == seen->xids.end() ? std::span<const gpu::SeenXid>{} : xids->second));
+        }
     }
     page["gpus"] = std::move(gpus);
     page["resources"] = Json::array();

@@ -75,7 +75,9 @@ public:
     /// Looks at every GPU anew. A GPU that fails has Health kUnhealthy and what it could still tell.
     /// links    reading NVLink and PCIe distances costs a call for each pair of GPUs and each link:
     ///          leave them out where nobody waits for them (Inventory::links is then empty)
-    /// errors   kUnavailable: no driver, or it does not answer; kUnsupported: not one that we know
+    /// errors   kUnavailable: no driver, or it does not answer; kUnsupported: not one that we know;
+    ///          kConflict: the driver's library and its kernel module are of different versions, so
+    ///          that no new process can use a GPU
     virtual Result<Inventory> enumerate(Links links) = 0;
     Result<Inventory> enumerate() { return enumerate(Links::kRead); }
 

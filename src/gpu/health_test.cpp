@@ -10,10 +10,27 @@ const Uuid kA{"GPU-a"};
 const Uuid kB{"GPU-b"};
 
 HealthBook default_book() { return HealthBook(*XidPolicy::from_environment("", "")); }
-void fault(HealthBook& book, const Uuid& gpu, std::uint64_t xid) {
-    book.note_faults(std::vector<FaultEvent>{{gpu, xid}});
+constexpr Moment at(int second) { return Moment{std::chrono::seconds(1000 + second)}; }
+void fault(HealthBook& book, const Uuid& gpu, std::uint64_t xid, int second = 0) {
+    book.note_faults(std::vector<FaultEvent>{{.gpu = gpu, .xid = xid}}, at(second));
 }
-bool probe(HealthBook& book, Probe probe) { return book.note_probes(std::vector<Probe>{probe}); }
+void fault_in(HealthBook& book, const Uuid& gpu, std::uint64_t xid, unsigned gpu_instance,
+              std::optional<unsigned> compute_instance = {}) {
+    book.note_faults(std::vector<FaultEvent>{{.gpu = gpu,
+                                              .xid = xid,
+                                              .gpu_instance = gpu_instance,
+                                              .compute_instance = compute_instance}},
+                     at(0));
+}
+bool probe(HealthBook& book, Probe probe, int second = 1) {
+    return book.note_probes(std::vector<Probe>{std::move(probe)}, at(second));
+}
+MigDevice mig(const char* uuid, unsigned gpu_instance, unsigned compute_instance = 0) {
+    return {.uuid = {uuid}, .gpu_instance = gpu_instance, .compute_instance = compute_instance};
+}
+Inventory cut(std::vector<MigDevice> devices) {
+    return {.gpus = {{.uuid = kA, .mig_enabled = true, .mig_devices = std::move(devices)}}};
+}
 
 TEST(HealthBook, AnXidTakesAwayThatGpuOnly) {
     HealthBook book = default_book();
@@ -65,25 +82,152 @@ TEST(HealthBook, SilenceAloneEndsWithTheFirstAnswer) {
 TEST(HealthBook, ABadEnumerationCountsAndAGoodOneEndsIt) {
     HealthBook book = default_book();
     Inventory inventory{.gpus = {{.uuid = kA, .health = {Health::State::kUnhealthy, "error 999"}}}};
-    EXPECT_TRUE(book.note_inventory(inventory));
+    EXPECT_TRUE(book.note_inventory(inventory, at(0)));
     EXPECT_EQ(book.health_of(kA).reason, "error 999");
     inventory.gpus[0].health = {};
-    EXPECT_TRUE(book.note_inventory(inventory));
-    EXPECT_FALSE(book.note_inventory(inventory));
+    EXPECT_TRUE(book.note_inventory(inventory, at(0)));
+    EXPECT_FALSE(book.note_inventory(inventory, at(0)));
     EXPECT_TRUE(book.health_of(kA).ok());
+}
+
+TEST(HealthBook, SaysSinceWhenAndWhatToDo) {
+    HealthBook book = default_book();
+    book.note_inventory(Inventory{.gpus = {{.uuid = kA}}}, at(0));
+    EXPECT_EQ(book.health_of(kA).since, at(0));
+    fault(book, kA, 79, 5);
+    EXPECT_EQ(book.health_of(kA).since, at(5));
+    EXPECT_NE(book.health_of(kA).advice.find("restart the machine"), std::string::npos);
+    probe(book, {.gpu = kA, .answers = false, .problem = "GPU is lost"}, 6);
+    EXPECT_EQ(book.health_of(kA).since, at(5));  // still the same misery
+    probe(book, {.gpu = kA, .answers = true, .recovery_action = 0}, 9);
+    EXPECT_EQ(book.health_of(kA).state, Health::State::kHealthy);
+    EXPECT_EQ(book.health_of(kA).since, at(9));
+    EXPECT_EQ(book.health_of(kA).advice, "");
+}
+
+TEST(HealthBook, WhatOnlyInformsDegrades) {
+    HealthBook book = default_book();
+    fault(book, kA, 63);
+    EXPECT_EQ(book.health_of(kA).state, Health::State::kDegraded);
+    EXPECT_TRUE(book.health_of(kA).ok());
+    // From here on the GPU itself says whether rows still wait.
+    probe(book,
+          {.gpu = kA, .answers = true, .recovery_action = 0, .condition = {.remap_pending = true}});
+    EXPECT_EQ(book.health_of(kA).reason, "rows of its memory wait for a reset to be remapped");
+    probe(
+        book,
+        {.gpu = kA, .answers = true, .recovery_action = 0, .condition = {.remap_pending = false}});
+    EXPECT_EQ(book.health_of(kA).state, Health::State::kHealthy);
+}
+
+TEST(HealthBook, ADegradingXidDoesNotHideAWorseOne) {
+    HealthBook book = default_book();
+    fault(book, kA, 95);
+    fault(book, kA, 63);
+    EXPECT_FALSE(book.health_of(kA).ok());
+    EXPECT_EQ(book.health_of(kA).reason, "Xid 95: uncontained memory error");
+}
+
+TEST(HealthBook, MemoryThatCannotBeRepairedIsAnEnd) {
+    HealthBook book = default_book();
+    probe(book, {.gpu = kA, .answers = true, .condition = {.remap_failed = true}});
+    EXPECT_FALSE(book.health_of(kA).ok());
+    EXPECT_EQ(book.health_of(kA).advice, "replace the board");
+}
+
+TEST(HealthBook, HeatOnlyDegrades) {
+    HealthBook book = default_book();
+    EXPECT_TRUE(probe(book, {.gpu = kA, .answers = true, .condition = {.slowed_by_heat = true}}));
+    EXPECT_EQ(book.health_of(kA).state, Health::State::kDegraded);
+    EXPECT_TRUE(probe(book, {.gpu = kA, .answers = true, .condition = {.slowed_by_heat = false}}));
+    EXPECT_EQ(book.health_of(kA).state, Health::State::kHealthy);
+}
+
+TEST(HealthBook, AGpuThatNeedsAResetIsNotOfferedThoughNobodySawTheXid) {
+    HealthBook book = default_book();
+    probe(book, {.gpu = kA, .answers = true, .recovery_action = 1});
+    EXPECT_EQ(book.health_of(kA).reason, "the driver asks for a GPU reset");
+    EXPECT_FALSE(book.health_of(kA).ok());
+    probe(book, {.gpu = kA, .answers = true, .recovery_action = 3});
+    EXPECT_EQ(book.health_of(kA).state, Health::State::kDegraded);
+}
+
+TEST(HealthBook, AnXidOnAMigInstanceTakesOnlyThat) {
+    HealthBook book = default_book();
+    const MigDevice first = mig("MIG-1", 1);
+    const MigDevice second = mig("MIG-2", 2);
+    book.note_inventory(cut({first, second}), at(0));
+    fault_in(book, kA, 95, 2);
+    probe(book, {.gpu = kA, .answers = true, .recovery_action = 4});
+    EXPECT_TRUE(book.health_of(kA).ok());
+    EXPECT_TRUE(book.health_of(kA, first).ok());
+    EXPECT_FALSE(book.health_of(kA, second).ok());
+    EXPECT_EQ(book.health_of(kA, second).reason,
+              "Xid 95: uncontained memory error on GPU instance 2");
+    probe(book, {.gpu = kA, .answers = true, .recovery_action = 0});
+    EXPECT_TRUE(book.health_of(kA, second).ok());
+}
+
+TEST(HealthBook, AnXidOnAComputeInstanceLeavesItsSiblings) {
+    HealthBook book = default_book();
+    const MigDevice first = mig("MIG-1", 1, 0);
+    const MigDevice second = mig("MIG-2", 1, 1);
+    book.note_inventory(cut({first, second}), at(0));
+    fault_in(book, kA, 95, 1, 1);
+    EXPECT_TRUE(book.health_of(kA, first).ok());
+    EXPECT_FALSE(book.health_of(kA, second).ok());
+}
+
+TEST(HealthBook, AFaultEndsWithItsInstance) {
+    HealthBook book = default_book();
+    book.note_inventory(cut({mig("MIG-1", 1), mig("MIG-2", 2)}), at(0));
+    fault_in(book, kA, 95, 2);
+    // The same ids, made anew.
+    const MigDevice made_anew = mig("MIG-3", 2);
+    EXPECT_TRUE(book.note_inventory(cut({mig("MIG-1", 1), made_anew}), at(1)));
+    EXPECT_TRUE(book.health_of(kA, made_anew).ok());
+}
+
+TEST(HealthBook, RemembersTheLastXidsWhetherTheyCountOrNot) {
+    HealthBook book = default_book();
+    for (unsigned i = 0; i < 2 * HealthBook::kMostSeen; ++i)
+        fault(book, kA, 13, static_cast<int>(i));
+    const auto seen = book.seen_on(kA);
+    ASSERT_EQ(seen.size(), HealthBook::kMostSeen);
+    EXPECT_EQ(seen.back().at, at(2 * HealthBook::kMostSeen - 1));
+    EXPECT_TRUE(book.health_of(kA).ok());
+}
+
+TEST(HealthBook, ADriverThatNoNewProcessCanUseTakesAllAwayUntilItCan) {
+    HealthBook book = default_book();
+    book.note_inventory(Inventory{.gpus = {{.uuid = kA}, {.uuid = kB}}}, at(0));
+    EXPECT_TRUE(book.note_driver("library and kernel module differ", at(1)));
+    EXPECT_FALSE(book.health_of(kA).ok());
+    EXPECT_TRUE(book.note_driver("", at(2)));
+    EXPECT_TRUE(book.health_of(kB).ok());
+}
+
+TEST(XidPolicy, EffectFollowsTheClassOfTheXid) {
+    const auto policy = *XidPolicy::from_environment("", "");
+    EXPECT_EQ(policy.effect(31), Health::State::kHealthy);      // application
+    EXPECT_EQ(policy.effect(69), Health::State::kHealthy);      // application
+    EXPECT_EQ(policy.effect(63), Health::State::kDegraded);     // information
+    EXPECT_EQ(policy.effect(119), Health::State::kUnhealthy);   // driver
+    EXPECT_EQ(policy.effect(79), Health::State::kUnhealthy);    // hardware
+    EXPECT_EQ(policy.effect(9998), Health::State::kUnhealthy);  // not known
 }
 
 TEST(XidPolicy, FollowsNvidiasVariables) {
     const auto all_off = XidPolicy::from_environment("all", "79");
     ASSERT_TRUE(all_off);
-    EXPECT_TRUE(all_off->counts(79));
-    EXPECT_FALSE(all_off->counts(48));
+    EXPECT_EQ(all_off->effect(79), Health::State::kUnhealthy);
+    EXPECT_EQ(all_off->effect(48), Health::State::kHealthy);
     const auto more = XidPolicy::from_environment("48, 63", "13");
     ASSERT_TRUE(more);
-    EXPECT_FALSE(more->counts(48));
-    EXPECT_FALSE(more->counts(63));
-    EXPECT_TRUE(more->counts(13));
-    EXPECT_TRUE(more->counts(79));
+    EXPECT_EQ(more->effect(48), Health::State::kHealthy);
+    EXPECT_EQ(more->effect(63), Health::State::kHealthy);
+    EXPECT_EQ(more->effect(13), Health::State::kUnhealthy);
+    EXPECT_EQ(more->effect(79), Health::State::kUnhealthy);
 }
 
 TEST(XidPolicy, NamesTheWordItCannotRead) {

@@ -28,6 +28,18 @@ bool lists(const Inventory& inventory, const Gpu& wanted) {
 
 }  // namespace
 
+std::string_view to_text(Health::State state) {
+    switch (state) {
+        case Health::State::kHealthy:
+            return "Healthy";
+        case Health::State::kDegraded:
+            return "Degraded";
+        case Health::State::kUnhealthy:
+            return "Unhealthy";
+    }
+    return "";
+}
+
 std::string to_text(const PciAddress& address) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", address.domain, address.bus,

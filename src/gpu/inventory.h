@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,14 +27,26 @@ struct PciAddress {
 /// "0000:3b:00.0", as sysfs names it.
 std::string to_text(const PciAddress& address);
 
-/// Whether a GPU may be handed out, and if not, why.
+/// Wall-clock time; the epoch: not known.
+using Moment = std::chrono::system_clock::time_point;
+
+/// Whether a GPU or MIG device may be handed out, and if not, why and what to do.
 struct Health {
-    enum class State : std::uint8_t { kHealthy, kUnhealthy };
+    enum class State : std::uint8_t {
+        kHealthy,
+        kDegraded,   // may be handed out; something is to be done about it
+        kUnhealthy,  // not to be handed out
+    };
     State state = State::kHealthy;
     std::string reason;  // "Xid 79: GPU has fallen off the bus"; empty when healthy
+    std::string
+        advice{};    // what a person should do: "restart the machine; ..."; empty when healthy
+    Moment since{};  // when it came to be so
     friend bool operator==(const Health&, const Health&) = default;
-    [[nodiscard]] bool ok() const { return state == State::kHealthy; }
+    [[nodiscard]] bool ok() const { return state != State::kUnhealthy; }
 };
+/// "Healthy", "Degraded", "Unhealthy".
+std::string_view to_text(Health::State state);
 
 /// Where an instance lies on the GPU's memory slices.
 struct MigPlacement {

@@ -220,7 +220,7 @@ TEST(Driver, SaysHowToMendAVersionMismatchAndRecoversFromIt) {
     const auto driver = bench.driver();
     const auto inventory = driver->enumerate();
     ASSERT_FALSE(inventory);
-    EXPECT_EQ(inventory.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(inventory.error().code, ErrorCode::kConflict);
     EXPECT_THAT(inventory.error().message, HasSubstr("535.129.03"));
     EXPECT_THAT(inventory.error().message, HasSubstr("reboot"));
     bench->init_error = 0;

@@ -48,6 +48,11 @@ struct Functions {
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetUtilizationRates);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetTemperature);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetTemperatureV);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetTemperatureThreshold);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetRemappedRows);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetRetiredPagesPendingStatus);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetCurrentClocksEventReasons);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetCurrentClocksThrottleReasons);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPowerUsage);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetFieldValues);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetComputeRunningProcesses);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nvml/condition.h"
 #include "nvml/device_facts.h"
 
 namespace aliquot::nvml {
@@ -75,7 +76,7 @@ Error Session::cannot_start(nvmlReturn_t code) const {
     const std::string what = "NVIDIA driver: " + library_->text(code);
     if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH) {
         const std::string version = kernel_.module_version();
-        return {ErrorCode::kUnavailable,
+        return {ErrorCode::kConflict,
                 what + ": the loaded kernel module" +
                     (version.empty() ? "" : " (" + version + ")") + " and " + path_ +
                     " are of different versions, as after a driver upgrade; reboot the node or "
@@ -275,7 +276,10 @@ gpu::Probe Session::probe_one(const gpu::Uuid& gpu) {
     }
     probe.answers = device.ok() && (code == NVML_SUCCESS || code == NVML_ERROR_NOT_SUPPORTED ||
                                     code == NVML_ERROR_FUNCTION_NOT_FOUND);
-    if (probe.answers) return probe;
+    if (probe.answers) {
+        probe.condition = read_condition(*library_, device.value);
+        return probe;
+    }
     const Error problem = failed(gpu, code);
     probe.problem =
         code == NVML_ERROR_NOT_FOUND ? "the driver lists no such GPU" : library_->text(code);

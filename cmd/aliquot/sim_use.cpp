@@ -10,6 +10,7 @@
 
 #include "base/quantity.h"
 #include "cmd/aliquot/sim_command.h"
+#include "sim/mps/client.h"
 
 namespace aliquot::sim {
 namespace {
@@ -37,10 +38,10 @@ std::string name_of(const GpuView& gpu) {
 }
 
 /// What makes the workload stop: a signal, its time, or its GPU.
-enum class End : std::uint8_t { kAsked, kGpuLost };
+enum class End : std::uint8_t { kAsked, kGpuLost, kServerLost };
 
 End hold(const Node& node, const std::vector<unsigned>& held,
-         std::optional<Clock::time_point> until, const sigset_t& signals) {
+         std::optional<Clock::time_point> until, const sigset_t& signals, mps::Client* client) {
     for (;;) {
         auto wait = std::chrono::nanoseconds(kGlance);
         if (until) {
@@ -51,11 +52,31 @@ End hold(const Node& node, const std::vector<unsigned>& held,
         const timespec limit{.tv_sec = wait.count() / 1'000'000'000,
                              .tv_nsec = wait.count() % 1'000'000'000};
         if (::sigtimedwait(&signals, nullptr, &limit) > 0) return End::kAsked;
+        if (client != nullptr && !client->connected()) return End::kServerLost;
         const auto gpus = node.gpus();
         for (const unsigned index : held) {
             if (index >= gpus.size() || gpus[index].fault.starts_with("lost")) return End::kGpuLost;
         }
     }
+}
+
+/// As the CUDA library does: where CUDA_MPS_PIPE_DIRECTORY names a daemon the process is its client,
+/// else it goes on by itself.
+std::optional<mps::Client> connect_to_mps(cli::Context& context, std::uint64_t bytes,
+                                          std::string& trouble) {
+    const auto pipe = environment("CUDA_MPS_PIPE_DIRECTORY");
+    if (!pipe || pipe->empty()) return std::nullopt;
+    auto client = mps::Client::connect(*pipe, "aliquot sim use");
+    if (!client) {
+        if (client.error().code == ErrorCode::kConflict) trouble = client.error().message;
+        return std::nullopt;
+    }
+    if (client->memory_limit() && bytes > *client->memory_limit()) {
+        trouble = "CUDA out of memory: MPS gives this process " +
+                  bytes_text(*client->memory_limit()) + ", " + bytes_text(bytes) + " are wanted";
+    }
+    context.out << "client of MPS server " << client->server() << "\n";
+    return *std::move(client);
 }
 
 void run_use(const UseOptions& options, cli::Context& context) {
@@ -81,8 +102,12 @@ void run_use(const UseOptions& options, cli::Context& context) {
     const auto pid = static_cast<std::uint32_t>(::getpid());
     std::vector<unsigned> held;
     std::string trouble;
+    auto client = connect_to_mps(context, *bytes, trouble);
+    const auto kind = client ? ProcessKind::kMpsClient : ProcessKind::kCompute;
+    const unsigned busy =
+        client ? std::min(options.sm_percent, client->thread_percent()) : options.sm_percent;
     for (unsigned i = 0; i < options.gpus && trouble.empty(); ++i) {
-        const auto taken = node->set_process(visible[i].index, pid, *bytes, options.sm_percent);
+        const auto taken = node->set_process(visible[i].index, pid, *bytes, busy, {}, kind);
         if (taken) {
             held.push_back(visible[i].index);
         } else {
@@ -93,7 +118,7 @@ void run_use(const UseOptions& options, cli::Context& context) {
     if (trouble.empty()) {
         for (const unsigned index : held) {
             context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and "
-                        << options.sm_percent << " % of " << name_of(node->gpus()[index]) << "\n";
+                        << busy << " % of " << name_of(node->gpus()[index]) << "\n";
         }
         context.out.flush();
         std::optional<Clock::time_point> until;
@@ -101,9 +126,9 @@ void run_use(const UseOptions& options, cli::Context& context) {
             until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                        std::chrono::duration<double>(*options.seconds));
         }
-        if (hold(*node, held, until, signals) == End::kGpuLost) {
-            trouble = "the GPU is lost: every call to it fails";
-        }
+        const End end = hold(*node, held, until, signals, client ? &*client : nullptr);
+        if (end == End::kGpuLost) trouble = "the GPU is lost: every call to it fails";
+        if (end == End::kServerLost) trouble = "CUDA error 806: the MPS server has gone";
     }
     for (const unsigned index : held) (void)node->set_process(index, pid, 0, 0);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

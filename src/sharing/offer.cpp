@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/quantity.h"
+#include "sharing/offer_mps.h"
 #include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
@@ -57,10 +58,6 @@ std::string place_of(const Config& config, std::size_t entry) {
 }
 
 std::optional<Error> unsupported(const Config& config, const gpu::Inventory& inventory) {
-    if (config.sharing.mechanism == Mechanism::kMps) {
-        return Error{ErrorCode::kUnsupported,
-                     "sharing.mps is not served by this version; use sharing.timeSlicing"};
-    }
     if (config.flags.mig_strategy.value_or(MigStrategy::kNone) == MigStrategy::kNone) return {};
     for (const gpu::Gpu& gpu : inventory.gpus) {
         if (!gpu.mig_enabled) continue;
@@ -136,17 +133,21 @@ Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory) 
             continue;
         }
         const auto index = static_cast<std::size_t>(entry - entries.begin());
-        if (auto problem = beyond_memory(config, index, gpu)) return *std::move(problem);
+        OfferedGpu offered{.gpu = gpu,
+                           .replicas = entry->replicas,
+                           .memory_bytes = entry->memory_bytes,
+                           .compute_percent = entry->compute_percent};
+        auto problem = config.sharing.mechanism == Mechanism::kMps
+                           ? limit_by_mps(place_of(config, index), *entry, offered)
+                           : beyond_memory(config, index, gpu);
+        if (problem) return *std::move(problem);
         used[index] = true;
         const std::string name = entry->rename.value_or(
             entry->name + (config.sharing.rename_by_default ? ".shared" : ""));
         Resource& resource = resource_named(offer.resources, name);
         resource.shared = true;
         resource.fail_requests_greater_than_one = config.sharing.fail_requests_greater_than_one;
-        resource.gpus.push_back({.gpu = gpu,
-                                 .replicas = entry->replicas,
-                                 .memory_bytes = entry->memory_bytes,
-                                 .compute_percent = entry->compute_percent});
+        resource.gpus.push_back(std::move(offered));
     }
     std::ranges::sort(offer.resources, {}, &Resource::name);
     add_remarks(config, used, offer);

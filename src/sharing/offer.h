@@ -14,12 +14,22 @@
 
 namespace aliquot::sharing {
 
+/// What one share of a GPU may use.
+struct ShareLimits {
+    std::optional<std::uint64_t> memory_bytes;
+    std::optional<unsigned> compute_percent;
+    friend bool operator==(const ShareLimits&, const ShareLimits&) = default;
+};
+
 /// One GPU's part in a resource.
 struct OfferedGpu {
     gpu::Gpu gpu;
     unsigned replicas = 1;                      // 1: the whole GPU, its id is the bare uuid
     std::optional<std::uint64_t> memory_bytes;  // limit of one replica
     std::optional<unsigned> compute_percent;
+    /// Shared by MPS: the two limits above are the largest of a share, and hold for each process.
+    bool mps = false;
+    std::vector<ShareLimits> shares;  // by replica, where they differ; empty: all alike
 };
 
 /// One extended resource that this node offers.
@@ -44,9 +54,14 @@ struct Offer {
 ///
 /// A GPU belongs to the first entry that matches it, else it is offered whole as nvidia.com/gpu.
 /// GPUs without a uuid are not offered. Display boards ("NVIDIA DGX Display") are skipped. errors
-/// kUnsupported: MPS, or a MIG strategy while a GPU is in MIG mode (not in this version);
+/// kUnsupported: MPS on a GPU that is older than Volta or in MIG mode, or a MIG strategy while a GPU
+///          is in MIG mode (not in this version);
 ///          kInvalidInput: limits that no GPU can keep (replicas x memory above the GPU's memory)
 Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory);
+
+/// How many processes one MPS server serves on such a GPU: 48, and 16 before Volta (compute
+/// capability 7.0). NVIDIA's plugin counts V100 among the older ones, wrongly.
+unsigned most_mps_clients(const gpu::Gpu& gpu);
 
 /// The file name of a resource's socket: "nvidia.com/gpu.shared" gives "nvidia-gpu.shared.sock".
 std::string socket_name(std::string_view resource);
@@ -78,6 +93,8 @@ struct GrantOptions {
     std::string dev_root = "/";  // host path under which dev/nvidia* lie
     std::vector<unsigned> imex_channel_ids;
     std::vector<std::string> control_nodes;  // of /dev/nvidiactl, ... those that exist on this host
+    std::string mps_root = "/run/nvidia/mps";  // host path
+    bool mps_private_shm = true;  // else MPS uses the host's /dev/shm (mps/control_daemon.h)
 };
 
 /// The answer to Allocate for `ids`. Pure. Annotation names hold `nonce` to be unique per call.

@@ -124,9 +124,6 @@ TEST(Offer, RefusesMemoryThatTheGpuDoesNotHave) {
 }
 
 TEST(Offer, RefusesWhatThisVersionDoesNotServe) {
-    Config config = sliced({{.name = "nvidia.com/gpu"}});
-    config.sharing.mechanism = Mechanism::kMps;
-    EXPECT_EQ(make_offer(config, node({"A"})).error().code, ErrorCode::kUnsupported);
     Config mig;
     mig.flags.mig_strategy = MigStrategy::kMixed;
     EXPECT_TRUE(make_offer(mig, node({"A"})));

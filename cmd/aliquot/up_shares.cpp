@@ -15,7 +15,7 @@ const sharing::OfferedGpu* find_offered(const sharing::Offer& offer, const std::
     for (const sharing::Resource& each : offer.resources) {
         if (each.name != resource) continue;
         for (const sharing::OfferedGpu& gpu : each.gpus) {
-            if (gpu.gpu.uuid.text == uuid) return &gpu;
+            if (gpu.uuid().text == uuid) return &gpu;
         }
     }
     return nullptr;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "agent/config_source.h"
+#include "agent/held_devices.h"
 #include "agent/late_driver.h"
 #include "agent/mps_link.h"
 #include "agent/observer.h"
@@ -24,6 +25,9 @@ constexpr int kOk = 0;
 constexpr int kBadConfig = 2;
 constexpr int kCouldNotRun = 3;
 constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
+
+constexpr std::chrono::milliseconds kHolderTimeout{1000};
+constexpr std::chrono::milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
 
 /// Waits for signals on a thread of its own. Must be made before any other thread, which then have
 /// the signals blocked.
@@ -190,8 +194,8 @@ Result<sharing::Offer> decide(const Settings& settings, const Observation& seen,
 /// Makes kubelet see what the newest observation and the configuration say.
 /// Returns false when nothing could be offered because even the configuration in force does not
 /// fit.
-bool reconcile(Configuration& configuration, const Observation& seen, MpsLink& mps,
-               Serving& serving, StatusBoard& board) {
+bool reconcile(Configuration& configuration, const Observation& seen, HeldDevices& held,
+               MpsLink& mps, Serving& serving, StatusBoard& board) {
     auto offer = decide(configuration.settings(), seen, mps);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
@@ -204,6 +208,7 @@ bool reconcile(Configuration& configuration, const Observation& seen, MpsLink& m
     // While the driver has told of no GPU yet, nothing is known of what an earlier agent has left.
     if (!seen.inventory.gpus.empty() || seen.driver_problem.empty()) mps.apply(*offer);
     board.set_mps(mps.statuses());
+    held.amend(*offer, seen.inventory);
     board.set_remarks(offer->remarks);
     Settings settings = configuration.settings();
     mps.complete(settings.grant);
@@ -229,13 +234,22 @@ int explain_bad_config(const Result<Done>& loaded, const ReadSource& read) {
     return kBadConfig;
 }
 
-void reconcile_until_told(const Options& options, Signals& signals, Configuration& configuration,
-                          Observer& observer, MpsLink& mps, Serving& serving, StatusBoard& board) {
+void reconcile_until_told(const Options& options, const os::Root& root, os::Clock& clock,
+                          Signals& signals, Configuration& configuration, Observer& observer,
+                          MpsLink& mps, Serving& serving, StatusBoard& board) {
     constexpr std::chrono::milliseconds kGlance{100};  // at what daemons do meanwhile
     std::uint64_t version = 0;
     std::uint64_t mps_version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
     bool again = false;  // the last round did not do everything
+    kubelet::PodResources pods(root, options.kubelet.pod_resources_socket);
+    HeldDevices held(clock,
+                     {.list = [&pods] { return pods.list(kHolderTimeout); },
+                      .just_granted =
+                          [&serving](const gpu::Uuid& device) {
+                              return serving.granted_within(device, kGrantAge);
+                          }},
+                     {});
     while (!signals.stop().stop_requested()) {
         const auto seen = observer.observations().wait_newer(
             version,
@@ -252,7 +266,8 @@ void reconcile_until_told(const Options& options, Signals& signals, Configuratio
         if (!seen.value || (!news && !reloaded && !again)) continue;
         version = seen.version;
         mps_version = mps.version();
-        again = !reconcile(configuration, *seen.value, mps, serving, board);
+        again =
+            !reconcile(configuration, *seen.value, held, mps, serving, board) || held.any();
     }
 }
 
@@ -317,7 +332,8 @@ int run(const Options& options) {
     MpsLink mps(root, driver, driver, configuration.settings(),
                 {.journal = mps_journal_path(options.state_directory), .allowed = mps_allowed});
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
-    reconcile_until_told(options, signals, configuration, observer, mps, serving, board);
+    reconcile_until_told(options, root, clock, signals, configuration, observer, mps, serving,
+                         board);
     return kOk;
 }
 

@@ -47,11 +47,26 @@ Result<kubelet::Grant> ResourceDecider::allocate(std::span<const std::string> id
                      {{"resource", basis->resource.name}, {"why", grant.error().message}});
         return grant;
     }
+    note_grant(*grant);
     std::string gpus;
     for (const auto& share : grant->shares) gpus += (gpus.empty() ? "" : ",") + share.gpu_uuid;
     log::info("allocate",
               {{"resource", basis->resource.name}, {"devices", ids.size()}, {"gpus", gpus}});
     return grant;
+}
+
+void ResourceDecider::note_grant(const kubelet::Grant& grant) {
+    constexpr std::size_t kMostRemembered = 1024;
+    const auto now = std::chrono::steady_clock::now();
+    const std::scoped_lock lock(mutex_);
+    if (granted_.size() >= kMostRemembered) granted_.clear();
+    for (const auto& share : grant.shares) granted_[share.gpu_uuid] = now;
+}
+
+bool ResourceDecider::granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = granted_.find(device.text);
+    return found != granted_.end() && std::chrono::steady_clock::now() - found->second <= age;
 }
 
 }  // namespace aliquot::agent

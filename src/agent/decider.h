@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,8 +31,15 @@ public:
                                     std::size_t size) noexcept override;
     Result<kubelet::Grant> allocate(std::span<const std::string> ids) override;
 
+    /// Whether a part of this GPU or MIG device was granted at most `age` ago.
+    [[nodiscard]] bool granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const;
+
 private:
+    void note_grant(const kubelet::Grant& grant);
+
     Latest<Basis> basis_;
+    mutable std::mutex mutex_;
+    std::map<std::string, std::chrono::steady_clock::time_point> granted_;  // the newest of each
 };
 
 }  // namespace aliquot::agent

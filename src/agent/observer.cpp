@@ -12,6 +12,11 @@ namespace {
 /// For people: when something came to be so. Nothing waits by it.
 gpu::Moment wall_time() { return std::chrono::system_clock::now(); }
 
+/// Whether links between the GPUs of the one are links between those of the other.
+bool same_gpus(const gpu::Inventory& before, const gpu::Inventory& now) {
+    return std::ranges::equal(before.gpus, now.gpus, {}, &gpu::Gpu::uuid, &gpu::Gpu::uuid);
+}
+
 }  // namespace
 
 Observer::Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy policy,
@@ -40,6 +45,9 @@ bool Observer::enumerate(gpu::Links links) {
     driver_problem_.clear();
     book_.note_driver("", wall_time());
     gpu::Inventory next = gpu::with_memory_of(inventory_, *std::move(seen));
+    if (links == gpu::Links::kLeaveOut && same_gpus(inventory_, next)) {
+        next.links = inventory_.links;
+    }
     const bool changed = !(next == inventory_) || recovered;
     inventory_ = std::move(next);
     return book_.note_inventory(inventory_, wall_time()) || changed;
@@ -110,6 +118,30 @@ void Observer::publish_if(bool changed) {
     latest_.publish(std::move(observation));
 }
 
+bool Observer::note_events(const std::vector<gpu::FaultEvent>& events) {
+    bool instances = false;
+    bool faults = false;
+    for (const gpu::FaultEvent& event : events) {
+        if (event.reconfigured) {
+            log::info("gpu.mig_changed", {{"gpu", event.gpu.text}});
+        } else {
+            log::warning("gpu.xid", {{"gpu", event.gpu.text}, {"xid", event.xid}});
+        }
+        (event.reconfigured ? instances : faults) = true;
+    }
+    bool changed = book_.note_faults(events, wall_time());
+    if (faults) changed = probe() || changed;
+    if (instances) changed = look_at_instances() || changed;
+    return changed;
+}
+
+/// MIG instances come and go while nobody tells: the GPUs that can have some are looked at as often
+/// as they are probed.
+bool Observer::look_at_instances() {
+    const bool some = std::ranges::any_of(inventory_.gpus, &gpu::Gpu::mig_capable);
+    return some && driver_problem_.empty() && enumerate(gpu::Links::kLeaveOut);
+}
+
 void Observer::watch(const std::stop_token& stop) {
     auto next_probe = clock_.now() + options_.probe_interval;
     auto next_enumerate =
@@ -120,17 +152,14 @@ void Observer::watch(const std::stop_token& stop) {
         const auto faults = sensors_.wait_faults(wait);
         bool changed = false;
         if (faults && !faults->empty()) {
-            for (const gpu::FaultEvent& event : *faults) {
-                log::warning("gpu.xid", {{"gpu", event.gpu.text}, {"xid", event.xid}});
-            }
-            changed = book_.note_faults(*faults, wall_time());
-            changed = probe() || changed;
+            changed = note_events(*faults);
         } else if (!faults) {
             // No events to be had: probes must do, at their own pace.
             if (!clock_.sleep_for(wait, stop)) break;
         }
         if (clock_.now() >= next_probe) {
             changed = probe() || changed;
+            changed = look_at_instances() || changed;
             next_probe = clock_.now() + options_.probe_interval;
         }
         if (clock_.now() >= next_enumerate || inventory_.gpus.empty()) {

@@ -24,6 +24,8 @@ public:
                 one.health = {gpu::Health::State::kUnhealthy, "GPU is lost"};
             } else {
                 one.uuid = {i == 0 ? "GPU-a" : "GPU-b"};
+                one.mig_capable = one.mig_enabled = i == 0;
+                if (i == 0) one.mig_devices = devices_;
             }
             inventory.gpus.push_back(one);
         }
@@ -61,6 +63,12 @@ public:
         faults_.push_back({.gpu = {uuid}, .xid = number});
         changed_.notify_all();
     }
+    void cut(std::vector<gpu::MigDevice> devices, bool tell) {
+        const std::scoped_lock lock(mutex_);
+        devices_ = std::move(devices);
+        if (tell) faults_.push_back({.gpu = {"GPU-a"}, .reconfigured = true});
+        changed_.notify_all();
+    }
     void set(int lost, bool wedged, unsigned action, ErrorCode trouble = ErrorCode::kUnavailable) {
         const std::scoped_lock lock(mutex_);
         trouble_ = trouble;
@@ -73,6 +81,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<gpu::FaultEvent> faults_;
+    std::vector<gpu::MigDevice> devices_;
     int lost_ = -1;
     bool wedged_ = false;
     ErrorCode trouble_ = ErrorCode::kUnavailable;  // what a wedged driver is called
@@ -151,6 +160,25 @@ TEST_F(ObserverTest, ALibraryThatDoesNotFitTheKernelModuleTakesAllUntilItFits) {
     gpus_.set(-1, false, 0);
     EXPECT_TRUE(eventually(
         [](const Observation& seen) { return healthy(seen, "GPU-a") && healthy(seen, "GPU-b"); }));
+}
+
+TEST_F(ObserverTest, SeesMigDevicesComeAndGoWithTheNextProbe) {
+    Observer slow(gpus_, clock_, *gpu::XidPolicy::from_environment("", ""),
+                  {.probe_interval = 10ms, .enumerate_interval = 1h, .fault_wait = 5ms});
+    ASSERT_TRUE(slow.start());
+    for (const bool told : {false, true}) {
+        for (const std::size_t count : {1, 0}) {
+            gpus_.cut(std::vector<gpu::MigDevice>(count, {.uuid = {"MIG-x"}}), told);
+            std::uint64_t version = 0;
+            std::size_t seen_count = 9;
+            for (int i = 0; i < 1000 && seen_count != count; ++i) {
+                const auto seen = slow.observations().wait_newer(version, 1s);
+                version = seen.version;
+                if (seen.value) seen_count = seen.value->inventory.gpus[0].mig_devices.size();
+            }
+            EXPECT_EQ(seen_count, count);
+        }
+    }
 }
 
 TEST_F(ObserverTest, KeepsTheXidsItSaw) {

@@ -179,6 +179,12 @@ Result<Done> Serving::write_cdi(const Settings& settings, const gpu::Inventory& 
     return written;
 }
 
+bool Serving::granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const {
+    return std::ranges::any_of(served_, [&](const auto& entry) {
+        return entry.second.decider->granted_within(device, age);
+    });
+}
+
 std::vector<ServedResource> Serving::status() const {
     const std::scoped_lock lock(mutex_);
     std::vector<ServedResource> result;

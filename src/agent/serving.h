@@ -46,6 +46,9 @@ public:
     Result<Done> apply(const Settings& settings, const sharing::Offer& offer,
                        const gpu::Inventory& inventory);
 
+    /// Whether a part of this GPU or MIG device was granted at most `age` ago.
+    [[nodiscard]] bool granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const;
+
     [[nodiscard]] std::vector<ServedResource> status() const;
 
 private:

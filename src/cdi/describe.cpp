@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cdi/names.h"
 #include "cdi/spec.h"
 
 namespace aliquot::cdi {
@@ -217,28 +218,60 @@ std::vector<DeviceNode> drm_nodes(const os::Root& root, const gpu::Gpu& gpu,
     return nodes;
 }
 
+/// Collects devices under different names, and all their nodes.
+class DeviceList {
+public:
+    /// A name that is taken, or that CDI does not allow, is passed over.
+    void add(std::string name, const std::vector<DeviceNode>& nodes) {
+        if (!is_device_name(name) || !seen_.insert(name).second) return;
+        for (const DeviceNode& node : nodes) {
+            if (std::ranges::find(all_, node) == all_.end()) all_.push_back(node);
+        }
+        devices_.push_back({.name = std::move(name), .edits = {.device_nodes = nodes}});
+    }
+    std::vector<Device> take() {
+        if (!devices_.empty() && !seen_.contains("all")) {
+            devices_.push_back({.name = "all", .edits = {.device_nodes = std::move(all_)}});
+        }
+        return std::move(devices_);
+    }
+
+private:
+    std::vector<Device> devices_;
+    std::vector<DeviceNode> all_;
+    std::set<std::string> seen_;
+};
+
+/// The capabilities of a MIG device. Without them the GPU's own node shows a program nothing.
+std::vector<DeviceNode> capability_nodes(const gpu::MigDevice& device,
+                                         const std::string& dev_root) {
+    std::vector<DeviceNode> nodes;
+    for (const auto& minor : {device.gpu_instance_cap, device.compute_instance_cap}) {
+        if (!minor) continue;
+        nodes.push_back(
+            device_node("/dev/nvidia-caps/nvidia-cap" + std::to_string(*minor), dev_root));
+    }
+    return nodes;
+}
+
 std::vector<Device> describe_gpus(const os::Root& root, const gpu::Inventory& inventory,
                                   const std::string& dev_root, bool by_index) {
-    std::vector<Device> devices;
-    Device all{.name = "all"};
-    std::set<std::string> seen;
+    DeviceList list;
     for (const gpu::Gpu& gpu : inventory.gpus) {
-        const std::string name = by_index ? std::to_string(gpu.index) : gpu.uuid.text;
-        if (name.empty() || !seen.insert(name).second) continue;
-        Device device{.name = name};
-        device.edits.device_nodes = drm_nodes(root, gpu, dev_root);
-        device.edits.device_nodes.insert(
-            device.edits.device_nodes.begin(),
-            device_node("/dev/nvidia" + std::to_string(gpu.minor), dev_root));
-        for (const DeviceNode& node : device.edits.device_nodes) {
-            if (std::ranges::find(all.edits.device_nodes, node) == all.edits.device_nodes.end()) {
-                all.edits.device_nodes.push_back(node);
-            }
+        const std::string index = std::to_string(gpu.index);
+        std::vector<DeviceNode> nodes{
+            device_node("/dev/nvidia" + std::to_string(gpu.minor), dev_root)};
+        const std::vector<DeviceNode> own = nodes;
+        std::ranges::move(drm_nodes(root, gpu, dev_root), std::back_inserter(nodes));
+        list.add(by_index ? index : gpu.uuid.text, nodes);
+        for (const gpu::MigDevice& device : gpu.mig_devices) {
+            std::vector<DeviceNode> part = own;  // MIG has no graphics
+            std::ranges::move(capability_nodes(device, dev_root), std::back_inserter(part));
+            list.add(by_index ? index + ":" + std::to_string(device.index) : device.uuid.text,
+                     part);
         }
-        devices.push_back(std::move(device));
     }
-    if (!devices.empty() && !seen.contains(all.name)) devices.push_back(std::move(all));
-    return devices;
+    return list.take();
 }
 
 }  // namespace

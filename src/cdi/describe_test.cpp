@@ -78,6 +78,40 @@ TEST_F(DescribeNode, NamesThemByIndexWhenAsked) {
     EXPECT_EQ(minimum_version(*spec), "0.5.0");
 }
 
+TEST_F(DescribeNode, NamesMigDevicesWithTheirCapabilities) {
+    install(kLib, "libnvidia-ml.so", "libnvidia-ml.so.1");
+    inventory_.gpus[1].mig_enabled = true;
+    inventory_.gpus[1].mig_devices = {{.uuid = {"MIG-x"},
+                                       .index = 0,
+                                       .profile = "3g.20gb",
+                                       .gpu_instance_cap = 12,
+                                       .compute_instance_cap = 13},
+                                      {.uuid = {"MIG-GPU-b/7/0"}, .index = 1},
+                                      {.uuid = {"MIG-y"},
+                                       .index = 4,
+                                       .profile = "1c.3g.20gb",
+                                       .gpu_instance_cap = 12,
+                                       .compute_instance_cap = 14}};
+    auto spec = describe_node(root_, inventory_, {});
+    ASSERT_TRUE(spec) << spec.error().message;
+    ASSERT_EQ(spec->devices.size(), 5U);  // the name of an old driver's device is not one for CDI
+    EXPECT_EQ(spec->devices[2].name, "MIG-x");
+    const DeviceNode parent{.path = "/dev/nvidia1", .permissions = "rw"};
+    const DeviceNode instance{.path = "/dev/nvidia-caps/nvidia-cap12", .permissions = "rw"};
+    const DeviceNode first{.path = "/dev/nvidia-caps/nvidia-cap13", .permissions = "rw"};
+    const DeviceNode second{.path = "/dev/nvidia-caps/nvidia-cap14", .permissions = "rw"};
+    EXPECT_THAT(spec->devices[2].edits.device_nodes, ElementsAre(parent, instance, first));
+    EXPECT_THAT(spec->devices[3].edits.device_nodes, ElementsAre(parent, instance, second));
+    const DeviceNode other{.path = "/dev/nvidia0", .permissions = "rw"};
+    EXPECT_EQ(spec->devices[4].name, "all");
+    EXPECT_THAT(spec->devices[4].edits.device_nodes,
+                ElementsAre(other, parent, instance, first, second));
+    spec = describe_node(root_, inventory_, {.by_index = true});
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->devices[2].name, "1:0");
+    EXPECT_EQ(spec->devices[4].name, "1:4");
+}
+
 TEST_F(DescribeNode, MountsTheVersionedFileUnderEveryNameThatProgramsAskFor) {
     install(kLib, "libcuda.so", "libcuda.so.1");
     link(std::string(kLib) + "libcuda.so", "libcuda.so.1");

@@ -93,8 +93,9 @@ struct DescribeOptions {
 
 /// Describes the node's GPUs for container runtimes: device nodes, driver libraries and programs
 /// that are found under the driver root, no NVIDIA tool needed. Unhealthy GPUs are in it too when
-/// their minor is known (a running container may restart). There is always a device "all". Paths in
-/// the result are host paths: `root` only says where to look for them.
+/// their minor is known (a running container may restart). A MIG device has a name of its own
+/// (uuid, or "0:1") with its GPU's node and its capabilities. There is always a device "all". Paths
+/// in the result are host paths: `root` only says where to look for them.
 /// errors   kNotFound: no GPU, or no driver library under the driver root
 Result<Spec> describe_node(const os::Root& root, const gpu::Inventory& inventory,
                            const DescribeOptions& options);

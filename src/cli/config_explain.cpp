@@ -107,7 +107,7 @@ bool has_mps(const sharing::Resource& resource) {
 
 /// "16Gi in 4 shares of 4Gi and 25 % compute".
 std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
-    std::string text = bytes_text(gpu.gpu.memory_bytes);
+    std::string text = bytes_text(gpu.device_memory_bytes());
     if (!shared) return text + ", whole";
     text += " in " + plural(gpu.replicas, "share");
     if (!gpu.shares.empty()) return text + ": " + unequal_text(gpu.shares);
@@ -126,9 +126,12 @@ void print_text(std::ostream& out, const gpu::Inventory& inventory, const sharin
         const std::size_t count = resource.devices().size();
         out << '\n' << resource.name << ": " << count << '\n';
         for (const sharing::OfferedGpu& gpu : resource.gpus) {
-            out << "  GPU " << gpu.gpu.index << "  " << gpu.gpu.model << "  "
-                << share_text(gpu, resource.shared) << "  " << gpu.gpu.uuid.text;
-            if (!gpu.gpu.health.ok()) out << "  unhealthy: " << gpu.gpu.health.reason;
+            out << "  GPU " << gpu.index_text() << "  "
+                << (gpu.mig ? gpu.mig->profile + " of " : std::string{}) << gpu.gpu.model << "  "
+                << share_text(gpu, resource.shared) << "  " << gpu.uuid().text;
+            const gpu::Health& health =
+                gpu.mig && gpu.gpu.health.ok() ? gpu.mig->health : gpu.gpu.health;
+            if (!health.ok()) out << "  unhealthy: " << health.reason;
             out << '\n';
         }
         out << "  pods ask for it by resources.limits: {" << resource.name << ": 1}\n";
@@ -153,16 +156,27 @@ Json optional_json(const std::optional<T>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
 
+/// null for a GPU.
+Json mig_json(const sharing::OfferedGpu& gpu) {
+    if (!gpu.mig) return nullptr;
+    return {{"index", gpu.mig->index},
+            {"profile", gpu.mig->profile},
+            {"gpu", gpu.gpu.uuid.text},
+            {"gpuInstance", gpu.mig->gpu_instance},
+            {"computeInstance", gpu.mig->compute_instance}};
+}
+
 Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
     Json resources = Json::array();
     for (const sharing::Resource& resource : offer.resources) {
         Json gpus = Json::array();
         for (const sharing::OfferedGpu& gpu : resource.gpus) {
             gpus.push_back({{"index", gpu.gpu.index},
-                            {"uuid", gpu.gpu.uuid.text},
+                            {"uuid", gpu.uuid().text},
                             {"model", gpu.gpu.model},
-                            {"memoryBytes", gpu.gpu.memory_bytes},
-                            {"healthy", gpu.gpu.health.ok()},
+                            {"mig", mig_json(gpu)},
+                            {"memoryBytes", gpu.device_memory_bytes()},
+                            {"healthy", gpu.healthy()},
                             {"replicas", gpu.replicas},
                             {"memoryBytesPerReplica", optional_json(gpu.memory_bytes)},
                             {"computePercentPerReplica", optional_json(gpu.compute_percent)}});

@@ -78,7 +78,9 @@ TEST_P(CaseFile, IsJudgedWithAConfidenceThatMeansSomething) {
     EXPECT_LE(measure(GetParam()).calibration_error, 0.15);
 }
 
-TEST_P(CaseFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
+class EitherFile : public testing::TestWithParam<const char*> {};
+
+TEST_P(EitherFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
     for (const Case& one : cases_of(GetParam())) {
         if (one.label != "either") continue;
         EXPECT_NE(detect(one.text).label, Label::kGpu) << one.text;
@@ -86,6 +88,11 @@ TEST_P(CaseFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, CaseFile,
+                         testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv",
+                                         "unseen_1.tsv", "unseen_2.tsv", "unseen_3.tsv",
+                                         "unseen_4.tsv", "unseen_5.tsv"));
+
+INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
                          testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv"));
 
 }  // namespace

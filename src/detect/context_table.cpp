@@ -12,7 +12,9 @@ constexpr Source kNone = Source::kContext;
 constexpr Row kRows[] = {
     // Negation. The weight is the reach in tokens.
     {"nothing; old version used|uses; previously used; formerly used; used to use; once used; "
-     "decided against; decide against; no to; no need; has no; have no; "
+     "decided against; decide against; old version|one|release|image|code|service "
+     "needed|required|ran; previously|formerly|originally needed|required|ran; no to; no need; has "
+     "no; have no; "
      "no|not|without|never|neither|nor|non|none|cannot|nobody; don t; doesn t; isn t; aren t; won "
      "t; can t; didn t; needn t; shouldn t; mustn t; wouldn t; hasn t; haven t; "
      "dont|doesnt|isnt|wont|cant; no longer; not a; not the; not any; instead of; rather than; "
@@ -27,14 +29,23 @@ constexpr Row kRows[] = {
      "remove|removes|removed|removing; uninstall|uninstalled|uninstalling; "
      "disable|disables|disabled|disabling; avoid|avoids|avoiding; strip|stripped; "
      "exclude|excludes|excluding|excluded; skip|skips|skipping; "
-     "replaces|replaced|replacing|replace; abandon|abandoned; away from; get rid of; got rid of; "
+     "stopped|stop|quit|ceased|cease calling|paying|sending|buying|renting; off the; except; used "
+     "to need|require|run|have; needed until; replaces|replaced|replacing|replace; "
+     "abandon|abandoned; away from; get rid of; got rid of; "
      "eliminate|eliminates; forbid|forbids|forbidden; refuse|refuses; "
      "decommission|decommissioned; retire|retired|retiring; rip out; ban|bans; "
      "deleted|delete|deletes|deleting; purge; prohibit|prohibits; ditch|ditched; block|blocks; "
      "unset; except for; other than; excluding; minus; gets rid of; getting rid of; apt remove; "
      "pip uninstall; conda remove; no such thing as",
      kNone, 4, Rule::kRemove},
-    {"must not be used|touched|requested|scheduled|allocated; should not be used|requested; may "
+    {"is|are not supported|allowed|permitted|wanted|present|there; is|are|was|were left out; "
+     "deliberately left out; can|may go; can|may be "
+     "returned|released|freed|dropped|removed; are|is a mistake; delete|remove|drop them|it; "
+     "was|were considered|evaluated|tried|discussed|tested|rejected but; only a "
+     "test|dev|development dependency; a test|dev dependency; is never "
+     "imported|called|loaded|installed; decided against it|them|that|this; must not be "
+     "used|touched|requested|scheduled|allocated; "
+     "should not be used|requested; may "
      "not be used; cannot be used; can t be used; is never used; are never used; "
      "not "
      "needed|required|necessary|used|wanted|allowed|available|installed|supported|involved|present|"
@@ -59,7 +70,8 @@ constexpr Row kRows[] = {
     {"is not possible|feasible|viable|enough|sufficient|fast; are not enough|sufficient|fast; is "
      "insufficient; "
      "impossible;useless;unusable;fails;fail;crashes;crash;hopeless;takes;weeks;stuck;unbearable;"
-     "infeasible;painfully;unbearably; too slow; far too slow; not enough; not sufficient; not "
+     "infeasible;painfully;unbearably; misses; missed; lags; times out; timed out; too long; too "
+     "late; too slow; far too slow; not enough; not sufficient; not "
      "fast enough; not possible; not feasible; not work; not viable; insufficient; will not "
      "run|start|work; "
      "cannot run|start|work|train|serve|fit|finish; can t run|start|work|keep; won t "
@@ -80,7 +92,17 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kAlways, 0, kNeedWord},
 
     // Texts about GPUs and machine learning.
-    {"dashboard;dashboards;documentation;docs;article;articles;newsletter;wiki;spreadsheet;"
+    {"weekly|monthly|daily|quarterly mail|report|summary|digest|statistics; tender; rfp; rfq; "
+     "quotation|quotations; requisition; buy|buying|bought|resale; pulumi; "
+     "cloudformation; crossplane; bicep; puppet; packer; autoscaling group|groups; auto scaling "
+     "group|groups; autoscaler; karpenter; interview questions; that|which "
+     "lists|labels|cordons|drains|tags|reports|exports|prints|displays|compares|announces|plots|"
+     "logs; mirror;mirrors;mirroring;registry;artifactory; pypi packages; bot;bots; booking "
+     "system|tool|form|page; request form; approval workflow|form; web form; "
+     "announces|announce; notify|notifies|notification|notifications; reminder|reminders; "
+     "remind|reminds; "
+     "rack|racks; badge; badges; label printer; floor plan; onboarding guide; handbook; "
+     "dashboard;dashboards;documentation;docs;article;articles;newsletter;wiki;spreadsheet;"
      "inventory;pricing;price;prices;invoice;invoices;billing;terraform;ansible;recruiting;"
      "recruitment;recruiter;hiring;conference;conferences;"
      "webinar;podcast;podcasts;workshop;workshops;tutorial;tutorials;lecture;lectures;slides;slide;"
@@ -116,7 +138,7 @@ constexpr Row kRows[] = {
     {"engineer|engineers; developer|developers; researcher|researchers; scientist|scientists; "
      "specialist|specialists; experience; skills; expert|experts; team; consumed; metrics; "
      "capacity; library|libraries; start up; company; companies; consultant|consultants; fans; "
-     "news; community",
+     "news; community; per project|team|user|tenant|department|customer",
      kNone, 1, Rule::kMeta},
     {"list all|every|of; lists all|every; show all; how many; count how; name of; named after; who "
      "uses; chart|charts; bar chart; statistics on|of|about; overview of; history of",
@@ -132,6 +154,9 @@ constexpr Row kRows[] = {
     {"about;of;on;how;listing;comparing;explaining;covering;describing;showing;that;which;for;"
      "called;titled;named;where;why;whether;who",
      kNone, 0, Rule::kAlways, 0, kLink},
+    {"host|hosts|hosting a|an|our|own|the; private copilot|chatbot|llm|gpt|chatgpt|assistant; open "
+     "weights; open weight",
+     kNone, 0, Rule::kAlways, 0, kLocal | kNeedWord},
     {"self hosted; self host; self hosting; on prem; on premise; on premises; locally; local; in "
      "house; our own; own hardware; own weights; openai compatible; compatible api; offline; air "
      "gapped; without sending; local model; on our hardware; on our servers",
@@ -219,7 +244,8 @@ constexpr Row kRows[] = {
      "train people; train staff; train the staff; trained staff; trained volunteers; trained "
      "nurses; fine tune the wording; fine tuning the query; stable diffusion of; query planner; "
      "jvm; garbage collector; postgres; postgresql; mysql; nginx; kernel parameters; guitar; "
-     "piano; engine carburettor; carburettor; thermostat; radio station; database parameters; sql",
+     "piano; engine carburettor; carburettor; thermostat; radio station; database "
+     "parameters; sql",
      kNone, 0, Rule::kAlways, 0, kForeign},
     {"kind "
      "pod|job|deployment|statefulset|daemonset|cronjob|service|configmap|replicaset|rayjob|"
@@ -227,6 +253,8 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kAlways, 0, kKindWord},
     {"million;millions;billion;billions;thousand;thousands;hundreds;hundred;large;huge;all", kNone,
      0, Rule::kAlways, 0, kLarge},
+    // Taken for something above otherwise.
+    {"option pricing; video conference|conferences|conferencing; dark mode", kNone, 0},
     {"with|using|via|by|from|through|into|onto", kNone, 0, Rule::kAlways, 0, kPrep},
 };
 

@@ -16,13 +16,18 @@ constexpr std::uint32_t kData = kSight | kSound | kWords;
 
 constexpr Row kRows[] = {
     // Hardware.
-    {"gpu|gpus; gpu card|cards|memory|hours|box|server|machine; graphics card|cards; video "
+    {"gpu|gpus; graphics|graphical "
+     "processor|processors|accelerator|accelerators|chip|chips|unit|units|board|boards; graphics "
+     "processing unit|units; video adapter; gpu card|cards|memory|hours|box|server|machine; "
+     "graphics card|cards; video "
      "card|cards",
      Source::kHardware, 2.9F, Rule::kAlways, 0, kGpuWord},
-    {"vram; video memory; gpu accelerated|acceleration; on gpu|gpus; gpu enabled; gpu "
+    {"vram; video|graphics memory|ram; gpu ram; openacc; hopper|ampere|blackwell|volta|turing|ada "
+     "card|cards|node|nodes|generation|architecture; grace hopper|blackwell "
+     "node|nodes|superchip|server; gpu accelerated|acceleration; on gpu|gpus; gpu enabled; gpu "
      "required|mandatory; "
      "multi gpu; gpu variant|image|build|version; gpu direct; gpudirect; gpgpu; accelerator "
-     "card|cards",
+     "card|cards; #gb card|cards|gpu|gpus|accelerator|accelerators; #n gb card|cards|gpu|gpus",
      Source::kHardware, 3.4F, Rule::kAlways, 0, kGpuWord},
     {"cuda; cuda#; cu#; cudnn; cublas; cufft; nvcc; nccl; curand; cusparse; nvrtc; cutlass; thrust "
      "cuda; "
@@ -31,7 +36,7 @@ constexpr Row kRows[] = {
     {"a100;a100s;h100;h100s;h200;h200s;v100;v100s;l40s;gh200;gb200;mi300x;mi300;mi250;mi250x;a10g;"
      "p100",
      Source::kHardware, 3.4F, Rule::kShy, kMl | kGpuWord | kPowers, kGpuWord},
-    {"a100 #gb|40gb|80gb; h100 #gb; v100 #gb; a10 #gb; l4 #gb; t4 #gb; a40 #gb; "
+    {"a100 #gb; h100 #gb; v100 #gb; a10 #gb; l4 #gb; t4 #gb; a40 #gb; "
      "tesla t4|v100|p100|k80|p4|p40|m60; nvidia "
      "a100|h100|t4|l4|a10|a40|v100|a2|a16|a30|l40|l40s|b200|h200; "
      "b200|b300 card|cards|node|nodes|gpu|gpus",
@@ -49,6 +54,8 @@ constexpr Row kRows[] = {
     {"nvidia card|cards|hardware|accelerator|accelerators|board|boards; compute capability; mig "
      "slice|slices|instance|instances|device|devices|partition; gpu instance|instances",
      Source::kHardware, 3.2F, Rule::kAlways, 0, kGpuWord},
+    {"accelerator|accelerators; accelerator node|nodes", Source::kHardware, 2.2F, Rule::kPartner,
+     kMl | kGpuWord | kNeedWord, kGpuWord},
     {"nvidia", Source::kHardware, 1.4F, Rule::kAlways, 0, kGpuWord},
     {"nvidia smi", Source::kHardware, 0.9F, Rule::kAlways, 0, kGpuWord},
     {"nvidia driver|drivers; nvidia container toolkit|runtime; nvidia docker; nvidia docker2",
@@ -67,7 +74,7 @@ constexpr Row kRows[] = {
      "j|neox; "
      "bloom; bloomz; phi; phi#; yi; zephyr; wizardlm; wizardcoder; command r; olmo; olmo#; mpt; "
      "flan t5; t5; stablelm; internlm; baichuan; chatglm; chatglm#; nllb; madlad; granite",
-     Source::kModel, 2.3F, Rule::kPartner, kMl | kGpuWord | kWords | kNeedWord, 0},
+     Source::kModel, 2.3F, Rule::kPartner, kMl | kGpuWord | kWords | kNeedWord, kModelName},
     {"llama #b; llama #n #b; llama2 #b; llama3 #b; llama# #b; llama#n #b; mistral #b; mixtral #b; "
      "falcon #b; qwen #b; qwen# #b; "
      "qwen #n #b; gemma #b; gemma #n #b; gemma# #b; deepseek #b; code llama #b; codellama #b; "
@@ -75,9 +82,12 @@ constexpr Row kRows[] = {
      Source::kModel, 3.0F, Rule::kAlways, 0, kMl},
     {"gpt2; gpt#; gpt 2; gpt j #b; nanogpt; gpt from scratch", Source::kModel, 2.0F, Rule::kPartner,
      kMl | kWords | kGpuWord, kMl},
-    {"language model|models; large language model|models; llm|llms; foundation model|models; "
+    {"large|small language model|models; vision language model|models; masked language "
+     "model|models",
+     Source::kModel, 2.1F, Rule::kAlways, 0, kMl},
+    {"language model|models; llm|llms; foundation model|models; "
      "vision language model|models; vlm|vlms; multimodal model|models",
-     Source::kModel, 2.1F, Rule::kShy, kGpuWord, kMl},
+     Source::kModel, 2.1F, Rule::kShy, kGpuWord | kSight | kWords, kMl},
     {"stable diffusion; sdxl; diffusion model|models; stable diffusion xl; latent diffusion; "
      "controlnet; "
      "comfyui; automatic1111; dreambooth; textual inversion; flux schnell|dev; diffusers; sd #n; "
@@ -87,9 +97,10 @@ constexpr Row kRows[] = {
      Source::kModel, 2.8F, Rule::kShy, kMl | kGpuWord | kSight, kMl | kSight},
     {"diffusion", Source::kModel, 2.2F, Rule::kPartner, kMl | kGpuWord, kMl},
     {"flux", Source::kModel, 1.8F, Rule::kPartner, kGpuWord | kSight, 0},
-    {"whisper; whisper large; large v3|v2; parakeet; canary #b", Source::kModel, 2.5F,
-     Rule::kPartner, kMl | kSound | kGpuWord | kNeedWord | kWords, kSound},
-    {"faster whisper; whisper large v3|v2; whisperx; wav2vec; wav2vec2; pyannote; distil whisper",
+    {"whisper; large v3|v2; parakeet; canary #b", Source::kModel, 2.5F, Rule::kPartner,
+     kMl | kSound | kGpuWord | kNeedWord | kWords, kSound},
+    {"faster whisper; whisper large|medium|turbo; whisper large v3|v2; whisperx; wav2vec; "
+     "wav2vec2; pyannote; distil whisper",
      Source::kModel, 2.6F, Rule::kAlways, 0, kSound},
     {"kokoro; xtts; bark; tortoise tts; coqui; vits; styletts; styletts2; f5 tts; piper tts; "
      "musicgen; "
@@ -111,7 +122,8 @@ constexpr Row kRows[] = {
      "bert; sbert; xlm roberta; biobert; "
      "e5 large|base; bge; bge large|m3|base; gte large; colbert; sentence "
      "transformer|transformers; "
-     "sentence embedding|embeddings; embedding model|models; splade; cross encoder; reranker; "
+     "sentence embedding|embeddings; embedding model|models; splade; specter; specter#; cross "
+     "encoder; reranker; "
      "instructor xl",
      Source::kModel, 2.1F, Rule::kPartner, kMl | kWords | kGpuWord | kNeedWord, kWords},
     {"transformer encoder|decoder|model|models|network|networks|architecture; transformers "
@@ -122,9 +134,16 @@ constexpr Row kRows[] = {
      kMl | kGpuWord | kWords | kSight, 0},
     {"alphafold; alphafold#; colabfold; rosettafold; openfold; esmfold; esm#; esm fold; protein "
      "folding|language; "
+     "relion; cryosparc; cryo em; nvidia "
+     "modulus|riva|nim|nims|clara|morpheus|isaac|maxine|metropolis|holoscan|physicsnemo; "
      "graphcast; fourcastnet; pangu weather; deepvariant; parabricks; dorado "
      "basecaller|basecalling; guppy basecaller|basecalling; basecalling",
      Source::kModel, 2.8F, Rule::kAlways, 0, kMl},
+    {"*bert; *former; *gan; *sam; *tts; *gpt; *yolo; *nerf; *clip; *llama; *fold; *diffusion; "
+     "*whisper; *vit; *lm; *vae; *vlm; *llm",
+     Source::kModel, 2.4F, Rule::kPartner, kMl | kData | kGpuWord | kAction, kMl},
+    {"*net; *nets; *ocr; *seg; *det", Source::kModel, 1.7F, Rule::kPartner,
+     kMl | kData | kGpuWord | kAction, kMl},
     {"gan|gans; stylegan; stylegan#; cyclegan; pix2pix; vae; autoencoder|autoencoders; variational "
      "autoencoder; "
      "lstm; lstms; gru network; rnn; rnns; cnn; cnns; convnet; graph neural; gnn|gnns; graph "
@@ -151,7 +170,8 @@ constexpr Row kRows[] = {
      "image captioning; video captioning; "
      "visual question answering; object detection; image classification; image classifier; action "
      "recognition; "
-     "lip sync; talking head|heads|avatar|avatars; generative model|models|ai; background removal; "
+     "lip sync; talking head|heads|avatar|avatars; generative model|models|ai; background "
+     "removal|replacement|matting|blur; "
      "image restoration; video understanding; image recognition; defect detection; "
      "licence|license plate recognition; medical imaging; digital pathology",
      Source::kTask, 2.4F, Rule::kShy, kMl | kSight | kGpuWord, kMl | kSight},
@@ -173,7 +193,7 @@ constexpr Row kRows[] = {
      "distil|distill|distilled|distilling",
      Source::kTask, 2.7F, Rule::kPartner, kMl | kData | kGpuWord, kMl | kAction},
     {"detection|segmentation|recognition|tracking|generation|classification|translation|"
-     "forecasting network|networks|model|models",
+     "forecasting|enhancement|removal|replacement|matting net|nets|network|networks|model|models",
      Source::kTask, 1.6F, Rule::kShy, kMl | kSight | kSound, kMl, kSight | kSound},
     {"knowledge distillation; physics informed; physics informed neural network|networks; "
      "deepfake|deepfakes; deepfake detection; teacher student distillation; diffusion policy; "
@@ -199,7 +219,7 @@ constexpr Row kRows[] = {
      Source::kTask, 2.0F, Rule::kShy, kMl | kGpuWord, kMl},
     {"machine learning", Source::kTask, 1.2F, Rule::kShy, kGpuWord | kMl, 0, kSight | kSound},
     {"embed|embeds|embedding|embeddings", Source::kTask, 1.2F, Rule::kPartner,
-     kMl | kWords | kGpuWord, 0},
+     kMl | kWords | kGpuWord, kWords},
     {"segment|segments|segmenting; classify|classifies; caption|captions|captioning; "
      "denoise|denoising; upscale|upscales|upscaling; "
      "colorize|colourise|colorise; recognise|recognize; detect|detects; generate|generates; "
@@ -225,21 +245,24 @@ constexpr Row kRows[] = {
     {"#b parameter|parameters|params|model|models|base|instruct|chat|checkpoint|weights; #b "
      "parameter model; #b language model; #b llm",
      Source::kScale, 2.6F, Rule::kAlways, 0, kMl},
-    {"#b", Source::kScale, 1.7F, Rule::kPartner, kMl, kMl},
+    {"#b", Source::kScale, 1.7F, Rule::kPartner, kMl | kModelName, kMl},
     {"million parameter|parameters|params", Source::kScale, 1.0F, Rule::kAlways, 0, kMl},
     {"epoch|epochs", Source::kScale, 1.2F, Rule::kPartner, kMl | kSight | kSound, kMl},
     {"batch size; learning rate; checkpoint|checkpoints; mini batch; per device train batch size; "
      "validation loss",
      Source::kScale, 0.7F, Rule::kPartner, kMl | kGpuWord, kMl},
     {"million images|documents|sentences|photos|passages|frames|pages|pictures|abstracts|records; "
-     "million hours",
+     "million hours; #m "
+     "images|documents|sentences|photos|passages|frames|pages|pictures|abstracts|records|"
+     "items|tokens|tweets|articles",
      Source::kScale, 0.9F, Rule::kPartner, kMl | kData, kData},
 
     // For a CPU.
     {"cpu only; cpuonly; only cpu|cpus; only on cpu|cpus; on cpu only; on the cpu only; cpu bound; "
      "gpu free; gpuless; gpu less; cpu is enough|sufficient|fine; "
      "cpu is fast enough; plain cpu|cpus; pure cpu; cpu nodes only; only cpu nodes; cpu "
-     "wheel|wheels|build|variant|version; without acceleration",
+     "wheel|wheels|build|variant|version; without acceleration; "
+     "no|without accelerator|accelerators; no acceleration",
      Source::kCpu, -4.2F},
     {"on cpu|cpus; on the cpu|cpus; on a cpu|cpus; cpu "
      "node|nodes|pool|inference|machine|machines|box|server|servers; cpu cores only; "
@@ -309,7 +332,9 @@ constexpr Row kRows[] = {
      "works without gpu|cuda too; gpu not required but; prefers a gpu; preferably gpu; gpu "
      "recommended but; "
      "gpu helps but; speeds up with a gpu; cpu path; faster with a gpu; faster on a gpu; not "
-     "strictly needed|required|necessary; not strictly; gpu preferred; gpu nice",
+     "strictly needed|required|necessary; not strictly; gpu preferred; gpu nice; cpu "
+     "works|ok|okay; works fine on cpu; works on cpu too; also "
+     "works|runs on cpu; gpu when|where|if there is one; prefer|prefers a gpu; cpu also works",
      Source::kOptional, 3.0F, Rule::kAlways, 0, kGpuWord},
     {"optional; if available; when available; if present; if possible; a few cuda tests; may use; "
      "can use; could use",

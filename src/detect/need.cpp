@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -21,23 +22,23 @@ struct Word {
 };
 
 /// Names of cards as we print them; "rtx" and "gtx" take the next word along.
-constexpr std::array kTypes = {
+constexpr std::array<std::string_view, 30> kTypes = {
     "a100", "h100", "h200", "v100",  "p100",  "b200",  "b300",   "gh200", "gb200",  "l40s",
     "l40",  "l4",   "t4",   "a10g",  "a10",   "a40",   "a30",    "a16",   "a2",     "k80",
     "p40",  "p4",   "m60",  "a6000", "a5000", "a4000", "mi300x", "mi300", "mi250x", "mi250"};
 
-constexpr std::array<std::pair<const char*, unsigned>, 12> kNumbers = {{{"a", 1},
-                                                                        {"an", 1},
-                                                                        {"one", 1},
-                                                                        {"single", 1},
-                                                                        {"two", 2},
-                                                                        {"dual", 2},
-                                                                        {"pair", 2},
-                                                                        {"three", 3},
-                                                                        {"four", 4},
-                                                                        {"six", 6},
-                                                                        {"eight", 8},
-                                                                        {"sixteen", 16}}};
+constexpr std::array<std::pair<std::string_view, unsigned>, 12> kNumbers = {{{"a", 1},
+                                                                             {"an", 1},
+                                                                             {"one", 1},
+                                                                             {"single", 1},
+                                                                             {"two", 2},
+                                                                             {"dual", 2},
+                                                                             {"pair", 2},
+                                                                             {"three", 3},
+                                                                             {"four", 4},
+                                                                             {"six", 6},
+                                                                             {"eight", 8},
+                                                                             {"sixteen", 16}}};
 
 bool is_word_byte(char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -68,6 +69,7 @@ std::vector<Word> words_of(std::string_view text, std::size_t from, std::size_t 
 
 /// "a100", "a100s", "4xa100" -> "a100"
 std::string type_of(std::string_view word) {
+    if (word.find_first_of("0123456789") == std::string_view::npos) return {};
     if (const std::size_t x = word.find('x');
         x != std::string_view::npos && x > 0 && word.find_first_not_of("0123456789") == x) {
         word.remove_prefix(x + 1);
@@ -82,20 +84,20 @@ std::string type_of(std::string_view word) {
 }
 
 std::string type_at(const std::vector<Word>& words, std::size_t at) {
-    const std::string& word = words[at].text;
+    const std::string_view word = words[at].text;
     if ((word == "rtx" || word == "gtx") && at + 1 < words.size()) {
-        const std::string& next = words[at + 1].text;
+        const std::string_view next = words[at + 1].text;
         if (next.find_first_of("0123456789") == std::string::npos || next.find('x') < 2) return {};
-        return word + '-' + next;
+        return std::string(word) + '-' + std::string(next);
     }
     if (word == "3090" || word == "4090" || word == "5090" || word == "3090s" || word == "4090s") {
-        return "rtx-" + word.substr(0, 4);
+        return "rtx-" + std::string(word.substr(0, 4));
     }
     return type_of(word);
 }
 
 /// A count of the form 4, 4x or four; 0 for none.
-unsigned count_of(const std::string& word) {
+unsigned count_of(std::string_view word) {
     for (const auto& [name, number] : kNumbers) {
         if (word == name) return number;
     }
@@ -106,23 +108,23 @@ unsigned count_of(const std::string& word) {
     return number <= 1024 ? number : 0;
 }
 
-bool is_gpu_word(const std::string& word) {
-    for (const char* known : {"gpu", "gpus", "card", "cards", "nvidia", "tesla", "geforce", "rtx",
-                              "gtx", "accelerators", "x"}) {
+bool is_gpu_word(std::string_view word) {
+    for (const std::string_view known : {"gpu", "gpus", "card", "cards", "nvidia", "tesla",
+                                         "geforce", "rtx", "gtx", "accelerators", "x"}) {
         if (word == known) return true;
     }
     return false;
 }
 
 double gibibytes_of(const std::vector<Word>& words, std::size_t at) {
-    const std::string& word = words[at].text;
+    const std::string_view word = words[at].text;
     double number = 0;
     const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (problem != std::errc{} || number <= 0 || number > 2000) return 0;
     const std::string_view rest(stop, static_cast<std::size_t>(word.data() + word.size() - stop));
     if (rest == "gb" || rest == "gib" || rest == "g" || rest == "gi") return number;
     if (!rest.empty() || at + 1 >= words.size()) return 0;
-    const std::string& unit = words[at + 1].text;
+    const std::string_view unit = words[at + 1].text;
     return unit == "gb" || unit == "gib" ? number : 0;
 }
 
@@ -189,7 +191,7 @@ private:
     }
 
     void read_count(const std::vector<Word>& words, std::size_t at, bool card) {
-        const std::string& word = words[at].text;
+        const std::string_view word = words[at].text;
         if (card && word.find('x') != std::string::npos && word.front() >= '0' &&
             word.front() <= '9') {
             set_count(count_of(word.substr(0, word.find('x'))));
@@ -226,7 +228,7 @@ private:
 
     void read_parameters(const std::vector<Word>& words) {
         for (std::size_t i = 0; i < words.size(); ++i) {
-            const std::string& word = words[i].text;
+            const std::string_view word = words[i].text;
             double number = 0;
             const char* const end = word.data() + word.size();
             auto [stop, problem] = std::from_chars(word.data(), end, number);
@@ -248,7 +250,7 @@ private:
 
     void read_manner(const std::vector<Word>& words) {
         for (const Word& word : words) {
-            const std::string& name = word.text;
+            const std::string_view name = word.text;
             if (name == "lora" || name == "qlora" || name == "peft") adapters_ = true;
             if (name == "qlora" || name == "4bit" || name == "int4" || name == "gptq" ||
                 name == "awq" || name == "nf4" || name == "bit")
@@ -267,7 +269,7 @@ private:
         const bool full = training_ && !adapters_ && !four_bit_;
         const double each = full ? 16.0 : weights * 1.2;
         const double gib = billions_ * 1e9 * each / (1024.0 * 1024.0 * 1024.0);
-        need_.memory_gib = static_cast<double>(static_cast<long>(gib * 10 + 0.5)) / 10;
+        need_.memory_gib = std::round(gib * 10) / 10;
         std::array<char, 160> line{};
         std::snprintf(line.data(), line.size(), "%g billion parameters x %g bytes (%s)", billions_,
                       each,

@@ -16,6 +16,15 @@ std::uint32_t distance(const Match& left, const Match& right) {
     return right.first > left.last ? right.first - left.last : 0;
 }
 
+/// "This is no toy: 2,000 GPU hours"; "that is no option, we have CUDA".
+bool begins_clause(std::string_view between) {
+    for (const std::string_view start :
+         {": ", ", we ", ", it ", ", they ", ", this ", ", you ", ", so "}) {
+        if (between.find(start) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
 bool has(const Match& match, std::uint32_t topics) { return (match.row->topics & topics) != 0; }
 
 constexpr bool is_value_byte(char byte) {
@@ -45,7 +54,8 @@ std::uint32_t Surroundings::topics(std::size_t at, std::uint32_t reach, bool sam
 bool Surroundings::slow_near(std::size_t cue, std::size_t at) const {
     const Match& word = matches_[cue];
     for (std::size_t i = cue; i-- > 0;) {
-        if (matches_[i].sentence != word.sentence || distance(matches_[i], word) > 5) break;
+        if (matches_[i].sentence != word.sentence || distance(matches_[i], word) > 8) break;
+        if (matches_[i].row->rule == Rule::kCut) break;
         if (has(matches_[i], kSlow) || matches_[i].row->rule == Rule::kNot) return true;
     }
     for (std::size_t i = at + 1; i < matches_.size(); ++i) {
@@ -65,10 +75,7 @@ bool Surroundings::denies(std::size_t cue, std::size_t at, bool past_preposition
     if (word.row->rule == Rule::kRemove) return !past_preposition && !flag;
     if (flag && distance(word, match) > 1) return false;
     const std::size_t gap = match.begin > word.end ? match.begin - word.end : 0;
-    if (text_.substr(word.end, std::min<std::size_t>(gap, 80)).find(": ") !=
-        std::string_view::npos) {
-        return false;  // "This is no toy: 2,000 GPU hours"
-    }
+    if (begins_clause(text_.substr(word.end, std::min<std::size_t>(gap, 80)))) return false;
     if (word.end < text_.size() && text_[word.end] == ',') return false;  // "No, use the GPU"
     const Match& next = matches_[cue + 1];
     if (cue + 1 < at && next.row->rule == Rule::kHollow && next.first == word.last + 1)
@@ -141,6 +148,8 @@ bool Surroundings::meta(std::size_t at) const {
         const Match& cue = matches_[i];
         if (cue.sentence != match.sentence || distance(match, cue) > kMetaBehind) break;
         if (has(cue, kPrep | kLink | kNeedWord)) break;
+        const std::string_view between = text_.substr(match.end, cue.begin - match.end);
+        if (between.find_first_of(",:(") != std::string_view::npos) break;
         if (cue.row->rule == Rule::kMeta) return true;
     }
     return false;
@@ -157,18 +166,33 @@ bool Surroundings::starts_meta() const {
     return false;
 }
 
+namespace {
+
+/// Behind the name of a variable in a manifest stands "value" with what it is: one past that word.
+std::size_t end_of_value_key(std::string_view text, std::size_t end) {
+    constexpr std::size_t kFarthest = 40;
+    const std::string_view rest = text.substr(end, kFarthest);
+    const std::size_t word = rest.find_first_not_of(" \t\r\n\"',");
+    if (word == std::string_view::npos || word == 0) return end;
+    if (!rest.substr(word).starts_with("value")) return end;
+    return end + word + std::string_view("value").size();
+}
+
+}  // namespace
+
 Value value_behind(std::string_view text, std::size_t end, bool is_flag) {
+    end = end_of_value_key(text, end);
     bool parted = false;
     bool quoted = false;
     std::size_t at = end;
-    for (; at < text.size() && at < end + 8; ++at) {
+    for (; at < text.size() && at < end + 10; ++at) {
         const char byte = text[at];
         if (byte == ':' || byte == '=') parted = true;
         if ((byte == '"' || byte == '\'') && parted) {
             if (quoted) return {Value::Form::kList, 0};  // ""
             quoted = true;
         }
-        if (std::string_view(" \t:=\"'[").find(byte) == std::string_view::npos) break;
+        if (std::string_view(" \t:=\"'[]").find(byte) == std::string_view::npos) break;
     }
     if (!parted && !(is_flag && at > end)) return {};
     std::size_t stop = at;

@@ -16,6 +16,7 @@ constexpr std::uint32_t kForeignSide = 3;
 constexpr std::uint32_t kCardReach = 5;
 constexpr std::uint32_t kRemoteReach = 600;  // tokens: a longer text is more than one remote call
 constexpr unsigned kMostLooks = 40;          // evaluations of one row in one text
+constexpr double kNotOnCpu = 2.1;            // log-odds
 constexpr double kSharpness = 1.2;           // fitted once, see docs/guide/detect.md
 constexpr std::array kRepetition = {1.0, 0.6, 0.35, 0.2};  // of evidence of one source
 
@@ -28,54 +29,22 @@ struct Judged {
 
 /// What a thread reuses from text to text.
 struct Buffers {
-    std::vector<Hit> hits;
-    std::vector<Match> matches;
+    Phrases phrases;
     std::vector<std::uint8_t> looks;  // by row
     std::vector<std::int32_t> kept;   // by row: index in `judged`, or -1
     std::vector<Judged> judged;
 };
 
-void find_phrases(const Vocabulary& vocabulary, const std::vector<Hit>& hits,
-                  std::vector<Match>& matches) {
-    matches.clear();
-    for (std::size_t i = 0; i < hits.size();) {
-        std::uint32_t state = 0;
-        std::size_t stop = i;  // one past the longest match
-        PatternId pattern = kNoPattern;
-        for (std::size_t k = i; k < hits.size(); ++k) {
-            if (hits[k].index != hits[i].index + (k - i) || hits[k].sentence != hits[i].sentence) {
-                break;
-            }
-            state = vocabulary.next(state, hits[k].word);
-            if (state == 0) break;
-            if (const PatternId found = vocabulary.accepts(state); found != kNoPattern) {
-                pattern = found;
-                stop = k + 1;
-            }
-            if (vocabulary.is_leaf(state)) break;
-        }
-        if (pattern == kNoPattern) {
-            ++i;
-            continue;
-        }
-        matches.push_back({.begin = hits[i].begin,
-                           .end = hits[stop - 1].end,
-                           .first = hits[i].index,
-                           .last = hits[stop - 1].index,
-                           .sentence = hits[i].sentence,
-                           .pattern = pattern,
-                           .comment = hits[i].comment,
-                           .row = &vocabulary.row(pattern)});
-        i = stop;
-    }
-}
-
 /// Marks what lies in a command or a manifest that only speaks of GPUs.
-void mark_spoken_of(std::string_view text, std::vector<Match>& matches) {
+void mark_spoken_of(std::string_view text, Phrases& phrases) {
+    const auto speaks = [&](std::uint32_t at) {
+        return phrases.matches[at].row->rule == Rule::kMetaAll;
+    };
+    if (std::none_of(phrases.marked.begin(), phrases.marked.end(), speaks)) return;
     bool manifest = false;
     bool command = false;
     std::uint32_t sentence = 0;
-    for (Match& match : matches) {
+    for (Match& match : phrases.matches) {
         if (match.sentence != sentence) command = false;
         sentence = match.sentence;
         if ((match.row->topics & kKindWord) != 0) manifest = false;
@@ -90,7 +59,11 @@ void mark_spoken_of(std::string_view text, std::vector<Match>& matches) {
 class Judge {
 public:
     Judge(std::string_view text, Kind kind, Buffers& buffers)
-        : text_(text), kind_(kind), buffers_(buffers), around_(text, buffers.matches) {}
+        : text_(text),
+          kind_(kind),
+          buffers_(buffers),
+          matches_(buffers.phrases.matches),
+          around_(text, buffers.phrases.matches) {}
 
     Verdict judge() {
         survey();
@@ -104,8 +77,8 @@ private:
     /// What holds for the whole text.
     void survey() {
         bool local = false;
-        for (std::size_t i = 0; i < buffers_.matches.size(); ++i) {
-            const Match& match = buffers_.matches[i];
+        for (const std::uint32_t i : buffers_.phrases.marked) {
+            const Match& match = matches_[i];
             if ((match.row->topics & kLocal) != 0) local = true;
             if (match.row->source != Source::kRemote || remote_ || match.first > kRemoteReach) {
                 continue;
@@ -118,17 +91,19 @@ private:
     }
 
     [[nodiscard]] bool partnered(std::size_t at) const {
-        const Row& row = *buffers_.matches[at].row;
+        const Row& row = *matches_[at].row;
         if (row.rule != Rule::kPartner) return true;
         return (around_.topics(at, kPartnerReach, false) & row.partners) != 0;
     }
 
     /// Does the rule of the row let the match count at all?
     [[nodiscard]] bool admitted(std::size_t at, double& weight) const {
-        const Row& row = *buffers_.matches[at].row;
+        const Row& row = *matches_[at].row;
         if (row.boost != 0 && (around_.topics(at, kPartnerReach, true) & row.boost) != 0) {
             weight += kBoost;
         }
+        const bool package = row.source == Source::kStack || row.source == Source::kFramework;
+        if (package && kind_ != Kind::kText && kind_ != Kind::kManifest) return true;
         if (row.rule == Rule::kPartner) {
             if (!partnered(at)) return false;
             return (around_.topics(at, kForeignSide, true) & kForeign) == 0;
@@ -176,9 +151,20 @@ private:
         return Scope::kPlain;
     }
 
+    /// The weight of denied evidence.
+    static double turned(const Row& row, double weight) {
+        if (row.source == Source::kCpu) return kNotOnCpu;  // "cannot run on a CPU"
+        if (row.source == Source::kSmall) return 0;
+        if (row.source == Source::kOptional) {  // "do not fall back to the CPU"
+            return (row.topics & kGpuWord) != 0 ? kNotOnCpu : 0;
+        }
+        if (weight < 0) return weight * -0.5;
+        return row.source <= Source::kHardware ? -weight : weight * -0.7;
+    }
+
     /// The weight of one match in its place.
     Judged weigh(std::size_t at) const {
-        const Match& match = buffers_.matches[at];
+        const Match& match = matches_[at];
         const Row& row = *match.row;
         double weight = row.weight;
         if (!admitted(at, weight)) return {at, 0, Scope::kPlain};
@@ -195,11 +181,10 @@ private:
         if (match.comment) return {at, weight * 0.15, Scope::kComment};
         if (match.spoken_of) return {at, weight * 0.05, Scope::kMeta};
         if (row.source == Source::kCpu && (around_.topics(at, 8, true) & kSlow) != 0) {
-            return {at, weight * -0.5, Scope::kNegated};  // "too slow on a CPU"
+            return {at, turned(row, weight), Scope::kNegated};  // "too slow on a CPU"
         }
         if (kind_ != Kind::kCode && around_.negated(at)) {  // "if not cuda: raise" is no denial
-            if (row.source == Source::kOptional || row.source == Source::kSmall) weight = 0;
-            return {at, weight * (weight < 0 ? -0.5 : hardware ? -1.0 : -0.7), Scope::kNegated};
+            return {at, turned(row, weight), Scope::kNegated};
         }
         const bool sure =
             (row.rule == Rule::kResource || row.rule == Rule::kValue) && weight >= row.weight;
@@ -216,13 +201,14 @@ private:
     /// The strongest judgement of every row.
     void collect() {
         buffers_.judged.clear();
-        const std::size_t rows = Vocabulary::instance().row_count();
+        const Vocabulary& vocabulary = Vocabulary::instance();
+        const std::size_t rows = vocabulary.row_count();
         buffers_.looks.assign(rows, 0);
         buffers_.kept.assign(rows, -1);
-        for (std::size_t i = 0; i < buffers_.matches.size(); ++i) {
-            const Match& match = buffers_.matches[i];
+        for (std::size_t i = 0; i < matches_.size(); ++i) {
+            const Match& match = matches_[i];
             if (!is_evidence(match)) continue;
-            const std::uint16_t row = Vocabulary::instance().row_number(match.pattern);
+            const std::uint16_t row = vocabulary.row_number(match.pattern);
             if (buffers_.looks[row] >= kMostLooks) continue;
             ++buffers_.looks[row];
             const Judged judged = weigh(i);
@@ -249,12 +235,12 @@ private:
         verdict.bias = kBias;
         std::array<std::array<std::size_t, 2>, 16> seen{};
         for (const Judged& judged : buffers_.judged) {
-            const Match& match = buffers_.matches[judged.match];
+            const Match& match = matches_[judged.match];
             const auto source = static_cast<std::size_t>(match.row->source);
             double weight = judged.weight;
             std::size_t& count = seen[source][weight > 0 ? 1 : 0];
             weight *= kRepetition[std::min(count++, kRepetition.size() - 1)];
-            if (match.row->source == Source::kOptional) {
+            if (match.row->source == Source::kOptional && judged.scope != Scope::kNegated) {
                 optional_ += weight;
                 weight = 0;
             } else if (match.row->source == Source::kSmall) {
@@ -308,6 +294,7 @@ private:
     std::string_view text_;
     Kind kind_;
     Buffers& buffers_;
+    const std::vector<Match>& matches_;
     Surroundings around_;
     bool remote_ = false;
     bool local_ = false;
@@ -330,9 +317,9 @@ Verdict detect(std::string_view text, Kind kind) {
     text = text.substr(0, kMostBytes);
     if (kind == Kind::kUnknown) kind = sniff_kind("", text);
     const Vocabulary& vocabulary = Vocabulary::instance();
-    scan(text, vocabulary, kind == Kind::kText, buffers.hits);
-    find_phrases(vocabulary, buffers.hits, buffers.matches);
-    mark_spoken_of(text, buffers.matches);
+    PhraseFinder phrases(vocabulary, buffers.phrases);
+    scan(text, vocabulary, kind == Kind::kText, phrases);
+    mark_spoken_of(text, buffers.phrases);
     Verdict verdict = Judge(text, kind, buffers).judge();
     verdict.cut = cut;
     if (verdict.label != Label::kCpu) verdict.need = read_need(text, verdict.evidence);

@@ -92,11 +92,14 @@ constexpr Row kRows[] = {
      Source::kStack, 3.3F, Rule::kAlways, 0, kGpuWord | kMl},
 
     // Frameworks: the default builds carry CUDA.
-    {"pytorch; torch; torchvision; torchaudio; libtorch; torch nn; import torch; pytorch "
-     "lightning; lightning pytorch; lightning; fastai; timm; detectron; monai; torchgeo",
+    {"lightning; jax; haiku; paddle; flax; chainer; fastai; timm", Source::kFramework, 2.2F,
+     Rule::kPartner, kMl | kGpuWord | kSight | kSound | kWords, kMl},
+    {"pytorch; torch; pytorch#; torchmetrics; torchtext; torchdata; torchrec; torchserve; torchio; "
+     "torchdiffeq; torchvision; torchaudio; libtorch; torch nn; import torch; pytorch "
+     "lightning; lightning pytorch; detectron; monai; torchgeo",
      Source::kFramework, 2.3F, Rule::kShy, kMl | kGpuWord, kMl},
-    {"tensorflow; keras; tf keras; jax; jaxlib; flax; jax jit; haiku; optax; mxnet; paddlepaddle; "
-     "paddle; chainer; pytorch geometric; torch geometric; dgl; stable baselines3; stable "
+    {"tensorflow; keras; tf keras; jaxlib; jax jit; optax; mxnet; paddlepaddle; "
+     "pytorch geometric; torch geometric; dgl; stable baselines3; stable "
      "baselines#; rllib",
      Source::kFramework, 2.1F, Rule::kShy, kMl | kGpuWord, kMl},
     {"transformers; huggingface; hugging face; safetensors; accelerate; automodelforcausallm; "
@@ -126,6 +129,8 @@ constexpr Row kRows[] = {
      "allocated; strategy ddp; strategy fsdp; strategy deepspeed; ddp; n gpu; cl gpu; vulkan "
      "compute; opencl gpu; device gpu",
      Source::kHardware, 2.8F, Rule::kAlways, 0, kGpuWord},
+
+    {"tensorflow serving; tf serving", Source::kFramework, 1.2F, Rule::kAlways, 0, kMl},
 
     // CPU builds and switches.
     {"torch|torchvision|torchaudio|jaxlib #n cpu; whl cpu; cpu whl; torch cpu; tensorflow cpu; "

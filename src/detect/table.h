@@ -12,22 +12,23 @@ namespace aliquot::detect {
 /// What a pattern tells its neighbours. A set of bits.
 enum Topic : std::uint32_t {
     kNoTopic = 0,
-    kMl = 1U << 0U,         // model, weights, epochs
-    kSight = 1U << 1U,      // image, camera
-    kSound = 1U << 2U,      // audio, speech
-    kWords = 1U << 3U,      // sentences, documents
-    kGpuWord = 1U << 4U,    // GPU, CUDA, VRAM
-    kForeign = 1U << 5U,    // everyday fields in which the words of ours are homonyms
-    kAction = 1U << 6U,     // train, transcribe: at the head of a sentence it is the task itself
-    kLink = 1U << 7U,       // about, on, of
-    kNeedWord = 1U << 8U,   // needs, requires
-    kLocal = 1U << 9U,      // self-hosted, own
-    kSlow = 1U << 10U,      // too slow, fails, impossible
-    kPrep = 1U << 11U,      // with, using: ends what a verb of removal removes
-    kDataWord = 1U << 12U,  // any of images, audio, text in numbers
-    kPowers = 1U << 13U,    // memory and compute units: gb, vram
-    kKindWord = 1U << 14U,  // "kind: Pod": a new manifest begins
-    kLarge = 1U << 15U,     // million: what is near it is not small
+    kMl = 1U << 0U,          // model, weights, epochs
+    kSight = 1U << 1U,       // image, camera
+    kSound = 1U << 2U,       // audio, speech
+    kWords = 1U << 3U,       // sentences, documents
+    kGpuWord = 1U << 4U,     // GPU, CUDA, VRAM
+    kForeign = 1U << 5U,     // everyday fields in which the words of ours are homonyms
+    kAction = 1U << 6U,      // train, transcribe: at the head of a sentence it is the task itself
+    kLink = 1U << 7U,        // about, on, of
+    kNeedWord = 1U << 8U,    // needs, requires
+    kLocal = 1U << 9U,       // self-hosted, own
+    kSlow = 1U << 10U,       // too slow, fails, impossible
+    kPrep = 1U << 11U,       // with, using: ends what a verb of removal removes
+    kDataWord = 1U << 12U,   // any of images, audio, text in numbers
+    kPowers = 1U << 13U,     // memory and compute units: gb, vram
+    kKindWord = 1U << 14U,   // "kind: Pod": a new manifest begins
+    kLarge = 1U << 15U,      // million: what is near it is not small
+    kModelName = 1U << 16U,  // Llama, Falcon: a number of billions beside it is its size
 };
 
 /// How a pattern's weight comes about.
@@ -49,8 +50,8 @@ enum class Rule : std::uint8_t {
 };
 
 /// One row of the table. `patterns`: phrases parted by ';', words by ' ', alternatives by '|';
-/// #n a number, #b 7b, #gb 24gb, #x 4x, and "yolov#" any token that begins so and goes on with a
-/// digit. All lower case, as the tokenizer parts them: letters and digits only.
+/// #n a number, #b 7b, #m 80m, #gb 24gb, #x 4x, and "yolov#" any token that begins so and goes on with a
+/// digit; "*bert" any token of mixed case that ends so: SciBERT, not Robert. All lower case, as the tokenizer parts them: letters and digits only.
 struct Row {
     std::string_view patterns;
     Source source = Source::kContext;

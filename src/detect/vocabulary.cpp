@@ -4,18 +4,23 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr std::size_t kSlots = 8192;   // a power of two, several times the words
-constexpr std::size_t kEdges = 16384;  // likewise for the phrases
+constexpr unsigned kSlotBits = 13;  // of a table several times as large as the words are many
+constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 
-std::uint32_t hash_of(std::string_view word) {
-    std::uint32_t hash = kHashStart;
-    for (const char byte : word) hash = hash_step(hash, static_cast<unsigned char>(byte));
-    return hash;
+std::uint64_t head_of(std::string_view word) {
+    std::uint64_t head = 0;
+    for (std::size_t i = 0; i < word.size() && i < 8; ++i) {
+        head |= std::uint64_t{static_cast<unsigned char>(word[i])} << (8 * i);
+    }
+    return head;
 }
 
-std::size_t edge_slot(std::uint32_t state, WordId word) {
-    const std::uint32_t key = (state * 2654435761U) ^ (word * 40503U);
-    return (key ^ (key >> 13U)) & (kEdges - 1);
+std::uint64_t key_of(std::string_view word) {
+    std::uint64_t key = head_of(word);
+    for (std::size_t i = 8; i < word.size(); ++i) {
+        key = (key ^ static_cast<unsigned char>(word[i])) * 1099511628211ULL;
+    }
+    return key;
 }
 
 /// Cuts the first part off `rest`, without blanks around it.
@@ -28,6 +33,11 @@ std::string_view take(std::string_view& rest, char separator) {
     return part;
 }
 
+bool is_marked(const Row& row) {
+    return row.source == Source::kRemote || row.rule == Rule::kMetaAll ||
+           (row.topics & (kLocal | kKindWord)) != 0;
+}
+
 }  // namespace
 
 const Vocabulary& Vocabulary::instance() {
@@ -35,58 +45,69 @@ const Vocabulary& Vocabulary::instance() {
     return vocabulary;
 }
 
-Vocabulary::Vocabulary() : slots_(kSlots), words_(1), edges_(kEdges), accept_(1), leaf_(1) {
-    accept_[0] = kNoPattern;
-    number_ = intern("#n");
-    billions_ = intern("#b");
-    gibibytes_ = intern("#gb");
-    times_ = intern("#x");
+Vocabulary::Vocabulary()
+    : slots_(kSlots),
+      words_(1),
+      starts_(1),
+      edges_(kEdges),
+      states_(1),
+      number_(intern("#n")),
+      billions_(intern("#b")),
+      millions_(intern("#m")),
+      gibibytes_(intern("#gb")),
+      times_(intern("#x")) {
     for (const auto rows : {evidence_rows(), stack_rows(), context_rows()}) {
         for (const Row& row : rows) add_row(row);
     }
+    for (Start& start : starts_) start.reached = states_[start.state];
 }
 
-WordId Vocabulary::find(std::string_view word, std::uint32_t hash) const {
-    for (std::size_t at = mixed(hash) & (kSlots - 1);; at = (at + 1) & (kSlots - 1)) {
+WordId Vocabulary::find(std::uint64_t head) const {
+    for (std::size_t at = (head * kSpread) >> (64U - kSlotBits);; at = (at + 1) & (kSlots - 1)) {
         const Slot& slot = slots_[at];
         if (slot.word == kNoWord) return kNoWord;
-        if (slot.hash == hash && words_[slot.word] == word) return slot.word;
+        if (slot.key == head && !slot.is_long) return slot.word;
+    }
+}
+
+WordId Vocabulary::find(std::string_view word) const {
+    const std::uint64_t key = key_of(word);
+    if (word.size() <= 8) return find(key);
+    for (std::size_t at = (key * kSpread) >> (64U - kSlotBits);; at = (at + 1) & (kSlots - 1)) {
+        const Slot& slot = slots_[at];
+        if (slot.word == kNoWord) return kNoWord;
+        if (slot.key == key && slot.is_long && words_[slot.word] == word) return slot.word;
     }
 }
 
 WordId Vocabulary::intern(std::string_view word) {
-    const std::uint32_t hash = hash_of(word);
-    if (const WordId known = find(word, hash); known != kNoWord) return known;
+    if (const WordId known = find(word); known != kNoWord) return known;
     const auto id = static_cast<WordId>(words_.size());
     words_.emplace_back(word);
-    std::size_t at = mixed(hash) & (kSlots - 1);
+    starts_.emplace_back();
+    const std::uint64_t key = key_of(word);
+    std::size_t at = (key * kSpread) >> (64U - kSlotBits);
     while (slots_[at].word != kNoWord) at = (at + 1) & (kSlots - 1);
-    slots_[at] = {hash, id};
-    const std::uint32_t bit = mixed(hash) & 0xFFFFU;
+    slots_[at] = {key, id, word.size() > 8};
+    const std::uint64_t bit = (head_of(word) * kSpread) >> 48U;
     filter_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
     return id;
 }
 
-std::uint32_t Vocabulary::follow(std::uint32_t state, WordId word) const {
-    for (std::size_t at = edge_slot(state, word);; at = (at + 1) & (kEdges - 1)) {
-        const Edge& edge = edges_[at];
-        if (edge.word == kNoWord) return 0;
-        if (edge.from == state && edge.word == word) return edge.to;
-    }
-}
-
 std::uint32_t Vocabulary::walk(std::uint32_t state, WordId word) {
-    if (const std::uint32_t known = next(state, word); known != 0) return known;
-    const auto fresh = static_cast<std::uint32_t>(accept_.size());
-    accept_.push_back(kNoPattern);
-    leaf_.push_back(1);
-    leaf_[state] = 0;
+    const std::uint32_t known = state == 0 ? starts_[word].state : next(state, word);
+    if (known != 0) return known;
+    const auto fresh = static_cast<std::uint32_t>(states_.size());
+    states_.emplace_back();
     if (state == 0) {
-        if (first_.size() <= word) first_.resize(word + std::size_t{1});
-        first_[word] = fresh;
+        starts_[word].state = fresh;
         return fresh;
     }
-    std::size_t at = edge_slot(state, word);
+    states_[state].is_leaf = false;
+    const std::uint32_t hash = edge_hash(state, word);
+    const std::uint32_t bit = hash >> 17U;
+    edge_filter_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
+    std::size_t at = hash >> kEdgeShift;
     while (edges_[at].word != kNoWord) at = (at + 1) & (kEdges - 1);
     edges_[at] = {state, fresh, word};
     return fresh;
@@ -107,7 +128,7 @@ void Vocabulary::add_row(const Row& row) {
 
 void Vocabulary::add_phrase(std::string_view phrase, PatternId pattern) {
     std::vector<std::uint32_t> states{0};
-    while (!phrase.empty()) {
+    for (std::size_t length = 0; !phrase.empty() && length < kLongestPhrase; ++length) {
         std::string_view choices = take(phrase, ' ');
         std::vector<std::uint32_t> after;
         while (!choices.empty()) {
@@ -117,7 +138,9 @@ void Vocabulary::add_phrase(std::string_view phrase, PatternId pattern) {
         states = std::move(after);
     }
     for (const std::uint32_t state : states) {
-        if (accept_[state] == kNoPattern) accept_[state] = pattern;  // the first row wins
+        if (states_[state].accepts != kNoPattern) continue;  // the first row wins
+        states_[state].accepts = pattern;
+        states_[state].is_marked = is_marked(row(pattern));
     }
 }
 

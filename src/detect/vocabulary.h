@@ -17,40 +17,57 @@ using PatternId = std::uint16_t;
 inline constexpr WordId kNoWord = 0;
 inline constexpr PatternId kNoPattern = 0xFFFF;
 
-/// The hash that the tokenizer computes while it reads a word.
-inline constexpr std::uint32_t kHashStart = 2166136261U;
-constexpr std::uint32_t hash_step(std::uint32_t hash, unsigned char byte) {
-    return (hash ^ byte) * 16777619U;
-}
-
 /// The words and phrases of the table, ready for lookup. Immutable after construction.
 class Vocabulary {
 public:
+    static constexpr std::size_t kLongestPhrase = 12;  // words; longer ones of the table are cut
+
     /// The one of the compiled-in table, built at the first call.
     static const Vocabulary& instance();
 
     /// Cheap and often false for words that are not ours; never false for ours.
-    [[nodiscard]] bool may_know(std::uint32_t hash) const {
-        const std::uint32_t bit = mixed(hash) & 0xFFFFU;
+    ///
+    /// head   the first eight bytes of the word in lower case, the first one lowest, zeros behind
+    [[nodiscard]] bool may_know(std::uint64_t head) const {
+        const std::uint64_t bit = (head * kSpread) >> 48U;
         return ((filter_[bit >> 6U] >> (bit & 63U)) & 1U) != 0;
     }
 
-    /// word   lower-cased bytes; hash over the same
-    [[nodiscard]] WordId find(std::string_view word, std::uint32_t hash) const;
+    /// A word of at most eight bytes, by its head.
+    [[nodiscard]] WordId find(std::uint64_t head) const;
+    /// word   lower-cased bytes, any number of them
+    [[nodiscard]] WordId find(std::string_view word) const;
 
-    /// The id of the special words "#n", "#b", "#gb", "#x".
+    /// The id of the special words "#n", "#b", "#m", "#gb", "#x".
     [[nodiscard]] WordId number() const { return number_; }
     [[nodiscard]] WordId billions() const { return billions_; }
+    [[nodiscard]] WordId millions() const { return millions_; }
     [[nodiscard]] WordId gibibytes() const { return gibibytes_; }
     [[nodiscard]] WordId times() const { return times_; }
 
-    /// Phrases: state 0 is the root; 0 also means "no way on".
+    struct State {
+        PatternId accepts = kNoPattern;
+        bool is_leaf = true;
+        bool is_marked = false;  // what it accepts says something of the text as a whole
+    };
+    struct Start {
+        std::uint32_t state = 0;  // 0: no phrase begins with the word
+        State reached;
+    };
+    /// Where a phrase that begins with the word stands after it.
+    [[nodiscard]] const Start& start(WordId word) const { return starts_[word]; }
+    /// Where it stands after one word more; 0: nowhere.
     [[nodiscard]] std::uint32_t next(std::uint32_t state, WordId word) const {
-        if (state == 0) return word < first_.size() ? first_[word] : 0;
-        return follow(state, word);
+        const std::uint32_t hash = edge_hash(state, word);
+        const std::uint32_t bit = hash >> 17U;
+        if (((edge_filter_[bit >> 6U] >> (bit & 63U)) & 1U) == 0) return 0;
+        for (std::size_t at = hash >> kEdgeShift;; at = (at + 1) & (kEdges - 1)) {
+            const Edge& edge = edges_[at];
+            if (edge.word == kNoWord) return 0;
+            if (edge.from == state && edge.word == word) return edge.to;
+        }
     }
-    [[nodiscard]] PatternId accepts(std::uint32_t state) const { return accept_[state]; }
-    [[nodiscard]] bool is_leaf(std::uint32_t state) const { return leaf_[state] != 0; }
+    [[nodiscard]] const State& state(std::uint32_t state) const { return states_[state]; }
 
     [[nodiscard]] const Row& row(PatternId pattern) const { return *rows_[pattern]; }
     [[nodiscard]] std::uint16_t row_number(PatternId pattern) const {
@@ -59,9 +76,14 @@ public:
     [[nodiscard]] std::size_t row_count() const { return row_count_; }
 
 private:
+    static constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15ULL;
+    static constexpr unsigned kEdgeShift = 18;  // of a table several times as large as the edges
+    static constexpr std::size_t kEdges = std::size_t{1} << (32U - kEdgeShift);
+
     struct Slot {
-        std::uint32_t hash = 0;
+        std::uint64_t key = 0;  // the head; of a longer word mixed with the rest
         WordId word = kNoWord;
+        bool is_long = false;
     };
     struct Edge {
         std::uint32_t from = 0;
@@ -70,8 +92,9 @@ private:
     };
 
     Vocabulary();
-    static std::uint32_t mixed(std::uint32_t hash) { return hash ^ (hash >> 15U); }
-    [[nodiscard]] std::uint32_t follow(std::uint32_t state, WordId word) const;
+    static std::uint32_t edge_hash(std::uint32_t state, WordId word) {
+        return ((state << 16U) + word) * 2654435761U;
+    }
     WordId intern(std::string_view word);
     std::uint32_t walk(std::uint32_t state, WordId word);
     void add_row(const Row& row);
@@ -80,17 +103,18 @@ private:
     std::array<std::uint64_t, 1024> filter_{};
     std::vector<Slot> slots_;
     std::vector<std::string> words_;  // by id; 0 unused
-    std::vector<std::uint32_t> first_;
+    std::vector<Start> starts_;
+    std::array<std::uint64_t, 512> edge_filter_{};
     std::vector<Edge> edges_;
-    std::vector<PatternId> accept_;
-    std::vector<std::uint8_t> leaf_;
+    std::vector<State> states_;
     std::vector<const Row*> rows_;
     std::vector<std::uint16_t> row_numbers_;
     std::size_t row_count_ = 0;
-    WordId number_ = kNoWord;
-    WordId billions_ = kNoWord;
-    WordId gibibytes_ = kNoWord;
-    WordId times_ = kNoWord;
+    WordId number_;
+    WordId billions_;
+    WordId millions_;
+    WordId gibibytes_;
+    WordId times_;
 };
 
 }  // namespace aliquot::detect

@@ -36,6 +36,8 @@ struct FaultEvent {
     /// The MIG device it happened on; empty: the whole GPU, or the driver does not tell.
     std::optional<unsigned> gpu_instance;
     std::optional<unsigned> compute_instance;
+    /// No fault but a change: MIG instances of this GPU came or went; `xid` is 0 then.
+    bool reconfigured = false;
 };
 
 /// What a GPU that answers says of its own state. Empty: it does not report that.

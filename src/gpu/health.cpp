@@ -266,7 +266,7 @@ bool HealthBook::note_faults(std::span<const FaultEvent> faults, Moment now) {
     bool changed = false;
     for (const FaultEvent& event : faults) {
         // An event without a GPU is about the node; it takes no GPU away.
-        if (event.gpu.text.empty()) continue;
+        if (event.gpu.text.empty() || event.reconfigured) continue;
         Record& record = record_of(event.gpu, now);
         record.seen.push_back({event.xid, now, event.gpu_instance, event.compute_instance});
         if (record.seen.size() > kMostSeen) record.seen.pop_front();

@@ -27,7 +27,7 @@ struct Grant {
     /// The part of one GPU that was granted. Carried so that limits can be enforced; not on the
     /// wire.
     struct Share {
-        std::string gpu_uuid;
+        std::string gpu_uuid;  // or the MIG device's
         unsigned replicas = 1;                      // how many of that GPU's replicas
         std::optional<std::uint64_t> memory_bytes;  // limit; empty: none was configured
         std::optional<unsigned> compute_percent;    // limit, 1 to 100; empty: none was configured
@@ -39,14 +39,14 @@ struct Grant {
     std::vector<DeviceNode> device_nodes;
     std::map<std::string, std::string> annotations;
     std::vector<std::string> cdi_devices;  // "vendor/class=name"
-    std::vector<Share> shares;             // by GPU, each GPU once
+    std::vector<Share> shares;             // by GPU or MIG device, each once
 
     friend bool operator==(const Grant&, const Grant&) = default;
 };
 
 /// One device of a resource as kubelet sees it.
 struct Device {
-    std::string id;  // "GPU-8a6b..." or "GPU-8a6b...::2"; at most 63 characters
+    std::string id;  // "GPU-8a6b...", "MIG-17c4...", "GPU-8a6b...::2"; at most 63 characters
     bool healthy = true;
     std::optional<unsigned> numa_node;  // empty: no affinity
     friend bool operator==(const Device&, const Device&) = default;

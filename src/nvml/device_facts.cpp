@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "nvml/mig_devices.h"
+
 namespace aliquot::nvml {
 namespace {
 
@@ -46,12 +48,30 @@ void read_identity(const Library& library, nvmlDevice_t device, Verdict& verdict
     }
 }
 
+gpu::Virtualization read_virtualization(const Library& library, nvmlDevice_t device) {
+    nvmlGpuVirtualizationMode_t mode = NVML_GPU_VIRTUALIZATION_MODE_NONE;
+    if (library.nvml().nvmlDeviceGetVirtualizationMode(device, &mode) != NVML_SUCCESS) return {};
+    switch (mode) {
+        case NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH:
+            return gpu::Virtualization::kPassthrough;
+        case NVML_GPU_VIRTUALIZATION_MODE_VGPU:
+            return gpu::Virtualization::kVgpuGuest;
+        case NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU:
+            return gpu::Virtualization::kVgpuHost;
+        case NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA:
+            return gpu::Virtualization::kVsgaHost;
+        default:
+            return gpu::Virtualization::kNone;
+    }
+}
+
 void read_mig(const Library& library, nvmlDevice_t device, Verdict& verdict, gpu::Gpu& gpu) {
     unsigned current = NVML_DEVICE_MIG_DISABLE;
     unsigned pending = NVML_DEVICE_MIG_DISABLE;
     // A GPU without MIG answers "not supported".
     gpu.mig_capable = verdict.good(library.nvml().nvmlDeviceGetMigMode(device, &current, &pending));
     gpu.mig_enabled = gpu.mig_capable && current == NVML_DEVICE_MIG_ENABLE;
+    gpu.mig_pending = gpu.mig_capable && current != pending;
 }
 
 gpu::LinkScore score_of(nvmlGpuTopologyLevel_t level) {
@@ -97,13 +117,19 @@ std::vector<unsigned> count_nvlinks(const Library& library, nvmlDevice_t device,
 }  // namespace
 
 gpu::Gpu read_gpu(const Library& library, const KernelFiles& kernel, unsigned index,
-                  nvmlDevice_t device) {
+                  nvmlDevice_t device, std::optional<MigMinors>& minors) {
     gpu::Gpu gpu{.index = index};
     Verdict verdict;
     read_identity(library, device, verdict, gpu);
     const auto memory = library.memory(device);
     if (verdict.good(memory.code)) gpu.memory_bytes = memory.value.total;
+    gpu.virtualization = read_virtualization(library, device);
     read_mig(library, device, verdict, gpu);
+    if (gpu.mig_enabled) {
+        if (!minors) minors = kernel.mig_minors();
+        auto devices = read_mig_devices(library, *minors, device, gpu);
+        if (verdict.good(devices.code)) gpu.mig_devices = std::move(devices.value);
+    }
     verdict.good(library.temperature(device).code);  // reaches the GPU itself
     gpu.numa_node = kernel.numa_node(gpu.pci);
     if (verdict.first_problem() != NVML_SUCCESS) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "gpu/hardware.h"
@@ -12,8 +13,9 @@ namespace aliquot::nvml {
 
 /// All that one GPU tells about itself. The first call that fails makes it unhealthy; the others
 /// are still asked.
+/// minors   for the MIG devices; read when a GPU in MIG mode is met
 gpu::Gpu read_gpu(const Library& library, const KernelFiles& kernel, unsigned index,
-                  nvmlDevice_t device);
+                  nvmlDevice_t device, std::optional<MigMinors>& minors);
 
 /// Gives GPUs that could not even tell their address the identity that the kernel has for the
 /// addresses nobody else claims, when there are as many of these: both are in bus order.

@@ -19,23 +19,45 @@ using SteadyClock = std::chrono::steady_clock;
 /// The longest that wait_faults() keeps the thread from the calls of others.
 constexpr std::chrono::milliseconds kFaultSlice{50};
 
+/// What a reset takes besides the program that does it.
+constexpr std::chrono::milliseconds kResetGrace{5000};
+
 }  // namespace
 
 class Driver::Implementation {
 public:
     Implementation(std::shared_ptr<Session> session, std::shared_ptr<CallPosition> position,
-                   std::string path, std::chrono::milliseconds deadline)
+                   std::string path, const DriverOptions& options)
         : session_(session),
           path_(std::move(path)),
-          deadline_(deadline),
+          deadline_(options.deadline),
+          change_deadline_(std::max(options.deadline, options.change_deadline)),
+          reset_deadline_(options.reset_deadline + kResetGrace),
           thread_(std::move(position), [session = std::move(session)] { session->end(); }) {}
 
+    template <class T>
+    Result<T> ask(const std::string& what, std::function<Result<T>(Session&)> question) {
+        return ask_within<T>(deadline_, what, std::move(question));
+    }
+    template <class T>
+    Result<T> change(const std::string& what, std::function<Result<T>(Session&)> question) {
+        return ask_within<T>(change_deadline_, what, std::move(question));
+    }
+    template <class T>
+    Result<T> reset(const std::string& what, std::function<Result<T>(Session&)> question) {
+        return ask_within<T>(reset_deadline_, what, std::move(question));
+    }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
     /// Puts `question` to the session on the library's thread. The answer's place and the session
     /// belong to the job as well: it may finish long after we have gone.
     template <class T>
-    Result<T> ask(const std::string& what, std::function<Result<T>(Session&)> question) {
+    Result<T> ask_within(std::chrono::milliseconds deadline, const std::string& what,
+                         std::function<Result<T>(Session&)> question) {
         auto answer = std::make_shared<std::optional<Result<T>>>();
-        auto done = thread_.run(what, deadline_,
+        auto done = thread_.run(what, deadline,
                                 [answer, session = session_, question = std::move(question)] {
                                     answer->emplace(question(*session));
                                 });
@@ -43,12 +65,11 @@ public:
         return **std::move(answer);
     }
 
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-private:
     std::shared_ptr<Session> session_;
     std::string path_;
     std::chrono::milliseconds deadline_;
+    std::chrono::milliseconds change_deadline_;
+    std::chrono::milliseconds reset_deadline_;
     CallThread thread_;  // last: its end comes first
 };
 
@@ -62,11 +83,9 @@ Result<std::unique_ptr<Driver>> Driver::open(const os::Root& root, DriverOptions
     auto library = Library::open(library_candidates(root, options.driver_root), position);
     if (!library) return std::move(library).error();
     std::string path = (*library)->path();
-    const auto deadline = options.deadline;
-    auto session =
-        std::make_shared<Session>(*std::move(library), position, root, std::move(options));
+    auto session = std::make_shared<Session>(*std::move(library), position, root, options);
     return std::unique_ptr<Driver>(new Driver(
-        std::make_unique<Implementation>(std::move(session), position, std::move(path), deadline)));
+        std::make_unique<Implementation>(std::move(session), position, std::move(path), options)));
 }
 
 const std::string& Driver::library_path() const { return implementation_->path(); }
@@ -102,6 +121,50 @@ Result<Done> Driver::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mod
     return implementation_->ask<Done>(
         "change of the compute mode of " + gpu.text,
         [gpu, mode](Session& session) { return session.set_compute_mode(gpu, mode); });
+}
+
+Result<gpu::Partitions> Driver::look(const gpu::Uuid& gpu) {
+    return implementation_->ask<gpu::Partitions>(
+        "partitions of " + gpu.text, [gpu](Session& session) { return session.look(gpu); });
+}
+
+Result<gpu::ModeChange> Driver::set_mode(const gpu::Uuid& gpu, bool enabled) {
+    return implementation_->change<gpu::ModeChange>(
+        "change of the MIG mode of " + gpu.text,
+        [gpu, enabled](Session& session) { return session.set_mode(gpu, enabled); });
+}
+
+Result<Done> Driver::reset(const gpu::Uuid& gpu) {
+    return implementation_->reset<Done>("reset of " + gpu.text,
+                                        [gpu](Session& session) { return session.reset(gpu); });
+}
+
+Result<unsigned> Driver::create(const gpu::Uuid& gpu, unsigned profile_id,
+                                gpu::MigPlacement placement) {
+    return implementation_->change<unsigned>("new GPU instance of " + gpu.text,
+                                             [gpu, profile_id, placement](Session& session) {
+                                                 return session.create(gpu, profile_id, placement);
+                                             });
+}
+
+Result<unsigned> Driver::create_compute(const gpu::Uuid& gpu, unsigned instance, unsigned slices) {
+    return implementation_->change<unsigned>(
+        "new compute instance of " + gpu.text, [gpu, instance, slices](Session& session) {
+            return session.create_compute(gpu, instance, slices);
+        });
+}
+
+Result<Done> Driver::destroy_compute(const gpu::Uuid& gpu, unsigned instance, unsigned compute) {
+    return implementation_->change<Done>("end of a compute instance of " + gpu.text,
+                                         [gpu, instance, compute](Session& session) {
+                                             return session.destroy_compute(gpu, instance, compute);
+                                         });
+}
+
+Result<Done> Driver::destroy(const gpu::Uuid& gpu, unsigned instance) {
+    return implementation_->change<Done>(
+        "end of a GPU instance of " + gpu.text,
+        [gpu, instance](Session& session) { return session.destroy(gpu, instance); });
 }
 
 Result<std::vector<gpu::FaultEvent>> Driver::wait_faults(std::chrono::milliseconds timeout) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
+#include "gpu/partitioning.h"
 #include "os/root.h"
 
 namespace aliquot::nvml {
@@ -22,13 +23,18 @@ struct DriverOptions {
     /// NVML never finds a lost GPU again by itself: after this time the next enumerate() or probe()
     /// initialises it anew.
     std::chrono::milliseconds reopen_after{10000};
+    /// For a reset of a GPU, which takes seconds; everybody else waits for it.
+    std::chrono::milliseconds reset_deadline{90'000};
+    /// For a change of the MIG mode or of an instance; on a real GPU such a call takes up to a few
+    /// seconds.
+    std::chrono::milliseconds change_deadline{30'000};
 };
 
-/// gpu::Sensors over libnvidia-ml.so.1, opened at run time. All calls into the library are made by
+/// gpu::Sensors and gpu::Partitioner over libnvidia-ml.so.1, opened at run time. All calls into the library are made by
 /// one thread of the Driver; a call that does not come back in time leaves that thread behind in
 /// the driver and is answered kUnavailable, and so is every later call until it returns. NVML is
 /// initialised on first use and again after it was lost (driver reload).
-class Driver final : public gpu::Sensors, public gpu::ComputeModes {
+class Driver final : public gpu::Sensors, public gpu::Partitioner, public gpu::ComputeModes {
 public:
     /// Opens the library; does not talk to the driver yet.
     /// root     where sysfs (NUMA nodes) and the driver root are looked for; must outlive this
@@ -45,6 +51,17 @@ public:
 
     Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu) override;
     Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) override;
+    Result<gpu::Partitions> look(const gpu::Uuid& gpu) override;
+    Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled) override;
+    /// Runs the driver's nvidia-smi, found beneath the driver root.
+    Result<Done> reset(const gpu::Uuid& gpu) override;
+    Result<unsigned> create(const gpu::Uuid& gpu, unsigned profile_id,
+                            gpu::MigPlacement placement) override;
+    Result<unsigned> create_compute(const gpu::Uuid& gpu, unsigned instance,
+                                    unsigned slices) override;
+    Result<Done> destroy_compute(const gpu::Uuid& gpu, unsigned instance,
+                                 unsigned compute) override;
+    Result<Done> destroy(const gpu::Uuid& gpu, unsigned instance) override;
 
     /// The file that was opened.
     [[nodiscard]] const std::string& library_path() const;

@@ -7,59 +7,19 @@
 #include <future>
 #include <thread>
 
-#include "nvml/fake_library.h"
-#include "os/dynamic_library.h"
+#include "nvml/fake_bench.h"
 #include "os/temporary_directory.h"
 
 namespace aliquot::nvml {
 namespace {
 
 using namespace std::chrono_literals;
+using fake::Bench;
+using fake::kNew;
+using fake::kOld;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-const std::string kNew = NVML_FAKE_NEW;
-const std::string kOld = NVML_FAKE_OLD;
-
-/// A driver over one of the two fake libraries, on a node that is an empty directory.
-class Bench {
-public:
-    explicit Bench(std::string path, std::chrono::milliseconds deadline = 30s)
-        : path_(std::move(path)), root_(directory_.path()), deadline_(deadline) {
-        auto file = os::DynamicLibrary::open({path_});
-        if (!file) throw std::runtime_error(file.error().message);
-        file_ = std::make_unique<os::DynamicLibrary>(*std::move(file));
-        control_ = reinterpret_cast<fake::GetControl>(file_->symbol("fake_control"))();
-        for (auto& gpu : control_->gpus) {
-            gpu.error = gpu.handle_error = 0;
-            gpu.memory_used = 0;
-        }
-        control_->init_error = control_->inits = control_->initialised = control_->waits = 0;
-        control_->init_errors_left = -1;
-        control_->count = fake::kGpus;
-        control_->processes = 2;
-        control_->xid = 0;
-    }
-
-    std::unique_ptr<Driver> driver(std::chrono::milliseconds reopen_after = 0ms) const {
-        auto driver = Driver::open(
-            root_, {.driver_root = path_, .deadline = deadline_, .reopen_after = reopen_after});
-        if (!driver) throw std::runtime_error(driver.error().message);
-        return *std::move(driver);
-    }
-
-    fake::Control* operator->() const { return control_; }
-    [[nodiscard]] const os::Root& root() const { return root_; }
-
-private:
-    std::string path_;
-    os::TemporaryDirectory directory_;
-    os::Root root_;
-    std::chrono::milliseconds deadline_;
-    std::unique_ptr<os::DynamicLibrary> file_;  // keeps the library's state over a reopening
-    fake::Control* control_ = nullptr;
-};
 
 gpu::Uuid uuid(const char* text) { return gpu::Uuid{text}; }
 
@@ -306,6 +266,8 @@ TEST(Driver, WakesForAFaultAndLetsOthersAskMeanwhile) {
     ASSERT_EQ(seen->size(), 1U);
     EXPECT_EQ(seen->at(0).gpu, uuid("GPU-1"));
     EXPECT_EQ(seen->at(0).xid, 79U);
+    EXPECT_EQ(seen->at(0).gpu_instance, std::nullopt);
+    EXPECT_FALSE(seen->at(0).reconfigured);
     const auto quiet = driver->wait_faults(1ms);
     ASSERT_TRUE(quiet);
     EXPECT_THAT(*quiet, IsEmpty());
@@ -324,6 +286,32 @@ TEST(Driver, HearsFaultsAfterTheSetOfGpusChanged) {
     ASSERT_TRUE(seen);
     ASSERT_EQ(seen->size(), 1U);
     EXPECT_EQ(seen->at(0).gpu, uuid("GPU-1"));
+}
+
+TEST(Driver, TellsTheMigDeviceOfAFaultAndThatInstancesChanged) {
+    const Bench bench(kNew);
+    const auto driver = bench.driver();
+    bench->xid_gpu = 2;
+    bench->xid_instance = 3;
+    bench->xid = 94;
+    auto seen = driver->wait_faults(30s);
+    ASSERT_TRUE(seen && seen->size() == 1);
+    EXPECT_EQ(seen->at(0).gpu_instance, 3U);
+    EXPECT_EQ(seen->at(0).compute_instance, 3U);
+    bench->event_type = 0x100;
+    bench->xid = 1;
+    seen = driver->wait_faults(30s);
+    ASSERT_TRUE(seen && seen->size() == 1);
+    EXPECT_TRUE(seen->at(0).reconfigured);
+    EXPECT_EQ(seen->at(0).xid, 0U);
+}
+
+TEST(Driver, TellsWhatAHypervisorDoes) {
+    const Bench bench(kNew);
+    bench->virtualization = 2;
+    const auto inventory = bench.driver()->enumerate();
+    ASSERT_TRUE(inventory) << inventory.error().message;
+    EXPECT_EQ(inventory->gpus[0].virtualization, gpu::Virtualization::kVgpuGuest);
 }
 
 TEST(Driver, NamesTheLibraryItDoesNotFind) {

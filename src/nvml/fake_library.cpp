@@ -13,6 +13,7 @@
 
 using aliquot::nvml::fake::Control;
 using aliquot::nvml::fake::kGpus;
+using aliquot::nvml::fake::kMigGpu;
 
 namespace {
 
@@ -71,7 +72,7 @@ nvmlReturn_t fill_pci(nvmlDevice_t device, Pci* pci) {
     pci->domain = 0;
     pci->bus = 0x10 + index_of(device);
     pci->device = 0;
-    pci->pciDeviceId = 0x25B610DE;
+    pci->pciDeviceId = index_of(device) == kMigGpu && control().mig.a30 ? 0x20B710DE : 0x25B610DE;
     return NVML_SUCCESS;
 }
 
@@ -90,9 +91,14 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Entry* entries
 
 }  // namespace
 
+bool fake_mig_uuid(nvmlDevice_t device, char* uuid, unsigned length);
+bool fake_mig_name(nvmlDevice_t device, char* name, unsigned length);
+unsigned fake_mig_processes(nvmlProcessInfo_t* entries);
+
 extern "C" {
 
 Control* fake_control() { return &control(); }
+nvmlDevice_t fake_handle(unsigned index) { return handle_of(index); }
 
 const char* nvmlErrorString(nvmlReturn_t code) {
     return code == NVML_ERROR_GPU_IS_LOST ? "GPU is lost" : "Something else";
@@ -109,6 +115,9 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned length) {
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length) {
+#ifndef FAKE_OLD
+    if (fake_mig_uuid(device, uuid, length)) return ready();
+#endif
     if (ready(device) != NVML_SUCCESS) return ready(device);
     std::snprintf(uuid, length, "GPU-%u", index_of(device));
     return NVML_SUCCESS;
@@ -160,6 +169,7 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int* version) {
     return ready();
 }
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned length) {
+    if (fake_mig_name(device, name, length)) return ready();
     std::snprintf(name, length, "NVIDIA A2");
     return ready(device);
 }
@@ -170,6 +180,11 @@ nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned* number) {
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* high, int* low) {
     *high = 8;
     *low = 6;
+    return ready(device);
+}
+nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device,
+                                             nvmlGpuVirtualizationMode_t* mode) {
+    *mode = control().virtualization;
     return ready(device);
 }
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
@@ -186,10 +201,6 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t /*device*/, unsigned* /*milliwatts*/) {
     return NVML_ERROR_NOT_SUPPORTED;
 }
-nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
-    *current = *pending = NVML_DEVICE_MIG_ENABLE;
-    return index_of(device) == 2 ? ready(device) : NVML_ERROR_NOT_SUPPORTED;
-}
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* fields) {
     for (int i = 0; i < count; ++i) {
         fields[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
@@ -202,11 +213,18 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
 }
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                                      nvmlProcessInfo_t* entries) {
+    if (ready(device) == NVML_SUCCESS && index_of(device) == kMigGpu) {
+        *count = fake_mig_processes(entries);
+        return NVML_SUCCESS;
+    }
     return list_processes(device, count, entries);
 }
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                                       nvmlProcessInfo_t* entries) {
-    *count = 1;
+    const int drawing = control().graphics_gpu;
+    const unsigned index = index_of(device);
+    *count = (drawing < 0 ? index != kMigGpu : index == static_cast<unsigned>(drawing)) ? 1 : 0;
+    if (*count == 0) return ready(device);
     entries[0].pid = 101;
     entries[0].usedGpuMemory = 1000;
     return ready(device);
@@ -228,8 +246,9 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t /*set*/, nvmlEventData_t* data, 
         if (xid != 0) {
             *data = {};
             data->device = handle_of(control().xid_gpu);
-            data->eventType = nvmlEventTypeXidCriticalError;
+            data->eventType = control().event_type;
             data->eventData = xid;
+            data->gpuInstanceId = data->computeInstanceId = control().xid_instance;
             return NVML_SUCCESS;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(timeout > 0 ? 1 : 0));
@@ -238,13 +257,15 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t /*set*/, nvmlEventData_t* data, 
 }
 // GPU 0 and 1 are joined by two links, the third link of each leads to a switch.
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, nvmlEnableState_t* on) {
-    if (index_of(device) == 2) return NVML_ERROR_NOT_SUPPORTED;
+    if (index_of(device) == 2 || !control().linked) return NVML_ERROR_NOT_SUPPORTED;
     if (link >= 4) return NVML_ERROR_INVALID_ARGUMENT;
     *on = link < 3 ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
     return ready(device);
 }
 nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link,
                                                  nvmlPciInfo_t* pci) {
+    if (index_of(device) == 2 || !control().linked) return NVML_ERROR_NOT_SUPPORTED;
+    if (link >= 3) return NVML_ERROR_INVALID_ARGUMENT;
     *pci = {};
     pci->bus = link < 2 ? 0x11 - index_of(device) : 0xc0;
     return ready(device);

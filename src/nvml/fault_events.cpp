@@ -17,6 +17,11 @@ std::optional<std::uint64_t> xid_of(const nvmlEventData_t& event) {
     return std::nullopt;
 }
 
+std::optional<unsigned> instance_of(unsigned id) {
+    if (id == NVML_NO_INSTANCE) return std::nullopt;
+    return id;
+}
+
 }  // namespace
 
 bool FaultEvents::listen(const Library& library, const Watched& gpus) {
@@ -30,8 +35,9 @@ bool FaultEvents::listen(const Library& library, const Watched& gpus) {
         return true;
     }
     for (const auto& watched : gpus) {
-        constexpr unsigned long long kWanted =
-            nvmlEventTypeXidCriticalError | nvmlEventTypeDoubleBitEccError;
+        constexpr unsigned long long kWanted = nvmlEventTypeXidCriticalError |
+                                               nvmlEventTypeDoubleBitEccError |
+                                               nvmlEventMigConfigChange;
         unsigned long long supported = kWanted;
         if (nvml.nvmlDeviceGetSupportedEventTypes(watched.first, &supported) != NVML_SUCCESS) {
             supported = nvmlEventTypeXidCriticalError;
@@ -61,12 +67,17 @@ FaultEvents::Look FaultEvents::look(const Library& library, std::chrono::millise
             return look;
         }
         left = 0;
+        const bool reconfigured = (event.value.eventType & nvmlEventMigConfigChange) != 0;
         const auto xid = xid_of(event.value);
-        if (!xid) continue;
+        if (!xid && !reconfigured) continue;
         const auto sender =
             std::ranges::find(heard_, event.value.device, &Watched::value_type::first);
         const auto uuid = library.uuid(event.value.device);
-        gpu::FaultEvent fault{.gpu = {}, .xid = *xid};
+        gpu::FaultEvent fault{.gpu = {},
+                              .xid = xid.value_or(0),
+                              .gpu_instance = instance_of(event.value.gpuInstanceId),
+                              .compute_instance = instance_of(event.value.computeInstanceId),
+                              .reconfigured = reconfigured};
         if (sender != heard_.end()) {
             fault.gpu = sender->second;
         } else if (uuid.ok()) {

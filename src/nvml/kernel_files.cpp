@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::string_view kGpuDirectory = "/proc/driver/nvidia/gpus";
 constexpr std::size_t kGpuLimit = 256;
+constexpr std::string_view kMigMinors = "/proc/driver/nvidia-caps/mig-minors";
+constexpr std::size_t kMigMinorsBytes = 4U << 20U;  // about 150 bytes for each possible instance
+constexpr unsigned kNoComputeInstance = ~0U;
 
 std::string_view trim(std::string_view text) {
     constexpr std::string_view kBlank = " \t\r\n";
@@ -41,6 +44,15 @@ std::string_view line_value(std::string_view text, std::string_view name) {
     return {};
 }
 
+/// Takes "<word><number>/" off the front of `text`.
+std::optional<unsigned> take_step(std::string_view& text, std::string_view word) {
+    const auto end = text.find('/');
+    if (!text.starts_with(word) || end == std::string_view::npos) return std::nullopt;
+    const auto value = parse_number(text.substr(word.size(), end - word.size()), 10);
+    if (value) text.remove_prefix(end + 1);
+    return value;
+}
+
 bool is_version(std::string_view word) {
     return !word.empty() && word.contains('.') &&
            word.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -61,6 +73,43 @@ std::optional<gpu::PciAddress> parse_pci_address(std::string_view text) {
     return gpu::PciAddress{.domain = parts[0], .bus = parts[1], .device = parts[2]};
 }
 
+MigMinors MigMinors::parse(std::string_view text) {
+    MigMinors minors;
+    while (!text.empty()) {
+        const auto end = std::min(text.find('\n'), text.size());
+        std::string_view line = trim(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const auto gpu = take_step(line, "gpu");
+        const auto instance = gpu ? take_step(line, "gi") : std::nullopt;
+        if (!instance) continue;
+        const auto compute = take_step(line, "ci");
+        if (!line.starts_with("access ")) continue;
+        const auto minor = parse_number(trim(line.substr(7)), 10);
+        if (minor) minors.minors_[{*gpu, *instance, compute.value_or(kNoComputeInstance)}] = *minor;
+    }
+    return minors;
+}
+
+std::optional<unsigned> MigMinors::find(std::array<unsigned, 3> key) const {
+    const auto found = minors_.find(key);
+    if (found == minors_.end()) return std::nullopt;
+    return found->second;
+}
+
+std::optional<unsigned> MigMinors::of(unsigned gpu, unsigned gpu_instance) const {
+    return find({gpu, gpu_instance, kNoComputeInstance});
+}
+
+std::optional<unsigned> MigMinors::of(unsigned gpu, unsigned gpu_instance,
+                                      unsigned compute_instance) const {
+    return find({gpu, gpu_instance, compute_instance});
+}
+
+MigMinors KernelFiles::mig_minors() const {
+    const auto text = read(std::string(kMigMinors), kMigMinorsBytes);
+    return text ? MigMinors::parse(*text) : MigMinors{};
+}
+
 KernelFiles::KernelFiles(const os::Root& root, const std::string& driver_root) : roots_{root} {
     const std::filesystem::path installation(driver_root);
     if (!installation.empty() && installation != "/" &&
@@ -70,9 +119,10 @@ KernelFiles::KernelFiles(const os::Root& root, const std::string& driver_root) :
     if (root.base() != "/") roots_.emplace_back("/");
 }
 
-std::optional<std::string> KernelFiles::read(const std::string& path) const {
+std::optional<std::string> KernelFiles::read(const std::string& path,
+                                             std::size_t limit_bytes) const {
     for (const os::Root& root : roots_) {
-        auto text = root.read(path, 1 << 16);
+        auto text = root.read(path, limit_bytes);
         if (text) return *std::move(text);
     }
     return std::nullopt;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +22,23 @@ struct KernelGpu {
     std::optional<unsigned> minor;
 };
 
+/// Which capability devices open which MIG instances of one GPU.
+class MigMinors {
+public:
+    /// Reads the lines of /proc/driver/nvidia-caps/mig-minors: "gpu0/gi1/access 12",
+    /// "gpu0/gi1/ci0/access 13"; others are passed over.
+    static MigMinors parse(std::string_view text);
+
+    /// gpu   the minor number of the GPU. Empty: not told.
+    [[nodiscard]] std::optional<unsigned> of(unsigned gpu, unsigned gpu_instance) const;
+    [[nodiscard]] std::optional<unsigned> of(unsigned gpu, unsigned gpu_instance,
+                                             unsigned compute_instance) const;
+
+private:
+    [[nodiscard]] std::optional<unsigned> find(std::array<unsigned, 3> key) const;
+    std::map<std::array<unsigned, 3>, unsigned> minors_;
+};
+
 /// sysfs and /proc/driver/nvidia of a node. A container may have its own at "/", a node directory
 /// beneath the driver root; looked for in this order: root, driver root, "/".
 class KernelFiles {
@@ -34,8 +54,13 @@ public:
     /// Version of the loaded kernel module, "580.65.06"; empty when not told.
     [[nodiscard]] std::string module_version() const;
 
+    /// Nothing when the file is not there. The kernel module writes it once, for all instances that
+    /// there may ever be.
+    [[nodiscard]] MigMinors mig_minors() const;
+
 private:
-    [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
+    [[nodiscard]] std::optional<std::string> read(const std::string& path,
+                                                  std::size_t limit_bytes = 1 << 16) const;
     std::vector<os::Root> roots_;
 };
 

@@ -34,6 +34,18 @@ TEST(KernelFiles, AreFoundBeneathTheDriverRootToo) {
     EXPECT_EQ(files.module_version(), "");
 }
 
+TEST(MigMinors, AreReadLineByLine) {
+    const auto minors = MigMinors::parse(
+        "config 1\nmonitor 2\ngpu0/gi1/access 12\ngpu0/gi1/ci0/access 13\n"
+        "gpu1/gi7/access 200\ngpu0/gix/access 5\ngpu0/gi2/access\ngpu0/gi3/ci1/other 7");
+    EXPECT_EQ(minors.of(0, 1), 12U);
+    EXPECT_EQ(minors.of(0, 1, 0), 13U);
+    EXPECT_EQ(minors.of(1, 7), 200U);
+    EXPECT_EQ(minors.of(1, 7, 0), std::nullopt);
+    EXPECT_EQ(minors.of(0, 2), std::nullopt);
+    EXPECT_EQ(minors.of(0, 3, 1), std::nullopt);
+}
+
 TEST(LibraryCandidates, AreTheUsualPlacesBeneathTheDriverRoot) {
     const os::Root root("/host");
     const auto packaged = library_candidates(root, "/run/nvidia/driver");

@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kFile = "libnvidia-ml.so.1";
 constexpr unsigned kFirstProcessCount = 64;
 constexpr unsigned kProcessCountLimit = 65536;
+constexpr unsigned kPlacementLimit = 64;
 
 bool names_library(const std::string& path) {
     const std::string name = std::filesystem::path(path).filename().native();
@@ -271,8 +272,36 @@ Answer<std::vector<nvmlProcessInfo_t>> Library::processes(nvmlDevice_t device,
     return {};
 }
 
+Answer<nvmlDeviceAttributes_t> Library::attributes(nvmlDevice_t mig_device) const {
+    Answer<nvmlDeviceAttributes_t> answer;
+    answer.code = call_newest(nvml_.nvmlDeviceGetAttributes_v2, nvml_.nvmlDeviceGetAttributes,
+                              mig_device, &answer.value);
+    return answer;
+}
+
+Answer<std::vector<nvmlGpuInstancePlacement_t>> Library::placements(nvmlDevice_t device,
+                                                                    unsigned profile_id) const {
+    Answer<std::vector<nvmlGpuInstancePlacement_t>> answer;
+    unsigned count = 0;
+    answer.code = call_newest(nvml_.nvmlDeviceGetGpuInstancePossiblePlacements_v2,
+                              nvml_.nvmlDeviceGetGpuInstancePossiblePlacements, device, profile_id,
+                              static_cast<nvmlGpuInstancePlacement_t*>(nullptr), &count);
+    if (!answer.ok() && answer.code != NVML_ERROR_INSUFFICIENT_SIZE) return answer;
+    answer.value.resize(std::min(count, kPlacementLimit));
+    if (answer.value.empty()) return answer;
+    count = static_cast<unsigned>(answer.value.size());
+    answer.code = call_newest(nvml_.nvmlDeviceGetGpuInstancePossiblePlacements_v2,
+                              nvml_.nvmlDeviceGetGpuInstancePossiblePlacements, device, profile_id,
+                              answer.value.data(), &count);
+    answer.value.resize(answer.ok() ? std::min<std::size_t>(count, answer.value.size()) : 0);
+    return answer;
+}
+
 Answer<nvmlEventData_t> Library::wait_event(nvmlEventSet_t set, unsigned ms) const {
     Answer<nvmlEventData_t> answer;
+    // The first NVML writes only the part before the instances.
+    answer.value.gpuInstanceId = NVML_NO_INSTANCE;
+    answer.value.computeInstanceId = NVML_NO_INSTANCE;
     answer.code =
         call_newest(nvml_.nvmlEventSetWait_v2, nvml_.nvmlEventSetWait, set, &answer.value, ms);
     return answer;

@@ -42,7 +42,30 @@ struct Functions {
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPciInfo_v2);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPciInfo_v3);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMigMode);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceSetMigMode);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMaxMigDeviceCount);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMigDeviceHandleByIndex);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGpuInstanceId);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetComputeInstanceId);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetAttributes);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetAttributes_v2);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGpuInstanceProfileInfo);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGpuInstanceProfileInfoV);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGpuInstancePossiblePlacements);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGpuInstancePossiblePlacements_v2);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceCreateGpuInstanceWithPlacement);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGpuInstances);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGpuInstanceById);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetInfo);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceDestroy);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetComputeInstanceProfileInfo);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceCreateComputeInstance);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetComputeInstances);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetComputeInstanceById);
+    ALIQUOT_NVML_FUNCTION(nvmlComputeInstanceGetInfo);
+    ALIQUOT_NVML_FUNCTION(nvmlComputeInstanceGetInfo_v2);
+    ALIQUOT_NVML_FUNCTION(nvmlComputeInstanceDestroy);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetVirtualizationMode);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMemoryInfo);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMemoryInfo_v2);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetUtilizationRates);
@@ -126,6 +149,11 @@ public:
     [[nodiscard]] Answer<unsigned> temperature(nvmlDevice_t device) const;
     [[nodiscard]] Answer<std::vector<nvmlProcessInfo_t>> processes(nvmlDevice_t device,
                                                                    ProcessKind kind) const;
+    /// Of a MIG device's handle.
+    [[nodiscard]] Answer<nvmlDeviceAttributes_t> attributes(nvmlDevice_t mig_device) const;
+    [[nodiscard]] Answer<std::vector<nvmlGpuInstancePlacement_t>> placements(
+        nvmlDevice_t device, unsigned profile_id) const;
+    /// Without instance ids when the library is too old to tell them.
     [[nodiscard]] Answer<nvmlEventData_t> wait_event(nvmlEventSet_t set, unsigned ms) const;
     [[nodiscard]] Answer<std::uint64_t> field(nvmlDevice_t device, unsigned id) const;
 

@@ -26,21 +26,9 @@ Session::Session(std::unique_ptr<Library> library, std::shared_ptr<CallPosition>
     : path_(library->path()),
       position_(std::move(position)),
       library_(std::move(library)),
+      root_(root),
       kernel_(root, options.driver_root),
       options_(std::move(options)) {}
-
-/// Puts a question to an initialised library; once more when the driver was found to be reloaded.
-template <class T, class Question>
-Result<T> Session::ask(Question question) {
-    for (bool again = true;; again = false) {
-        auto ready = make_ready();
-        if (!ready) return std::move(ready).error();
-        library_->take_driver_gone();
-        Result<T> answer = question();
-        if (!library_->take_driver_gone() || !again) return answer;
-        end();
-    }
-}
 
 Result<Done> Session::open_library() {
     auto library = Library::open({path_}, position_);
@@ -172,7 +160,10 @@ Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
 
 Result<gpu::Inventory> Session::enumerate(gpu::Links links) {
     refresh_when_due();
-    return ask<gpu::Inventory>([this, links] { return look_at_all(links); });
+    auto inventory = ask<gpu::Inventory>([this, links] { return look_at_all(links); });
+    if (inventory) let_go_ = std::ranges::any_of(inventory->gpus, &gpu::Gpu::mig_pending);
+    if (let_go_) end();
+    return inventory;
 }
 
 Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
@@ -182,6 +173,7 @@ Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
     inventory.driver_version = library_->driver_version().value;
     inventory.cuda_version = library_->cuda_version().value;
     std::vector<nvmlDevice_t> answering;
+    std::optional<MigMinors> minors;
     for (unsigned index = 0; index < devices_.size(); ++index) {
         const Device& device = devices_[index];
         if (device.handle == nullptr) {
@@ -189,7 +181,7 @@ Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
             gpu.health = {gpu::Health::State::kUnhealthy, library_->text(device.problem)};
             inventory.gpus.push_back(std::move(gpu));
         } else {
-            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle));
+            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle, minors));
         }
         const bool ok = inventory.gpus.back().health.ok();
         answering.push_back(ok ? device.handle : nullptr);
@@ -253,12 +245,14 @@ Result<Done> Session::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mo
 
 Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpus) {
     refresh_when_due();
-    return ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
+    auto answer = ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
         std::vector<gpu::Probe> probes;
         probes.reserve(gpus.size());
         for (const auto& gpu : gpus) probes.push_back(probe_one(gpu));
         return probes;
     });
+    if (let_go_) end();
+    return answer;
 }
 
 gpu::Probe Session::probe_one(const gpu::Uuid& gpu) {
@@ -299,6 +293,7 @@ void Session::listen() {
 }
 
 Result<FaultEvents::Look> Session::look_for_faults(std::chrono::milliseconds wait) {
+    if (let_go_) return FaultEvents::Look{.events = {}, .listening = false};
     return ask<FaultEvents::Look>([&]() -> Result<FaultEvents::Look> {
         faults_wanted_ = true;
         if (devices_.empty()) {

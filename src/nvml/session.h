@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
+#include "gpu/partitioning.h"
 #include "nvml/driver.h"
 #include "nvml/fault_events.h"
 #include "nvml/kernel_files.h"
@@ -33,6 +34,15 @@ public:
     Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode);
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus);
     Result<FaultEvents::Look> look_for_faults(std::chrono::milliseconds wait);
+
+    // As gpu::Partitioner; in session_partitions.cpp.
+    Result<gpu::Partitions> look(const gpu::Uuid& gpu);
+    Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled);
+    Result<Done> reset(const gpu::Uuid& gpu);
+    Result<unsigned> create(const gpu::Uuid& gpu, unsigned profile_id, gpu::MigPlacement placement);
+    Result<unsigned> create_compute(const gpu::Uuid& gpu, unsigned instance, unsigned slices);
+    Result<Done> destroy_compute(const gpu::Uuid& gpu, unsigned instance, unsigned compute);
+    Result<Done> destroy(const gpu::Uuid& gpu, unsigned instance);
     /// Gives the driver back; a later question takes it again.
     void end();
 
@@ -43,8 +53,13 @@ private:
         nvmlReturn_t problem = NVML_SUCCESS;  // why there is no handle or no uuid
     };
 
+    /// Puts a question to an initialised library; once more when the driver was found to be
+    /// reloaded.
     template <class T, class Question>
     Result<T> ask(Question question);
+    /// The same about one GPU. `question` takes its handle and gives an Answer<T>.
+    template <class T, class Question>
+    Result<T> ask_gpu(const gpu::Uuid& gpu, const std::string& subject, Question question);
     Result<Done> make_ready();
     Result<Done> open_library();
     [[nodiscard]] Error cannot_start(nvmlReturn_t code) const;
@@ -56,10 +71,13 @@ private:
     void listen();
     Result<gpu::Inventory> look_at_all(gpu::Links links);
     gpu::Probe probe_one(const gpu::Uuid& gpu);
+    Error refused(const gpu::Uuid& gpu, const std::string& subject, nvmlReturn_t code);
+    Result<std::vector<gpu::PciAddress>> reset_group(const gpu::Uuid& gpu);
 
     std::string path_;
     std::shared_ptr<CallPosition> position_;
     std::unique_ptr<Library> library_;  // nullptr: closed, and could not be opened again
+    os::Root root_;
     KernelFiles kernel_;
     DriverOptions options_;
     bool ready_ = false;
@@ -70,6 +88,21 @@ private:
     std::vector<Device> devices_;               // by the driver's index
     FaultEvents faults_;
     bool faults_wanted_ = false;
+    /// Some GPU waits for a reset to change its MIG mode, and no process may have it open then:
+    /// between two questions we have not.
+    bool let_go_ = false;
 };
+
+template <class T, class Question>
+Result<T> Session::ask(Question question) {
+    for (bool again = true;; again = false) {
+        auto ready = make_ready();
+        if (!ready) return std::move(ready).error();
+        library_->take_driver_gone();
+        Result<T> answer = question();
+        if (!library_->take_driver_gone() || !again) return answer;
+        end();
+    }
+}
 
 }  // namespace aliquot::nvml

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 constexpr std::string_view kDeviceMountRoot = "/var/run/nvidia-container-devices";
 
-/// The GPUs of a request, by index, with how many of each one's replicas.
+/// The devices of a request, by index, with how many of each one's replicas.
 struct Chosen {
     const OfferedGpu* offered = nullptr;
     unsigned replicas = 0;
@@ -26,9 +26,9 @@ Result<std::vector<Chosen>> resolve(const Resource& resource, std::span<const st
             return Error{ErrorCode::kInvalidInput, resource.name + ": device '" + id + "' twice"};
         }
         const auto offered = std::ranges::find_if(resource.gpus, [&](const OfferedGpu& candidate) {
-            if (candidate.replicas == 1) return candidate.gpu.uuid.text == id;
+            if (candidate.replicas == 1) return candidate.uuid().text == id;
             const auto replica = parse_replica_id(id);
-            return replica && replica->gpu == candidate.gpu.uuid &&
+            return replica && replica->gpu == candidate.uuid() &&
                    replica->index < candidate.replicas;
         });
         if (offered == resource.gpus.end()) {
@@ -42,7 +42,9 @@ Result<std::vector<Chosen>> resolve(const Resource& resource, std::span<const st
             chosen.push_back({&*offered, 1});
         }
     }
-    std::ranges::sort(chosen, {}, [](const Chosen& one) { return one.offered->gpu.index; });
+    std::ranges::sort(chosen, {}, [](const Chosen& one) {
+        return std::pair(one.offered->gpu.index, one.offered->mig ? one.offered->mig->index : 0);
+    });
     return chosen;
 }
 
@@ -95,6 +97,16 @@ void name_channels(const GrantOptions& options, kubelet::Grant& grant) {
     }
 }
 
+/// The device files that open one device: of the GPU, and of a MIG device its capabilities.
+std::vector<std::string> device_paths(const OfferedGpu& offered) {
+    std::vector<std::string> paths{"/dev/nvidia" + std::to_string(offered.gpu.minor)};
+    if (!offered.mig) return paths;
+    for (const auto& minor : {offered.mig->gpu_instance_cap, offered.mig->compute_instance_cap}) {
+        if (minor) paths.push_back("/dev/nvidia-caps/nvidia-cap" + std::to_string(*minor));
+    }
+    return paths;
+}
+
 void pass_nodes(const GrantOptions& options, const std::vector<Chosen>& chosen,
                 kubelet::Grant& grant) {
     const auto add = [&](const std::string& path) {
@@ -103,7 +115,12 @@ void pass_nodes(const GrantOptions& options, const std::vector<Chosen>& chosen,
         grant.device_nodes.push_back({.container_path = path, .host_path = host + path});
     };
     for (const std::string& path : options.control_nodes) add(path);
-    for (const Chosen& one : chosen) add("/dev/nvidia" + std::to_string(one.offered->gpu.minor));
+    std::set<std::string> added;  // two MIG devices may be of one GPU or one GPU instance
+    for (const Chosen& one : chosen) {
+        for (std::string& path : device_paths(*one.offered)) {
+            if (added.insert(path).second) add(path);
+        }
+    }
 }
 
 }  // namespace
@@ -124,10 +141,9 @@ Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& 
     std::vector<std::string> names;
     for (const Chosen& one : *chosen) {
         const OfferedGpu& offered = *one.offered;
-        names.push_back(options.id_strategy == DeviceIdStrategy::kIndex
-                            ? std::to_string(offered.gpu.index)
-                            : offered.gpu.uuid.text);
-        kubelet::Grant::Share share{.gpu_uuid = offered.gpu.uuid.text, .replicas = one.replicas};
+        names.push_back(options.id_strategy == DeviceIdStrategy::kIndex ? offered.index_text()
+                                                                        : offered.uuid().text);
+        kubelet::Grant::Share share{.gpu_uuid = offered.uuid().text, .replicas = one.replicas};
         if (offered.memory_bytes) share.memory_bytes = *offered.memory_bytes * one.replicas;
         if (offered.compute_percent) {
             share.compute_percent = std::min(100U, *offered.compute_percent * one.replicas);

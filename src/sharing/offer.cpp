@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
 
 #include "base/quantity.h"
+#include "sharing/offer_mig.h"
 #include "sharing/offer_mps.h"
 #include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
 namespace {
-
-constexpr std::string_view kWholeGpu = "nvidia.com/gpu";
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
@@ -39,9 +40,12 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
     return p == pattern.size();
 }
 
-bool selects(const DeviceSelector& selector, const gpu::Gpu& gpu) {
+/// A MIG device is meant by its own names and by those of its GPU.
+bool selects(const DeviceSelector& selector, const OfferedGpu& device, std::size_t position) {
     if (selector.all) return true;
-    if (selector.first && gpu.index < *selector.first) return true;
+    if (device.mig && selects_mig(selector, device, position)) return true;
+    const gpu::Gpu& gpu = device.gpu;
+    if (!device.mig && selector.first && gpu.index < *selector.first) return true;
     if (std::ranges::find(selector.indices, gpu.index) != selector.indices.end()) return true;
     if (std::ranges::find(selector.uuids, gpu.uuid.text) != selector.uuids.end()) return true;
     return std::ranges::any_of(selector.models, [&](const std::string& pattern) {
@@ -49,36 +53,28 @@ bool selects(const DeviceSelector& selector, const gpu::Gpu& gpu) {
     });
 }
 
-bool is_display_board(const gpu::Gpu& gpu) { return gpu.model.contains("DGX Display"); }
-
 std::string place_of(const Config& config, std::size_t entry) {
     return std::string("sharing.") +
            (config.sharing.mechanism == Mechanism::kMps ? "mps" : "timeSlicing") + ".resources[" +
            std::to_string(entry) + "]";
 }
 
-std::optional<Error> unsupported(const Config& config, const gpu::Inventory& inventory) {
-    if (config.flags.mig_strategy.value_or(MigStrategy::kNone) == MigStrategy::kNone) return {};
-    for (const gpu::Gpu& gpu : inventory.gpus) {
-        if (!gpu.mig_enabled) continue;
-        return Error{ErrorCode::kUnsupported,
-                     gpu.uuid.text +
-                         " is in MIG mode, and flags.migStrategy single or "
-                         "mixed is not served by this version"};
-    }
-    return {};
 }
 
-std::optional<Error> beyond_memory(const Config& config, std::size_t entry, const gpu::Gpu& gpu) {
+std::optional<Error> beyond_memory(const Config& config, std::size_t entry,
+                                   const OfferedGpu& device) {
     const SharedResource& shared = config.sharing.resources[entry];
-    if (!shared.memory_bytes || gpu.memory_bytes == 0) return {};
-    const std::uint64_t most = gpu.memory_bytes / shared.replicas;
+    const std::uint64_t memory = device.device_memory_bytes();
+    if (!shared.memory_bytes || memory == 0) return {};
+    const std::uint64_t most = memory / shared.replicas;
     if (*shared.memory_bytes <= most) return {};
+    const std::string what = device.mig
+                                 ? "MIG device " + device.index_text() + " (" + device.mig->profile
+                                 : "GPU " + device.index_text() + " (" + device.gpu.model;
     return Error{ErrorCode::kInvalidInput,
                  place_of(config, entry) + ": " + std::to_string(shared.replicas) +
-                     " replicas with memory " + bytes_text(*shared.memory_bytes) +
-                     " do not fit GPU " + std::to_string(gpu.index) + " (" + gpu.model + ", " +
-                     bytes_text(gpu.memory_bytes) + "); at most " + bytes_text(most) + " each"};
+                     " replicas with memory " + bytes_text(*shared.memory_bytes) + " do not fit " +
+                     what + ", " + bytes_text(memory) + "); at most " + bytes_text(most) + " each"};
 }
 
 Resource& resource_named(std::vector<Resource>& resources, const std::string& name) {
@@ -86,6 +82,16 @@ Resource& resource_named(std::vector<Resource>& resources, const std::string& na
     if (found != resources.end()) return *found;
     resources.push_back({.name = name});
     return resources.back();
+}
+
+void add_shared(const Sharing& sharing, const SharedResource& entry, OfferedGpu device,
+                std::vector<Resource>& resources) {
+    const std::string name =
+        entry.rename.value_or(entry.name + (sharing.rename_by_default ? ".shared" : ""));
+    Resource& resource = resource_named(resources, name);
+    resource.shared = true;
+    resource.fail_requests_greater_than_one = sharing.fail_requests_greater_than_one;
+    resource.gpus.push_back(std::move(device));
 }
 
 void add_remarks(const Config& config, const std::vector<bool>& used, Offer& offer) {
@@ -97,21 +103,26 @@ void add_remarks(const Config& config, const std::vector<bool>& used, Offer& off
         if (whole == 0 || whole == static_cast<std::ptrdiff_t>(resource.gpus.size())) continue;
         offer.remarks.push_back(
             resource.name +
-            " has whole GPUs and shares of GPUs under one name, so a pod cannot "
+            " has whole devices and shares of devices under one name, so a pod cannot "
             "choose; give the shared entry a `rename`");
     }
 }
 
 }  // namespace
 
+std::string OfferedGpu::index_text() const {
+    const std::string index = std::to_string(gpu.index);
+    return mig ? index + ":" + std::to_string(mig->index) : index;
+}
+
 std::vector<kubelet::Device> Resource::devices() const {
     std::vector<kubelet::Device> result;
     for (const OfferedGpu& offered : gpus) {
         for (unsigned i = 0; i < offered.replicas; ++i) {
-            std::string id = offered.replicas == 1 ? offered.gpu.uuid.text
-                                                   : to_text(ReplicaId{offered.gpu.uuid, i});
+            std::string id =
+                offered.replicas == 1 ? offered.uuid().text : to_text(ReplicaId{offered.uuid(), i});
             result.push_back({.id = std::move(id),
-                              .healthy = offered.gpu.health.ok(),
+                              .healthy = offered.healthy(),
                               .numa_node = offered.gpu.numa_node});
         }
     }
@@ -119,35 +130,51 @@ std::vector<kubelet::Device> Resource::devices() const {
 }
 
 Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory) {
-    if (auto problem = unsupported(config, inventory)) return *std::move(problem);
     Offer offer;
     const auto& entries = config.sharing.resources;
     std::vector<bool> used(entries.size(), false);
-    for (const gpu::Gpu& gpu : inventory.gpus) {
-        if (gpu.uuid.text.empty() || is_display_board(gpu)) continue;
+    Candidates candidates =
+        find_candidates(config.flags.mig_strategy.value_or(MigStrategy::kNone), inventory);
+    offer.remarks = std::move(candidates.remarks);
+    std::map<std::string, std::size_t> position;  // in each resource, before it is shared
+    std::set<std::size_t> not_by_mps;             // entries that ask MPS to share a MIG device
+    for (Candidate& candidate : candidates.list) {
+        const std::size_t place = position[candidate.resource]++;
         const auto entry = std::ranges::find_if(entries, [&](const SharedResource& shared) {
-            return shared.name == kWholeGpu && selects(shared.devices, gpu);
+            return shared.name == candidate.resource &&
+                   selects(shared.devices, candidate.device, place);
         });
         if (entry == entries.end()) {
-            resource_named(offer.resources, std::string(kWholeGpu)).gpus.push_back({.gpu = gpu});
+            resource_named(offer.resources, candidate.resource)
+                .gpus.push_back(std::move(candidate.device));
             continue;
         }
         const auto index = static_cast<std::size_t>(entry - entries.begin());
-        OfferedGpu offered{.gpu = gpu,
-                           .replicas = entry->replicas,
-                           .memory_bytes = entry->memory_bytes,
-                           .compute_percent = entry->compute_percent};
-        auto problem = config.sharing.mechanism == Mechanism::kMps
-                           ? limit_by_mps(place_of(config, index), *entry, offered)
-                           : beyond_memory(config, index, gpu);
-        if (problem) return *std::move(problem);
         used[index] = true;
-        const std::string name = entry->rename.value_or(
-            entry->name + (config.sharing.rename_by_default ? ".shared" : ""));
-        Resource& resource = resource_named(offer.resources, name);
-        resource.shared = true;
-        resource.fail_requests_greater_than_one = config.sharing.fail_requests_greater_than_one;
-        resource.gpus.push_back(std::move(offered));
+        const bool mps = config.sharing.mechanism == Mechanism::kMps;
+        if (candidate.device.mig && mps) {
+            not_by_mps.insert(index);
+            resource_named(offer.resources, candidate.resource)
+                .gpus.push_back(std::move(candidate.device));
+            continue;
+        }
+        candidate.device.replicas = entry->replicas;
+        candidate.device.memory_bytes = entry->memory_bytes;
+        candidate.device.compute_percent = entry->compute_percent;
+        auto problem = mps ? limit_by_mps(place_of(config, index), *entry, candidate.device)
+                           : beyond_memory(config, index, candidate.device);
+        if (problem) {
+            if (!candidate.device.mig) return *std::move(problem);
+            // Instances come and go while we run: one that does not fit must not end it all.
+            offer.remarks.push_back(problem->message + "; it is not offered");
+            continue;
+        }
+        add_shared(config.sharing, *entry, std::move(candidate.device), offer.resources);
+    }
+    for (const std::size_t index : not_by_mps) {
+        offer.remarks.push_back(place_of(config, index) +
+                                ": MPS does not share MIG devices, so they are offered whole; use "
+                                "sharing.timeSlicing, or end MIG mode");
     }
     std::ranges::sort(offer.resources, {}, &Resource::name);
     add_remarks(config, used, offer);

@@ -21,15 +21,25 @@ struct ShareLimits {
     friend bool operator==(const ShareLimits&, const ShareLimits&) = default;
 };
 
-/// One GPU's part in a resource.
+/// One device's part in a resource: a GPU, or a MIG device of it.
 struct OfferedGpu {
-    gpu::Gpu gpu;
-    unsigned replicas = 1;                      // 1: the whole GPU, its id is the bare uuid
+    gpu::Gpu gpu;                               // of a MIG device: the GPU it is cut from
+    std::optional<gpu::MigDevice> mig;          // empty: the GPU itself
+    unsigned replicas = 1;                      // 1: the whole device, its id is the bare uuid
     std::optional<std::uint64_t> memory_bytes;  // limit of one replica
     std::optional<unsigned> compute_percent;
     /// Shared by MPS: the two limits above are the largest of a share, and hold for each process.
     bool mps = false;
     std::vector<ShareLimits> shares;  // by replica, where they differ; empty: all alike
+
+    /// What a container is given: of the MIG device, else of the GPU.
+    [[nodiscard]] const gpu::Uuid& uuid() const { return mig ? mig->uuid : gpu.uuid; }
+    /// "0", of a MIG device "0:1", as NVIDIA's index strategy names them.
+    [[nodiscard]] std::string index_text() const;
+    [[nodiscard]] std::uint64_t device_memory_bytes() const {
+        return mig ? mig->memory_bytes : gpu.memory_bytes;
+    }
+    [[nodiscard]] bool healthy() const { return gpu.health.ok() && (!mig || mig->health.ok()); }
 };
 
 /// One extended resource that this node offers.
@@ -37,9 +47,9 @@ struct Resource {
     std::string name;  // "nvidia.com/gpu"
     bool shared = false;
     bool fail_requests_greater_than_one = false;
-    std::vector<OfferedGpu> gpus;  // by index
+    std::vector<OfferedGpu> gpus;  // by index of the GPU, then of the MIG device
 
-    /// Every device as kubelet sees it: by GPU index, then replica.
+    /// Every device as kubelet sees it: in that order, then by replica.
     [[nodiscard]] std::vector<kubelet::Device> devices() const;
 };
 
@@ -52,11 +62,18 @@ struct Offer {
 
 /// Decides what a node with `inventory` offers under `config`. Pure.
 ///
-/// A GPU belongs to the first entry that matches it, else it is offered whole as nvidia.com/gpu.
-/// GPUs without a uuid are not offered. Display boards ("NVIDIA DGX Display") are skipped. errors
-/// kUnsupported: MPS on a GPU that is older than Volta or in MIG mode, or a MIG strategy while a GPU
-///          is in MIG mode (not in this version);
-///          kInvalidInput: limits that no GPU can keep (replicas x memory above the GPU's memory)
+/// flags.migStrategy says what a GPU in MIG mode is: with `none` itself, whole; with `mixed` its MIG
+/// devices, each as nvidia.com/mig-<profile>; with `single` its MIG devices, as nvidia.com/gpu. A
+/// GPU without MIG mode is nvidia.com/gpu under all three. `single` wants one kind of device on the
+/// whole node. Where there are several, nvidia.com/gpu is the kind that most GPUs have; MIG devices
+/// of another profile are offered as with `mixed`, whole GPUs beside MIG devices not at all; a
+/// remark says so. (NVIDIA's plugin does not start then, and the node has no GPU left.)
+///
+/// A device belongs to the first entry with the name of its resource that selects it, else it is
+/// offered whole. MPS does not share MIG devices: they are offered whole, with a remark. GPUs
+/// without a uuid are not offered. Display boards ("NVIDIA DGX Display") are skipped.
+/// errors   kUnsupported: MPS on a GPU that is older than Volta or itself in MIG mode;
+///          kInvalidInput: limits that no device can keep (replicas x memory above its memory)
 Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory);
 
 /// How many processes one MPS server serves on such a GPU: 48, and 16 before Volta (compute
@@ -68,8 +85,9 @@ std::string socket_name(std::string_view resource);
 
 /// Chooses `size` of `available` ids, with all of `must_include`: kubelet's GetPreferredAllocation.
 ///
-/// Replicas: never two of one GPU while another GPU has room; between GPUs the one with fewest
-/// (kDistributed) or most (kPacked) replicas in use. Whole GPUs: the set with the best links, so
+/// Replicas: never two of one device while another has room; between devices the one with fewest
+/// (kDistributed) or most (kPacked) replicas in use. MIG devices: the same, and first by how much
+/// of the GPU they are cut from is in use. Whole GPUs: the set with the best links, so
 /// that what remains is as well connected as can be among equals. Ties go to the lower index. Ids
 /// that are not of `resource` are passed over; the answer may then be short.
 /// Deterministic; O(n log n) for replicas.

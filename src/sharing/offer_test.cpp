@@ -123,15 +123,6 @@ TEST(Offer, RefusesMemoryThatTheGpuDoesNotHave) {
               "(NVIDIA A2, 16Gi); at most 4Gi each");
 }
 
-TEST(Offer, RefusesWhatThisVersionDoesNotServe) {
-    Config mig;
-    mig.flags.mig_strategy = MigStrategy::kMixed;
-    EXPECT_TRUE(make_offer(mig, node({"A"})));
-    auto inventory = node({"A"});
-    inventory.gpus[0].mig_enabled = true;
-    EXPECT_EQ(make_offer(mig, inventory).error().code, ErrorCode::kUnsupported);
-}
-
 TEST(Offer, LeavesOutWhatHasNoNameOrIsADisplay) {
     auto inventory = node({"NVIDIA DGX Display", "A"});
     inventory.gpus.push_back({.index = 2});

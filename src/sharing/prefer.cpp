@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <queue>
 #include <string_view>
 #include <system_error>
@@ -50,7 +52,7 @@ public:
         : boards_(resource.gpus.size()) {
         position_.reserve(resource.gpus.size());
         for (std::size_t i = 0; i < resource.gpus.size(); ++i) {
-            position_.emplace(resource.gpus[i].gpu.uuid.text, i);
+            position_.emplace(resource.gpus[i].uuid().text, i);
             boards_[i].free.resize(resource.gpus[i].replicas);
         }
         for (const std::string& id : available) {
@@ -148,6 +150,32 @@ void choose_on_one_gpu(Chooser& chooser, AllocationPolicy policy, std::size_t si
     }
     if (chooser.boards().empty()) return;
     while (chooser.count() < size && chooser.boards()[best].left > 0) chooser.take_from(best);
+}
+
+/// MIG devices: of how many each GPU has in use, as for replicas. A node has few, so that each
+/// choice looks at all of them: every one changes the rank of its neighbours.
+void choose_instances(Chooser& chooser, const Resource& resource, AllocationPolicy policy,
+                      std::size_t size) {
+    std::map<unsigned, std::int64_t> in_use;  // by GPU
+    for (std::size_t i = 0; i < chooser.boards().size(); ++i) {
+        in_use[resource.gpus[i].gpu.index] +=
+            static_cast<std::int64_t>(chooser.boards()[i].in_use());
+    }
+    const std::int64_t sign = policy == AllocationPolicy::kPacked ? -1 : 1;
+    while (chooser.count() < size) {
+        std::optional<std::tuple<unsigned, std::int64_t, std::int64_t, std::size_t>> best;
+        for (std::size_t i = 0; i < chooser.boards().size(); ++i) {
+            const Board& board = chooser.boards()[i];
+            if (board.left == 0) continue;
+            const std::tuple rank(board.taken, sign * in_use[resource.gpus[i].gpu.index],
+                                  sign * static_cast<std::int64_t>(board.in_use()), i);
+            if (!best || rank < *best) best = rank;
+        }
+        if (!best) return;
+        const std::size_t chosen = std::get<3>(*best);
+        chooser.take_from(chosen);
+        ++in_use[resource.gpus[chosen].gpu.index];
+    }
 }
 
 /// Searches all ways to add `wanted` GPUs to the ones that are taken already.
@@ -258,8 +286,12 @@ std::vector<std::string> prefer(const Resource& resource, const Links& links,
                                 std::span<const std::string> must_include, std::size_t size) {
     Chooser chooser(resource, available, must_include);
     const bool mps = std::ranges::any_of(resource.gpus, &OfferedGpu::mps);
+    const bool instances = std::ranges::any_of(
+        resource.gpus, [](const OfferedGpu& offered) { return offered.mig.has_value(); });
     if (mps) {
         choose_on_one_gpu(chooser, policy, size);
+    } else if (instances) {
+        choose_instances(chooser, resource, policy, size);
     } else if (resource.shared) {
         choose_replicas(chooser, policy, size);
     } else {

@@ -23,14 +23,14 @@ double gpu_gib(const catalog::GpuInstance& instance) {
 
 /// Why this model cannot run the number format at all; empty: it can.
 std::string format_problem(const catalog::GpuModel& model, const Load& load) {
-    const catalog::Version kBf16{{8, 0}};
-    const catalog::Version kFp8{{8, 9}};
+    const catalog::Version for_bf16{{8, 0}};
+    const catalog::Version for_fp8{{8, 9}};
     const std::string compute =
         std::to_string(model.compute.major()) + '.' + std::to_string(model.compute.minor());
-    if (load.dtype == Dtype::kBf16 && model.compute < kBf16) {
+    if (load.dtype == Dtype::kBf16 && model.compute < for_bf16) {
         return "bf16 needs compute capability 8.0, it has " + compute + " (fp16 would do)";
     }
-    if (load.dtype == Dtype::kFp8 && model.compute < kFp8) {
+    if (load.dtype == Dtype::kFp8 && model.compute < for_fp8) {
         return "fp8 needs compute capability 8.9, it has " + compute;
     }
     return {};

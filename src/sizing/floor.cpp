@@ -43,9 +43,9 @@ FloorCheck check_gpu(const NodeFacts& facts) {
     const catalog::GpuModel* const model = catalog::find_gpu_model(facts.gpu);
     if (model == nullptr) return check;
     const bool named = model->key.starts_with("v100") || model->key.starts_with("a100");
-    const catalog::Version kVolta{{7, 0}};
+    const catalog::Version volta{{7, 0}};
     check.verdict = named                      ? Verdict::kPass
-                    : model->compute >= kVolta ? Verdict::kWarn
+                    : model->compute >= volta ? Verdict::kWarn
                                                : Verdict::kFail;
     return check;
 }

@@ -3,7 +3,6 @@
 // What every gpu::Sensors promises, asked of nvml::Driver over the simulated libnvidia-ml.so.1.
 // With ALIQUOT_CONTRACT_DRIVER_ROOT set, the questions that change nothing are also put to the
 // driver installed there.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,49 +15,16 @@
 #include <thread>
 
 #include "gpu/hardware.h"
-#include "nvml/driver.h"
-#include "os/temporary_directory.h"
-#include "sim/node/node.h"
+#include "tests/contract/driver_world.h"
 
 namespace aliquot {
 namespace {
 
+using contract::World;
+
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
-namespace fs = std::filesystem;
-
-/// A simulated node and a driver that has it as its driver root.
-class World {
-public:
-    explicit World(const std::string& gpus, std::chrono::milliseconds deadline = 30s) {
-        const auto request = sim::parse_gpu_request(gpus);
-        EXPECT_TRUE(request);
-        auto node = sim::Node::create(directory(), {.gpus = {*request}},
-                                      fs::path(ALIQUOT_SIM_DIR) / "libnvidia-ml.so.1",
-                                      fs::path(ALIQUOT_SIM_DIR) / "nvidia-smi");
-        EXPECT_TRUE(node) << node.error().message;
-        node_ = std::make_unique<sim::Node>(*std::move(node));
-        // The simulated library keeps some memory for the life of the process; once it is unloaded
-        // nothing points there and a leak checker takes it for lost.
-        ::dlopen((directory() / "lib/libnvidia-ml.so.1").c_str(), RTLD_NOW | RTLD_NODELETE);
-        auto driver = nvml::Driver::open(
-            root_,
-            {.driver_root = directory().native(), .deadline = deadline, .reopen_after = 0ms});
-        EXPECT_TRUE(driver) << driver.error().message;
-        driver_ = *std::move(driver);
-    }
-    gpu::Sensors& sensors() { return *driver_; }
-    nvml::Driver& driver() { return *driver_; }
-    sim::Node& node() { return *node_; }
-    [[nodiscard]] fs::path directory() const { return scratch_.path() / "node"; }
-
-private:
-    os::TemporaryDirectory scratch_;
-    os::Root root_;
-    std::unique_ptr<sim::Node> node_;
-    std::unique_ptr<nvml::Driver> driver_;
-};
 
 void check_inventory(gpu::Sensors& sensors, std::size_t at_least) {
     const auto inventory = sensors.enumerate();

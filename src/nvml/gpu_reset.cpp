@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvml/gpu_reset.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+
+#include "os/spawner.h"
+
+namespace aliquot::nvml {
+namespace {
+
+constexpr std::size_t kOutputLimit = 4096;
+constexpr std::size_t kQuotedLimit = 400;
+
+/// A file in memory that a program can write to and we read.
+class Capture {
+public:
+    Capture() : file_(::memfd_create("nvidia-smi", MFD_CLOEXEC)) {}
+    ~Capture() {
+        if (file_ >= 0) ::close(file_);
+    }
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+
+    /// For the child, which opens it before it becomes the program.
+    [[nodiscard]] std::string path() const {
+        return file_ < 0 ? "/dev/null" : "/proc/self/fd/" + std::to_string(file_);
+    }
+    /// What was written, as one line.
+    [[nodiscard]] std::string line() const {
+        std::array<char, kOutputLimit> text{};
+        const ssize_t size = file_ < 0 ? 0 : ::pread(file_, text.data(), text.size(), 0);
+        std::string line;
+        for (const char c : std::string_view(text.data(), size > 0 ? size : 0)) {
+            const bool blank = static_cast<unsigned char>(c) <= ' ';
+            if (blank && (line.empty() || line.back() == ' ')) continue;
+            line += blank ? ' ' : c;
+        }
+        while (line.ends_with(' ')) line.pop_back();
+        if (line.size() > kQuotedLimit) line = line.substr(0, kQuotedLimit) + "...";
+        return line;
+    }
+
+private:
+    int file_;
+};
+
+bool says(const std::string& line, std::string_view words) {
+    const auto found = std::ranges::search(line, words, [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == b;
+    });
+    return !found.empty();
+}
+
+Error explain(const std::string& line, const os::Exit& exit) {
+    const std::string what = "nvidia-smi --gpu-reset ended with " + std::to_string(exit.code) +
+                             ": " + (line.empty() ? std::string("it said nothing") : line);
+    if (says(line, "in use") || says(line, "being used")) {
+        return {ErrorCode::kConflict,
+                what +
+                    "; stop what has the GPU open: pods, dcgm, exporters, nvidia-persistenced, "
+                    "nvidia-fabricmanager, a display server; then try again"};
+    }
+    if (says(line, "not supported")) {
+        return {ErrorCode::kUnsupported,
+                what + "; a virtual machine mostly cannot reset its GPU: reboot it"};
+    }
+    if (says(line, "permission") || says(line, "root")) {
+        return {ErrorCode::kPermission, what + "; resetting a GPU takes root"};
+    }
+    return {ErrorCode::kUnavailable, what};
+}
+
+std::string list(const std::vector<gpu::PciAddress>& gpus) {
+    std::string text;
+    for (const gpu::PciAddress& gpu : gpus) text += (text.empty() ? "" : ",") + gpu::to_text(gpu);
+    return text;
+}
+
+}  // namespace
+
+Result<ResetProgram> find_reset_program(const os::Root& root, const std::string& driver_root,
+                                        const std::string& library) {
+    std::filesystem::path installation = driver_root.empty() ? "/" : driver_root;
+    // The driver root may be the library itself: <root>/usr/lib64/libnvidia-ml.so.1.
+    if (installation.filename().native().contains(".so")) {
+        installation = installation.parent_path().parent_path();
+        if (installation.filename() == "usr") installation = installation.parent_path();
+    }
+    for (const auto* folder : {"usr/bin", "bin", "usr/local/bin", "usr/local/nvidia/bin"}) {
+        const auto path = root.resolve((installation / folder / "nvidia-smi").native());
+        if (::access(path.c_str(), X_OK) != 0) continue;
+        return ResetProgram{path.native(), std::filesystem::path(library).parent_path().native()};
+    }
+    return Error{ErrorCode::kNotFound, "no nvidia-smi in usr/bin or bin beneath the driver root " +
+                                           installation.native() +
+                                           "; only that program can reset a GPU"};
+}
+
+Result<Done> reset_gpus(const ResetProgram& program, const std::vector<gpu::PciAddress>& gpus,
+                        std::chrono::milliseconds deadline) {
+    const Capture output;
+    os::Command command{.argv = {program.path, "--gpu-reset", "-i", list(gpus)},
+                        .environment = os::current_environment(),
+                        .working_directory = {},
+                        .output_path = output.path()};
+    if (!program.library_directory.empty()) {
+        command.environment["LD_LIBRARY_PATH"] = program.library_directory;
+    }
+    auto process = os::Process::start(command);
+    if (!process) return std::move(process).error().during("reset of GPU " + list(gpus));
+    const auto exit = process->wait(deadline);
+    if (!exit) {
+        process->terminate(std::chrono::milliseconds(500));
+        return Error{ErrorCode::kUnavailable,
+                     "reset of GPU " + list(gpus) + ": nvidia-smi was not done after " +
+                         std::to_string(deadline.count() / 1000) +
+                         " s; look at dmesg (NVRM, Xid), a reboot of the node mends it"};
+    }
+    const std::string line = output.line();
+    if (exit->code != 0) return explain(line, *exit).during("reset of GPU " + list(gpus));
+    return Done{};
+}
+
+}  // namespace aliquot::nvml

@@ -117,8 +117,8 @@ void run_use(const UseOptions& options, cli::Context& context) {
     }
     if (trouble.empty()) {
         for (const unsigned index : held) {
-            context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and "
-                        << busy << " % of " << name_of(node->gpus()[index]) << "\n";
+            context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and " << busy
+                        << " % of " << name_of(node->gpus()[index]) << "\n";
         }
         context.out.flush();
         std::optional<Clock::time_point> until;

@@ -266,8 +266,7 @@ void reconcile_until_told(const Options& options, const os::Root& root, os::Cloc
         if (!seen.value || (!news && !reloaded && !again)) continue;
         version = seen.version;
         mps_version = mps.version();
-        again =
-            !reconcile(configuration, *seen.value, held, mps, serving, board) || held.any();
+        again = !reconcile(configuration, *seen.value, held, mps, serving, board) || held.any();
     }
 }
 
@@ -278,8 +277,7 @@ bool give_up_privileges(const Options& options, const os::Root& root, const Sett
     const bool needed = settings.config.sharing.mechanism == sharing::Mechanism::kMps ||
                         root.exists(mps_journal_path(options.state_directory));
     const bool had = has_capabilities(mps_capabilities());
-    const auto dropped =
-        drop_capabilities(needed ? mps_capabilities() : std::span<const int>{});
+    const auto dropped = drop_capabilities(needed ? mps_capabilities() : std::span<const int>{});
     if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
     return needed || !had;
 }

@@ -24,8 +24,8 @@ Json status_json(const mps::Status& status) {
     Json clients = Json::array();
     for (const mps::Client& client : status.clients) clients.push_back(client_json(client));
     const auto& bytes = status.limits.memory_bytes;
-    const auto since = std::chrono::duration_cast<std::chrono::seconds>(
-        status.since.time_since_epoch());
+    const auto since =
+        std::chrono::duration_cast<std::chrono::seconds>(status.since.time_since_epoch());
     return {{"gpu", status.gpu.text},
             {"state", to_text(status.phase)},
             {"reason", status.reason},

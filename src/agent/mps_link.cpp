@@ -84,8 +84,7 @@ std::optional<Error> MpsLink::objection(const Settings& settings) {
     if (mps_root_of(settings) == supervisor_->mps_root()) return std::nullopt;
     if (!supervisor_->idle()) {
         return Error{ErrorCode::kConflict, "flags.mpsRoot cannot become " + mps_root_of(settings) +
-                                               " while MPS serves from " +
-                                               supervisor_->mps_root() +
+                                               " while MPS serves from " + supervisor_->mps_root() +
                                                "; take sharing.mps out first, or restart"};
     }
     generation_ += kGeneration;
@@ -99,8 +98,8 @@ void MpsLink::apply(sharing::Offer& offer) {
     for (sharing::Resource& resource : offer.resources) {
         for (sharing::OfferedGpu& offered : resource.gpus) {
             note_mps(offered.gpu, statuses);
-            const bool known = std::ranges::find(statuses, offered.gpu.uuid, &mps::Status::gpu) !=
-                               statuses.end();
+            const bool known =
+                std::ranges::find(statuses, offered.gpu.uuid, &mps::Status::gpu) != statuses.end();
             if (offered.mps && !known && offered.gpu.health.ok())
                 make_unhealthy(offered.gpu, std::string(kNotYet));
         }

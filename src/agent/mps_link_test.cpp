@@ -13,16 +13,16 @@ using testing::ElementsAre;
 gpu::Gpu gpu_named(const std::string& uuid) { return {.uuid = {uuid}}; }
 
 TEST(MpsLink, OnlyGpusThatMpsSharesNeedADaemon) {
-    const sharing::Offer offer{
-        .resources = {{.name = "nvidia.com/gpu",
-                       .gpus = {{.gpu = gpu_named("GPU-a"),
-                                 .replicas = 4,
-                                 .memory_bytes = 1U << 30U,
-                                 .compute_percent = 25,
-                                 .mps = true},
-                                {.gpu = gpu_named("GPU-b")}}}}};
-    EXPECT_THAT(mps_wishes(offer),
-                ElementsAre(mps::Wish{{"GPU-a"}, {.memory_bytes = 1U << 30U, .thread_percent = 25}}));
+    const sharing::Offer offer{.resources = {{.name = "nvidia.com/gpu",
+                                              .gpus = {{.gpu = gpu_named("GPU-a"),
+                                                        .replicas = 4,
+                                                        .memory_bytes = 1U << 30U,
+                                                        .compute_percent = 25,
+                                                        .mps = true},
+                                                       {.gpu = gpu_named("GPU-b")}}}}};
+    EXPECT_THAT(
+        mps_wishes(offer),
+        ElementsAre(mps::Wish{{"GPU-a"}, {.memory_bytes = 1U << 30U, .thread_percent = 25}}));
 }
 
 TEST(MpsLink, ADaemonThatDoesNotServeMakesItsGpuUnhealthy) {

@@ -39,9 +39,8 @@ std::span<const int> mps_capabilities() {
 bool has_capabilities(std::span<const int> capabilities) {
     Sets sets{};
     if (!read_sets(sets)) return false;
-    return std::ranges::all_of(capabilities, [&](int one) {
-        return (sets[word_of(one)].effective & bit_of(one)) != 0;
-    });
+    return std::ranges::all_of(
+        capabilities, [&](int one) { return (sets[word_of(one)].effective & bit_of(one)) != 0; });
 }
 
 Result<Done> drop_capabilities(std::span<const int> kept) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/status_page.h"
 
-#include "agent/mps_json.h"
-#include "agent/mps_link.h"
-
 #include <nlohmann/json.hpp>
 
+#include "agent/mps_json.h"
+#include "agent/mps_link.h"
 #include "gpu/json.h"
 
 namespace aliquot::agent {

@@ -141,8 +141,10 @@ void print_text(std::ostream& out, const gpu::Inventory& inventory, const sharin
         if (!has_mps(resource)) continue;
         out << "  by MPS: kernels of different containers run at the same time\n";
         for (const std::string_view fact : kMpsFacts) out << "    " << fact << '\n';
-        if (std::ranges::any_of(resource.gpus, [](const auto& gpu) { return !gpu.shares.empty(); })) {
-            out << "    the largest share is enforced by the MPS server; a smaller one by variables "
+        if (std::ranges::any_of(resource.gpus,
+                                [](const auto& gpu) { return !gpu.shares.empty(); })) {
+            out << "    the largest share is enforced by the MPS server; a smaller one by "
+                   "variables "
                    "that its container could unset\n";
         }
     }

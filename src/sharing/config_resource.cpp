@@ -179,16 +179,15 @@ std::vector<ShareConfig> read_shares(Reader& reader, const Fields& fields) {
         list->items.size() > static_cast<std::size_t>(kMostMpsClients)) {
         reader.error(list->mark, rule::kReplicas,
                      "'" + path + "' is " +
-                         (list->is_sequence()
-                              ? "a list of " + std::to_string(list->items.size())
-                              : document::describe(*list)),
+                         (list->is_sequence() ? "a list of " + std::to_string(list->items.size())
+                                              : document::describe(*list)),
                      {"a list of 2 to 48 shares, one for each replica", fix});
         return shares;
     }
     for (std::size_t i = 0; i < list->items.size(); ++i) {
-        const auto share = read_section(reader, list->items[i],
-                                        section("sharing.mps.resources[].shares[]"),
-                                        path + "[" + std::to_string(i) + "]");
+        const auto share =
+            read_section(reader, list->items[i], section("sharing.mps.resources[].shares[]"),
+                         path + "[" + std::to_string(i) + "]");
         if (!share) continue;
         shares.push_back({.memory_bytes = read_memory(reader, *share),
                           .compute_percent = read_compute(reader, *share)});
@@ -237,8 +236,8 @@ std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& n
                                                    const Flags& flags) {
     const bool mps = mechanism == Mechanism::kMps;
     const auto fields = read_section(
-        reader, node,
-        section(mps ? "sharing.mps.resources[]" : "sharing.timeSlicing.resources[]"), path);
+        reader, node, section(mps ? "sharing.mps.resources[]" : "sharing.timeSlicing.resources[]"),
+        path);
     if (!fields) return std::nullopt;
     SharedResource resource;
     resource.mark = node.mark;

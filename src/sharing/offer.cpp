@@ -59,8 +59,6 @@ std::string place_of(const Config& config, std::size_t entry) {
            std::to_string(entry) + "]";
 }
 
-}
-
 std::optional<Error> beyond_memory(const Config& config, std::size_t entry,
                                    const OfferedGpu& device) {
     const SharedResource& shared = config.sharing.resources[entry];

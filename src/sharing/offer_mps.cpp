@@ -38,11 +38,10 @@ std::optional<Error> unsuitable(const std::string& place, const SharedResource& 
                          "sharing.timeSlicing, or leave the GPU out with `devices`"};
     }
     if (entry.replicas > most_mps_clients(gpu)) {
-        return Error{ErrorCode::kInvalidInput, place + ": " + std::to_string(entry.replicas) +
-                                                   " replicas, but " + name_of(gpu) +
-                                                   " serves at most " +
-                                                   std::to_string(most_mps_clients(gpu)) +
-                                                   " MPS clients"};
+        return Error{ErrorCode::kInvalidInput,
+                     place + ": " + std::to_string(entry.replicas) + " replicas, but " +
+                         name_of(gpu) + " serves at most " + std::to_string(most_mps_clients(gpu)) +
+                         " MPS clients"};
     }
     if (!is_before_volta(gpu)) return std::nullopt;
     return Error{ErrorCode::kUnsupported,
@@ -162,8 +161,8 @@ std::optional<Error> connect_to_mps(const Resource& resource, const GrantOptions
             if (!share) continue;
             if (gpu != nullptr && gpu != &offered) {
                 return Error{ErrorCode::kInvalidInput,
-                             "request for " + resource.name +
-                                 ": shares of GPU " + std::to_string(gpu->gpu.index) + " and of " +
+                             "request for " + resource.name + ": shares of GPU " +
+                                 std::to_string(gpu->gpu.index) + " and of " +
                                  std::to_string(offered.gpu.index) +
                                  "; MPS connects a container to one GPU, ask for no more shares "
                                  "than one GPU has free"};

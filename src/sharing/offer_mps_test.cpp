@@ -61,9 +61,9 @@ TEST(OfferMps, MemoryAndComputeOfTheEntryCountInsteadOfEqualParts) {
 }
 
 TEST(OfferMps, UnequalSharesDivideWhatTheOthersLeave) {
-    const auto offer = make_offer(
-        shared({.replicas = 3, .shares = {{8 * kGi, 50}, {4 * kGi, {}}, {}}}),
-        with({gpu_of(0, "A", 16 * kGi, 8)}));
+    const auto offer =
+        make_offer(shared({.replicas = 3, .shares = {{8 * kGi, 50}, {4 * kGi, {}}, {}}}),
+                   with({gpu_of(0, "A", 16 * kGi, 8)}));
     ASSERT_TRUE(offer) << offer.error().message;
     const OfferedGpu& gpu = offer->resources[0].gpus[0];
     EXPECT_THAT(gpu.shares, ElementsAre(ShareLimits{8 * kGi, 50}, ShareLimits{4 * kGi, 25},
@@ -107,10 +107,10 @@ TEST(GrantMps, AContainerFindsTheDaemonOfItsGpuWhereNvidiaPutsIt) {
     const std::vector<std::string> ids{"GPU-b::2"};
     const auto grant = make_grant(offer->resources[0], {}, ids, "n");
     ASSERT_TRUE(grant) << grant.error().message;
-    EXPECT_THAT(grant->environment,
-                testing::UnorderedElementsAre(
-                    Pair("NVIDIA_VISIBLE_DEVICES", "GPU-b"),
-                    Pair("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu/pipe")));
+    EXPECT_THAT(
+        grant->environment,
+        testing::UnorderedElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "GPU-b"),
+                                      Pair("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu/pipe")));
     EXPECT_THAT(grant->mounts,
                 ElementsAre(kubelet::Grant::Mount{"/mps/nvidia.com/gpu/pipe",
                                                   "/run/nvidia/mps/GPU-b/pipe", false},
@@ -118,9 +118,8 @@ TEST(GrantMps, AContainerFindsTheDaemonOfItsGpuWhereNvidiaPutsIt) {
 }
 
 TEST(GrantMps, ASmallerShareIsToldItsLimitsAndTheLargestNeedsNone) {
-    const auto offer =
-        make_offer(shared({.replicas = 2, .shares = {{8 * kGi, 50}, {4 * kGi, 25}}}),
-                   with({gpu_of(0, "A", 16 * kGi, 8)}));
+    const auto offer = make_offer(shared({.replicas = 2, .shares = {{8 * kGi, 50}, {4 * kGi, 25}}}),
+                                  with({gpu_of(0, "A", 16 * kGi, 8)}));
     ASSERT_TRUE(offer);
     const auto largest =
         make_grant(offer->resources[0], {}, std::vector<std::string>{"GPU-a::0"}, "n");
@@ -150,8 +149,7 @@ TEST(GrantMps, SharesOfTwoGpusAreRefusedAndPreferredFromOne) {
 }
 
 TEST(GrantMps, WithoutAPrivateDirectoryTheHostsSharedMemoryIsMounted) {
-    const auto offer =
-        make_offer(shared({.replicas = 2}), with({gpu_of(0, "A", 16 * kGi, 8)}));
+    const auto offer = make_offer(shared({.replicas = 2}), with({gpu_of(0, "A", 16 * kGi, 8)}));
     GrantOptions options;
     options.mps_private_shm = false;
     const auto grant =

@@ -115,7 +115,8 @@ TEST_P(MpsControlContract, ClientsAreListedWithTheirServerAndCanBeTerminated) {
     EXPECT_TRUE(gpu_.text.starts_with(rows->front().device));
     EXPECT_EQ(*control_->servers(), std::vector<std::uint32_t>{client->server()});
     EXPECT_EQ(*control_->server_state(client->server()), mps::ServerState::kActive);
-    EXPECT_EQ(*control_->clients_of(client->server()), std::vector<std::uint32_t>{rows->front().pid});
+    EXPECT_EQ(*control_->clients_of(client->server()),
+              std::vector<std::uint32_t>{rows->front().pid});
     ASSERT_TRUE(control_->terminate_client(client->server(), rows->front().pid));
     EXPECT_TRUE(eventually([&] { return !client->connected(); }));
     EXPECT_FALSE(control_->terminate_client(client->server(), rows->front().pid));

@@ -19,13 +19,15 @@ namespace fs = std::filesystem;
 
 struct UpOptions {
     std::vector<std::string> gpus;
+    std::vector<std::string> mig;
     std::string state;
     std::string driver_version = NodeOptions().driver_version;
     std::uint64_t seed = NodeOptions().seed;
 };
 
 void run_up(const UpOptions& options, cli::Context& context) {
-    NodeOptions node{.driver_version = options.driver_version, .seed = options.seed};
+    NodeOptions node{
+        .driver_version = options.driver_version, .seed = options.seed, .mig = options.mig};
     for (const std::string& text : options.gpus) {
         auto request = parse_gpu_request(text);
         if (!request) return fail_with(context, request.error());
@@ -43,6 +45,10 @@ void run_up(const UpOptions& options, cli::Context& context) {
     for (const GpuView& gpu : made->gpus()) {
         context.out << "GPU " << gpu.index << ": " << gpu.product << " ("
                     << bytes_text(gpu.memory_total_bytes) << ", " << gpu.uuid << ")\n";
+        for (const MigDeviceView& device : gpu.mig_devices) {
+            context.out << "  MIG " << device.index << ": " << device.profile << " ("
+                        << bytes_text(device.memory_total_bytes) << ", " << device.uuid << ")\n";
+        }
     }
     context.out << "node is up in " << directory.native() << "; to see it from here:\n"
                 << "  eval \"$(aliquot sim env --state " << shell_word(directory.native())
@@ -69,6 +75,12 @@ void add_up(CLI::App& sim, cli::Context& context) {
         ->take_all()
         ->allow_extra_args(false)
         ->type_name("MODEL[:N]");
+    up->add_option("--mig", options->mig,
+                   "how GPUs are cut, as 3g.20gb,1g.5gb*4 or 2g.10gb@2; of one GPU: 1=7g.40gb; may "
+                   "be repeated")
+        ->take_all()
+        ->allow_extra_args(false)
+        ->type_name("[GPU=]LAYOUT");
     up->add_option("--state", options->state, "directory of the node")->type_name("DIR");
     up->add_option("--driver-version", options->driver_version, "what the driver calls itself")
         ->capture_default_str()
@@ -92,15 +104,25 @@ void add_simple(CLI::App& sim, cli::Context& context, const char* name, const ch
     command->callback([state, run, &context] { run(*state, context); });
 }
 
-bool listed(const std::string& list, const GpuView& gpu) {
+/// Does one of the items of a comma list fit?
+template <class Fits>
+bool any_of(const std::string& list, Fits fits) {
     std::string_view rest = list;
     while (!rest.empty()) {
         const auto comma = rest.find(',');
-        const auto item = rest.substr(0, comma);
-        if (item == "all" || item == gpu.uuid || item == std::to_string(gpu.index)) return true;
+        if (fits(rest.substr(0, comma))) return true;
         rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     }
     return false;
+}
+
+bool means(std::string_view item, const GpuView& gpu) {
+    return item == "all" || item == gpu.uuid || item == std::to_string(gpu.index);
+}
+
+bool means(std::string_view item, const GpuView& gpu, const MigDeviceView& device) {
+    return item == device.uuid ||
+           item == std::to_string(gpu.index) + ":" + std::to_string(device.index);
 }
 
 }  // namespace
@@ -164,16 +186,39 @@ std::string environment_text(const fs::path& directory) {
            shell_word((directory / "bin").native()) + "\"${PATH:+:$PATH}\"\n";
 }
 
-std::vector<GpuView> visible_gpus(const std::vector<GpuView>& gpus,
-                                  const std::optional<std::string>& sim_visible,
-                                  const std::optional<std::string>& nvidia_visible) {
-    const auto& list = sim_visible ? sim_visible : nvidia_visible;
-    if (!list) return gpus;
-    std::vector<GpuView> visible;
+std::vector<UsablePlace> visible_places(const std::vector<GpuView>& gpus,
+                                        const std::optional<std::string>& sim_visible,
+                                        const std::optional<std::string>& nvidia_visible) {
+    const std::string list = sim_visible ? *sim_visible : nvidia_visible.value_or("all");
+    std::vector<UsablePlace> places;
     for (const GpuView& gpu : gpus) {
-        if (listed(*list, gpu)) visible.push_back(gpu);
+        const bool whole = any_of(list, [&](std::string_view item) { return means(item, gpu); });
+        if (whole && !gpu.mig_enabled) places.push_back({.gpu = gpu, .device = {}});
+        for (const MigDeviceView& device : gpu.mig_devices) {
+            if (whole ||
+                any_of(list, [&](std::string_view item) { return means(item, gpu, device); })) {
+                places.push_back({.gpu = gpu, .device = device});
+            }
+        }
     }
-    return visible;
+    if (!places.empty() && places.front().device) places.resize(1);
+    return places;
+}
+
+Result<UsablePlace> find_mig_device(const std::vector<GpuView>& gpus, const std::string& text,
+                                    std::optional<unsigned> gpu) {
+    std::string known;
+    for (const GpuView& one : gpus) {
+        for (const MigDeviceView& device : one.mig_devices) {
+            const std::string name = std::to_string(one.index) + ":" + std::to_string(device.index);
+            const bool on_this = gpu.value_or(one.index) == one.index;
+            const bool by_index = text == std::to_string(device.index) && (gpu || gpus.size() == 1);
+            if (on_this && (means(text, one, device) || by_index)) return UsablePlace{one, device};
+            known += (known.empty() ? "" : ", ") + name + " (" + device.profile + ")";
+        }
+    }
+    return Error{ErrorCode::kNotFound, "there is no MIG device " + text.substr(0, 64) +
+                                           "; the node has " + (known.empty() ? "none" : known)};
 }
 
 }  // namespace aliquot::sim

@@ -46,11 +46,25 @@ struct FaultWords {
 Result<FaultWords> parse_fault(const std::string& word, const std::optional<std::string>& value,
                                bool corrected);
 
-/// The GPUs of `gpus` that a program of this environment may use: those of
-/// ALIQUOT_SIM_VISIBLE_DEVICES, else of NVIDIA_VISIBLE_DEVICES, else all. A list holds uuids and
-/// indices; "all" is all; "none" and "void" are none.
-std::vector<GpuView> visible_gpus(const std::vector<GpuView>& gpus,
+/// Where a program may run: a GPU, or a MIG device of it.
+struct UsablePlace {
+    GpuView gpu;
+    std::optional<MigDeviceView> device;
+    [[nodiscard]] Instance instance() const { return device ? device->instance : Instance{}; }
+};
+
+/// What of `gpus` a program of this environment may use, as CUDA shows it: what
+/// ALIQUOT_SIM_VISIBLE_DEVICES lists, else NVIDIA_VISIBLE_DEVICES, else all. A list holds uuids of
+/// GPUs and MIG devices, indices of GPUs, and "0:2" for MIG device 2 of GPU 0; "all" is all; "none"
+/// and "void" are none. A GPU in MIG mode is shown as its MIG devices, and a program can use only
+/// one MIG device, so when the first place is one it is the only one.
+std::vector<UsablePlace> visible_places(const std::vector<GpuView>& gpus,
                                   const std::optional<std::string>& sim_visible,
                                   const std::optional<std::string>& nvidia_visible);
+
+/// The MIG device that a user means: its uuid, "0:2" (GPU and device index) or "2" on `gpu`.
+/// errors   kNotFound: there is none
+Result<UsablePlace> find_mig_device(const std::vector<GpuView>& gpus, const std::string& text,
+                              std::optional<unsigned> gpu);
 
 }  // namespace aliquot::sim

@@ -101,6 +101,42 @@ TEST_F(SimCommand, HoldsMemoryForAWhileAndGivesItBack) {
     EXPECT_EQ(run("use --memory 2Gi --for 0"), cli::kFindings);
 }
 
+TEST_F(SimCommand, CutsGpusAndUsesTheirMigDevices) {
+    EXPECT_EQ(run("up --gpu a2 --mig 1g.5gb"), cli::kUsage);
+    EXPECT_EQ(run("up --gpu a100-40 --mig 9g.9gb"), cli::kUsage);
+    EXPECT_TRUE(err_.str().contains("3g.20gb")) << err_.str();
+    EXPECT_EQ(run("up --gpu a100-40 --mig 7g.40gb,1g.5gb"), cli::kCouldNotRun);
+    ASSERT_EQ(run("up --gpu a100-40:2 --mig 3g.20gb,1g.5gb*2 --mig 1="), 0) << err_.str();
+    EXPECT_TRUE(out_.str().contains("\n  MIG 0: 3g.20gb (19.5Gi, MIG-")) << out_.str();
+    ASSERT_EQ(run("status"), 0);
+    EXPECT_TRUE(out_.str().contains("\n0:2   1g.5gb")) << out_.str();
+    ASSERT_EQ(run("status -o json"), 0);
+    const auto json = nlohmann::json::parse(out_.str());
+    EXPECT_EQ(json["gpus"][0]["mig"]["devices"].size(), 3U);
+    EXPECT_EQ(json["gpus"][1]["mig"]["enabled"], true);
+    EXPECT_EQ(json["gpus"][1]["mig"]["devices"].size(), 0U);
+    ASSERT_EQ(run("status -o yaml"), 0);
+    EXPECT_TRUE(out_.str().contains("enabled: true\n")) << out_.str();
+
+    EXPECT_EQ(run("use --memory 4Gi --for 0 --mig 0:2"), 0) << err_.str();
+    EXPECT_TRUE(out_.str().contains("of GPU 0 MIG 2 (NVIDIA A100-SXM4-40GB MIG 1g.5gb, MIG-"))
+        << out_.str();
+    const std::string uuid = json["gpus"][0]["mig"]["devices"][1]["uuid"];
+    EXPECT_EQ(run("use --memory 5Gi --for 0 --mig " + uuid), cli::kFindings);
+    EXPECT_TRUE(err_.str().contains("CUDA out of memory: GPU 0, MIG device")) << err_.str();
+    EXPECT_EQ(run("use --memory 1Gi --for 0 --mig 1:0"), cli::kCouldNotRun);
+    EXPECT_TRUE(err_.str().contains("0:2 (1g.5gb)")) << err_.str();
+    EXPECT_EQ(run("fault xid 13 --mig 0:1"), 0) << err_.str();
+    EXPECT_EQ(run("fault xid 13 --gpu 0 --mig 1"), 0) << err_.str();
+    EXPECT_EQ(run("fault lost --mig 0:1"), cli::kUsage);
+    EXPECT_EQ(run("fault remap-failed --gpu 0"), 0);
+    EXPECT_EQ(out_.str(), "GPU 0: row remapping failed\n");
+    EXPECT_EQ(run("fault driver-mismatch"), 0);
+    EXPECT_EQ(out_.str(), "GPU 0: driver/library mismatch, row remapping failed\n");
+    EXPECT_EQ(run("fault clear --gpu all"), 0);
+    EXPECT_EQ(out_.str(), "GPU 0: ok\nGPU 1: ok\n");
+}
+
 TEST(ShellWord, IsOneWordWhateverIsInIt) {
     EXPECT_EQ(shell_word("/tmp/aliquot-sim-0"), "/tmp/aliquot-sim-0");
     EXPECT_EQ(shell_word("a b"), "'a b'");
@@ -121,15 +157,22 @@ TEST(VisibleGpus, AreThoseOfTheEnvironment) {
         gpus[i].index = i;
         gpus[i].uuid = "GPU-" + std::string(1, static_cast<char>('a' + i));
     }
-    EXPECT_EQ(visible_gpus(gpus, {}, {}).size(), 3U);
-    EXPECT_EQ(visible_gpus(gpus, {}, "all").size(), 3U);
-    EXPECT_EQ(visible_gpus(gpus, {}, "none").size(), 0U);
-    EXPECT_EQ(visible_gpus(gpus, {}, "void").size(), 0U);
-    EXPECT_EQ(visible_gpus(gpus, {}, "").size(), 0U);
-    EXPECT_EQ(visible_gpus(gpus, {}, "2,GPU-a").size(), 2U);
-    EXPECT_EQ(visible_gpus(gpus, {}, "GPU-b").at(0).index, 1U);
-    EXPECT_EQ(visible_gpus(gpus, "GPU-c", "all").at(0).index, 2U);
-    EXPECT_EQ(visible_gpus(gpus, {}, "GPU-unknown").size(), 0U);
+    EXPECT_EQ(visible_places(gpus, {}, {}).size(), 3U);
+    EXPECT_EQ(visible_places(gpus, {}, "all").size(), 3U);
+    EXPECT_EQ(visible_places(gpus, {}, "none").size(), 0U);
+    EXPECT_EQ(visible_places(gpus, {}, "void").size(), 0U);
+    EXPECT_EQ(visible_places(gpus, {}, "").size(), 0U);
+    EXPECT_EQ(visible_places(gpus, {}, "2,GPU-a").size(), 2U);
+    EXPECT_EQ(visible_places(gpus, {}, "GPU-b").at(0).gpu.index, 1U);
+    EXPECT_EQ(visible_places(gpus, "GPU-c", "all").at(0).gpu.index, 2U);
+    EXPECT_EQ(visible_places(gpus, {}, "GPU-unknown").size(), 0U);
+
+    gpus[1].mig_enabled = true;
+    gpus[1].mig_devices = {{.index = 0, .uuid = "MIG-x"}, {.index = 2, .uuid = "MIG-y"}};
+    EXPECT_EQ(visible_places(gpus, {}, {}).size(), 4U) << "two GPUs and two MIG devices";
+    EXPECT_EQ(visible_places(gpus, {}, "MIG-y").at(0).device->uuid, "MIG-y");
+    EXPECT_EQ(visible_places(gpus, {}, "1:2").at(0).device->uuid, "MIG-y");
+    EXPECT_EQ(visible_places(gpus, {}, "1").size(), 1U) << "CUDA shows one MIG device at most";
 }
 
 TEST(Fault, TakesHexadecimalAndDefaults) {

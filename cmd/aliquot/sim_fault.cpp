@@ -30,6 +30,10 @@ constexpr Word kWords[] = {
     {"throttle", FaultKind::kThrottle, Value::kOptional, kHardwareThermalSlowdown,
      "the bits of NVML's clocks event reasons"},
     {"temperature", FaultKind::kTemperature, Value::kNeeded, 0, "degrees Celsius"},
+    {"remap-pending", FaultKind::kRemapPending, Value::kNone, 0, ""},
+    {"remap-failed", FaultKind::kRemapFailed, Value::kNone, 0, ""},
+    {"retire-pending", FaultKind::kRetirePending, Value::kNone, 0, ""},
+    {"driver-mismatch", FaultKind::kDriverMismatch, Value::kNone, 0, ""},
     {"clear", FaultKind::kClear, Value::kNone, 0, ""},
 };
 
@@ -49,6 +53,7 @@ struct FaultOptions {
     std::string word;
     std::optional<std::string> value;
     std::optional<std::string> gpu;
+    std::optional<std::string> mig;
     bool corrected = false;
     std::string state;
 };
@@ -76,12 +81,36 @@ Result<std::vector<unsigned>> chosen_gpus(const std::optional<std::string>& opti
     return chosen;
 }
 
+void run_mig_fault(const FaultOptions& options, const FaultWords& fault, Node& node,
+                   cli::Context& context) {
+    if (fault.kind != FaultKind::kXid) {
+        return fail_with(context, usage("--mig belongs to 'xid' only: other faults are about the "
+                                        "whole GPU"));
+    }
+    std::optional<unsigned> gpu;
+    if (options.gpu) {
+        const auto chosen = chosen_gpus(options.gpu, node.gpus().size());
+        if (!chosen) return fail_with(context, chosen.error());
+        gpu = chosen->front();
+    }
+    const auto place = find_mig_device(node.gpus(), *options.mig, gpu);
+    if (!place) return fail_with(context, place.error());
+    const auto done = node.inject(place->gpu.index, fault.kind, fault.value, place->instance());
+    if (!done) return fail_with(context, done.error());
+    const auto now = node.gpus()[place->gpu.index].fault;
+    context.out << "GPU " << place->gpu.index << ": " << (now.empty() ? "ok" : now) << "\n";
+}
+
 void run_fault(const FaultOptions& options, cli::Context& context) {
     const auto fault = parse_fault(options.word, options.value, options.corrected);
     if (!fault) return fail_with(context, fault.error());
     auto node = open_node(state_directory(options.state));
     if (!node) return fail_with(context, node.error());
-    const auto chosen = chosen_gpus(options.gpu, node->gpus().size());
+    if (options.mig) return run_mig_fault(options, *fault, *node, context);
+    // The whole node has this one, so it matters not to which GPU it is told.
+    const bool of_node = fault->kind == FaultKind::kDriverMismatch && !options.gpu;
+    const auto chosen =
+        chosen_gpus(of_node ? std::optional<std::string>("0") : options.gpu, node->gpus().size());
     if (!chosen) return fail_with(context, chosen.error());
     for (const unsigned gpu : *chosen) {
         if (const auto done = node->inject(gpu, fault->kind, fault->value); !done) {
@@ -132,12 +161,17 @@ void add_sim_fault(CLI::App& sim, cli::Context& context) {
     command
         ->add_option("fault", options->word,
                      "xid N, lost, call-error N, hang [MS], ecc [N], throttle [BITS], "
-                     "temperature C, clear")
+                     "temperature C, remap-pending, remap-failed, retire-pending, "
+                     "driver-mismatch, clear")
         ->required()
         ->type_name("FAULT");
     command->add_option("value", options->value, "number that goes with the fault")
         ->type_name("VALUE");
     command->add_option("--gpu", options->gpu, "index of the GPU, or all")->type_name("INDEX");
+    command
+        ->add_option("--mig", options->mig,
+                     "with xid: the MIG device that it is about: its uuid, or GPU:DEVICE by index")
+        ->type_name("DEVICE");
     command->add_flag("--corrected", options->corrected, "with ecc: errors that ECC could correct");
     command->add_option("--state", options->state, "directory of the node")->type_name("DIR");
     command->callback([options, &context] { run_fault(*options, context); });

@@ -24,6 +24,13 @@ void print_table(std::ostream& out, const std::vector<GpuView>& gpus) {
              bytes_text(gpu.memory_used_bytes) + " / " + bytes_text(gpu.memory_total_bytes),
              std::to_string(gpu.processes), gpu.last_xid == 0 ? "-" : std::to_string(gpu.last_xid),
              gpu.fault.empty() ? "-" : gpu.fault, gpu.uuid});
+        for (const MigDeviceView& device : gpu.mig_devices) {
+            rows.push_back({std::to_string(gpu.index) + ":" + std::to_string(device.index),
+                            device.profile,
+                            bytes_text(device.memory_used_bytes) + " / " +
+                                bytes_text(device.memory_total_bytes),
+                            std::to_string(device.processes), "-", "-", device.uuid});
+        }
     }
     std::array<std::size_t, kColumns> widths{};
     for (const Row& row : rows) {
@@ -35,6 +42,23 @@ void print_table(std::ostream& out, const std::vector<GpuView>& gpus) {
         }
         out << row[kColumns - 1] << "\n";
     }
+}
+
+nlohmann::ordered_json to_json(const GpuView& gpu) {
+    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+    for (const MigDeviceView& device : gpu.mig_devices) {
+        devices.push_back({{"index", device.index},
+                           {"profile", device.profile},
+                           {"uuid", device.uuid},
+                           {"gpuInstance", device.instance.gpu_instance},
+                           {"computeInstance", device.instance.compute_instance},
+                           {"start", device.start},
+                           {"size", device.size},
+                           {"memoryTotalBytes", device.memory_total_bytes},
+                           {"memoryUsedBytes", device.memory_used_bytes},
+                           {"processes", device.processes}});
+    }
+    return {{"enabled", gpu.mig_enabled}, {"pending", gpu.mig_pending}, {"devices", devices}};
 }
 
 nlohmann::ordered_json to_json(const std::filesystem::path& directory,
@@ -51,6 +75,7 @@ nlohmann::ordered_json to_json(const std::filesystem::path& directory,
                         {"processes", gpu.processes},
                         {"fault", gpu.fault},
                         {"lastXid", gpu.last_xid}});
+        if (gpu.mig_capable) list.back()["mig"] = to_json(gpu);
     }
     return {{"state", directory.native()}, {"gpus", list}};
 }
@@ -68,10 +93,10 @@ document::Node to_node(const nlohmann::ordered_json& value) {
         return sequence;
     }
     if (value.is_string()) return document::make_string(value.get<std::string>());
-    document::Node number;
-    number.kind = document::Node::Kind::kInteger;
-    number.scalar = value.dump();
-    return number;
+    document::Node plain;
+    plain.kind = value.is_boolean() ? document::Node::Kind::kBool : document::Node::Kind::kInteger;
+    plain.scalar = value.dump();
+    return plain;
 }
 
 struct StatusOptions {

@@ -25,6 +25,7 @@ struct UseOptions {
     unsigned sm_percent = 30;
     std::optional<double> seconds;
     unsigned gpus = 1;
+    std::optional<std::string> mig;
     std::string state;
 };
 
@@ -33,14 +34,28 @@ std::optional<std::string> environment(const char* name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-std::string name_of(const GpuView& gpu) {
-    return "GPU " + std::to_string(gpu.index) + " (" + gpu.product + ", " + gpu.uuid + ")";
+std::string name_of(const UsablePlace& place) {
+    const std::string gpu = "GPU " + std::to_string(place.gpu.index);
+    if (!place.device) return gpu + " (" + place.gpu.product + ", " + place.gpu.uuid + ")";
+    return gpu + " MIG " + std::to_string(place.device->index) + " (" + place.gpu.product +
+           " MIG " + place.device->profile + ", " + place.device->uuid + ")";
+}
+
+Result<std::vector<UsablePlace>> wanted_places(const UseOptions& options,
+                                               const std::vector<GpuView>& gpus) {
+    if (!options.mig) {
+        return visible_places(gpus, environment("ALIQUOT_SIM_VISIBLE_DEVICES"),
+                              environment("NVIDIA_VISIBLE_DEVICES"));
+    }
+    auto place = find_mig_device(gpus, *options.mig, std::nullopt);
+    if (!place) return std::move(place).error();
+    return std::vector{*std::move(place)};
 }
 
 /// What makes the workload stop: a signal, its time, or its GPU.
 enum class End : std::uint8_t { kAsked, kGpuLost, kServerLost };
 
-End hold(const Node& node, const std::vector<unsigned>& held,
+End hold(const Node& node, const std::vector<UsablePlace>& held,
          std::optional<Clock::time_point> until, const sigset_t& signals, mps::Client* client) {
     for (;;) {
         auto wait = std::chrono::nanoseconds(kGlance);
@@ -54,7 +69,8 @@ End hold(const Node& node, const std::vector<unsigned>& held,
         if (::sigtimedwait(&signals, nullptr, &limit) > 0) return End::kAsked;
         if (client != nullptr && !client->connected()) return End::kServerLost;
         const auto gpus = node.gpus();
-        for (const unsigned index : held) {
+        for (const UsablePlace& place : held) {
+            const unsigned index = place.gpu.index;
             if (index >= gpus.size() || gpus[index].fault.starts_with("lost")) return End::kGpuLost;
         }
     }
@@ -84,12 +100,12 @@ void run_use(const UseOptions& options, cli::Context& context) {
     if (!bytes) return fail_with(context, Error(bytes.error()).during("--memory"));
     auto node = open_node(state_directory(options.state));
     if (!node) return fail_with(context, node.error());
-    const auto visible = visible_gpus(node->gpus(), environment("ALIQUOT_SIM_VISIBLE_DEVICES"),
-                                      environment("NVIDIA_VISIBLE_DEVICES"));
-    if (visible.size() < options.gpus) {
+    const auto visible = wanted_places(options, node->gpus());
+    if (!visible) return fail_with(context, visible.error());
+    if (visible->size() < options.gpus) {
         return cli::fail(context, cli::kFindings,
                          "no CUDA-capable device is detected: " + std::to_string(options.gpus) +
-                             " wanted, " + std::to_string(visible.size()) +
+                             " wanted, " + std::to_string(visible->size()) +
                              " visible to this process");
     }
     // Signals are taken by hold(), so that memory is always given back.
@@ -100,25 +116,28 @@ void run_use(const UseOptions& options, cli::Context& context) {
     ::pthread_sigmask(SIG_BLOCK, &signals, &before);
 
     const auto pid = static_cast<std::uint32_t>(::getpid());
-    std::vector<unsigned> held;
+    std::vector<UsablePlace> held;
     std::string trouble;
     auto client = connect_to_mps(context, *bytes, trouble);
     const auto kind = client ? ProcessKind::kMpsClient : ProcessKind::kCompute;
     const unsigned busy =
         client ? std::min(options.sm_percent, client->thread_percent()) : options.sm_percent;
     for (unsigned i = 0; i < options.gpus && trouble.empty(); ++i) {
-        const auto taken = node->set_process(visible[i].index, pid, *bytes, busy, {}, kind);
+        const UsablePlace& place = (*visible)[i];
+        const auto taken =
+            node->set_process(place.gpu.index, pid, *bytes, busy, place.instance(), kind);
         if (taken) {
-            held.push_back(visible[i].index);
+            held.push_back(place);
         } else {
-            trouble = (taken.error().code == ErrorCode::kConflict ? "CUDA out of memory: " : "") +
-                      taken.error().message;
+            const std::string& why = taken.error().message;
+            const bool full = taken.error().code == ErrorCode::kConflict && !why.contains("busy");
+            trouble = (full ? "CUDA out of memory: " : "") + why;
         }
     }
     if (trouble.empty()) {
-        for (const unsigned index : held) {
+        for (const UsablePlace& place : held) {
             context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and " << busy
-                        << " % of " << name_of(node->gpus()[index]) << "\n";
+                        << " % of " << name_of(place) << "\n";
         }
         context.out.flush();
         std::optional<Clock::time_point> until;
@@ -130,7 +149,9 @@ void run_use(const UseOptions& options, cli::Context& context) {
         if (end == End::kGpuLost) trouble = "the GPU is lost: every call to it fails";
         if (end == End::kServerLost) trouble = "CUDA error 806: the MPS server has gone";
     }
-    for (const unsigned index : held) (void)node->set_process(index, pid, 0, 0);
+    for (const UsablePlace& place : held) {
+        (void)node->set_process(place.gpu.index, pid, 0, 0, place.instance());
+    }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (!trouble.empty()) cli::fail(context, cli::kFindings, trouble);
 }
@@ -157,6 +178,10 @@ void add_sim_use(CLI::App& sim, cli::Context& context) {
         ->check(CLI::Range(1U, 32U))
         ->capture_default_str()
         ->type_name("N");
+    command
+        ->add_option("--mig", options->mig,
+                     "a MIG device instead: its uuid, or GPU:DEVICE by index, as 0:2")
+        ->type_name("DEVICE");
     command->add_option("--state", options->state, "directory of the node")->type_name("DIR");
     command->callback([options, &context] { run_use(*options, context); });
 }

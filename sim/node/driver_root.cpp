@@ -22,9 +22,10 @@ constexpr std::array<std::string_view, 6> kTopNames = {"bin", "dev", "lib", "pro
 constexpr std::string_view kMpsControl = "nvidia-cuda-mps-control";  // beside nvidia-smi
 constexpr std::string_view kLibraryName = "libnvidia-ml.so";
 
-std::string hexadecimal(unsigned value, int digits) {
-    std::array<char, 16> text{};
-    std::snprintf(text.data(), text.size(), "0x%0*x", digits, value);
+std::string hexadecimal(std::uint64_t value, int digits) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "0x%0*llx", digits,
+                  static_cast<unsigned long long>(value));
     return text.data();
 }
 
@@ -91,6 +92,51 @@ Result<Done> make_programs(const fs::path& directory, const State& state, const 
     return link_to(directory / "bin" / kMpsControl, directory / "usr/bin" / kMpsControl);
 }
 
+/// The regions of a GPU: registers, memory, state; a line for each of the thirteen that PCI knows.
+std::string regions_of(const Model& model, const GpuState& gpu) {
+    constexpr std::uint64_t kRegisterBytes = 16ULL << 20;
+    constexpr std::uint64_t kStateBytes = 32ULL << 20;
+    constexpr std::uint64_t kPlain = 0x40200;
+    constexpr std::uint64_t kWidePrefetched = 0x14220c;
+    constexpr std::uint64_t kWindow = 1ULL << 42;  // far more than any GPU's memory
+    const std::uint64_t low = 0xa0000000 + std::uint64_t{gpu.minor} * kRegisterBytes;
+    const std::uint64_t high = kWindow * (1 + gpu.minor);
+    const std::uint64_t memory_bytes = std::uint64_t{model.bar1_mib} << 20;
+    const struct {
+        std::uint64_t start;
+        std::uint64_t bytes;
+        std::uint64_t flags;
+    } regions[13] = {{low, kRegisterBytes, kPlain},
+                     {high, memory_bytes, kWidePrefetched},
+                     {},
+                     {high + kWindow / 2, kStateBytes, kWidePrefetched}};
+    std::string text;
+    for (const auto& region : regions) {
+        const std::uint64_t end = region.bytes == 0 ? 0 : region.start + region.bytes - 1;
+        text += hexadecimal(region.start, 16) + " " + hexadecimal(end, 16) + " " +
+                hexadecimal(region.flags, 16) + "\n";
+    }
+    return text;
+}
+
+/// The beginning of PCI configuration space: who the device is and of what class.
+std::string configuration_of(const Model& model) {
+    std::string bytes(256, '\0');
+    const auto put = [&](std::size_t at, unsigned value) {
+        bytes[at] = static_cast<char>(value & 0xff);
+        bytes[at + 1] = static_cast<char>(value >> 8 & 0xff);
+    };
+    put(0x00, 0x10de);
+    put(0x02, model.pci_device);
+    put(0x04, 0x0407);  // it answers, and may be master of the bus
+    put(0x06, 0x0010);
+    put(0x08, 0x00a1);  // revision
+    put(0x0a, model.display ? 0x0300 : 0x0302);
+    put(0x2c, 0x10de);
+    put(0x2e, model.pci_subsystem);
+    return bytes;
+}
+
 std::string information_of(const Model& model, const GpuState& gpu, const State& state) {
     std::string text;
     const auto line = [&](const char* name, std::string_view value) {
@@ -125,6 +171,8 @@ Result<Done> describe_gpu(const fs::path& directory, const State& state, const G
         {sysfs + "subsystem_vendor", "0x10de\n"},
         {sysfs + "subsystem_device", hexadecimal(model.pci_subsystem, 4) + "\n"},
         {sysfs + "class", model.display ? "0x030000\n" : "0x030200\n"},
+        {sysfs + "resource", regions_of(model, gpu)},
+        {sysfs + "config", configuration_of(model)},
         {sysfs + "numa_node", std::to_string(gpu.numa_node) + "\n"},
         {sysfs + "max_link_width", std::to_string(model.pcie_width) + "\n"},
         {sysfs + "current_link_width", std::to_string(model.pcie_width) + "\n"},
@@ -132,7 +180,7 @@ Result<Done> describe_gpu(const fs::path& directory, const State& state, const G
     for (const auto& file : files) {
         if (auto made = write(directory / file.path, file.content); !made) return made;
     }
-    return Done{};
+    return link_symbolically("../../drivers/nvidia", directory / (sysfs + "driver"));
 }
 
 Result<Done> describe_driver(const fs::path& directory, const State& state) {
@@ -147,13 +195,21 @@ Result<Done> describe_driver(const fs::path& directory, const State& state) {
         !made) {
         return made;
     }
+    if (auto made = write(directory / "proc/modules",
+                          "nvidia_uvm 1974272 0 - Live 0x0000000000000000\n"
+                          "nvidia 14331904 1 nvidia_uvm, Live 0x0000000000000000\n");
+        !made) {
+        return made;
+    }
+    std::error_code problem;
+    fs::create_directories(directory / "sys/bus/pci/drivers/nvidia", problem);
+    if (problem) return error_of(problem, directory / "sys/bus/pci/drivers/nvidia");
     bool mig = false;
     for (unsigned i = 0; i < state.gpu_count; ++i) {
         if (auto made = describe_gpu(directory, state, state.gpus[i]); !made) return made;
         mig = mig || find_model(state.gpus[i].model.view())->mig_devices > 0;
     }
     if (!mig) return Done{};
-    std::error_code problem;
     fs::create_directories(directory / "dev/nvidia-caps", problem);
     if (problem) return error_of(problem, directory / "dev/nvidia-caps");
     update_capability_files(directory, state);

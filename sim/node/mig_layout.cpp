@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "sim/node/mig.h"
 #include "sim/node/processes.h"
@@ -121,7 +122,9 @@ Result<Done> cut_gpu(State& state, unsigned gpu, std::string_view layout) {
     if (wanted.size() > kMaxGpuInstances || !place(wanted, 0, 0) || !allowed(wanted)) {
         return no_room;
     }
-    std::ranges::sort(wanted, {}, [](const Wanted& one) { return *one.start; });
+    std::ranges::sort(wanted, {}, [](const Wanted& one) {
+        return std::pair(0U - one.profile->size, *one.start);  // large ones first
+    });
     reset_mig(state, gpu);
     state.gpus[gpu].mig_pending = 1;
     state.gpus[gpu].mig_current = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What changes a GPU: -pm, -c, -r; and the answer to mig.
+// What changes a GPU: -pm, -c, -mig, -r.
 #include <cctype>
 
 #include "sim/node/node.h"
@@ -75,6 +75,38 @@ Output set_compute_mode(const View& view, const Request& request) {
     });
 }
 
+Output set_mig_mode(const View& view, const Request& request) {
+    Output output;
+    for (const Gpu& gpu : view.gpus) {
+        nvmlReturn_t activation = NVML_SUCCESS;
+        const auto code = gpu.handle() == nullptr
+                              ? gpu.problem()
+                              : SMI_CALL(view.library, nvmlDeviceSetMigMode, gpu.handle(),
+                                         request.value, &activation);
+        const char* const verb = request.value != 0 ? "enable" : "disable";
+        if (code != NVML_SUCCESS) {
+            output.text += "Unable to " + std::string(verb) + " MIG Mode for GPU " + bus_id(gpu) +
+                           ": " + view.library.error_text(code) + "\n";
+            output.code = exit_code(code);
+            return output;
+        }
+        if (activation == NVML_SUCCESS) {
+            output.text += std::string(request.value != 0 ? "Enabled" : "Disabled") +
+                           " MIG Mode for GPU " + bus_id(gpu) + "\n";
+            continue;
+        }
+        output.text += "Warning: MIG mode is in pending " + std::string(verb) + " state for GPU " +
+                       bus_id(gpu) + ":" + view.library.error_text(activation) + "\n";
+        if (activation == NVML_ERROR_IN_USE) {
+            output.text += bus_id(gpu) + " is in use: end the processes that use it" +
+                           (request.value != 0 ? "" : ", destroy its MIG instances") +
+                           " and reset the GPU or say it again.\n";
+        }
+    }
+    output.text += "All done.\n";
+    return output;
+}
+
 Output reset(const View& view, const Request& request) {
     if (view.directory.empty()) {
         return {"GPU reset works on simulated nodes only, and this program belongs to none.\n",
@@ -99,21 +131,13 @@ Output reset(const View& view, const Request& request) {
             output.code = kInUse;
             continue;
         }
-        auto cleared = node->inject(state.index, FaultKind::kClear, 0);
-        if (!cleared) return {output.text + cleared.error().message + "\n", NVML_ERROR_NOT_FOUND};
+        auto done = node->reset(state.index);
+        if (!done) return {output.text + done.error().message + "\n", NVML_ERROR_NOT_FOUND};
         output.text += "GPU " + bus + " was successfully reset.\n";
     }
     if (output.text.empty()) return {"No devices were found\n", NVML_ERROR_NOT_FOUND};
     if (output.code == 0) output.text += "All done.\n";
     return output;
-}
-
-Output answer_mig() {
-    return {
-        "The simulated driver of this version has no MIG instances: it cannot change the MIG mode "
-        "and "
-        "lists no profiles.\n",
-        NVML_ERROR_NOT_SUPPORTED};
 }
 
 }  // namespace aliquot::sim::smi

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <tuple>
 
 namespace aliquot::sim::smi {
 namespace {
@@ -234,11 +235,13 @@ Reading<std::vector<Process>> Gpu::processes() const {
     Reading<std::vector<Process>> reading;
     reading.code = problem_;
     if (handle_ == nullptr) return reading;
-    std::map<std::uint32_t, Process> by_pid;
+    // A process is shown once for each MIG device that it uses.
+    std::map<std::tuple<unsigned, unsigned, std::uint32_t>, Process> found;
     const auto take = [&](nvmlReturn_t code, const std::vector<nvmlProcessInfo_t>& infos,
                           unsigned count, const char* type) {
         for (unsigned i = 0; code == NVML_SUCCESS && i < std::min(count, kProcessRoom); ++i) {
-            Process& process = by_pid[infos[i].pid];
+            Process& process =
+                found[{infos[i].gpuInstanceId, infos[i].computeInstanceId, infos[i].pid}];
             process.pid = infos[i].pid;
             process.memory_bytes = infos[i].usedGpuMemory;
             process.type += (process.type.empty() ? "" : "+") + std::string(type);
@@ -265,14 +268,46 @@ Reading<std::vector<Process>> Gpu::processes() const {
     code =
         SMI_CALL(library_, nvmlDeviceGetProcessUtilization, handle_, samples.data(), &count, 0ULL);
     for (unsigned i = 0; code == NVML_SUCCESS && i < std::min(count, kProcessRoom); ++i) {
-        const auto process = by_pid.find(samples[i].pid);
-        if (process == by_pid.end()) continue;
+        const auto process = found.find({NVML_NO_INSTANCE, NVML_NO_INSTANCE, samples[i].pid});
+        if (process == found.end()) continue;
         process->second.has_load = true;
         process->second.sm_percent = samples[i].smUtil;
         process->second.memory_percent = samples[i].memUtil;
     }
-    for (const auto& [pid, process] : by_pid) reading.value.push_back(process);
+    for (const auto& [key, process] : found) reading.value.push_back(process);
     return reading;
+}
+
+std::vector<Device> Gpu::mig_devices() const {
+    std::vector<Device> devices;
+    const auto mode = mig_mode();
+    unsigned most = 0;
+    if (!mode.ok() || mode.value.current == NVML_DEVICE_MIG_DISABLE) return devices;
+    SMI_CALL(library_, nvmlDeviceGetMaxMigDeviceCount, handle_, &most);
+    for (unsigned index = 0; index < most; ++index) {
+        nvmlDevice_t handle = nullptr;
+        if (SMI_CALL(library_, nvmlDeviceGetMigDeviceHandleByIndex, handle_, index, &handle) !=
+            NVML_SUCCESS) {
+            continue;
+        }
+        Device device{.index = index};
+        std::vector<char> text(NVML_DEVICE_NAME_V2_BUFFER_SIZE + 1, '\0');
+        const auto room = static_cast<unsigned>(text.size() - 1);
+        SMI_CALL(library_, nvmlDeviceGetName, handle, text.data(), room);
+        const std::string name = text.data();
+        const auto mark = name.rfind("MIG ");
+        device.profile = mark == std::string::npos ? name : name.substr(mark + 4);
+        text.assign(text.size(), '\0');
+        SMI_CALL(library_, nvmlDeviceGetUUID, handle, text.data(), room);
+        device.uuid = text.data();
+        SMI_CALL(library_, nvmlDeviceGetGpuInstanceId, handle, &device.gpu_instance);
+        SMI_CALL(library_, nvmlDeviceGetComputeInstanceId, handle, &device.compute_instance);
+        SMI_CALL(library_, nvmlDeviceGetMemoryInfo, handle, &device.memory);
+        SMI_CALL(library_, nvmlDeviceGetBAR1MemoryInfo, handle, &device.bar1);
+        SMI_CALL(library_, nvmlDeviceGetAttributes_v2, handle, &device.attributes);
+        devices.push_back(std::move(device));
+    }
+    return devices;
 }
 
 std::string process_name(const DriverLibrary& library, std::uint32_t pid) {

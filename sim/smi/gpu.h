@@ -27,6 +27,18 @@ struct Process {
     bool has_load = false;
 };
 
+/// A MIG device as the tool shows it.
+struct Device {
+    unsigned index = 0;
+    std::string profile;  // "1c.3g.20gb"
+    std::string uuid;
+    unsigned gpu_instance = 0;
+    unsigned compute_instance = 0;
+    nvmlMemory_t memory{};
+    nvmlBAR1Memory_t bar1{};
+    nvmlDeviceAttributes_t attributes{};
+};
+
 /// One GPU, asked when its figures are printed. A GPU without a handle answers every question with
 /// the reason.
 class Gpu {
@@ -86,6 +98,8 @@ public:
     [[nodiscard]] Reading<unsigned> flow() const;
 
     [[nodiscard]] Reading<std::vector<Process>> processes() const;
+    /// The MIG devices, by index.
+    [[nodiscard]] std::vector<Device> mig_devices() const;
 
 private:
     template <class T, class Function, class... Before>

@@ -44,6 +44,10 @@ View look(const DriverLibrary& library, const Request& request, const std::strin
     return view;
 }
 
+bool changes_mig(const MigRequest& request) {
+    return request.action >= MigRequest::Action::kCreateGpuInstances;
+}
+
 Output show(const View& view, const Request& request, bool first_round) {
     using Kind = Request::Kind;
     switch (request.kind) {
@@ -67,6 +71,10 @@ Output show(const View& view, const Request& request, bool first_round) {
             return set_persistence(view, request);
         case Kind::kSetComputeMode:
             return set_compute_mode(view, request);
+        case Kind::kSetMigMode:
+            return set_mig_mode(view, request);
+        case Kind::kMig:
+            return changes_mig(request.mig) ? change_mig(view, request) : show_mig(view, request);
         default:
             return {};
     }
@@ -95,7 +103,6 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
     const auto request = parse_request(arguments);
     if (!request) return leave({request.error().message + "\n", kMalformed});
     if (request->kind == Request::Kind::kHelp) return leave({help_text()});
-    if (request->kind == Request::Kind::kMig) return leave(answer_mig());
     const auto library = DriverLibrary::open(program);
     if (!library) {
         return leave(

@@ -3,46 +3,22 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <span>
-#include <system_error>
 
 #include "abi/nvml.h"
+#include "sim/smi/arguments.h"
 
 namespace aliquot::sim::smi {
 namespace {
 
 constexpr unsigned kMostSeconds = 3600;
 
-Error invalid(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
-
-std::vector<std::string> split(const std::string& text) {
-    std::vector<std::string> parts;
-    std::size_t start = 0;
-    while (start <= text.size()) {
-        const auto comma = std::min(text.find(',', start), text.size());
-        std::string part = text.substr(start, comma - start);
-        part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
-        part.erase(part.find_last_not_of(' ') + 1);
-        if (!part.empty()) parts.push_back(std::move(part));
-        start = comma + 1;
-    }
-    return parts;
-}
-
 std::string upper(std::string text) {
     for (char& letter : text) {
         letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     }
     return text;
-}
-
-std::optional<unsigned> number(const std::string& text) {
-    unsigned value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    return value;
 }
 
 std::optional<unsigned> compute_mode(const std::string& text) {
@@ -53,42 +29,6 @@ std::optional<unsigned> compute_mode(const std::string& text) {
     if (name == "3" || name == "EXCLUSIVE_PROCESS") return NVML_COMPUTEMODE_EXCLUSIVE_PROCESS;
     return std::nullopt;
 }
-
-/// The arguments as "name" and "value" pairs are read from: "--loop=3", "--loop 3" and "-l 3".
-class Reader {
-public:
-    explicit Reader(std::span<const std::string> rest) : rest_(rest) {}
-
-    bool next() {
-        if (rest_.empty()) return false;
-        option_ = rest_.front();
-        rest_ = rest_.subspan(1);
-        value_.reset();
-        const auto equals = option_.find('=');
-        if (option_.starts_with("--") && equals != std::string::npos) {
-            value_ = option_.substr(equals + 1);
-            option_.erase(equals);
-        }
-        return true;
-    }
-    [[nodiscard]] const std::string& option() const { return option_; }
-    [[nodiscard]] bool is(const char* short_name, const char* long_name) const {
-        return option_ == short_name || option_ == long_name;
-    }
-    /// Also takes the next argument as the value when it is no option.
-    std::optional<std::string> value() {
-        if (!value_ && !rest_.empty() && !rest_.front().starts_with('-')) {
-            value_ = rest_.front();
-            rest_ = rest_.subspan(1);
-        }
-        return value_;
-    }
-
-private:
-    std::span<const std::string> rest_;
-    std::string option_;
-    std::optional<std::string> value_;
-};
 
 Result<Done> read_format(const std::string& text, Request& request) {
     const auto words = split(text);
@@ -173,8 +113,10 @@ Result<bool> read_option(Reader& reader, Request& request, bool& csv) {
     } else if (reader.is("-r", "--gpu-reset")) {
         request.kind = Kind::kReset;
     } else if (reader.is("-mig", "--multi-instance-gpu")) {
-        reader.value();
-        request.kind = Kind::kMig;
+        const auto value = reader.value();
+        if (!value || (*value != "0" && *value != "1")) return needs_value();
+        request.kind = Kind::kSetMigMode;
+        request.value = *value == "1" ? 1 : 0;
     } else if (reader.is("-l", "--loop") || reader.is("-lms", "--loop-ms")) {
         const unsigned unit = reader.is("-lms", "--loop-ms") ? 1 : 1000;
         auto read = read_interval(reader.value(), unit, request);
@@ -224,11 +166,7 @@ Result<Request> parse_request(const std::vector<std::string>& arguments) {
         if (arguments[0] == "dmon") return parse_monitor(Kind::kMonitorGpus, rest);
         if (arguments[0] == "pmon") return parse_monitor(Kind::kMonitorProcesses, rest);
         if (arguments[0] == "topo") return check_topology(rest);
-        if (arguments[0] == "mig") {
-            Request request;
-            request.kind = Kind::kMig;
-            return request;
-        }
+        if (arguments[0] == "mig") return parse_mig_request(rest);
     }
     Request request;
     bool csv = false;
@@ -265,11 +203,19 @@ std::string help_text() {
            "      --loop-ms=MILLISECONDS\n"
            "  -pm, --persistence-mode=0|1\n"
            "  -c, --compute-mode=DEFAULT|EXCLUSIVE_PROCESS|PROHIBITED\n"
-           "  -r, --gpu-reset            with -i; clears the faults of idle GPUs\n"
+           "  -mig, --multi-instance-gpu=0|1\n"
+           "  -r, --gpu-reset            with -i; resets idle GPUs: clears faults, applies a "
+           "pending\n"
+           "                             MIG mode, ends all MIG instances\n"
            "\n"
            "    nvidia-smi dmon [-s pucm] [-d SECONDS] [-c COUNT] [-i ID]\n"
            "    nvidia-smi pmon [-d SECONDS] [-c COUNT] [-i ID]\n"
-           "    nvidia-smi topo -m\n";
+           "    nvidia-smi topo -m\n"
+           "    nvidia-smi mig -lgip|-lgipp|-lgi|-lcip|-lci [-i ID] [-gi ID]\n"
+           "    nvidia-smi mig -cgi PROFILE[:START],... [-C] [-i ID]\n"
+           "    nvidia-smi mig -cci [PROFILE,...] [-gi ID] [-i ID]\n"
+           "    nvidia-smi mig -dgi [-gi ID] [-i ID]\n"
+           "    nvidia-smi mig -dci [-gi ID] [-ci ID] [-i ID]\n";
 }
 
 }  // namespace aliquot::sim::smi

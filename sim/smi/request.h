@@ -3,12 +3,34 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 
 namespace aliquot::sim::smi {
+
+/// What "nvidia-smi mig ..." asks for.
+struct MigRequest {
+    enum class Action : std::uint8_t {
+        kNone,
+        kListProfiles,
+        kListPlacements,
+        kListGpuInstances,
+        kListComputeProfiles,
+        kListComputeInstances,
+        kCreateGpuInstances,
+        kCreateComputeInstances,
+        kDestroyGpuInstances,
+        kDestroyComputeInstances
+    };
+    Action action = Action::kNone;
+    std::vector<std::string> profiles;        // "19", "3g.20gb:4"
+    bool fill = false;                        // -C: a compute instance in each GPU instance
+    std::vector<unsigned> gpu_instances;      // -gi; empty: all
+    std::vector<unsigned> compute_instances;  // -ci; empty: all
+};
 
 /// What one command line asks for.
 struct Request {
@@ -23,6 +45,7 @@ struct Request {
         kTopology,
         kSetPersistence,
         kSetComputeMode,
+        kSetMigMode,
         kReset,
         kMig,
         kHelp
@@ -34,7 +57,8 @@ struct Request {
     bool header = true;
     bool units = true;
     std::string groups = "puc";  // -s of dmon
-    unsigned value = 0;          // of -pm and -c
+    unsigned value = 0;          // of -pm, -c and -mig
+    MigRequest mig;
     /// Between two rounds; 0: one round only.
     std::chrono::milliseconds interval{0};
     unsigned rounds = 0;  // 0: until ended by a signal
@@ -43,6 +67,9 @@ struct Request {
 /// Reads a command line without the program's name.
 /// errors   kInvalidInput: the line to print before leaving with exit code 2
 Result<Request> parse_request(const std::vector<std::string>& arguments);
+
+/// The same for what follows "mig".
+Result<Request> parse_mig_request(std::span<const std::string> arguments);
 
 /// The text of -h.
 std::string help_text();

@@ -38,7 +38,10 @@ std::string show_topology(const View& view);
 Output set_persistence(const View& view, const Request& request);
 Output set_compute_mode(const View& view, const Request& request);
 Output reset(const View& view, const Request& request);
-Output answer_mig();
+Output set_mig_mode(const View& view, const Request& request);
+/// "nvidia-smi mig ...".
+Output show_mig(const View& view, const Request& request);
+Output change_mig(const View& view, const Request& request);
 
 /// "Unable to determine the device handle for GPU1: GPU is lost": one line for each GPU without a
 /// handle; `code` is the first one's.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs sim/smi/cases/*.txt: a node, then commands with what they print. A case file has
-//     gpus a2:2            one node for the file; also: driver 535.129.03, fault 1 lost 0
+//     gpus a2:2            one node for the file; also: driver 535.129.03, fault 1 lost 0,
+//                          mig 3g.20gb,1g.5gb*4
 //     $ nvidia-smi -L      a command; the lines up to "=> CODE" are its output
 // ALIQUOT_UPDATE_CASES=1 writes the files anew from what the program prints.
 #include <gmock/gmock.h>
@@ -107,6 +108,8 @@ public:
             options_.gpus.push_back(*request);
         } else if (words[0] == "driver") {
             options_.driver_version = words.at(1);
+        } else if (words[0] == "mig") {
+            options_.mig.push_back(words.size() > 1 ? words[1] : "");
         } else {
             ASSERT_EQ(words[0], "fault") << line;
             faults_.push_back(words);
@@ -211,6 +214,30 @@ TEST(Smi, ShowsTheProcessesOfAGpu) {
     const Finished busy = run(program, {"-r", "-i", "1"}, scratch.path());
     EXPECT_EQ(busy.code, 19);
     EXPECT_THAT(busy.output, HasSubstr("in use"));
+}
+
+TEST(Smi, ShowsAndKeepsWhatRunsOnAMigDevice) {
+    const os::TemporaryDirectory scratch;
+    const auto directory = scratch.path() / "node";
+    auto node = Node::create(
+        directory, {.gpus = {*parse_gpu_request("a100-40")}, .mig = {"3g.20gb@0,1g.5gb@4"}},
+        kLibrary, kProgram);
+    ASSERT_TRUE(node) << node.error().message;
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    ASSERT_TRUE(node->set_process(0, pid, 512ULL << 20U, 40, {11, 0}));
+    const auto program = directory / "bin/nvidia-smi";
+    const Finished table = run(program, {}, scratch.path());
+    EXPECT_THAT(table.output, HasSubstr("|  0   11   0   1  |             515MiB /  4864MiB    |"));
+    EXPECT_THAT(table.output, HasSubstr("|    0    11    0"));
+    const Finished busy = run(program, {"mig", "-dci", "-gi", "11"}, scratch.path());
+    EXPECT_EQ(busy.code, 19);
+    EXPECT_THAT(busy.output, HasSubstr("In use by another client"));
+    EXPECT_EQ(run(program, {"mig", "-dci", "-gi", "1"}, scratch.path()).code, 0);
+    EXPECT_EQ(run(program, {"-r", "-i", "0"}, scratch.path()).code, 19);
+    EXPECT_EQ(node->gpus()[0].mig_devices.size(), 1U);
+    ASSERT_TRUE(node->set_process(0, pid, 0, 0, {11, 0}));
+    EXPECT_EQ(run(program, {"-r", "-i", "0"}, scratch.path()).code, 0);
+    EXPECT_TRUE(node->gpus()[0].mig_devices.empty());
 }
 
 TEST(Smi, ResetsALostGpu) {

@@ -76,6 +76,48 @@ std::string gpu_rows(const Gpu& gpu) {
     return rows + kColumns;
 }
 
+std::string device_rows(const Gpu& gpu, const Device& device) {
+    const auto usage = [](std::uint64_t used, std::uint64_t total) {
+        return mib(used) + "MiB / " + print("%5s", mib(total).c_str()) + "MiB";
+    };
+    const auto& parts = device.attributes;
+    return print("|%3u%5u%4u%4u  |%30s    |%4u%7s|%4u%4u%5u%5u%5u |\n", gpu.index(),
+                 device.gpu_instance, device.compute_instance, device.index,
+                 usage(device.memory.used, device.memory.total).c_str(), parts.multiprocessorCount,
+                 "0 ", parts.sharedCopyEngineCount, parts.sharedEncoderCount,
+                 parts.sharedDecoderCount, parts.sharedOfaCount, parts.sharedJpegCount) +
+           print("|%18s|%30s    |%11s|%23s|\n", "",
+                 usage(device.bar1.bar1Used, device.bar1.bar1Total).c_str(), "", "");
+}
+
+/// The part of the table about MIG; nothing when no GPU is in that mode.
+std::string mig_part(const View& view) {
+    constexpr const char* kLine =
+        "+------------------+----------------------------------+-----------+-----------------------"
+        "+\n";
+    std::string rows;
+    bool any = false;
+    for (const Gpu& gpu : view.gpus) {
+        const auto mode = gpu.mig_mode();
+        any = any || (mode.ok() && mode.value.current != NVML_DEVICE_MIG_DISABLE);
+        for (const Device& device : gpu.mig_devices()) rows += device_rows(gpu, device) + kLine;
+    }
+    if (!any) return {};
+    std::string text = std::string("\n") + kWide + print("| %-87s |\n", "MIG devices:") + kLine;
+    text +=
+        "| GPU  GI  CI  MIG |              Shared Memory-Usage |        Vol|        Shared         "
+        "|\n"
+        "|      ID  ID  Dev |                Shared BAR1-Usage | SM     Unc|  CE ENC  DEC  OFA  "
+        "JPG "
+        "|\n"
+        "|                  |                                  |        ECC|                       "
+        "|\n"
+        "|==================+==================================+===========+======================="
+        "|\n";
+    if (!rows.empty()) return text + rows;
+    return text + print("|  %-86s |\n", "No MIG devices found") + kWide;
+}
+
 std::string instance_text(std::uint32_t id) {
     return id == NVML_NO_INSTANCE ? "N/A" : std::to_string(id);
 }
@@ -118,6 +160,7 @@ std::string show_table(const View& view) {
         "|\n";
     text += kColumnsDouble;
     for (const Gpu& gpu : view.gpus) text += gpu_rows(gpu);
+    text += mig_part(view);
     text += std::string("\n") + kWide;
     text += print("| %-87s |\n", "Processes:");
     text +=
@@ -136,6 +179,10 @@ std::string show_list(const View& view) {
         text += print("GPU %u: %s (UUID: %s)\n", gpu.index(),
                       text_or(gpu.name(), detail_problem, same).c_str(),
                       text_or(gpu.uuid(), detail_problem, same).c_str());
+        for (const Device& device : gpu.mig_devices()) {
+            text += print("  MIG %-11s Device %2u: (UUID: %s)\n", device.profile.c_str(),
+                          device.index, device.uuid.c_str());
+        }
     }
     return text;
 }

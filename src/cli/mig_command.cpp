@@ -1,8 +1,188 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/command.h"
+#include "cli/mig_command.h"
+
+#include <CLI/CLI.hpp>
 
 namespace aliquot::cli {
+namespace {
 
-void add_mig_command(CLI::App& /*program*/, Context& /*context*/) {}
+using Act = void (*)(Context& context, const MigWords& words);
+
+void add_output(CLI::App* command, MigWords& words, std::vector<std::string> formats) {
+    std::string names;
+    for (const std::string& format : formats) names += (names.empty() ? "" : ", ") + format;
+    command->add_option("-o,--output", words.format, "How to print")
+        ->check(CLI::IsMember(std::move(formats)))
+        ->option_text("FORMAT (" + names + ")");
+}
+
+void add_node(CLI::App* command, MigWords& words) {
+    CLI::Option* state = command->add_option("--node-state", words.node_state,
+                                             "Directory of a simulated node (aliquot sim up)");
+    state->option_text("DIR");
+    command
+        ->add_option("--driver-root", words.driver_root,
+                     "Where the driver is installed, or its libnvidia-ml.so.1 itself")
+        ->option_text("DIR")
+        ->excludes(state);
+    command
+        ->add_option("--pod-resources-socket", words.pod_resources,
+                     "Kubelet's socket that tells which pods hold GPUs")
+        ->option_text("FILE");
+}
+
+void add_state(CLI::App* command, MigWords& words) {
+    words.state = mig::kDefaultStateDirectory;
+    command->add_option("--state", words.state, "Where changes are remembered")->option_text("DIR");
+}
+
+void add_choice(CLI::App* command, MigWords& words) {
+    command->add_option("--gpu-index,--uuid", words.gpus, "Which GPUs; several with commas")
+        ->delimiter(',')
+        ->option_text("GPU");
+    command->add_flag("--all", words.all, "All GPUs of this node that have MIG");
+}
+
+void add_wish(CLI::App* command, MigWords& words, bool positional) {
+    if (positional) {
+        command->add_option("FILE", words.file, "Configurations, as mig-parted reads them")
+            ->option_text(" ");
+    } else {
+        command->add_option("-f,--config", words.file, "Configurations, as mig-parted reads them")
+            ->option_text("FILE");
+    }
+    command->add_option("--select", words.select, "Which configuration of the file")
+        ->option_text("NAME");
+    command
+        ->add_option("--want", words.want,
+                     "3g.20gb,1g.5gb*4; slices=2*3; memory=10Gi*2; none: no instance; off: no MIG")
+        ->option_text("WISH");
+}
+
+void add_busy(CLI::App* command, MigWords& words) {
+    command->add_flag("--leave-busy", words.leave_busy,
+                      "Busy instances that are not in the wish may stay beside it");
+    command->add_flag("--no-reset", words.no_reset, "Refuse what needs a reset of a GPU");
+}
+
+CLI::App* add(CLI::App& group, Context& context, const std::shared_ptr<MigWords>& words,
+              const std::string& name, const std::string& description, Act act) {
+    CLI::App* command = group.add_subcommand(name, description);
+    command->callback([words, &context, act] { act(context, *words); });
+    return command;
+}
+
+void add_reading(CLI::App& group, Context& context) {
+    auto words = std::make_shared<MigWords>();
+    CLI::App* command = add(group, context, words, "profiles",
+                            "List what can be cut out of a GPU, and where", mig_profiles);
+    command->footer("aliquot mig profiles --gpu a100-40\naliquot mig profiles -o json");
+    command->add_option("--gpu", words->model, "A model from the tables; else this node's GPUs")
+        ->option_text("MODEL");
+    add_node(command, *words);
+    add_output(command, *words, {"table", "json", "yaml"});
+
+    words = std::make_shared<MigWords>();
+    command =
+        add(group, context, words, "list",
+            "List how this node's GPUs are cut, what is in use and what still fits", mig_list);
+    command->footer("aliquot mig list\naliquot mig list --node-state /tmp/node -o json");
+    add_node(command, *words);
+    add_state(command, *words);
+    add_output(command, *words, {"table", "json", "yaml"});
+
+    words = std::make_shared<MigWords>();
+    words->format = "yaml";
+    command =
+        add(group, context, words, "export",
+            "Print how this node's GPUs are cut, as a configuration of mig-parted", mig_export);
+    command->footer("aliquot mig export > now.yaml\naliquot mig export -o json --label before");
+    command->add_option("--label", words->label, "Name of the configuration")->option_text("NAME");
+    add_node(command, *words);
+    add_output(command, *words, {"yaml", "json"});
+
+    words = std::make_shared<MigWords>();
+    command = add(group, context, words, "assert",
+                  "Say whether this node's GPUs are cut as a configuration says\n\n"
+                  "Exit code 0: they are; 1: a GPU is not; 2: wrong words or file; 3: no driver.",
+                  mig_assert);
+    command->footer("aliquot mig assert --config mig.yaml --select all-balanced");
+    add_wish(command, *words, false);
+    add_choice(command, *words);
+    add_node(command, *words);
+}
+
+void add_plan(CLI::App& group, Context& context) {
+    auto words = std::make_shared<MigWords>();
+    CLI::App* command = add(
+        group, context, words, "plan",
+        "Say how to get from the instances that are there to those that are wished\n\n"
+        "Tries all placements: if there is one it is found. Busy instances stay where they are;\n"
+        "the fewest steps win, then what leaves the most room. With --gpu it needs no driver.\n"
+        "Exit code 0: it can be had; 1: it cannot, with the reason and the nearest that can.",
+        mig_plan);
+    command->footer(
+        "aliquot mig plan --gpu a100-40 --want 3g.20gb,1g.5gb*4\n"
+        "aliquot mig plan --gpu a100-40 --now 3g.20gb@0,1g.5gb@4:busy --want 3g.20gb,1g.5gb*3 -o "
+        "json\n"
+        "aliquot mig plan mig.yaml --select all-balanced    # for this node's GPUs");
+    add_wish(command, *words, true);
+    command->add_option("--gpu", words->model, "Plan for a model from the tables")
+        ->option_text("MODEL");
+    command
+        ->add_option("--now", words->now,
+                     "With --gpu: the instances that are there, PROFILE@START[:busy]")
+        ->option_text("INSTANCES");
+    add_choice(command, *words);
+    add_busy(command, *words);
+    add_node(command, *words);
+    add_output(command, *words, {"table", "json", "yaml"});
+}
+
+void add_apply(CLI::App& group, Context& context) {
+    auto words = std::make_shared<MigWords>();
+    CLI::App* command = add(
+        group, context, words, "apply",
+        "Cut GPUs as a configuration says, all of them or none\n\n"
+        "Plans every GPU before it touches one. Busy instances and GPUs that are not named are\n"
+        "never touched. Killed at any step, the next apply brings the change to its end; a\n"
+        "failure takes every GPU back to what it was.\n"
+        "Exit code 0: done; 1: refused or taken back, with the reason; 3: no driver.",
+        mig_apply);
+    command->footer(
+        "aliquot mig apply --config mig.yaml --select all-balanced\n"
+        "aliquot mig apply --gpu-index 0 --want 3g.20gb,1g.5gb*4 --dry-run\n"
+        "aliquot mig apply --restore      # after a reboot: as it was applied last");
+    add_wish(command, *words, false);
+    add_choice(command, *words);
+    command->add_flag("--restore", words->restore,
+                      "Cut GPUs that have no instances as they were applied last");
+    command->add_flag("--dry-run", words->dry_run, "Only say what would be done");
+    add_busy(command, *words);
+    add_state(command, *words);
+    command
+        ->add_option("--timeout", words->limit_s, "For the whole change; as long for the way back")
+        ->check(CLI::Range(1U, 3600U))
+        ->option_text("SECONDS");
+    command->add_option("--wait", words->wait_s, "For another apply to end")
+        ->check(CLI::Range(0U, 3600U))
+        ->option_text("SECONDS");
+    add_node(command, *words);
+    add_output(command, *words, {"table", "json", "yaml"});
+}
+
+}  // namespace
+
+void add_mig_command(CLI::App& program, Context& context) {
+    CLI::App* group = program.add_subcommand(
+        "mig", "Cut GPUs into MIG instances: what fits, how to get there, and doing it");
+    group->footer(
+        "aliquot mig profiles --gpu a100-40\n"
+        "aliquot mig plan --gpu a100-40 --want 3g.20gb,1g.5gb*4\n"
+        "aliquot mig apply --config mig.yaml --select all-balanced");
+    add_reading(*group, context);
+    add_plan(*group, context);
+    add_apply(*group, context);
+}
 
 }  // namespace aliquot::cli

@@ -40,6 +40,7 @@ private:
     int index_;
     Block block_;
     std::size_t first_stage_ = file_.stages.size();
+    std::map<std::string, std::size_t, std::less<>> stage_names_;
     std::map<std::string, std::string> arguments_;
     char escape_ = '\\';
 };
@@ -201,11 +202,10 @@ void Reader::begin_stage(const Instruction& instruction, int number) {
             stage.name = lower(instruction.words[i + 1].text);
         }
     }
-    for (std::size_t i = first_stage_; i < file_.stages.size(); ++i) {
-        if (!file_.stages[i].name.empty() && file_.stages[i].name == lower(stage.image)) {
-            stage.base_stage = static_cast<int>(i);
-        }
+    if (const auto at = stage_names_.find(lower(stage.image)); at != stage_names_.end()) {
+        stage.base_stage = static_cast<int>(at->second);
     }
+    if (!stage.name.empty()) stage_names_[stage.name] = file_.stages.size();
     if (stage.base_stage < 0) {
         Image image = read_image(stage.image);
         image.source = Image::Source::kDockerfile;
@@ -223,7 +223,13 @@ void Reader::read_run(Instruction& instruction, const std::string& joined, std::
         if (next == std::string::npos || joined.compare(next, 2, "--") != 0) break;
         begin = std::min(joined.find_first_of(" \t", next), joined.size());
     }
-    Block part = block_;
+    Block part;  // without the text of the whole, of which there may be much
+    part.setting = block_.setting;
+    part.line = block_.line;
+    part.heading = block_.heading;
+    part.begin = block_.begin;
+    part.exact = block_.exact;
+    if (!block_.shifts.empty()) part.shifts = {block_.shifts.front()};
     std::string shell(joined.size(), ' ');
     std::copy(joined.begin() + static_cast<std::ptrdiff_t>(begin), joined.end(),
               shell.begin() + static_cast<std::ptrdiff_t>(begin));

@@ -154,6 +154,17 @@ ChartInstall read_install(const Command& command, const Word& chart,
 
 }  // namespace
 
+namespace {
+
+/// Charts of other makers of GPUs have the names of NVIDIA's.
+bool is_of_another_maker(const ChartInstall& install) {
+    return install.alias == "rocm" || install.alias == "amd" || install.alias == "intel" ||
+           contains(install.source, "rocm.github.io") || contains(install.source, "amd.com") ||
+           contains(install.source, "intel.github.io");
+}
+
+}  // namespace
+
 std::vector<ChartInstall> chart_installs(const File& file) {
     std::vector<ChartInstall> installs;
     if (!file.mentions("helm")) return installs;
@@ -165,7 +176,8 @@ std::vector<ChartInstall> chart_installs(const File& file) {
         const std::string& verb = words.front()->text;
         if (verb != "install" && verb != "upgrade") continue;
         if (words.size() < 2) continue;
-        installs.push_back(read_install(command, *words.back(), urls));
+        ChartInstall install = read_install(command, *words.back(), urls);
+        if (!is_of_another_maker(install)) installs.push_back(std::move(install));
     }
     return installs;
 }

@@ -36,7 +36,15 @@ Mark File::mark(std::size_t offset) const {
 }
 
 bool File::mentions(std::string_view wanted) const {
-    return folded.find(wanted) != std::string::npos;
+    constexpr std::size_t kLarge = 64U << 10U;
+    if (folded.size() < kLarge) return folded.find(wanted) != std::string::npos;
+    const std::lock_guard lock(mentioned_mutex);
+    const auto at = mentioned.find(wanted);
+    if (at != mentioned.end()) return at->second;
+    const bool found = folded.find(wanted) != std::string::npos;
+    constexpr std::size_t kMost = 10'000;
+    if (mentioned.size() < kMost) mentioned.emplace(std::string(wanted), found);
+    return found;
 }
 
 std::string File::heading_path(int heading) const {

@@ -144,9 +144,24 @@ bool is_management_image(std::string_view reference) {
     return any_part(lower(reference), kManagementImages);
 }
 
+namespace {
+
+/// A command that changes the GPUs of the node: it needs them all.
+bool sets_up_gpus(std::string_view command) {
+    constexpr std::array<std::string_view, 6> kCommands{
+        "nvidia-smi -pl",  "nvidia-smi -pm",      "nvidia-smi --power-limit",
+        "nvidia-smi -lgc", "nvidia-persistenced", "nvidia-smi -mig"};
+    return std::any_of(kCommands.begin(), kCommands.end(), [command](std::string_view one) {
+        return command.find(one) != std::string_view::npos;
+    });
+}
+
+}  // namespace
+
 bool is_management(const PodSpec& pod) {
     return std::any_of(pod.containers.begin(), pod.containers.end(), [](const Container& one) {
-        return is_management_image(one.image) || is_management_image(one.name);
+        return is_management_image(one.image) || is_management_image(one.name) ||
+               std::any_of(one.command.begin(), one.command.end(), sets_up_gpus);
     });
 }
 

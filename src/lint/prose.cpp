@@ -20,7 +20,7 @@ public:
         skip_front_matter();
         while (line_ <= count_ && file_.blocks.size() < limits_.blocks) {
             if (!read_fence() && !read_directive() && !read_heading() && !read_table() &&
-                !read_indented()) {
+                !read_indented() && !read_bare_commands()) {
                 read_statement();
             }
         }
@@ -34,6 +34,7 @@ private:
     bool read_heading();
     bool read_table();
     bool read_indented();
+    bool read_bare_commands();
     void read_statement();
     void add(unsigned first, unsigned last, Setting setting, std::string_view word, unsigned fence);
     void add_heading(unsigned level, std::string_view words);
@@ -235,6 +236,21 @@ bool Reader::read_indented() {
         last = line;
     }
     add(line_, last, Setting::kIndented, "", 0);
+    line_ = last + 1;
+    return true;
+}
+
+/// Commands that stand among the words, neither fenced nor indented.
+bool Reader::read_bare_commands() {
+    if (!is_surely_command(text(line_))) return false;
+    unsigned last = line_;
+    while (last < count_) {
+        const std::string_view next = text(last + 1);
+        if (trim(next).empty() || fence_of(next, file_.kind)) break;
+        if (!ends_with(trim(text(last)), "\\") && !is_surely_command(next)) break;
+        ++last;
+    }
+    add(line_, last, Setting::kIndented, "bash", 0);
     line_ = last + 1;
     return true;
 }

@@ -211,4 +211,25 @@ bool begins_like_yaml(std::string_view line) {
                        [line](std::string_view key) { return starts_with(line, key); });
 }
 
+bool is_surely_command(std::string_view line) {
+    std::string_view words = trim(line);
+    if (starts_with(words, "sudo ")) words = trim(words.substr(5));
+    const bool option = words.find(" -") != std::string_view::npos;
+    constexpr std::array<std::string_view, 5> kHelm{
+        "helm install ", "helm upgrade ", "helm repo add ", "microk8s enable ", "nvidia-smi mig "};
+    if (std::any_of(kHelm.begin(), kHelm.end(),
+                    [words](std::string_view one) { return starts_with(words, one); })) {
+        return words.back() != '.' && words.back() != ':';
+    }
+    if (starts_with(words, "curl -") || starts_with(words, "nvidia-smi -")) return true;
+    if (starts_with(words, "docker run ")) return option;
+    if (!starts_with(words, "kubectl ") && !starts_with(words, "oc ")) return false;
+    constexpr std::array<std::string_view, 9> kVerbs{"apply", "create", "label", "run",    "scale",
+                                                     "get",   "taint",  "exec",  "rollout"};
+    const auto rest = trim(words.substr(words.find(' ')));
+    const auto verb = rest.substr(0, rest.find(' '));
+    const bool known = std::find(kVerbs.begin(), kVerbs.end(), verb) != kVerbs.end();
+    return known && (option || words.find_first_of("/=") != std::string_view::npos);
+}
+
 }  // namespace aliquot::lint

@@ -45,6 +45,9 @@ std::size_t begin_of_words(std::string_view line, Statement::Kind& kind);
 /// Without ** and `.
 std::string plain(std::string_view words);
 
+/// A line that no sentence looks like: "helm install web ./web", "kubectl apply -f x.yaml".
+bool is_surely_command(std::string_view line);
+
 /// `key:`, `- key: value`, `# ...`, `---` as YAML of this field begins.
 bool begins_like_yaml(std::string_view line);
 

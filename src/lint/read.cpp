@@ -195,7 +195,8 @@ Block block_of_enclosed(const Block& outer, int index, const Enclosed& enclosed)
     if (from_start && outer.shifts.size() > 1) {
         block.shifts.clear();
         const Mark inner = outer.exact ? Mark{block.line - outer.line + 1, 1} : Mark{1, 1};
-        for (unsigned i = 0; i <= block.lines(); ++i) {
+        const unsigned lines = block.lines();
+        for (unsigned i = 0; i <= lines; ++i) {
             block.shifts.push_back(outer.place(Mark{inner.line + i, 1}).column - 1);
         }
     }

@@ -42,12 +42,10 @@ Report::Entry& Report::Entry::delete_lines(const File& file, unsigned first, uns
 }
 
 Report::Entry Report::add(std::string_view rule, document::Mark mark, std::string message) {
-    const auto twice =
-        std::find_if(findings_.begin(), findings_.end(), [&](const findings::Finding& one) {
-            return one.rule == rule && one.line == mark.line && one.column == mark.column &&
-                   one.message == message;
-        });
-    findings::Finding& finding = twice == findings_.end() ? findings_.emplace_back() : duplicate_;
+    constexpr std::size_t kMost = 20'000;  // of one file
+    const bool fresh = findings_.size() < kMost &&
+                       known_.emplace(mark.line, mark.column, std::string(rule), message).second;
+    findings::Finding& finding = fresh ? findings_.emplace_back() : duplicate_;
     finding = {};
     finding.file = file_.name;
     finding.line = mark.line;

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <deque>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,7 @@ public:
 private:
     const File& file_;
     std::deque<findings::Finding> findings_;  // an Entry stays good while others come
+    std::set<std::tuple<unsigned, unsigned, std::string, std::string>> known_;
     findings::Finding duplicate_;
 };
 

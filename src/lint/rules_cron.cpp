@@ -179,6 +179,7 @@ void check_commands(const File& file, Report& report) {
         for (const Word& word : command.words) words.push_back(word.text);
         const auto scaling = scaling_of(words);
         if (!scaling || is_scalable(scaling->kind) || !is_no_scalable(scaling->kind)) continue;
+        if (starts_with(scaling->kind, "nodepool") && file.mentions("karpenter")) continue;
         report.add("CRON003", command.mark, "kubectl scale knows no " + scaling->kind);
     }
 }

@@ -172,7 +172,7 @@ void check_command(const File& file, const Set& set, const Command& command, Rep
             known.push_back(object.name);
         }
     }
-    if (known.empty()) return;
+    if (known.empty() || std::find(known.begin(), known.end(), name) != known.end()) return;
     for (const std::string_view one : known) {
         const bool longer =
             name.size() > one.size() && starts_with(name, one) && name[one.size()] == '-';

@@ -88,9 +88,10 @@ bool is_name_byte(char c) {
 
 /// The sentence is about the name, and says that it is wrong, or old, or what to write for it.
 bool talks_about_it(std::string_view text) {
-    constexpr std::array<std::string_view, 13> kWords{
-        "not",    "nobody", "no exporter", "deprecated", "instead",        "renamed", "replaced",
-        "legacy", "n't",    "old",         "->",         "DCGM_FI_DEV_FB", "was "};
+    constexpr std::array<std::string_view, 14> kWords{
+        "not",     "nobody",         "no exporter", "deprecated", "instead",
+        "renamed", "replaced",       "legacy",      "n't",        "old",
+        "->",      "DCGM_FI_DEV_FB", "was ",        "nvidia_smi_"};
     return text.find("\xE2\x86\x92") != std::string_view::npos ||
            std::any_of(kWords.begin(), kWords.end(),
                        [text](std::string_view word) { return contains(text, word); });
@@ -176,6 +177,26 @@ void check_statement_names(const File& file, Names& names) {
     }
 }
 
+/// "`DCGM_FI_DEV_FB_USED` | memory in use (bytes)".
+void check_told_units(const File& file, Report& report) {
+    for (const auto& statement : file.statements) {
+        const std::string_view text = statement.text;
+        const auto at = text.find("DCGM_FI_");
+        if (at == std::string_view::npos || text.find("DCGM_FI_", at + 1) != std::string_view::npos)
+            continue;
+        auto end = at;
+        while (end < text.size() && is_name_byte(text[end])) ++end;
+        const auto* metric = find_metric(text.substr(at, end - at));
+        if (metric == nullptr || metric->unit != MetricUnit::kMebibytes) continue;
+        if (!contains(text, "(bytes)") && !contains(text, "in bytes")) continue;
+        if (contains(text, "mib") || contains(text, "1024") || contains(text, "not")) continue;
+        report
+            .add("PROM002", statement.mark,
+                 std::string(metric->name) + " is in MiB, and the text says bytes")
+            .expected("MiB");
+    }
+}
+
 }  // namespace
 
 void check_metric_names(const File& file, const Set& set, Report& report) {
@@ -196,6 +217,7 @@ void check_metric_names(const File& file, const Set& set, Report& report) {
         }
     }
     check_statement_names(file, names);
+    if (file.mentions("bytes")) check_told_units(file, report);
 }
 
 void check_metrics(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {

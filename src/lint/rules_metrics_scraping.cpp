@@ -23,16 +23,28 @@ bool is_pod_label(std::string_view label) {
 struct Label {
     std::string name;
     Mark mark;
+    std::string value;  // empty: grouped by it
 };
 std::vector<Label> labels_of(const Expression::Selector& selector) {
     std::vector<Label> labels;
     for (const auto& matcher : selector.matchers) {
-        labels.push_back({matcher.label, matcher.mark});
+        labels.push_back({matcher.label, matcher.mark, matcher.op == "=" ? matcher.value : ""});
     }
     for (const auto& label : selector.grouping) {
-        labels.push_back({label, selector.mark});
+        labels.push_back({label, selector.mark, {}});
     }
     return labels;
+}
+
+/// namespace="gpu-operator": where the exporter runs is what is meant.
+bool is_of_exporter(const Label& label) {
+    constexpr std::array<std::string_view, 8> kParts{"kube-system",   "gpu-operator", "nvidia",
+                                                     "monitoring",    "dcgm",         "prometheus",
+                                                     "observability", "gpu-resources"};
+    return label.name != "container" &&
+           std::any_of(kParts.begin(), kParts.end(), [&label](std::string_view part) {
+               return label.value.find(part) != std::string::npos;
+           });
 }
 
 void check_foreign_label(const Label& label, Report& report) {
@@ -92,7 +104,8 @@ void check_metric_labels(const File& file, const Set& set, Report& report) {
                 if (!relabels) {
                     check_foreign_label(label, report);
                 }
-                if (is_pod_label(label.name) && !honors && !relabels && !said_pod) {
+                if (is_pod_label(label.name) && !is_of_exporter(label) && !honors && !relabels &&
+                    !said_pod) {
                     said_pod = true;
                     report
                         .add("PROM004", label.mark,

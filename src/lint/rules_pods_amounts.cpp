@@ -65,8 +65,14 @@ void check_pair(const File& file, const Node& resources, const ResourceValue& re
                file.original.substr(file.offset(limit->value->mark), from));
 }
 
+/// "?*", ">=1", "1-8": what a policy asks of other objects.
+bool is_pattern(std::string_view text) {
+    return text.find_first_of("*?<>|!&") != std::string_view::npos;
+}
+
 void check_number(const ResourceValue& value, Report& report) {
     if (is_placeholder(value.text) || !is_counted(value.name)) return;
+    if (is_pattern(value.text)) return;
     if (!value.amount) {
         if (value.text.empty() || value.value->is_mapping()) return;
         report.add("POD001", value.key->mark, "'" + quoted(value) + "' is no quantity")
@@ -215,6 +221,9 @@ bool is_trial(const PodSpec& pod, const Object* object) {
     });
 }
 
+/// A Job is tried again when its pod was evicted; a service is gone meanwhile.
+bool runs_to_end(const Object& object) { return object.kind == "Job" || object.kind == "CronJob"; }
+
 void check_requests(const File& file, const PodSpec& pod, Report& report) {
     const Object* object = file.object(pod);
     if (object != nullptr && (object->role == Role::kPatch || object->broken)) return;
@@ -224,8 +233,8 @@ void check_requests(const File& file, const PodSpec& pod, Report& report) {
         if (!gpu->amount || *gpu->amount == 0) continue;
         if (container.find("cpu") != nullptr || container.find("memory") != nullptr) continue;
         if (container.resources->find("<<") != nullptr) continue;
-        const bool weak =
-            !pod.whole || is_trial(pod, object) || (object != nullptr && !object->is_workload());
+        const bool weak = !pod.whole || is_trial(pod, object) ||
+                          (object != nullptr && (!object->is_workload() || runs_to_end(*object)));
         auto entry = report.add("POD008", gpu->key->mark,
                                 (container.name.empty() ? std::string("the container")
                                                         : "container " + container.name) +
@@ -287,6 +296,47 @@ bool shares_whole_gpus(const File& file) {
     });
 }
 
+bool is_denied(std::string_view line) {
+    constexpr std::array<std::string_view, 12> kWords{
+        "not ",  "n't",     "never",       "invalid", "wrong", "reject",
+        "error", "instead", "unsupported", "fail",    "bad",   "\xE2\x9D\x8C"};
+    return std::any_of(kWords.begin(), kWords.end(),
+                       [line](std::string_view word) { return contains(line, word); });
+}
+
+/// "limits:" and "kind: Pod", but not "trainers -> nvidia.com/gpu: 1".
+bool begins_with_key(std::string_view text) {
+    const std::string_view line = trim(trim(text).substr(0, trim(text).find('\n')));
+    const auto colon = line.find(':');
+    return colon != std::string_view::npos &&
+           line.substr(0, colon).find(' ') == std::string_view::npos;
+}
+
+/// "nvidia.com/gpu: 0.5" in a sketch or a sentence that says no ill of it.
+void check_told_parts(const File& file, Report& report) {
+    constexpr std::string_view kPart = "nvidia.com/gpu: 0.";
+    const std::string_view text = file.text;
+    for (std::size_t at = 0; (at = text.find(kPart, at)) != std::string_view::npos;
+         at += kPart.size()) {
+        const std::size_t digit = at + kPart.size();
+        if (digit >= text.size() || text[digit] < '0' || text[digit] > '9') continue;
+        const Mark mark = file.mark(at);
+        const bool read =
+            std::any_of(file.blocks.begin(), file.blocks.end(), [&mark](const Block& block) {
+                const bool yaml =
+                    block.language == Language::kYaml || block.language == Language::kJson;
+                const bool sketch = block.word.empty() && !begins_with_key(block.text);
+                return yaml && !sketch && mark.line >= block.line &&
+                       mark.line < block.line + block.lines();
+            });
+        if (read || is_denied(file.line(mark.line))) continue;
+        report.add("POD001", mark, "nvidia.com/gpu is counted in whole numbers")
+            .expected(
+                "a whole number; a part of a GPU is a MIG device or a share of the device "
+                "plugin");
+    }
+}
+
 }  // namespace
 
 void check_pod_amounts(const File& file, const Set& /*set*/, const Facts* /*facts*/,
@@ -315,6 +365,7 @@ void check_pod_amounts(const File& file, const Set& /*set*/, const Facts* /*fact
                       !object.templated && !object.broken, report);
     }
     check_shared_names(file, report);
+    if (file.is_prose()) check_told_parts(file, report);
 }
 
 }  // namespace aliquot::lint

@@ -45,7 +45,11 @@ void check_visible_devices(const File& file, const PodSpec& pod, const Container
     const EnvVar* variable = container.find_env("NVIDIA_VISIBLE_DEVICES");
     if (variable == nullptr || !names_devices(variable->value)) return;
     if (is_operator_object(file, pod) || is_gpu_free_role(pod)) return;
-    if (contains(container.image, "filled by")) return;  // an asset of the operator
+    if (contains(container.image, "filled by") || contains(container.image, "filled_by")) {
+        return;  // an asset of the operator
+    }
+    const bool listed = variable->node != nullptr && variable->node->is_mapping();
+    if (!listed && !pod.whole && file.is_prose()) return;  // told: what the kubelet hands over
     auto entry = report.add("POD006", value_mark(*variable),
                             "NVIDIA_VISIBLE_DEVICES is '" + variable->value +
                                 "': the container sees GPUs that were not given to it");

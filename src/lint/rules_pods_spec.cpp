@@ -169,7 +169,8 @@ void check_privileged(const File& file, const PodSpec& pod, Report& report) {
     for (const Container& container : pod.containers) {
         const ResourceValue* gpu = container.gpu();
         if (!container.privileged || gpu == nullptr || container.node == nullptr) continue;
-        if (gpu->amount && *gpu->amount == 0) continue;
+        constexpr double kWholeNode = 8;  // it has them all anyway
+        if (gpu->amount && (*gpu->amount == 0 || *gpu->amount >= kWholeNode)) continue;
         const Node::Entry* entry = entry_at(*container.node, "securityContext.privileged");
         report.add("POD013", entry != nullptr ? entry->first.mark : container.node->mark,
                    "container " + container.name +
@@ -199,6 +200,14 @@ void check_grace(const File& file, const PodSpec& pod, Report& report) {
 /// "IMAGE_NAME": to be filled in.
 bool is_capitals(std::string_view text) {
     return std::none_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+/// "mygpucontainer": a name that stands for the reader's own.
+bool is_stand_in(const Image& image) {
+    if (!image.registry.empty() || !image.tag.empty()) return false;
+    if (image.repository.find('/') != std::string::npos) return false;
+    return starts_with(image.repository, "my") || starts_with(image.repository, "your") ||
+           starts_with(image.repository, "some");
 }
 
 bool is_product_label(std::string_view key) {
@@ -295,7 +304,7 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
         const bool moving = !latest && (starts_with(image.tag, "latest-") ||
                                         ends_with(image.tag, "-latest") || image.tag == "nightly");
         if (!latest && !moving && !image.tag.empty()) continue;
-        if (image.placeholder && !latest) continue;
+        if ((image.placeholder && !latest) || is_stand_in(image)) continue;
         const PodSpec* pod =
             image.pod >= 0 && static_cast<std::size_t>(image.pod) < file.pods.size()
                 ? &file.pods[static_cast<std::size_t>(image.pod)]
@@ -316,6 +325,7 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
             if (!asks && !scales) continue;
             strong = asks && !moving;
         } else if (image.source == Image::Source::kValues) {
+            if (image.tag.empty()) continue;  // the chart has one
             strong = !moving && is_gpu_image(image) && file.mentions("nvidia.com/gpu");
         } else if (image.source == Image::Source::kStatement || image.tag.empty()) {
             continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "lint/families.h"
 #include "lint/words.h"
@@ -70,11 +71,14 @@ void check_sections(const File& file, Report& report) {
         "taint", "tolerat", "unhealthy", "allocatable", "quota", "affinity", "selector"};
     constexpr std::array<std::string_view, 7> kRuntimeCauses{
         "runtime", "toolkit", "cdi", "containerd", "driver", "path", "image"};
-    for (std::size_t i = 0; i < file.headings.size(); ++i) {
+    constexpr std::size_t kMostSections = 200;  // of these two kinds
+    std::size_t sections = 0;
+    for (std::size_t i = 0; i < file.headings.size() && sections < kMostSections; ++i) {
         const int heading = static_cast<int>(i);
         const Heading& one = file.headings[i];
         const bool pending = contains(one.text, "insufficient nvidia.com/gpu") ||
                              (contains(one.text, "pending") && contains(one.text, "gpu"));
+        if (pending) ++sections;
         if (pending && has_causes(file, heading)) {
             const std::string text = section_text(file, heading);
             const auto causes = std::find_if(
@@ -86,15 +90,15 @@ void check_sections(const File& file, Report& report) {
                            "causes of a pending GPU pod without taints, unhealthy GPUs and quotas");
             }
         }
-        for (const Statement& s : file.statements) {
-            if (s.heading != heading || !contains(s.text, "nvidia-smi: command not found"))
-                continue;
-            if (!has_any(section_text(file, heading), kRuntimeCauses)) {
-                report.add("DOC023", s.mark,
-                           "'nvidia-smi: command not found' in a container, and nothing about the "
-                           "container runtime");
-            }
-            break;
+    }
+    std::set<int> told;
+    for (const Statement& s : file.statements) {
+        if (s.heading < 0 || !contains(s.text, "nvidia-smi: command not found")) continue;
+        if (told.size() >= kMostSections || !told.insert(s.heading).second) continue;
+        if (!has_any(section_text(file, s.heading), kRuntimeCauses)) {
+            report.add("DOC023", s.mark,
+                       "'nvidia-smi: command not found' in a container, and nothing about the "
+                       "container runtime");
         }
     }
 }

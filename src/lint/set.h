@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -82,6 +83,8 @@ struct File {
     std::deque<Node> nodes;                // owns what the pointers above point to
     std::vector<std::size_t> line_starts;  // offsets into text
     std::string folded;                    // `text` in lower-case ASCII, for mentions()
+    mutable std::mutex mentioned_mutex;    // guards `mentioned`: what mentions() said of a word
+    mutable std::map<std::string, bool, std::less<>> mentioned;
 
     /// A runbook: Markdown, AsciiDoc, RST, text. Its blocks are examples, one after the other.
     [[nodiscard]] bool is_prose() const;

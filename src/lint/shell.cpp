@@ -178,7 +178,8 @@ void Reader::read_command(std::size_t end, int depth) {
                                     word_.text.size() == 1 && word_.text[0] >= '0' &&
                                     word_.text[0] <= '9';
             if (descriptor) continue;
-            words_.push_back(std::move(word_));
+            constexpr std::size_t kMostWords = 20'000;  // of one command
+            if (words_.size() < kMostWords) words_.push_back(std::move(word_));
             word_begins_.push_back(begin);
         }
     }

@@ -60,6 +60,8 @@ struct Functions {
     ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceDestroy);
     ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetComputeInstanceProfileInfo);
     ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceCreateComputeInstance);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceCreateComputeInstanceWithPlacement);
+    ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetComputeInstancePossiblePlacements);
     ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetComputeInstances);
     ALIQUOT_NVML_FUNCTION(nvmlGpuInstanceGetComputeInstanceById);
     ALIQUOT_NVML_FUNCTION(nvmlComputeInstanceGetInfo);

@@ -2,6 +2,7 @@
 #include "nvml/partitions.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -82,6 +83,53 @@ Answer<nvmlComputeInstanceInfo_t> compute_info(const Library& library,
     return answer;
 }
 
+/// Adds the compute instances of one profile; an answer but success: the driver fails.
+nvmlReturn_t list_compute(const Library& library, nvmlGpuInstance_t instance,
+                          const nvmlComputeInstanceProfileInfo_t& profile,
+                          std::vector<nvmlComputeInstanceInfo_t>& infos) {
+    std::vector<nvmlComputeInstance_t> found(std::max(profile.instanceCount, 16U));
+    auto count = static_cast<unsigned>(found.size());
+    const auto code = library.nvml().nvmlGpuInstanceGetComputeInstances(instance, profile.id,
+                                                                        found.data(), &count);
+    if (code != NVML_SUCCESS) return is_not_reported(code) ? NVML_SUCCESS : code;
+    found.resize(std::min<std::size_t>(count, found.size()));
+    for (nvmlComputeInstance_t compute : found) {
+        const auto info = compute_info(library, compute);
+        if (info.ok()) infos.push_back(info.value);  // else: destroyed since
+    }
+    return NVML_SUCCESS;
+}
+
+/// The last free place for a compute instance: small ones at the end leave the beginning, where
+/// alone the big ones may stand. Empty: the driver does not tell, so it must choose.
+std::optional<nvmlComputeInstancePlacement_t> free_place(
+    const Library& library, nvmlGpuInstance_t instance,
+    const nvmlComputeInstanceProfileInfo_t& wanted,
+    const std::vector<nvmlComputeInstanceProfileInfo_t>& profiles) {
+    const Functions& nvml = library.nvml();
+    std::array<nvmlComputeInstancePlacement_t, 64> places{};
+    unsigned count = places.size();
+    if (!nvml.nvmlGpuInstanceCreateComputeInstanceWithPlacement ||
+        nvml.nvmlGpuInstanceGetComputeInstancePossiblePlacements(instance, wanted.id, places.data(),
+                                                                 &count) != NVML_SUCCESS) {
+        return std::nullopt;
+    }
+    std::vector<nvmlComputeInstanceInfo_t> taken;
+    for (const auto& profile : profiles) {
+        if (list_compute(library, instance, profile, taken) != NVML_SUCCESS) return std::nullopt;
+    }
+    std::optional<nvmlComputeInstancePlacement_t> best;
+    for (unsigned i = 0; i < std::min<std::size_t>(count, places.size()); ++i) {
+        const nvmlComputeInstancePlacement_t& place = places.at(i);
+        const bool free = std::ranges::none_of(taken, [&](const nvmlComputeInstanceInfo_t& other) {
+            return place.start < other.placement.start + other.placement.size &&
+                   other.placement.start < place.start + place.size;
+        });
+        if (free && (!best || place.start > best->start)) best = place;
+    }
+    return best;
+}
+
 /// How to fill a look: what is the same for all instances of a GPU.
 struct Surroundings {
     std::vector<MigHandle> devices;
@@ -101,22 +149,16 @@ gpu::Uuid device_uuid(const Library& library, const Surroundings& around, unsign
 nvmlReturn_t read_compute(const Library& library, nvmlGpuInstance_t handle,
                           const Surroundings& around, gpu::MigInstance& instance) {
     for (const auto& profile : compute_profiles(library, handle)) {
-        std::vector<nvmlComputeInstance_t> found(std::max(profile.instanceCount, 16U));
-        auto count = static_cast<unsigned>(found.size());
-        const auto code = library.nvml().nvmlGpuInstanceGetComputeInstances(handle, profile.id,
-                                                                            found.data(), &count);
-        if (code != NVML_SUCCESS && !is_not_reported(code)) return code;
-        if (code != NVML_SUCCESS) continue;
-        found.resize(std::min<std::size_t>(count, found.size()));
-        for (nvmlComputeInstance_t compute : found) {
-            const auto info = compute_info(library, compute);
-            if (!info.ok()) continue;  // destroyed since
+        std::vector<nvmlComputeInstanceInfo_t> infos;
+        const auto code = list_compute(library, handle, profile, infos);
+        if (code != NVML_SUCCESS) return code;
+        for (const auto& info : infos) {
             instance.compute.push_back(
-                {.id = info.value.id,
-                 .profile_id = info.value.profileId,
+                {.id = info.id,
+                 .profile_id = info.profileId,
                  .slices = profile.sliceCount,
-                 .device = device_uuid(library, around, instance.id, info.value.id),
-                 .busy = is_busy(around.running, instance.id, info.value.id)});
+                 .device = device_uuid(library, around, instance.id, info.id),
+                 .busy = is_busy(around.running, instance.id, info.id)});
         }
     }
     std::ranges::sort(instance.compute, {}, &gpu::MigComputeInstance::id);
@@ -268,7 +310,13 @@ Answer<unsigned> create_compute_instance(const Library& library, nvmlDevice_t de
         return answer;
     }
     nvmlComputeInstance_t compute = nullptr;
-    answer.code = nvml.nvmlGpuInstanceCreateComputeInstance(handle.value, profile->id, &compute);
+    if (const auto place = free_place(library, handle.value, *profile, profiles)) {
+        answer.code = nvml.nvmlGpuInstanceCreateComputeInstanceWithPlacement(
+            handle.value, profile->id, &*place, &compute);
+    } else {
+        answer.code =
+            nvml.nvmlGpuInstanceCreateComputeInstance(handle.value, profile->id, &compute);
+    }
     if (!answer.ok()) return answer;
     const auto info = compute_info(library, compute);
     answer.code = info.code;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "plan/mig.h"
 #include "plan/share.h"
@@ -44,8 +46,6 @@ public:
     }
 
 private:
-    // A GPU of its own ------------------------------------------------------------------------
-
     void place_exclusive() {
         for (std::size_t i = 0; i < draft_.units.size(); ++i) {
             const Unit& unit = draft_.units[i];
@@ -247,9 +247,19 @@ private:
     }
 
     bool fits_mig(const Slot& slot, std::size_t index) const {
+        // Thousands of GPUs get the same few sets of workloads: each is tried once.
+        std::pair<const GpuPool*, std::vector<const Workload*>> key{slot.pool, {}};
+        for (const std::size_t unit : slot.units) {
+            key.second.push_back(draft_.units[unit].workload);
+        }
+        key.second.push_back(draft_.units[index].workload);
+        const auto known = fits_.find(key);
+        if (known != fits_.end()) return known->second;
         auto needs = needs_of(slot);
         needs.push_back(need_of(slot, index));
-        return place_needs(needs).has_value();
+        const bool fits = place_needs(needs).has_value();
+        fits_.emplace(std::move(key), fits);
+        return fits;
     }
 
     void finish(Slot& slot, Mode mode) {
@@ -377,6 +387,7 @@ private:
 
     Draft& draft_;
     std::set<std::size_t> done_;
+    mutable std::map<std::pair<const GpuPool*, std::vector<const Workload*>>, bool> fits_;
     std::set<int> finished_;
     std::map<int, std::size_t> queued_;
     bool told_queue_ = false;

@@ -20,8 +20,14 @@ std::string gpus_text(const std::vector<unsigned>& indices) {
     return text;
 }
 
+/// The vGPU host driver gives it to virtual machines: a container of this machine cannot use it.
+bool is_lent(const gpu::Gpu& gpu) {
+    return gpu.virtualization == gpu::Virtualization::kVgpuHost ||
+           gpu.virtualization == gpu::Virtualization::kVsgaHost;
+}
+
 bool is_offerable(const gpu::Gpu& gpu) {
-    return !gpu.uuid.text.empty() && !gpu.model.contains("DGX Display");
+    return !gpu.uuid.text.empty() && !gpu.model.contains("DGX Display") && !is_lent(gpu);
 }
 
 Candidate whole(const gpu::Gpu& gpu) {
@@ -126,7 +132,9 @@ void unify(const gpu::Inventory& inventory, const Kinds& kinds, Candidates& cand
 Candidates find_candidates(MigStrategy strategy, const gpu::Inventory& inventory) {
     Candidates candidates;
     const Kinds kinds = kinds_of(inventory);
+    std::vector<unsigned> lent;
     for (const gpu::Gpu& gpu : inventory.gpus) {
+        if (is_lent(gpu)) lent.push_back(gpu.index);
         if (!is_offerable(gpu)) continue;
         if (!gpu.mig_enabled || strategy == MigStrategy::kNone) {
             candidates.list.push_back(whole(gpu));
@@ -135,6 +143,12 @@ Candidates find_candidates(MigStrategy strategy, const gpu::Inventory& inventory
         for (const gpu::MigDevice& device : gpu.mig_devices) {
             if (!device.uuid.text.empty()) candidates.list.push_back(part(gpu, device));
         }
+    }
+    if (!lent.empty()) {
+        candidates.remarks.push_back(
+            gpus_text(lent) +
+            " lent to virtual machines by the vGPU host driver: not offered; containers need the "
+            "data centre driver, or run them in those virtual machines");
     }
     if (strategy == MigStrategy::kNone) {
         std::vector<unsigned> in_mode = kinds.cut;

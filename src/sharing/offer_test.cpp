@@ -137,5 +137,17 @@ TEST(Offer, NamesSocketsAsNvidiaDoes) {
     EXPECT_EQ(socket_name("nvidia.com/gpu.shared"), "nvidia-gpu.shared.sock");
 }
 
+TEST(Offer, AGpuThatIsLentToVirtualMachinesIsNotOffered) {
+    gpu::Inventory inventory = node({"A", "B"});
+    inventory.gpus[1].virtualization = gpu::Virtualization::kVgpuHost;
+    const auto offer = make_offer(Config{}, inventory);
+    ASSERT_TRUE(offer) << offer.error().message;
+    ASSERT_EQ(offer->resources.size(), 1U);
+    EXPECT_EQ(offer->resources[0].gpus.size(), 1U);
+    ASSERT_EQ(offer->remarks.size(), 1U);
+    EXPECT_TRUE(offer->remarks[0].starts_with("GPU 1 lent to virtual machines"))
+        << offer->remarks[0];
+}
+
 }  // namespace
 }  // namespace aliquot::sharing

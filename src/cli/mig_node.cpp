@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The node that `aliquot mig` looks at and changes.
+#include <algorithm>
+#include <charconv>
+
+#include "catalog/gpu_models.h"
+#include "cli/config_command.h"
+#include "cli/mig_command.h"
+#include "kubelet/pod_resources.h"
+#include "nvml/driver.h"
+
+namespace aliquot::cli {
+namespace {
+
+constexpr const char* kPodResources = "/var/lib/kubelet/pod-resources/kubelet.sock";
+
+/// "GPU-1234::2" is a share of GPU-1234.
+std::string device_of(const std::string& id) { return id.substr(0, id.find("::")); }
+
+/// Whom kubelet has given which device; no kubelet is no error.
+void ask_kubelet(MigNode& node, const MigWords& words) {
+    const std::string socket = words.pod_resources.empty() ? kPodResources : words.pod_resources;
+    const os::Root& root = *node.root;
+    if (!root.exists(socket)) return;
+    constexpr std::chrono::milliseconds kPatience{3000};
+    const auto holders = kubelet::PodResources(root, socket).list(kPatience);
+    if (!holders) {
+        node.remark = "kubelet did not say which pods hold GPUs (" + holders.error().message +
+                      "): only running processes count as busy";
+        return;
+    }
+    for (const kubelet::Holder& holder : *holders) {
+        for (const std::string& id : holder.ids) {
+            if (id.starts_with("GPU-") || id.starts_with("MIG-")) node.held.insert(device_of(id));
+        }
+    }
+}
+
+std::optional<std::uint32_t> hexadecimal(const Result<std::string>& text) {
+    if (!text || !text->starts_with("0x")) return std::nullopt;
+    std::uint32_t value = 0;
+    const char* const end = text->data() + text->size();
+    const auto [stop, problem] = std::from_chars(text->data() + 2, end, value, 16);
+    if (problem != std::errc{}) return std::nullopt;
+    return value;
+}
+
+std::optional<mig::Geometry> known_geometry(const gpu::Gpu& gpu) {
+    constexpr unsigned kMibShift = 20;
+    const catalog::GpuModel* const model =
+        catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu.memory_bytes >> kMibShift));
+    if (model == nullptr) return std::nullopt;
+    auto geometry = mig::geometry_of(*model);
+    if (!geometry) return std::nullopt;
+    return std::move(*geometry);
+}
+
+const gpu::Gpu* find_gpu(const gpu::Inventory& inventory, const std::string& word) {
+    for (const gpu::Gpu& gpu : inventory.gpus) {
+        if (gpu.uuid.text == word || std::to_string(gpu.index) == word) return &gpu;
+    }
+    return nullptr;
+}
+
+/// The GPUs that the words name; all that have MIG when they say so or there is only one.
+std::optional<std::vector<const gpu::Gpu*>> chosen_gpus(Context& context, const MigWords& words,
+                                                        const MigNode& node) {
+    std::vector<const gpu::Gpu*> chosen;
+    for (const std::string& word : words.gpus) {
+        const gpu::Gpu* const gpu = find_gpu(node.inventory, word);
+        if (gpu == nullptr || !gpu->mig_capable) {
+            fail(context, gpu == nullptr ? kUsage : kFindings,
+                 gpu == nullptr ? "there is no GPU '" + word + "' on this node"
+                                : "GPU " + word + " (" + gpu->model +
+                                      ") has no MIG; time-slicing or MPS can share it");
+            return std::nullopt;
+        }
+        if (std::ranges::find(chosen, gpu) == chosen.end()) chosen.push_back(gpu);
+    }
+    if (!chosen.empty()) return chosen;
+    for (const gpu::Gpu& gpu : node.inventory.gpus) {
+        if (gpu.mig_capable) chosen.push_back(&gpu);
+    }
+    if (chosen.empty()) {
+        fail(context, kFindings, "no GPU of this node has MIG; time-slicing or MPS can share them");
+        return std::nullopt;
+    }
+    if (chosen.size() == 1 || words.all) return chosen;
+    fail(context, kUsage,
+         std::to_string(chosen.size()) +
+             " GPUs have MIG: say which by --gpu-index or --uuid, or --all");
+    return std::nullopt;
+}
+
+/// The configuration that the words select; complaints go to err.
+std::optional<mig::NamedConfig> selected_config(Context& context, const MigWords& words) {
+    const auto input = read_input(words.file);
+    if (!input) {
+        fail(context, kUsage, input.error().message);
+        return std::nullopt;
+    }
+    const auto read = mig::read_config(input->text);
+    if (!read.problems.empty()) {
+        for (const mig::Problem& problem : read.problems) {
+            context.err << mig::to_text(input->name, problem) << '\n';
+        }
+        context.exit_code = kUsage;
+        return std::nullopt;
+    }
+    const auto& configs = read.config.configs;
+    if (words.select.empty() && configs.size() == 1) return configs.front();
+    if (const mig::NamedConfig* const found = read.config.find(words.select)) return *found;
+    std::string names;
+    for (const mig::NamedConfig& config : configs) {
+        names += (names.empty() ? "" : ", ") + config.name;
+    }
+    fail(context, kUsage,
+         input->name +
+             (words.select.empty() ? ": select a configuration by --select: "
+                                   : ": has no configuration '" + words.select + "', but ") +
+             names);
+    return std::nullopt;
+}
+
+mig::GpuWish wish_for(const gpu::Gpu& gpu, bool enabled, mig::Wish wish) {
+    return {.gpu = gpu.uuid,
+            .index = gpu.index,
+            .enabled = enabled,
+            .wish = std::move(wish),
+            .known_geometry = known_geometry(gpu)};
+}
+
+}  // namespace
+
+Result<MigNode> open_mig_node(const MigWords& words) {
+    MigNode node;
+    node.root = std::make_unique<os::Root>(
+        words.node_state.empty() ? "/" : std::filesystem::absolute(words.node_state));
+    nvml::DriverOptions options;
+    if (!words.node_state.empty()) {
+        options.driver_root = "/lib/libnvidia-ml.so.1";
+    } else if (!words.driver_root.empty()) {
+        options.driver_root = words.driver_root;
+    }
+    auto driver = nvml::Driver::open(*node.root, options);
+    if (!driver) return std::move(driver).error();
+    node.partitioner = driver->get();
+    node.owner = std::move(*driver);
+    auto inventory = node.owner->enumerate(gpu::Links::kLeaveOut);
+    if (!inventory) return std::move(inventory).error();
+    node.inventory = std::move(*inventory);
+    ask_kubelet(node, words);
+    return node;
+}
+
+std::vector<mig::Board> boards_of(const MigNode& node) {
+    std::vector<mig::Board> boards;
+    for (const gpu::Gpu& gpu : node.inventory.gpus) {
+        const std::string sysfs = "/sys/bus/pci/devices/" + gpu::to_text(gpu.pci) + "/subsystem_";
+        const auto device = hexadecimal(node.root->read(sysfs + "device"));
+        const auto vendor = hexadecimal(node.root->read(sysfs + "vendor"));
+        mig::Board board{.gpu = gpu.uuid,
+                         .index = gpu.index,
+                         .pci_device_id = gpu.pci_device_id,
+                         .mig_capable = gpu.mig_capable};
+        if (device && vendor) board.subsystem = *device << 16U | *vendor;
+        boards.push_back(std::move(board));
+    }
+    return boards;
+}
+
+std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigWords& words,
+                                                   const MigNode& node) {
+    std::vector<mig::GpuWish> wishes;
+    if (words.file.empty() == words.want.empty()) {
+        fail(context, kUsage, "say what is wished: either --want, or --config and --select");
+        return std::nullopt;
+    }
+    if (!words.want.empty()) {
+        const bool off = words.want == "off";
+        auto wish = off ? Result<mig::Wish>(mig::Wish{}) : mig::parse_wish(words.want);
+        if (!wish) {
+            fail(context, kUsage, wish.error().message);
+            return std::nullopt;
+        }
+        const auto gpus = chosen_gpus(context, words, node);
+        if (!gpus) return std::nullopt;
+        for (const gpu::Gpu* const gpu : *gpus) wishes.push_back(wish_for(*gpu, !off, *wish));
+        return wishes;
+    }
+    const auto config = selected_config(context, words);
+    if (!config) return std::nullopt;
+    const auto targets = mig::targets_of(*config, boards_of(node));
+    if (!targets) {
+        fail(context, kFindings, targets.error().message);
+        return std::nullopt;
+    }
+    for (const mig::Target& target : *targets) {
+        const gpu::Gpu* const gpu = node.inventory.find(target.board.gpu);
+        const bool named =
+            words.gpus.empty() || std::ranges::any_of(words.gpus, [&](const std::string& word) {
+                return find_gpu(node.inventory, word) == gpu;
+            });
+        if (named) wishes.push_back(wish_for(*gpu, target.enabled, target.wish));
+    }
+    return wishes;
+}
+
+std::optional<mig::Wish> offline_wish(Context& context, const MigWords& words,
+                                      const catalog::GpuModel& model) {
+    if (words.file.empty() == words.want.empty()) {
+        fail(context, kUsage, "say what is wished: either --want, or a FILE and --select");
+        return std::nullopt;
+    }
+    if (!words.want.empty()) {
+        auto wish =
+            words.want == "off" ? Result<mig::Wish>(mig::Wish{}) : mig::parse_wish(words.want);
+        if (wish) return std::move(*wish);
+        fail(context, kUsage, wish.error().message);
+        return std::nullopt;
+    }
+    const auto config = selected_config(context, words);
+    if (!config) return std::nullopt;
+    // Without a node there are no indices: the last rule for this kind of board.
+    for (auto rule = config->rules.rbegin(); rule != config->rules.rend(); ++rule) {
+        const bool fits = rule->filter.empty() ||
+                          std::ranges::any_of(rule->filter, [&](const mig::DeviceFilter& filter) {
+                              constexpr unsigned kDeviceShift = 16;
+                              const std::uint32_t device = filter.id >> kDeviceShift;
+                              return std::ranges::any_of(model.pci_ids, [&](std::string_view id) {
+                                  std::uint32_t known = 0;
+                                  std::from_chars(id.data(), id.data() + id.size(), known, 16);
+                                  return known == device;
+                              });
+                          });
+        if (fits) return rule->wish;
+    }
+    fail(context, kFindings,
+         "configuration " + config->name + " has no rule for " + std::string(model.name));
+    return std::nullopt;
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/partitioning.h"
+#include "mig/apply.h"
+#include "mig/journal.h"
+#include "os/clock.h"
+
+namespace aliquot::mig {
+
+/// What the driver tells of a GPU's instances, as a plan sees them.
+/// held   uuids of devices that pods hold
+std::vector<Instance> instances_of(const gpu::Partitions& partitions,
+                                   const std::set<std::string>& held);
+
+/// How a GPU is cut now.
+Cut cut_of(const gpu::Partitions& partitions);
+
+/// Takes GPUs to a cut, whatever they are now, each call of the driver between two checkpoints.
+class Converger {
+public:
+    Converger(gpu::Partitioner& gpus, const ApplyOptions& options, os::Clock& clock);
+
+    /// The time for all that follows begins anew.
+    void restart_limit();
+
+    /// errors   kConflict: an instance that has to go is busy; kUnavailable: out of time; others
+    ///          of gpu::Partitioner. The GPU is then somewhere in between
+    Result<Done> converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted);
+
+    /// Does one thing between two checkpoints.
+    Result<Done> step(std::string_view name, const std::function<Result<Done>()>& action);
+
+private:
+    enum class Tries : std::uint8_t { kOne, kSeveral };
+    Result<Done> call(const std::string& name, Tries tries,
+                      const std::function<Result<Done>()>& action);
+    Result<Done> set_mode(const gpu::Uuid& gpu, bool enabled);
+    Result<Done> destroy(const gpu::Uuid& gpu, const gpu::MigInstance& instance);
+    Result<Done> create(const gpu::Uuid& gpu, const gpu::Partitions& now, const Instance& instance);
+    Result<Done> add_compute(const gpu::Uuid& gpu, unsigned instance,
+                             const std::vector<unsigned>& slices);
+    Result<Done> change_instances(const gpu::Uuid& gpu, const gpu::Partitions& now,
+                                  const Cut& wanted);
+    void tell(std::string_view what) const;
+
+    gpu::Partitioner& gpus_;
+    const ApplyOptions& options_;
+    os::Clock& clock_;
+    os::TimePoint end_;
+    unsigned index_ = 0;  // of the GPU that is being changed
+};
+
+}  // namespace aliquot::mig

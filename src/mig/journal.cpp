@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mig/journal.h"
+
+#include <charconv>
+#include <optional>
+
+#include "document/json.h"
+#include "document/write.h"
+#include "document/yaml.h"
+
+namespace aliquot::mig {
+namespace {
+
+using document::Node;
+
+constexpr std::string_view kJournalFormat = "aliquot-mig-journal/1";
+constexpr std::string_view kWishFormat = "aliquot-mig-wish/1";
+constexpr unsigned kMostNumber = 1'000'000;
+
+std::string checksum(std::string_view text) {
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 1099511628211ULL;
+    }
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string hex;
+    for (int shift = 60; shift >= 0; shift -= 4) {
+        hex += kDigits[(hash >> static_cast<unsigned>(shift)) & 0xFU];
+    }
+    return hex;
+}
+
+std::string sealed(std::string_view format, Node body) {
+    Node root = document::make_mapping();
+    append(root, "format", document::make_string(std::string(format)));
+    append(root, "checksum", document::make_string(checksum(document::to_json(body))));
+    append(root, "body", std::move(body));
+    return document::to_json(root) + '\n';
+}
+
+Node to_node(const Cut& cut) {
+    Node instances = document::make_sequence();
+    for (const Instance& instance : cut.instances) {
+        Node one = document::make_mapping();
+        append(one, "profile", document::make_string(instance.profile));
+        append(one, "start", document::make_integer(instance.start));
+        append(one, "size", document::make_integer(instance.size));
+        Node compute = document::make_sequence();
+        for (const unsigned slices : instance.compute) {
+            compute.items.push_back(document::make_integer(slices));
+        }
+        append(one, "compute", std::move(compute));
+        instances.items.push_back(std::move(one));
+    }
+    Node node = document::make_mapping();
+    append(node, "enabled", document::make_bool(cut.enabled));
+    append(node, "instances", std::move(instances));
+    return node;
+}
+
+/// Reads a body; what is missing or of another kind makes it invalid as a whole.
+class Reader {
+public:
+    [[nodiscard]] bool good() const { return good_; }
+
+    const Node& child(const Node& node, std::string_view key) {
+        static const Node kNothing;
+        const Node* const found = node.find(key);
+        if (found == nullptr) good_ = false;
+        return found == nullptr ? kNothing : *found;
+    }
+    std::string text(const Node& node, std::string_view key) {
+        const Node& value = child(node, key);
+        good_ = good_ && value.is_string();
+        return value.scalar;
+    }
+    unsigned number(const Node& value) {
+        unsigned result = 0;
+        const char* const end = value.scalar.data() + value.scalar.size();
+        const auto [stop, problem] = std::from_chars(value.scalar.data(), end, result);
+        good_ = good_ && value.kind == Node::Kind::kInteger && problem == std::errc{} &&
+                stop == end && result <= kMostNumber;
+        return result;
+    }
+    const std::vector<Node>& items(const Node& node, std::string_view key) {
+        const Node& value = child(node, key);
+        good_ = good_ && value.is_sequence();
+        return value.items;
+    }
+    Cut cut(const Node& node) {
+        Cut cut;
+        const Node& enabled = child(node, "enabled");
+        good_ = good_ && enabled.kind == Node::Kind::kBool;
+        cut.enabled = enabled.scalar == "true";
+        for (const Node& item : items(node, "instances")) {
+            Instance instance{.profile = text(item, "profile"),
+                              .start = number(child(item, "start")),
+                              .size = number(child(item, "size"))};
+            for (const Node& slices : items(item, "compute")) {
+                instance.compute.push_back(number(slices));
+            }
+            cut.instances.push_back(std::move(instance));
+        }
+        return cut;
+    }
+
+private:
+    bool good_ = true;
+};
+
+/// The body of a file whose seal is whole.
+Result<Node> unsealed(std::string_view format, std::string_view text) {
+    const Error damaged{ErrorCode::kInvalidInput,
+                        "not a whole " + std::string(format) + " file: the checksum does not fit"};
+    document::Stream stream = document::parse_yaml(text);
+    if (!stream.errors.empty() || stream.documents.size() != 1) return damaged;
+    const Node& root = stream.documents.front();
+    const Node* const found = root.find("format");
+    const Node* const sum = root.find("checksum");
+    const Node* const body = root.find("body");
+    if (found == nullptr || sum == nullptr || body == nullptr) return damaged;
+    if (found->scalar != format) {
+        return Error{ErrorCode::kInvalidInput,
+                     "format '" + found->scalar.substr(0, 64) + "' is not " + std::string(format)};
+    }
+    if (sum->scalar != checksum(document::to_json(*body))) return damaged;
+    return *body;
+}
+
+}  // namespace
+
+std::string to_json(const Journal& journal) {
+    Node gpus = document::make_sequence();
+    for (const JournalEntry& entry : journal.gpus) {
+        Node one = document::make_mapping();
+        append(one, "gpu", document::make_string(entry.gpu.text));
+        append(one, "index", document::make_integer(entry.index));
+        append(one, "before", to_node(entry.before));
+        append(one, "wanted", to_node(entry.wanted));
+        gpus.items.push_back(std::move(one));
+    }
+    const bool forward = journal.direction == Journal::Direction::kForward;
+    Node body = document::make_mapping();
+    append(body, "direction", document::make_string(forward ? "forward" : "back"));
+    append(body, "reason", document::make_string(journal.reason));
+    append(body, "gpus", std::move(gpus));
+    return sealed(kJournalFormat, std::move(body));
+}
+
+std::string to_json(const LastWish& wish) {
+    Node gpus = document::make_sequence();
+    for (const LastWish::Entry& entry : wish.gpus) {
+        Node one = document::make_mapping();
+        append(one, "gpu", document::make_string(entry.gpu.text));
+        append(one, "index", document::make_integer(entry.index));
+        append(one, "cut", to_node(entry.cut));
+        gpus.items.push_back(std::move(one));
+    }
+    Node body = document::make_mapping();
+    append(body, "gpus", std::move(gpus));
+    return sealed(kWishFormat, std::move(body));
+}
+
+Result<Journal> parse_journal(std::string_view text) {
+    auto body = unsealed(kJournalFormat, text);
+    if (!body) return std::move(body).error();
+    Reader reader;
+    Journal journal;
+    const std::string direction = reader.text(*body, "direction");
+    const bool forward = direction == "forward";
+    journal.direction = forward ? Journal::Direction::kForward : Journal::Direction::kBack;
+    journal.reason = reader.text(*body, "reason");
+    for (const Node& item : reader.items(*body, "gpus")) {
+        JournalEntry entry{.gpu = {reader.text(item, "gpu")},
+                           .index = reader.number(reader.child(item, "index"))};
+        entry.before = reader.cut(reader.child(item, "before"));
+        entry.wanted = reader.cut(reader.child(item, "wanted"));
+        journal.gpus.push_back(std::move(entry));
+    }
+    if (reader.good() && (forward || direction == "back")) return journal;
+    return Error{ErrorCode::kInvalidInput, "a field of the MIG journal is missing or wrong"};
+}
+
+Result<LastWish> parse_last_wish(std::string_view text) {
+    auto body = unsealed(kWishFormat, text);
+    if (!body) return std::move(body).error();
+    Reader reader;
+    LastWish wish;
+    for (const Node& item : reader.items(*body, "gpus")) {
+        LastWish::Entry entry{.gpu = {reader.text(item, "gpu")},
+                              .index = reader.number(reader.child(item, "index"))};
+        entry.cut = reader.cut(reader.child(item, "cut"));
+        wish.gpus.push_back(std::move(entry));
+    }
+    if (reader.good()) return wish;
+    return Error{ErrorCode::kInvalidInput, "a field of the last MIG wish is missing or wrong"};
+}
+
+}  // namespace aliquot::mig

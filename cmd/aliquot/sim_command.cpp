@@ -186,11 +186,11 @@ std::string environment_text(const fs::path& directory) {
            shell_word((directory / "bin").native()) + "\"${PATH:+:$PATH}\"\n";
 }
 
-std::vector<Place> visible_places(const std::vector<GpuView>& gpus,
-                                  const std::optional<std::string>& sim_visible,
-                                  const std::optional<std::string>& nvidia_visible) {
+std::vector<UsablePlace> visible_places(const std::vector<GpuView>& gpus,
+                                        const std::optional<std::string>& sim_visible,
+                                        const std::optional<std::string>& nvidia_visible) {
     const std::string list = sim_visible ? *sim_visible : nvidia_visible.value_or("all");
-    std::vector<Place> places;
+    std::vector<UsablePlace> places;
     for (const GpuView& gpu : gpus) {
         const bool whole = any_of(list, [&](std::string_view item) { return means(item, gpu); });
         if (whole && !gpu.mig_enabled) places.push_back({.gpu = gpu, .device = {}});
@@ -205,15 +205,15 @@ std::vector<Place> visible_places(const std::vector<GpuView>& gpus,
     return places;
 }
 
-Result<Place> find_mig_device(const std::vector<GpuView>& gpus, const std::string& text,
-                              std::optional<unsigned> gpu) {
+Result<UsablePlace> find_mig_device(const std::vector<GpuView>& gpus, const std::string& text,
+                                    std::optional<unsigned> gpu) {
     std::string known;
     for (const GpuView& one : gpus) {
         for (const MigDeviceView& device : one.mig_devices) {
             const std::string name = std::to_string(one.index) + ":" + std::to_string(device.index);
             const bool on_this = gpu.value_or(one.index) == one.index;
             const bool by_index = text == std::to_string(device.index) && (gpu || gpus.size() == 1);
-            if (on_this && (means(text, one, device) || by_index)) return Place{one, device};
+            if (on_this && (means(text, one, device) || by_index)) return UsablePlace{one, device};
             known += (known.empty() ? "" : ", ") + name + " (" + device.profile + ")";
         }
     }

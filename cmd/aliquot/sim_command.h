@@ -47,7 +47,7 @@ Result<FaultWords> parse_fault(const std::string& word, const std::optional<std:
                                bool corrected);
 
 /// Where a program may run: a GPU, or a MIG device of it.
-struct Place {
+struct UsablePlace {
     GpuView gpu;
     std::optional<MigDeviceView> device;
     [[nodiscard]] Instance instance() const { return device ? device->instance : Instance{}; }
@@ -58,13 +58,13 @@ struct Place {
 /// GPUs and MIG devices, indices of GPUs, and "0:2" for MIG device 2 of GPU 0; "all" is all; "none"
 /// and "void" are none. A GPU in MIG mode is shown as its MIG devices, and a program can use only
 /// one MIG device, so when the first place is one it is the only one.
-std::vector<Place> visible_places(const std::vector<GpuView>& gpus,
+std::vector<UsablePlace> visible_places(const std::vector<GpuView>& gpus,
                                   const std::optional<std::string>& sim_visible,
                                   const std::optional<std::string>& nvidia_visible);
 
 /// The MIG device that a user means: its uuid, "0:2" (GPU and device index) or "2" on `gpu`.
 /// errors   kNotFound: there is none
-Result<Place> find_mig_device(const std::vector<GpuView>& gpus, const std::string& text,
+Result<UsablePlace> find_mig_device(const std::vector<GpuView>& gpus, const std::string& text,
                               std::optional<unsigned> gpu);
 
 }  // namespace aliquot::sim

@@ -33,15 +33,15 @@ std::optional<std::string> environment(const char* name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-std::string name_of(const Place& place) {
+std::string name_of(const UsablePlace& place) {
     const std::string gpu = "GPU " + std::to_string(place.gpu.index);
     if (!place.device) return gpu + " (" + place.gpu.product + ", " + place.gpu.uuid + ")";
     return gpu + " MIG " + std::to_string(place.device->index) + " (" + place.gpu.product +
            " MIG " + place.device->profile + ", " + place.device->uuid + ")";
 }
 
-Result<std::vector<Place>> wanted_places(const UseOptions& options,
-                                         const std::vector<GpuView>& gpus) {
+Result<std::vector<UsablePlace>> wanted_places(const UseOptions& options,
+                                               const std::vector<GpuView>& gpus) {
     if (!options.mig) {
         return visible_places(gpus, environment("ALIQUOT_SIM_VISIBLE_DEVICES"),
                               environment("NVIDIA_VISIBLE_DEVICES"));
@@ -54,8 +54,8 @@ Result<std::vector<Place>> wanted_places(const UseOptions& options,
 /// What makes the workload stop: a signal, its time, or its GPU.
 enum class End : std::uint8_t { kAsked, kGpuLost };
 
-End hold(const Node& node, const std::vector<Place>& held, std::optional<Clock::time_point> until,
-         const sigset_t& signals) {
+End hold(const Node& node, const std::vector<UsablePlace>& held,
+         std::optional<Clock::time_point> until, const sigset_t& signals) {
     for (;;) {
         auto wait = std::chrono::nanoseconds(kGlance);
         if (until) {
@@ -67,7 +67,7 @@ End hold(const Node& node, const std::vector<Place>& held, std::optional<Clock::
                              .tv_nsec = wait.count() % 1'000'000'000};
         if (::sigtimedwait(&signals, nullptr, &limit) > 0) return End::kAsked;
         const auto gpus = node.gpus();
-        for (const Place& place : held) {
+        for (const UsablePlace& place : held) {
             const unsigned index = place.gpu.index;
             if (index >= gpus.size() || gpus[index].fault.starts_with("lost")) return End::kGpuLost;
         }
@@ -95,10 +95,10 @@ void run_use(const UseOptions& options, cli::Context& context) {
     ::pthread_sigmask(SIG_BLOCK, &signals, &before);
 
     const auto pid = static_cast<std::uint32_t>(::getpid());
-    std::vector<Place> held;
+    std::vector<UsablePlace> held;
     std::string trouble;
     for (unsigned i = 0; i < options.gpus && trouble.empty(); ++i) {
-        const Place& place = (*visible)[i];
+        const UsablePlace& place = (*visible)[i];
         const auto taken =
             node->set_process(place.gpu.index, pid, *bytes, options.sm_percent, place.instance());
         if (taken) {
@@ -109,7 +109,7 @@ void run_use(const UseOptions& options, cli::Context& context) {
         }
     }
     if (trouble.empty()) {
-        for (const Place& place : held) {
+        for (const UsablePlace& place : held) {
             context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and "
                         << options.sm_percent << " % of " << name_of(place) << "\n";
         }
@@ -123,7 +123,7 @@ void run_use(const UseOptions& options, cli::Context& context) {
             trouble = "the GPU is lost: every call to it fails";
         }
     }
-    for (const Place& place : held) {
+    for (const UsablePlace& place : held) {
         (void)node->set_process(place.gpu.index, pid, 0, 0, place.instance());
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

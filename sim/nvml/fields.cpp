@@ -204,9 +204,11 @@ Answer answer_field(const Gpu& gpu, unsigned field, unsigned scope) {
         case NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED:
             return narrow(
                 model.mig_devices > 0 && model.architecture >= NVML_DEVICE_ARCH_HOPPER ? 1 : 0);
-        case NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE:
-            return narrow(
-                model.mig_devices > 0 && model.architecture >= NVML_DEVICE_ARCH_HOPPER ? 1 : 0);
+        case NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE: {
+            const auto session = Session::current();
+            const bool tells = session && session->tells_profiles_always();
+            return narrow(model.mig_devices > 0 && tells ? 1 : 0);
+        }
         case NVML_FI_DEV_RESET_STATUS:
         case NVML_FI_DEV_DRAIN_AND_RESET_STATUS:
             return narrow(0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GPU performance monitoring (Hopper and newer): averages between two samples.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,9 @@ struct nvmlGpmSample_st {
     unsigned slot = 0;
     std::uint64_t at_ns = 0;
     LoadSums sums{};
+    unsigned gpu_instance = NVML_NO_INSTANCE;
+    std::uint64_t instance_incarnation = 0;
+    unsigned instance_percent = 0;      // how busy a GPU instance was when the sample was taken
     double full_rx_mib_per_second = 0;  // of PCIe, when the GPU is busy all the time
 };
 
@@ -77,9 +81,26 @@ std::optional<double> metric(unsigned id, double busy, double memory, double ful
     }
 }
 
-nvmlReturn_t take_sample(nvmlDevice_t device, nvmlGpmSample_t handle) {
-    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
+/// How busy the processes of a GPU instance keep it, in percent.
+unsigned percent_of(const State& state, unsigned slot, unsigned gpu_instance) {
+    unsigned percent = 0;
+    for (const ProcessState& process : state.processes) {
+        const bool here = process.pid != 0 && process.gpu == slot;
+        if (here && process.gpu_instance == gpu_instance) {
+            percent += std::min(process.sm_percent, 100U);
+        }
+    }
+    return std::min(percent, 100U);
+}
+
+/// gpu_instance   NVML_NO_INSTANCE: the whole GPU
+nvmlReturn_t take_sample(nvmlDevice_t device, unsigned gpu_instance, nvmlGpmSample_t handle) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
         if (!has_gpm(*gpu.model)) return NVML_ERROR_NOT_SUPPORTED;
+        const bool whole = gpu_instance == NVML_NO_INSTANCE;
+        if (!whole && !gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
+        const auto instance = find_gpu_instance(state, gpu.slot, gpu_instance);
+        if (!whole && !instance) return NVML_ERROR_INVALID_ARGUMENT;
         const std::lock_guard lock(samples().mutex);
         const auto found = samples().live.find(handle);
         if (found == samples().live.end()) return NVML_ERROR_INVALID_ARGUMENT;
@@ -89,6 +110,9 @@ nvmlReturn_t take_sample(nvmlDevice_t device, nvmlGpmSample_t handle) {
             .slot = gpu.slot,
             .at_ns = gpu.state.sums.since_ns,
             .sums = gpu.state.sums,
+            .gpu_instance = gpu_instance,
+            .instance_incarnation = instance ? instance.state->incarnation : 0,
+            .instance_percent = whole ? 0 : percent_of(state, gpu.slot, gpu_instance),
             .full_rx_mib_per_second = static_cast<double>(full.pcie_rx_kib_per_second) / 1024};
         return NVML_SUCCESS;
     });
@@ -134,12 +158,13 @@ nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t sample) {
 }
 
 nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample) {
-    return take_sample(device, sample);
+    return take_sample(device, NVML_NO_INSTANCE, sample);
 }
 
-nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int /*gpuInstanceId*/,
-                                 nvmlGpmSample_t /*sample*/) {
-    return with_gpu(device, [](const Gpu&) { return NVML_ERROR_NOT_SUPPORTED; });  // MIG is off
+nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int gpuInstanceId,
+                                 nvmlGpmSample_t sample) {
+    if (gpuInstanceId == NVML_NO_INSTANCE && Session::current()) return NVML_ERROR_INVALID_ARGUMENT;
+    return take_sample(device, gpuInstanceId, sample);
 }
 
 nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* metrics) {
@@ -151,16 +176,23 @@ nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* metrics) {
     const auto first = copy_of(metrics->sample1);
     const auto second = copy_of(metrics->sample2);
     if (!first || !second || !first->taken || !second->taken || first->slot != second->slot ||
+        first->gpu_instance != second->gpu_instance ||
+        first->instance_incarnation != second->instance_incarnation ||
         second->at_ns <= first->at_ns) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
     const double milliseconds = static_cast<double>(second->at_ns - first->at_ns) / 1e6;
-    const double busy =
+    // Of a GPU instance no sums are kept: the mean of what it was at both ends.
+    const bool whole = first->gpu_instance == NVML_NO_INSTANCE;
+    const double ends = (first->instance_percent + second->instance_percent) / 2.0;
+    const double gpu_busy =
         static_cast<double>(second->sums.busy_percent_ms - first->sums.busy_percent_ms) /
         milliseconds;
-    const double memory = static_cast<double>(second->sums.memory_busy_percent_ms -
-                                              first->sums.memory_busy_percent_ms) /
-                          milliseconds;
+    const double gpu_memory = static_cast<double>(second->sums.memory_busy_percent_ms -
+                                                  first->sums.memory_busy_percent_ms) /
+                              milliseconds;
+    const double busy = whole ? gpu_busy : ends;
+    const double memory = whole ? gpu_memory : ends * 0.6;
     nvmlGpmMetric_t* const asked = metrics->metrics;
     for (unsigned i = 0; i < metrics->numMetrics; ++i) {
         const auto value = metric(asked[i].metricId, busy, memory, second->full_rx_mib_per_second);

@@ -11,10 +11,10 @@ using namespace aliquot::sim;
 
 namespace {
 
-/// Newer GPUs tell their profiles whether the mode is on or not.
 bool tells_profiles(const Gpu& gpu) {
+    const auto session = Session::current();
     return gpu.model->mig_devices > 0 &&
-           (gpu.mig() || gpu.model->architecture >= NVML_DEVICE_ARCH_HOPPER);
+           (gpu.mig() || (session && session->tells_profiles_always()));
 }
 
 template <class Info>

@@ -159,6 +159,8 @@ std::pair<nvmlReturn_t, std::shared_ptr<Session>> Session::open() {
         if (!content) return {NVML_ERROR_UNKNOWN, nullptr};
         if ((*content)->driver_mismatch != 0) return {NVML_ERROR_LIB_RM_VERSION_MISMATCH, nullptr};
         session->visible_ = visible_gpus(**content);
+        const auto version = (*content)->driver_version.view();
+        session->driver_major_ = number(version.substr(0, version.find('.'))).value_or(0);
     }
     for (unsigned i = 0; i < kMaxGpus; ++i) handles[i] = {.magic = kHandleMagic, .index = i};
     return {NVML_SUCCESS, std::move(session)};

@@ -101,6 +101,8 @@ public:
     /// The state under lock; empty: NVML_ERROR_UNKNOWN is the answer.
     std::optional<SharedState::Access> lock() { return state_->lock(); }
     SharedState& shared() { return *state_; }
+    /// This driver tells how a GPU could be cut also while its MIG mode is off.
+    [[nodiscard]] bool tells_profiles_always() const { return driver_major_ >= 550; }
     [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 
 private:
@@ -109,6 +111,7 @@ private:
     std::unique_ptr<SharedState> state_;
     std::filesystem::path directory_;  // of the node
     std::vector<VisibleGpu> visible_;
+    unsigned driver_major_ = 0;
 };
 
 /// Answers a call about one GPU or one of its MIG devices: `answer` is called with a Gpu that was

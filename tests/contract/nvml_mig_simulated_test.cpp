@@ -2,11 +2,15 @@
 //
 // What the simulated driver promises of MIG beyond the contract: modes, resets, memory, processes,
 // device files, other processes, containers.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -96,6 +100,26 @@ TEST_F(SimulatedMig, ChangesTheModeOfANewerGpuAtOnce) {
     nvmlReturn_t activation = NVML_SUCCESS;
     EXPECT_EQ(CALL(nvmlDeviceSetMigMode)(device(1), 1, &activation), NVML_ERROR_NOT_SUPPORTED);
     EXPECT_EQ(CALL(nvmlDeviceSetMigMode)(device(0), 2, &activation), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(SimulatedMig, TellsProfilesWhileTheModeIsOffAsTheDriverDoes) {
+    for (const auto* version : {"535.129.03", "580.65.06"}) {
+        const bool newer = std::string(version) > "550";
+        auto made = sim::Node::create(node_directory(),
+                                      {.gpus = {{.model = "a100-40"}}, .driver_version = version},
+                                      ALIQUOT_SIM_DIR "/libnvidia-ml.so.1", {});
+        ASSERT_TRUE(made) << made.error().message;
+        ASSERT_EQ(CALL(nvmlInit_v2)(), NVML_SUCCESS);
+        nvmlGpuInstanceProfileInfo_t info{};
+        EXPECT_EQ(CALL(nvmlDeviceGetGpuInstanceProfileInfo)(device(0), 0, &info),
+                  newer ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED);
+        nvmlFieldValue_t field{};
+        field.fieldId = NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE;
+        ASSERT_EQ(CALL(nvmlDeviceGetFieldValues)(device(0), 1, &field), NVML_SUCCESS);
+        EXPECT_EQ(field.value.uiVal, newer ? 1U : 0U);
+        EXPECT_EQ(CALL(nvmlShutdown)(), NVML_SUCCESS);
+        ASSERT_TRUE(sim::Node::destroy(node_directory()));
+    }
 }
 
 TEST_F(SimulatedMig, TellsProcessesAndMemoryOfEachDevice) {
@@ -256,6 +280,71 @@ TEST_F(SimulatedMig, StaysWholeUnderManyThreads) {
     EXPECT_GT(made, 50U);
     EXPECT_TRUE(node().gpus()[0].mig_devices.empty());
     EXPECT_EQ(capability_files().size(), 2U);
+}
+
+TEST_F(SimulatedMig, StaysWholeWhenAWriterIsKilled) {
+    make_node({{.model = "a100-40"}});
+    ASSERT_TRUE(node().cut(0, ""));
+    initialise();
+    for (int round = 0; round < 8; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;) {
+                nvmlGpuInstance_t instance = nullptr;
+                nvmlComputeInstance_t compute = nullptr;
+                if (CALL(nvmlDeviceCreateGpuInstance)(device(0), 14, &instance) != NVML_SUCCESS) {
+                    ::_exit(1);
+                }
+                (void)CALL(nvmlGpuInstanceCreateComputeInstance)(instance, 1, &compute);
+                (void)CALL(nvmlComputeInstanceDestroy)(compute);
+                (void)CALL(nvmlGpuInstanceDestroy)(instance);
+            }
+        }
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (node().gpus()[0].mig_devices.empty()) {  // until it is at work
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        }
+        ASSERT_EQ(::kill(child, SIGKILL), 0);
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFSIGNALED(status)) << status;
+        unsigned taken = 0;
+        for (const auto& device : node().gpus()[0].mig_devices) {
+            const unsigned mine = ((1U << device.size) - 1) << device.start;
+            EXPECT_EQ(taken & mine, 0U);
+            taken |= mine;
+        }
+        ASSERT_TRUE(node().cut(0, "7g.40gb"));
+        ASSERT_TRUE(node().cut(0, ""));
+        EXPECT_EQ(capability_files().size(), 2U);
+    }
+}
+
+TEST_F(SimulatedMig, MeasuresOneInstance) {
+    make_node({{.model = "h100-80"}});
+    ASSERT_TRUE(node().cut(0, "3g.40gb,1g.10gb"));
+    const auto devices = node().gpus()[0].mig_devices;
+    ASSERT_TRUE(node().set_process(0, own_, kGi, 80, devices[0].instance));
+    initialise();
+    std::array<nvmlGpmSample_t, 2> samples{};
+    for (auto& sample : samples) {
+        ASSERT_EQ(CALL(nvmlGpmSampleAlloc)(&sample), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvmlGpmMigSampleGet)(device(0), 14, sample), NVML_ERROR_INVALID_ARGUMENT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // what is measured is time
+        ASSERT_EQ(CALL(nvmlGpmMigSampleGet)(device(0), devices[0].instance.gpu_instance, sample),
+                  NVML_SUCCESS);
+    }
+    std::vector<std::byte> room(offsetof(nvmlGpmMetricsGet_t, metrics) + sizeof(nvmlGpmMetric_t));
+    auto* const metrics = reinterpret_cast<nvmlGpmMetricsGet_t*>(room.data());
+    metrics->version = NVML_GPM_METRICS_GET_VERSION;
+    metrics->numMetrics = 1;
+    metrics->sample1 = samples[0];
+    metrics->sample2 = samples[1];
+    metrics->metrics[0].metricId = NVML_GPM_METRIC_SM_UTIL;
+    ASSERT_EQ(CALL(nvmlGpmMetricsGet)(metrics), NVML_SUCCESS);
+    EXPECT_DOUBLE_EQ(metrics->metrics[0].value, 80);
+    for (auto* sample : samples) EXPECT_EQ(CALL(nvmlGpmSampleFree)(sample), NVML_SUCCESS);
 }
 
 TEST_F(SimulatedMig, AnswersAMismatchOfDriverAndLibrary) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-#include <set>
 #include <string>
 
-#include "gpu/partitioning.h"
+#include "agent/late_driver.h"
+#include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
 
@@ -17,20 +16,28 @@ namespace aliquot::agent {
 class MigRestore {
 public:
     /// state_directory   host path of mig::StateDirectory
-    /// root, clock       must outlive this
-    MigRestore(const os::Root& root, os::Clock& clock, std::string state_directory)
-        : root_(root), clock_(clock), directory_(std::move(state_directory)) {}
+    /// All references must outlive this.
+    MigRestore(const os::Root& root, os::Clock& clock, LateDriver& driver,
+               kubelet::PodResources& pods, std::string state_directory)
+        : root_(root),
+          clock_(clock),
+          driver_(driver),
+          pods_(pods),
+          directory_(std::move(state_directory)) {}
 
-    /// Whether there is something to do: nothing was ever applied on most nodes.
-    [[nodiscard]] bool wanted() const;
     /// Does it, and says in the log what became of it. Another process that changes the GPUs right
-    /// now knows better: then nothing is done.
-    /// held   uuids of GPUs and MIG devices that pods hold
-    void run(gpu::Partitioner& gpus, std::set<std::string> held);
+    /// now knows better: then nothing is done. Returns false when there is nothing to do, or the
+    /// driver is not there yet; only then another attempt has a meaning.
+    bool attempt();
 
 private:
+    [[nodiscard]] bool wanted() const;
+    void restore(gpu::Partitioner& gpus);
+
     const os::Root& root_;
     os::Clock& clock_;
+    LateDriver& driver_;
+    kubelet::PodResources& pods_;
     std::string directory_;
     bool done_ = false;
 };

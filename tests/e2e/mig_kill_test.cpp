@@ -103,7 +103,7 @@ protected:
 };
 
 TEST_F(MigKill, AtAnyStepLeavesNothingHalf) {
-    constexpr const char* kWished = "2g@0 1g@2 1g@3 3g@4  / 2g@0 1g@2 1g@3 3g@4 ";
+    constexpr const char* kWished = "2g@0 1g@2 1g@3 3g@4  / 1g@0 1g@1 2g@2 3g@4 ";
     for (unsigned last = 1;; ++last) {
         ASSERT_TRUE(node_->cut(0, "7g.40gb"));
         ASSERT_TRUE(node_->cut(1, "1g.10gb@0,1g.10gb@6"));

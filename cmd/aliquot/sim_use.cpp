@@ -10,6 +10,7 @@
 
 #include "base/quantity.h"
 #include "cmd/aliquot/sim_command.h"
+#include "sim/mps/client.h"
 
 namespace aliquot::sim {
 namespace {
@@ -52,10 +53,10 @@ Result<std::vector<UsablePlace>> wanted_places(const UseOptions& options,
 }
 
 /// What makes the workload stop: a signal, its time, or its GPU.
-enum class End : std::uint8_t { kAsked, kGpuLost };
+enum class End : std::uint8_t { kAsked, kGpuLost, kServerLost };
 
 End hold(const Node& node, const std::vector<UsablePlace>& held,
-         std::optional<Clock::time_point> until, const sigset_t& signals) {
+         std::optional<Clock::time_point> until, const sigset_t& signals, mps::Client* client) {
     for (;;) {
         auto wait = std::chrono::nanoseconds(kGlance);
         if (until) {
@@ -66,12 +67,32 @@ End hold(const Node& node, const std::vector<UsablePlace>& held,
         const timespec limit{.tv_sec = wait.count() / 1'000'000'000,
                              .tv_nsec = wait.count() % 1'000'000'000};
         if (::sigtimedwait(&signals, nullptr, &limit) > 0) return End::kAsked;
+        if (client != nullptr && !client->connected()) return End::kServerLost;
         const auto gpus = node.gpus();
         for (const UsablePlace& place : held) {
             const unsigned index = place.gpu.index;
             if (index >= gpus.size() || gpus[index].fault.starts_with("lost")) return End::kGpuLost;
         }
     }
+}
+
+/// As the CUDA library does: where CUDA_MPS_PIPE_DIRECTORY names a daemon the process is its client,
+/// else it goes on by itself.
+std::optional<mps::Client> connect_to_mps(cli::Context& context, std::uint64_t bytes,
+                                          std::string& trouble) {
+    const auto pipe = environment("CUDA_MPS_PIPE_DIRECTORY");
+    if (!pipe || pipe->empty()) return std::nullopt;
+    auto client = mps::Client::connect(*pipe, "aliquot sim use");
+    if (!client) {
+        if (client.error().code == ErrorCode::kConflict) trouble = client.error().message;
+        return std::nullopt;
+    }
+    if (client->memory_limit() && bytes > *client->memory_limit()) {
+        trouble = "CUDA out of memory: MPS gives this process " +
+                  bytes_text(*client->memory_limit()) + ", " + bytes_text(bytes) + " are wanted";
+    }
+    context.out << "client of MPS server " << client->server() << "\n";
+    return *std::move(client);
 }
 
 void run_use(const UseOptions& options, cli::Context& context) {
@@ -97,21 +118,26 @@ void run_use(const UseOptions& options, cli::Context& context) {
     const auto pid = static_cast<std::uint32_t>(::getpid());
     std::vector<UsablePlace> held;
     std::string trouble;
+    auto client = connect_to_mps(context, *bytes, trouble);
+    const auto kind = client ? ProcessKind::kMpsClient : ProcessKind::kCompute;
+    const unsigned busy =
+        client ? std::min(options.sm_percent, client->thread_percent()) : options.sm_percent;
     for (unsigned i = 0; i < options.gpus && trouble.empty(); ++i) {
         const UsablePlace& place = (*visible)[i];
         const auto taken =
-            node->set_process(place.gpu.index, pid, *bytes, options.sm_percent, place.instance());
+            node->set_process(place.gpu.index, pid, *bytes, busy, place.instance(), kind);
         if (taken) {
             held.push_back(place);
         } else {
-            trouble = (taken.error().code == ErrorCode::kConflict ? "CUDA out of memory: " : "") +
-                      taken.error().message;
+            const std::string& why = taken.error().message;
+            const bool full = taken.error().code == ErrorCode::kConflict && !why.contains("busy");
+            trouble = (full ? "CUDA out of memory: " : "") + why;
         }
     }
     if (trouble.empty()) {
         for (const UsablePlace& place : held) {
-            context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and "
-                        << options.sm_percent << " % of " << name_of(place) << "\n";
+            context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and " << busy
+                        << " % of " << name_of(place) << "\n";
         }
         context.out.flush();
         std::optional<Clock::time_point> until;
@@ -119,9 +145,9 @@ void run_use(const UseOptions& options, cli::Context& context) {
             until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                        std::chrono::duration<double>(*options.seconds));
         }
-        if (hold(*node, held, until, signals) == End::kGpuLost) {
-            trouble = "the GPU is lost: every call to it fails";
-        }
+        const End end = hold(*node, held, until, signals, client ? &*client : nullptr);
+        if (end == End::kGpuLost) trouble = "the GPU is lost: every call to it fails";
+        if (end == End::kServerLost) trouble = "CUDA error 806: the MPS server has gone";
     }
     for (const UsablePlace& place : held) {
         (void)node->set_process(place.gpu.index, pid, 0, 0, place.instance());

@@ -148,7 +148,15 @@ Result<Injection> inject(const os::Root& root, const kubelet::Grant& grant,
         path.remove_prefix(std::min(path.size(), kMountedDevices.size() + 1));
         runtime.see(path);
     }
-    return runtime.take();
+    Injection injection = runtime.take();
+    // No mount is made here: a variable that names a mounted directory names it on the host.
+    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+        for (const auto& [name, value] : grant.environment) {
+            if (value != mount.container_path || name == kVisible) continue;
+            injection.environment[name] = root.resolve(mount.host_path).native();
+        }
+    }
+    return injection;
 }
 
 }  // namespace aliquot::up

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kTopNames = {"bin", "dev", "lib", "proc", "sys", "usr"};
+constexpr std::string_view kMpsControl = "nvidia-cuda-mps-control";  // beside nvidia-smi
 constexpr std::string_view kLibraryName = "libnvidia-ml.so";
 
 std::string hexadecimal(std::uint64_t value, int digits) {
@@ -83,7 +84,12 @@ Result<Done> make_programs(const fs::path& directory, const State& state, const 
     if (auto made = link_symbolically(versioned, usual / by_soname); !made) return made;
     if (smi.empty()) return Done{};
     if (auto made = copy_to(smi, directory / "bin/nvidia-smi"); !made) return made;
-    return link_to(directory / "bin/nvidia-smi", directory / "usr/bin/nvidia-smi");
+    auto linked = link_to(directory / "bin/nvidia-smi", directory / "usr/bin/nvidia-smi");
+    const fs::path mps = smi.parent_path() / kMpsControl;
+    std::error_code problem;
+    if (!linked || !fs::exists(mps, problem)) return linked;
+    if (auto made = copy_to(mps, directory / "bin" / kMpsControl); !made) return made;
+    return link_to(directory / "bin" / kMpsControl, directory / "usr/bin" / kMpsControl);
 }
 
 /// The regions of a GPU: registers, memory, state; a line for each of the thirteen that PCI knows.

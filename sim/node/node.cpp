@@ -272,7 +272,7 @@ Result<Done> Node::inject(unsigned gpu, FaultKind kind, std::uint64_t value,
 }
 
 Result<Done> Node::set_process(unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                               unsigned sm_percent, const Instance& where) {
+                               unsigned sm_percent, const Instance& where, ProcessKind kind) {
     SharedState& shared = *implementation_->state_;
     if (shared.destroyed()) return Error{ErrorCode::kUnavailable, "the node was taken down"};
     {
@@ -283,7 +283,7 @@ Result<Done> Node::set_process(unsigned gpu, std::uint32_t pid, std::uint64_t me
         if (memory_bytes > 0 && fault.lost != 0) {
             return Error{ErrorCode::kUnavailable, "GPU " + std::to_string(gpu) + " is lost"};
         }
-        auto put = put_process(**state, gpu, pid, memory_bytes, sm_percent, where);
+        auto put = put_process(**state, gpu, pid, memory_bytes, sm_percent, where, kind);
         if (!put) return put;
     }
     shared.announce();

@@ -119,10 +119,11 @@ public:
 
     /// Registers a process with memory on a GPU or MIG device, or changes how much it holds; 0
     /// bytes removes it. A process that has died is dropped by whoever looks next.
-    /// errors   kNotFound; kConflict: not enough free memory there, or the GPU is in MIG mode and
-    ///          no device is named (nothing changed)
+    /// errors   kNotFound; kConflict: not enough free memory there, the GPU is in MIG mode and no
+    ///          device is named, or its compute mode keeps the process out (nothing changed)
     Result<Done> set_process(unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                             unsigned sm_percent, const Instance& where = {});
+                             unsigned sm_percent, const Instance& where = {},
+                             ProcessKind kind = ProcessKind::kCompute);
 
     /// Cuts a GPU anew as a layout says ("3g.20gb,1g.5gb*4", "2g.10gb@2"): MIG mode on, the old
     /// instances gone. As an administrator with a reset would.

@@ -111,6 +111,26 @@ std::optional<Error> unusable(const State& state, unsigned gpu, const Instance& 
                  "GPU " + std::to_string(gpu) + " is in MIG mode: name one of its MIG devices"};
 }
 
+/// Why the compute mode keeps a new process out, in CUDA's words; empty: it does not. An MPS client
+/// comes in on its server's ticket.
+std::optional<Error> kept_out(const State& state, unsigned gpu, ProcessKind kind) {
+    constexpr std::uint32_t kProhibited = 2;
+    constexpr std::uint32_t kExclusiveProcess = 3;
+    const std::uint32_t mode = state.gpus[gpu].compute_mode;
+    if (mode != kProhibited && mode != kExclusiveProcess) return std::nullopt;
+    bool occupied = mode == kProhibited;
+    bool served = false;
+    for (const ProcessState& process : state.processes) {
+        if (process.pid == 0 || process.gpu != gpu) continue;
+        occupied = true;
+        served = served || process.kind == static_cast<std::uint32_t>(ProcessKind::kMpsServer);
+    }
+    const bool comes_in = kind == ProcessKind::kMpsClient && served && mode == kExclusiveProcess;
+    if (!occupied || comes_in) return std::nullopt;
+    return Error{ErrorCode::kConflict, "GPU " + std::to_string(gpu) +
+                                           ": all CUDA-capable devices are busy or unavailable"};
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> start_time_of(std::uint32_t pid) {
@@ -204,7 +224,7 @@ std::uint64_t free_bytes_on(const State& state, unsigned gpu, const Instance& wh
 }
 
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                         unsigned sm_percent, const Instance& where) {
+                         unsigned sm_percent, const Instance& where, ProcessKind kind) {
     drop_dead_processes(state);
     ProcessState* entry = find_entry(state, gpu, pid, where);
     if (memory_bytes == 0) {
@@ -215,6 +235,9 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
     if (!start_time)
         return Error{ErrorCode::kNotFound, "there is no process " + std::to_string(pid)};
     if (auto trouble = unusable(state, gpu, where)) return *std::move(trouble);
+    if (entry == nullptr) {
+        if (auto trouble = kept_out(state, gpu, kind)) return *std::move(trouble);
+    }
 
     const std::uint64_t held = entry != nullptr ? entry->memory_bytes : 0;
     const std::uint64_t available = free_bytes_on(state, gpu, where) + held;
@@ -242,6 +265,7 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
     entry->sm_percent = std::min(sm_percent, 100U);
     entry->gpu_instance = where.gpu_instance;
     entry->compute_instance = where.compute_instance;
+    entry->kind = static_cast<std::uint32_t>(kind);
     entry->since_us = epoch_us();
     std::atomic_ref(entry->pid).store(pid, std::memory_order_release);
     return Done{};

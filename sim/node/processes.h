@@ -40,8 +40,10 @@ std::uint64_t free_bytes_on(const State& state, unsigned gpu, const Instance& wh
 /// Adds, changes or (0 bytes) removes the entry of `pid` on `gpu`, which must exist.
 /// sm_percent   of the instance, where one is named
 /// errors   kNotFound: no such process or instance; kConflict: not so much memory is free, or the
-///          GPU is in MIG mode and no instance is named; kUnavailable: table full
+///          GPU is in MIG mode and no instance is named, or its compute mode keeps the process
+///          out; kUnavailable: table full
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
-                         unsigned sm_percent, const Instance& where = {});
+                         unsigned sm_percent, const Instance& where = {},
+                         ProcessKind kind = ProcessKind::kCompute);
 
 }  // namespace aliquot::sim

@@ -124,6 +124,13 @@ struct MigState {
     GpuInstanceState instances[kMaxGpuInstances];
 };
 
+/// How a process uses a GPU.
+enum class ProcessKind : std::uint32_t {
+    kCompute,    // by itself
+    kMpsServer,  // for its clients
+    kMpsClient,  // through an MPS server: shares the server's right to be there
+};
+
 /// A process that holds memory of a GPU. The entry exists while `pid` is not 0.
 struct ProcessState {
     std::uint32_t pid;
@@ -134,7 +141,7 @@ struct ProcessState {
     std::uint32_t sm_percent;    // of its instance where it runs on one
     std::uint32_t gpu_instance;  // kNoInstance: the whole GPU
     std::uint32_t compute_instance;
-    std::uint32_t reserved;
+    std::uint32_t kind;      // ProcessKind
     std::uint64_t since_us;  // since the epoch
 
     [[nodiscard]] Instance where() const { return {gpu_instance, compute_instance}; }

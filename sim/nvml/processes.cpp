@@ -52,9 +52,15 @@ nvmlReturn_t with_processes(nvmlDevice_t device, Answer&& answer) {
     });
 }
 
+bool is_mps_client(const ProcessState& process) {
+    return process.kind == static_cast<std::uint32_t>(ProcessKind::kMpsClient);
+}
+
+/// Clients of MPS have a list of their own; their server is in the list of compute processes.
 template <class Info>
-nvmlReturn_t list_compute(nvmlDevice_t device, unsigned* count, Info* infos) {
-    return with_processes(device, [&](const auto& processes) -> nvmlReturn_t {
+nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos, bool mps) {
+    return with_processes(device, [&](std::vector<ProcessState> processes) -> nvmlReturn_t {
+        std::erase_if(processes, [&](const auto& one) { return is_mps_client(one) != mps; });
         const auto result = begin_list(count, infos, processes.size());
         if (result != NVML_SUCCESS) return result;
         for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -65,7 +71,7 @@ nvmlReturn_t list_compute(nvmlDevice_t device, unsigned* count, Info* infos) {
     });
 }
 
-/// Graphics and MPS processes: there are none.
+/// Graphics processes: there are none.
 nvmlReturn_t list_none(nvmlDevice_t device, unsigned* count) {
     return with_device(device,
                        [&](const Gpu&) -> nvmlReturn_t { return begin_list(count, nullptr, 0); });
@@ -93,15 +99,15 @@ extern "C" {
 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
                                                   nvmlProcessInfo_v1_t* infos) {
-    return list_compute(device, count, infos);
+    return list_processes(device, count, infos, false);
 }
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_v2_t* infos) {
-    return list_compute(device, count, infos);
+    return list_processes(device, count, infos, false);
 }
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_t* infos) {
-    return list_compute(device, count, infos);
+    return list_processes(device, count, infos, false);
 }
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned int* count,
                                                    nvmlProcessInfo_v1_t* /*infos*/) {
@@ -116,16 +122,16 @@ nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsig
     return list_none(device, count);
 }
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
-                                                     nvmlProcessInfo_v1_t* /*infos*/) {
-    return list_none(device, count);
+                                                     nvmlProcessInfo_v1_t* infos) {
+    return list_processes(device, count, infos, true);
 }
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
-                                                        nvmlProcessInfo_v2_t* /*infos*/) {
-    return list_none(device, count);
+                                                        nvmlProcessInfo_v2_t* infos) {
+    return list_processes(device, count, infos, true);
 }
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
-                                                        nvmlProcessInfo_t* /*infos*/) {
-    return list_none(device, count);
+                                                        nvmlProcessInfo_t* infos) {
+    return list_processes(device, count, infos, true);
 }
 
 nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
@@ -134,7 +140,9 @@ nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
         if (list == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (list->version != nvmlProcessDetailList_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
         if (list->mode > NVML_PROCESS_MODE_MPS) return NVML_ERROR_INVALID_ARGUMENT;
-        if (list->mode != NVML_PROCESS_MODE_COMPUTE) processes.clear();
+        const bool mps = list->mode == NVML_PROCESS_MODE_MPS;
+        if (list->mode != NVML_PROCESS_MODE_COMPUTE && !mps) processes.clear();
+        std::erase_if(processes, [&](const auto& one) { return is_mps_client(one) != mps; });
         const auto result =
             begin_list(&list->numProcArrayEntries, list->procArray, processes.size());
         if (result != NVML_SUCCESS) return result;

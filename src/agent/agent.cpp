@@ -10,6 +10,7 @@
 #include "agent/config_source.h"
 #include "agent/held_devices.h"
 #include "agent/late_driver.h"
+#include "agent/mps_link.h"
 #include "agent/observer.h"
 #include "agent/privileges.h"
 #include "agent/serving.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr int kOk = 0;
 constexpr int kBadConfig = 2;
 constexpr int kCouldNotRun = 3;
+constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
 
 constexpr std::chrono::milliseconds kHolderTimeout{1000};
 constexpr std::chrono::milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
@@ -184,24 +186,34 @@ private:
     bool is_new_ = false;
 };
 
+Result<sharing::Offer> decide(const Settings& settings, const Observation& seen, MpsLink& mps) {
+    if (auto problem = mps.objection(settings)) return *std::move(problem);
+    return sharing::make_offer(settings.config, seen.inventory);
+}
+
 /// Makes kubelet see what the newest observation and the configuration say.
 /// Returns false when nothing could be offered because even the configuration in force does not
 /// fit.
 bool reconcile(Configuration& configuration, const Observation& seen, HeldDevices& held,
-               Serving& serving, StatusBoard& board) {
-    auto offer = sharing::make_offer(configuration.settings().config, seen.inventory);
+               MpsLink& mps, Serving& serving, StatusBoard& board) {
+    auto offer = decide(configuration.settings(), seen, mps);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
             log::error("offer.impossible", {{"why", offer.error().message}});
             return false;
         }
-        offer = sharing::make_offer(configuration.settings().config, seen.inventory);
+        offer = decide(configuration.settings(), seen, mps);
         if (!offer) return false;
     }
+    // While the driver has told of no GPU yet, nothing is known of what an earlier agent has left.
+    if (!seen.inventory.gpus.empty() || seen.driver_problem.empty()) mps.apply(*offer);
+    board.set_mps(mps.statuses());
     held.amend(*offer, seen.inventory);
     board.set_remarks(offer->remarks);
+    Settings settings = configuration.settings();
+    mps.complete(settings.grant);
     // Failures are logged where they arise; the next round tries again.
-    const bool done = serving.apply(configuration.settings(), *offer, seen.inventory).ok();
+    const bool done = serving.apply(settings, *offer, seen.inventory).ok();
     configuration.accept();  // after the act: it writes to the disk, and kubelet waits
     return done;
 }
@@ -224,8 +236,10 @@ int explain_bad_config(const Result<Done>& loaded, const ReadSource& read) {
 
 void reconcile_until_told(const Options& options, const os::Root& root, os::Clock& clock,
                           Signals& signals, Configuration& configuration, Observer& observer,
-                          Serving& serving, StatusBoard& board) {
+                          MpsLink& mps, Serving& serving, StatusBoard& board) {
+    constexpr std::chrono::milliseconds kGlance{100};  // at what daemons do meanwhile
     std::uint64_t version = 0;
+    std::uint64_t mps_version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
     bool again = false;  // the last round did not do everything
     kubelet::PodResources pods(root, options.kubelet.pod_resources_socket);
@@ -238,7 +252,9 @@ void reconcile_until_told(const Options& options, const os::Root& root, os::Cloc
                      {});
     while (!signals.stop().stop_requested()) {
         const auto seen = observer.observations().wait_newer(
-            version, version == 0 ? std::chrono::milliseconds(0) : options.config_interval,
+            version,
+            version == 0 ? std::chrono::milliseconds(0)
+                         : std::min(options.config_interval, mps.idle() ? kNever : kGlance),
             signals.stop());
         board.beat();
         const bool reloaded = configuration.reload(signals.take_reload());
@@ -246,24 +262,37 @@ void reconcile_until_told(const Options& options, const os::Root& root, os::Cloc
             restart_needed_for = configuration.settings().driver_root;
             log::warning("config.needs_restart", {{"for", "nvidiaDriverRoot"}});
         }
-        if (!seen.value || (seen.version == version && !reloaded && !again)) continue;
+        const bool news = seen.version != version || mps.version() != mps_version;
+        if (!seen.value || (!news && !reloaded && !again)) continue;
         version = seen.version;
-        again = !reconcile(configuration, *seen.value, held, serving, board) || held.any();
+        mps_version = mps.version();
+        again = !reconcile(configuration, *seen.value, held, mps, serving, board) || held.any();
     }
+}
+
+/// Keeps what MPS needs when it is configured, or was and is to be undone. Returns whether MPS can
+/// be served: false when what it needs was there and is given up.
+bool give_up_privileges(const Options& options, const os::Root& root, const Settings& settings) {
+    if (options.keep_capabilities) return true;
+    const bool needed = settings.config.sharing.mechanism == sharing::Mechanism::kMps ||
+                        root.exists(mps_journal_path(options.state_directory));
+    const bool had = has_capabilities(mps_capabilities());
+    const auto dropped = drop_capabilities(needed ? mps_capabilities() : std::span<const int>{});
+    if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
+    return needed || !had;
 }
 
 }  // namespace
 
 int run(const Options& options) {
     log::configure(options.log_level, options.log_format);
-    if (!options.keep_capabilities) {
-        const auto dropped = drop_capabilities();
-        if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
-    }
-    Signals signals;
     os::SystemClock clock;
     const os::Root root(options.root);
     StatusBoard board(clock);
+    Configuration configuration(root, options, board);
+    const auto loaded = configuration.load();
+    const bool mps_allowed = give_up_privileges(options, root, configuration.settings());
+    Signals signals;
 
     const auto policy = gpu::XidPolicy::from_environment(options.disabled_health_checks,
                                                          options.enabled_health_checks);
@@ -271,8 +300,7 @@ int run(const Options& options) {
         std::cerr << "aliquot-agent: " << policy.error().message << "\n";
         return kBadConfig;
     }
-    Configuration configuration(root, options, board);
-    if (const auto loaded = configuration.load(); !loaded) {
+    if (!loaded) {
         return explain_bad_config(loaded, configuration.pending());
     }
 
@@ -299,8 +327,11 @@ int run(const Options& options) {
         if (!listening) log::error("http.not_served", {{"why", listening.error().message}});
         if (listening) http = *std::move(listening);
     }
+    MpsLink mps(root, driver, driver, configuration.settings(),
+                {.journal = mps_journal_path(options.state_directory), .allowed = mps_allowed});
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
-    reconcile_until_told(options, root, clock, signals, configuration, observer, serving, board);
+    reconcile_until_told(options, root, clock, signals, configuration, observer, mps, serving,
+                         board);
     return kOk;
 }
 

@@ -10,6 +10,7 @@ namespace aliquot::agent {
 ///   observer   asks the driver (agent/observer.h); nvml keeps one more for the calls themselves
 ///   signals    waits for SIGTERM, SIGINT, SIGHUP
 ///   http       status page (agent/http_endpoint.h)
+///   mps        one per GPU that MPS shares or shared (mps/control_daemon.h)
 ///   per resource: registration, and what gRPC needs (kubelet/device_plugin.h)
 ///
 /// returns   exit code: 0 told to end; 2 the configuration cannot be read and no good one is kept;

@@ -48,6 +48,18 @@ Result<std::vector<gpu::Probe>> LateDriver::probe(const std::vector<gpu::Uuid>& 
     return (*driver)->probe(gpus);
 }
 
+Result<gpu::ComputeMode> LateDriver::compute_mode(const gpu::Uuid& gpu) {
+    auto driver = opened();
+    if (!driver) return std::move(driver).error();
+    return (*driver)->compute_mode(gpu);
+}
+
+Result<Done> LateDriver::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) {
+    auto driver = opened();
+    if (!driver) return std::move(driver).error();
+    return (*driver)->set_compute_mode(gpu, mode);
+}
+
 Result<std::vector<gpu::FaultEvent>> LateDriver::wait_faults(std::chrono::milliseconds timeout) {
     auto driver = opened();
     if (!driver) return std::move(driver).error();

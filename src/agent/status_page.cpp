@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/mps_json.h"
+#include "agent/mps_link.h"
 #include "gpu/json.h"
 
 namespace aliquot::agent {
@@ -77,6 +79,11 @@ void StatusBoard::set_remarks(std::vector<std::string> remarks) {
     remarks_ = std::move(remarks);
 }
 
+void StatusBoard::set_mps(std::vector<mps::Status> statuses) {
+    const std::scoped_lock lock(mutex_);
+    mps_ = std::move(statuses);
+}
+
 HttpAnswer StatusBoard::answer(std::string_view path, const Latest<Observation>& observations,
                                const Serving& serving) const {
     const auto seen = observations.get().value;
@@ -110,19 +117,26 @@ HttpAnswer StatusBoard::readiness(const Observation* seen, const Serving& servin
 }
 
 HttpAnswer StatusBoard::status(const Observation* seen, const Serving& serving) const {
+    std::vector<mps::Status> mps;
+    {
+        const std::scoped_lock lock(mutex_);
+        mps = mps_;
+    }
     Json gpus = Json::array();
     Json page;
     page["version"] = ALIQUOT_VERSION;
     if (seen != nullptr) {
         page["driverVersion"] = seen->inventory.driver_version;
         page["driverProblem"] = seen->driver_problem;
-        for (const gpu::Gpu& gpu : seen->inventory.gpus) {
+        for (gpu::Gpu gpu : seen->inventory.gpus) {
+            note_mps(gpu, mps);
             const auto xids = seen->xids.find(gpu.uuid);
             gpus.push_back(gpu::to_json(
                 gpu, xids == seen->xids.end() ? std::span<const gpu::SeenXid>{} : xids->second));
         }
     }
     page["gpus"] = std::move(gpus);
+    page["mps"] = mps_json(mps);
     page["resources"] = Json::array();
     for (const ServedResource& resource : serving.status()) {
         page["resources"].push_back(resource_json(resource));

@@ -10,6 +10,7 @@
 #include "agent/observer.h"
 #include "agent/serving.h"
 #include "findings/finding.h"
+#include "mps/status.h"
 #include "os/clock.h"
 
 namespace aliquot::agent {
@@ -36,6 +37,7 @@ public:
     void beat();  // the reconcile loop is alive
     void set_config(Config config);
     void set_remarks(std::vector<std::string> remarks);
+    void set_mps(std::vector<mps::Status> statuses);
 
     /// GET /healthz, /readyz, /status; everything else is 404.
     [[nodiscard]] HttpAnswer answer(std::string_view path, const Latest<Observation>& observations,
@@ -51,6 +53,7 @@ private:
     os::TimePoint beat_;
     Config config_;
     std::vector<std::string> remarks_;
+    std::vector<mps::Status> mps_;
 };
 
 }  // namespace aliquot::agent

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -82,11 +84,33 @@ std::string plural(std::size_t count, const std::string& word) {
     return std::to_string(count) + ' ' + word + (count == 1 ? "" : "s");
 }
 
+/// "8Gi and 50 % compute, 4Gi and 25 % compute".
+std::string unequal_text(const std::vector<sharing::ShareLimits>& shares) {
+    std::string text;
+    for (const sharing::ShareLimits& share : shares) {
+        text += text.empty() ? "" : ", ";
+        if (share.memory_bytes) text += bytes_text(*share.memory_bytes) + " and ";
+        text += std::to_string(share.compute_percent.value_or(100)) + " % compute";
+    }
+    return text;
+}
+
+/// What everybody who shares by MPS must know.
+constexpr std::array<std::string_view, 2> kMpsFacts{
+    "limits are per process, not per pod: a pod with three processes may use three times its share",
+    "faults are shared: a fatal error of one client (an illegal access, say) ends all clients of "
+    "that GPU; the next ones find it working again"};
+
+bool has_mps(const sharing::Resource& resource) {
+    return std::ranges::any_of(resource.gpus, &sharing::OfferedGpu::mps);
+}
+
 /// "16Gi in 4 shares of 4Gi and 25 % compute".
 std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
     std::string text = bytes_text(gpu.device_memory_bytes());
     if (!shared) return text + ", whole";
     text += " in " + plural(gpu.replicas, "share");
+    if (!gpu.shares.empty()) return text + ": " + unequal_text(gpu.shares);
     if (gpu.memory_bytes) text += " of " + bytes_text(*gpu.memory_bytes);
     if (gpu.compute_percent) {
         text += gpu.memory_bytes ? " and " : " of ";
@@ -113,6 +137,15 @@ void print_text(std::ostream& out, const gpu::Inventory& inventory, const sharin
         out << "  pods ask for it by resources.limits: {" << resource.name << ": 1}\n";
         if (resource.fail_requests_greater_than_one) {
             out << "  a container that asks for more than 1 is refused\n";
+        }
+        if (!has_mps(resource)) continue;
+        out << "  by MPS: kernels of different containers run at the same time\n";
+        for (const std::string_view fact : kMpsFacts) out << "    " << fact << '\n';
+        if (std::ranges::any_of(resource.gpus,
+                                [](const auto& gpu) { return !gpu.shares.empty(); })) {
+            out << "    the largest share is enforced by the MPS server; a smaller one by "
+                   "variables "
+                   "that its container could unset\n";
         }
     }
     if (offer.resources.empty()) out << "\nno GPU can be offered\n";
@@ -149,6 +182,11 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
                             {"replicas", gpu.replicas},
                             {"memoryBytesPerReplica", optional_json(gpu.memory_bytes)},
                             {"computePercentPerReplica", optional_json(gpu.compute_percent)}});
+            for (const sharing::ShareLimits& share : gpu.shares) {
+                gpus.back()["shares"].push_back(
+                    {{"memoryBytes", optional_json(share.memory_bytes)},
+                     {"computePercent", optional_json(share.compute_percent)}});
+            }
         }
         resources.push_back(
             {{"name", resource.name},
@@ -157,6 +195,9 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
              {"failRequestsGreaterThanOne", resource.fail_requests_greater_than_one},
              {"podLimits", {{resource.name, "1"}}},
              {"gpus", std::move(gpus)}});
+        if (!has_mps(resource)) continue;
+        resources.back()["mechanism"] = "mps";
+        for (const std::string_view fact : kMpsFacts) resources.back()["facts"].push_back(fact);
     }
     return {{"driverVersion", inventory.driver_version},
             {"gpus", inventory.gpus.size()},

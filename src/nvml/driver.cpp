@@ -111,6 +111,18 @@ Result<std::vector<gpu::Probe>> Driver::probe(const std::vector<gpu::Uuid>& gpus
         [gpus](Session& session) { return session.probe(gpus); });
 }
 
+Result<gpu::ComputeMode> Driver::compute_mode(const gpu::Uuid& gpu) {
+    return implementation_->ask<gpu::ComputeMode>(
+        "compute mode of " + gpu.text,
+        [gpu](Session& session) { return session.compute_mode(gpu); });
+}
+
+Result<Done> Driver::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) {
+    return implementation_->ask<Done>(
+        "change of the compute mode of " + gpu.text,
+        [gpu, mode](Session& session) { return session.set_compute_mode(gpu, mode); });
+}
+
 Result<gpu::Partitions> Driver::look(const gpu::Uuid& gpu) {
     return implementation_->ask<gpu::Partitions>(
         "partitions of " + gpu.text, [gpu](Session& session) { return session.look(gpu); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
 #include "gpu/partitioning.h"
 #include "os/root.h"
@@ -33,7 +34,7 @@ struct DriverOptions {
 /// one thread of the Driver; a call that does not come back in time leaves that thread behind in
 /// the driver and is answered kUnavailable, and so is every later call until it returns. NVML is
 /// initialised on first use and again after it was lost (driver reload).
-class Driver final : public gpu::Sensors, public gpu::Partitioner {
+class Driver final : public gpu::Sensors, public gpu::Partitioner, public gpu::ComputeModes {
 public:
     /// Opens the library; does not talk to the driver yet.
     /// root     where sysfs (NUMA nodes) and the driver root are looked for; must outlive this
@@ -48,6 +49,8 @@ public:
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus) override;
     Result<std::vector<gpu::FaultEvent>> wait_faults(std::chrono::milliseconds timeout) override;
 
+    Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu) override;
+    Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) override;
     Result<gpu::Partitions> look(const gpu::Uuid& gpu) override;
     Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled) override;
     /// Runs the driver's nvidia-smi, found beneath the driver root.

@@ -89,6 +89,8 @@ struct Functions {
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMPSComputeRunningProcesses);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMPSComputeRunningProcesses_v2);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMPSComputeRunningProcesses_v3);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetComputeMode);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceSetComputeMode);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetCreate);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetFree);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetWait);

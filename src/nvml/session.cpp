@@ -215,6 +215,34 @@ Result<std::vector<gpu::Process>> Session::processes(const gpu::Uuid& gpu) {
     });
 }
 
+Result<gpu::ComputeMode> Session::compute_mode(const gpu::Uuid& gpu) {
+    return ask<gpu::ComputeMode>([&]() -> Result<gpu::ComputeMode> {
+        const auto device = find_device(gpu);
+        if (!device.ok()) return failed(gpu, device.code);
+        nvmlComputeMode_t mode = NVML_COMPUTEMODE_DEFAULT;
+        const auto code = library_->nvml().nvmlDeviceGetComputeMode(device.value, &mode);
+        if (code != NVML_SUCCESS) return failed(gpu, code);
+        if (mode > NVML_COMPUTEMODE_EXCLUSIVE_PROCESS) {
+            return Error{ErrorCode::kUnsupported,
+                         gpu.text + ": compute mode " + std::to_string(mode) + " is unknown"};
+        }
+        return static_cast<gpu::ComputeMode>(mode);  // the numbers are NVML's
+    });
+}
+
+Result<Done> Session::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) {
+    return ask<Done>([&]() -> Result<Done> {
+        const auto device = find_device(gpu);
+        if (!device.ok()) return failed(gpu, device.code);
+        const auto code = library_->nvml().nvmlDeviceSetComputeMode(
+            device.value, static_cast<nvmlComputeMode_t>(mode));
+        if (code != NVML_SUCCESS) {
+            return failed(gpu, code).during("set compute mode " + std::string(to_text(mode)));
+        }
+        return Done{};
+    });
+}
+
 Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpus) {
     refresh_when_due();
     auto answer = ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
 #include "gpu/partitioning.h"
 #include "nvml/driver.h"
@@ -29,6 +30,8 @@ public:
     Result<gpu::Inventory> enumerate(gpu::Links links);
     Result<gpu::Sample> sample(const gpu::Uuid& gpu);
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu);
+    Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu);
+    Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode);
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus);
     Result<FaultEvents::Look> look_for_faults(std::chrono::milliseconds wait);
 

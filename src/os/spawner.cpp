@@ -2,7 +2,9 @@
 #include "os/spawner.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +54,20 @@ struct Prepared {
     std::vector<char*> envp;
 };
 
+/// Puts the binds of a command in a mount namespace of its own. Returns errno; 0: done.
+int enter_binds(const Command& command) {
+    if (command.binds.empty()) return 0;
+    if (::unshare(CLONE_NEWNS) != 0) return errno;
+    // What the host mounts later is still seen; what we mount is not seen by the host.
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return errno;
+    for (const Command::Bind& bind : command.binds) {
+        if (::mount(bind.source.c_str(), bind.target.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
 [[noreturn]] void run_child(const Command& command, const Prepared& prepared, int report_fd) {
     sigset_t none;
     ::sigemptyset(&none);
@@ -61,12 +77,16 @@ struct Prepared {
     if (command.die_with_parent) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     int problem = 0;
     if (!command.output_path.empty()) {
-        const int out = ::open(command.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-        if (out < 0) problem = errno;
-        if (out >= 0 && (::dup2(out, 1) < 0 || ::dup2(out, 2) < 0)) problem = errno;
+        const int file = ::open(command.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+        if (file < 0) problem = errno;
+        if (file >= 0 && (::dup2(file, 1) < 0 || ::dup2(file, 2) < 0)) problem = errno;
         const int in = ::open("/dev/null", O_RDONLY);
         if (in >= 0) ::dup2(in, 0);
     }
+    if (command.input_descriptor >= 0 && ::dup2(command.input_descriptor, 0) < 0) problem = errno;
+    const int out = command.output_descriptor;
+    if (out >= 0 && (::dup2(out, 1) < 0 || ::dup2(out, 2) < 0)) problem = errno;
+    if (problem == 0) problem = enter_binds(command);
     if (problem == 0 && !command.working_directory.empty() &&
         ::chdir(command.working_directory.c_str()) != 0) {
         problem = errno;

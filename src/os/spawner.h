@@ -18,7 +18,16 @@ struct Command {
     std::vector<std::string> argv;                   // argv[0] is searched in PATH of `environment`
     std::map<std::string, std::string> environment;  // the whole environment of the program
     std::string working_directory;                   // empty: ours
-    std::string output_path;        // stdout and stderr are appended here; empty: ours
+    std::string output_path;     // stdout and stderr are appended here; empty: ours
+    int input_descriptor = -1;   // becomes stdin; -1: ours, or /dev/null with an output_path
+    int output_descriptor = -1;  // becomes stdout and stderr, before output_path
+    /// What the program sees in other places than we do: a mount namespace of its own. Needs
+    /// CAP_SYS_ADMIN (else start() is kPermission).
+    struct Bind {
+        std::string source;
+        std::string target;
+    };
+    std::vector<Bind> binds;
     bool new_process_group = true;  // so that its children can be ended with it
     bool die_with_parent = true;    // SIGKILL when the starting thread's process ends
 };
@@ -54,6 +63,9 @@ public:
 
     /// Sends a signal to the process group (or the process); nothing when it has ended.
     void signal(int number);
+
+    /// Lets it run on without us: the destructor then does nothing.
+    void release() { pid_ = -1; }
 
 private:
     explicit Process(pid_t pid, bool group) : pid_(pid), group_(group) {}

@@ -63,6 +63,12 @@ struct DeviceSelector {
     std::vector<std::string> mig;     // "0:1" or "MIG-...": kept; used with MIG strategies
 };
 
+/// One element of `shares`: the limits of one replica that is not like the others.
+struct ShareConfig {
+    std::optional<std::uint64_t> memory_bytes;
+    std::optional<unsigned> compute_percent;
+};
+
 /// One entry of sharing.timeSlicing.resources or sharing.mps.resources.
 struct SharedResource {
     std::string name;       // "nvidia.com/gpu", with domain
@@ -71,6 +77,7 @@ struct SharedResource {
     std::optional<std::string> rename;          // with domain
     std::optional<std::uint64_t> memory_bytes;  // ours: limit of one replica
     std::optional<unsigned> compute_percent;    // ours: limit of one replica, 1 to 100
+    std::vector<ShareConfig> shares;            // ours, MPS: one per replica; empty: all alike
     document::Mark mark;                        // where the entry stands
 };
 

@@ -111,7 +111,7 @@ std::optional<unsigned> read_replicas(Reader& reader, const Fields& fields, Mech
         reader.error(
             node.mark, rule::kMpsClients,
             "'" + path + "' is " + node.scalar + ", but a GPU serves at most 48 MPS clients",
-            {"at most 48 (16 on GPUs older than Turing)", "replicas: 48"});
+            {"at most 48 (16 on GPUs older than Volta)", "replicas: 48"});
         return std::nullopt;
     }
     if (mechanism == Mechanism::kTimeSlicing && *count > kManyReplicas) {
@@ -168,9 +168,42 @@ std::optional<unsigned> read_compute(Reader& reader, const Fields& fields) {
     return std::nullopt;
 }
 
+/// `shares`: the limits of each replica by itself.
+std::vector<ShareConfig> read_shares(Reader& reader, const Fields& fields) {
+    std::vector<ShareConfig> shares;
+    const Node* list = fields.find("shares");
+    if (list == nullptr) return shares;
+    const std::string path = fields.path_of("shares");
+    const std::string fix = "shares:\n  - memory: 8Gi\n    compute: 50\n  - memory: 4Gi";
+    if (!list->is_sequence() || list->items.size() < 2 ||
+        list->items.size() > static_cast<std::size_t>(kMostMpsClients)) {
+        reader.error(list->mark, rule::kReplicas,
+                     "'" + path + "' is " +
+                         (list->is_sequence() ? "a list of " + std::to_string(list->items.size())
+                                              : document::describe(*list)),
+                     {"a list of 2 to 48 shares, one for each replica", fix});
+        return shares;
+    }
+    for (std::size_t i = 0; i < list->items.size(); ++i) {
+        const auto share =
+            read_section(reader, list->items[i], section("sharing.mps.resources[].shares[]"),
+                         path + "[" + std::to_string(i) + "]");
+        if (!share) continue;
+        shares.push_back({.memory_bytes = read_memory(reader, *share),
+                          .compute_percent = read_compute(reader, *share)});
+    }
+    for (const auto* key : {"memory", "compute"}) {
+        if (!fields.has(key)) continue;
+        reader.error(fields.key_mark(key), rule::kLimit,
+                     "'" + fields.path_of(key) + "' beside 'shares'",
+                     {"the limit in each of the shares", fix});
+    }
+    return shares;
+}
+
 /// Our keys, which NVIDIA's plugin does not know.
 void discard_extensions(Reader& reader, const Fields& fields) {
-    for (const auto* key : {"memory", "compute"}) {
+    for (const auto* key : {"memory", "compute", "shares"}) {
         if (!fields.has(key)) continue;
         reader.warning(fields.key_mark(key), rule::kUnknownKey,
                        "'" + std::string(key) + "' is not a key of " + fields.path +
@@ -201,8 +234,10 @@ ResourceName parse_resource_name(std::string_view text) {
 std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& node,
                                                    const std::string& path, Mechanism mechanism,
                                                    const Flags& flags) {
-    const auto fields =
-        read_section(reader, node, section("sharing.timeSlicing.resources[]"), path);
+    const bool mps = mechanism == Mechanism::kMps;
+    const auto fields = read_section(
+        reader, node, section(mps ? "sharing.mps.resources[]" : "sharing.timeSlicing.resources[]"),
+        path);
     if (!fields) return std::nullopt;
     SharedResource resource;
     resource.mark = node.mark;
@@ -214,9 +249,20 @@ std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& n
         reader.error(node.mark, rule::kNoName, "'" + path + "' has no 'name'",
                      {"the resource that is shared", "name: nvidia.com/gpu"});
     }
+    if (mps && reader.strict()) resource.shares = read_shares(reader, *fields);
     if (fields->find("replicas") != nullptr) {
         replicas = read_replicas(reader, *fields, mechanism);
-    } else {
+        if (replicas && !resource.shares.empty() && *replicas != resource.shares.size()) {
+            reader.error(fields->find("replicas")->mark, rule::kReplicas,
+                         "'" + fields->path_of("replicas") + "' is " + std::to_string(*replicas) +
+                             ", but there are " + std::to_string(resource.shares.size()) +
+                             " 'shares'",
+                         {"as many as there are shares, or leave it out",
+                          "replicas: " + std::to_string(resource.shares.size())});
+        }
+    } else if (!resource.shares.empty()) {
+        replicas = static_cast<unsigned>(resource.shares.size());
+    } else if (fields->find("shares") == nullptr || !reader.strict()) {
         reader.error(node.mark, rule::kReplicas, "'" + path + "' has no 'replicas'",
                      {"into how many each GPU is divided, 2 or more", "replicas: 2"});
     }

@@ -43,7 +43,6 @@ std::span<const Rule> config_rules() {
         Rule{rule::kDuration, "a duration without unit, or none at all"},
         Rule{rule::kImex, "an IMEX channel other than 0"},
         Rule{rule::kMpsRoot, "MPS without flags.mpsRoot"},
-        Rule{rule::kMpsNotServed, "MPS, which this version of the agent does not serve yet"},
         Rule{rule::kSameResource, "one resource in two entries"},
         Rule{rule::kNoName, "an entry without 'name'"},
         Rule{rule::kOtherFile, "not a sharing configuration"},

@@ -46,7 +46,7 @@ inline constexpr std::string_view kLimit = "DPC030";
 inline constexpr std::string_view kDuration = "DPC031";
 inline constexpr std::string_view kImex = "DPC032";
 inline constexpr std::string_view kMpsRoot = "DPC033";
-inline constexpr std::string_view kMpsNotServed = "DPC034";
+// DPC034 said that MPS was not served; it is never given again.
 inline constexpr std::string_view kSameResource = "DPC035";
 inline constexpr std::string_view kNoName = "DPC036";
 inline constexpr std::string_view kOtherFile = "DPC037";

@@ -28,11 +28,14 @@ constexpr std::array<Words, 5> kGfd{"oneshot", "noTimestamp", "sleepInterval", "
 constexpr std::array<Words, 2> kSharing{"timeSlicing", "mps"};
 constexpr std::array<Words, 3> kBlock{"renameByDefault", "failRequestsGreaterThanOne", "resources"};
 constexpr std::array<Words, 6> kEntry{"name", "replicas", "devices", "rename", "memory", "compute"};
+constexpr std::array<Words, 7> kMpsEntry{"name",   "replicas", "devices", "rename",
+                                         "memory", "compute",  "shares"};
+constexpr std::array<Words, 2> kShare{"memory", "compute"};
 constexpr std::array<Words, 2> kImex{"channelIDs", "required"};
 constexpr std::array<Words, 2> kPatterns{"gpus", "mig"};
 constexpr std::array<Words, 2> kPattern{"pattern", "name"};
 
-constexpr std::array<Section, 12> kSections{{{"", kRoot, true},
+constexpr std::array<Section, 13> kSections{{{"", kRoot, true},
                                              {"flags", kFlags, true},
                                              {"flags.plugin", kPlugin, true},
                                              {"flags.gfd", kGfd, true},
@@ -40,7 +43,8 @@ constexpr std::array<Section, 12> kSections{{{"", kRoot, true},
                                              {"sharing.timeSlicing", kBlock, false},
                                              {"sharing.mps", kBlock, false},
                                              {"sharing.timeSlicing.resources[]", kEntry, false},
-                                             {"sharing.mps.resources[]", kEntry, false},
+                                             {"sharing.mps.resources[]", kMpsEntry, false},
+                                             {"sharing.mps.resources[].shares[]", kShare, false},
                                              {"imex", kImex, true},
                                              {"resources", kPatterns, true},
                                              {"resources.gpus[]", kPattern, true}}};

@@ -163,8 +163,6 @@ void check_mps(Reader& reader, const Sharing& mps, Mark key, const Flags& flags)
                        "or MPS_ROOT names it",
                        {"a directory of the host for MPS", "flags:\n  mpsRoot: /run/nvidia/mps"});
     }
-    reader.info(key, rule::kMpsNotServed, "this version of aliquot-agent does not serve MPS yet",
-                {"timeSlicing, with 'memory' and 'compute' to limit each share", ""});
 }
 
 }  // namespace

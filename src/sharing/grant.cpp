@@ -3,6 +3,7 @@
 #include <set>
 
 #include "sharing/offer.h"
+#include "sharing/offer_mps.h"
 #include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
@@ -154,6 +155,7 @@ Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& 
     const bool beside_cdi = includes(options, DeviceListStrategy::kEnvvar) ||
                             includes(options, DeviceListStrategy::kVolumeMounts);
     if (options.pass_device_specs && beside_cdi) pass_nodes(options, *chosen, grant);
+    if (auto problem = connect_to_mps(resource, options, ids, grant)) return *std::move(problem);
     if (options.gdrcopy) grant.environment["NVIDIA_GDRCOPY"] = "enabled";
     if (options.gds) grant.environment["NVIDIA_GDS"] = "enabled";
     if (options.mofed) grant.environment["NVIDIA_MOFED"] = "enabled";

@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "sharing/offer_mig.h"
+#include "sharing/offer_mps.h"
 #include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
@@ -58,12 +59,6 @@ std::string place_of(const Config& config, std::size_t entry) {
            std::to_string(entry) + "]";
 }
 
-std::optional<Error> unsupported(const Config& config) {
-    if (config.sharing.mechanism != Mechanism::kMps) return {};
-    return Error{ErrorCode::kUnsupported,
-                 "sharing.mps is not served by this version; use sharing.timeSlicing"};
-}
-
 std::optional<Error> beyond_memory(const Config& config, std::size_t entry,
                                    const OfferedGpu& device) {
     const SharedResource& shared = config.sharing.resources[entry];
@@ -94,9 +89,6 @@ void add_shared(const Sharing& sharing, const SharedResource& entry, OfferedGpu 
     Resource& resource = resource_named(resources, name);
     resource.shared = true;
     resource.fail_requests_greater_than_one = sharing.fail_requests_greater_than_one;
-    device.replicas = entry.replicas;
-    device.memory_bytes = entry.memory_bytes;
-    device.compute_percent = entry.compute_percent;
     resource.gpus.push_back(std::move(device));
 }
 
@@ -136,7 +128,6 @@ std::vector<kubelet::Device> Resource::devices() const {
 }
 
 Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory) {
-    if (auto problem = unsupported(config)) return *std::move(problem);
     Offer offer;
     const auto& entries = config.sharing.resources;
     std::vector<bool> used(entries.size(), false);
@@ -158,13 +149,19 @@ Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory) 
         }
         const auto index = static_cast<std::size_t>(entry - entries.begin());
         used[index] = true;
-        if (candidate.device.mig && config.sharing.mechanism == Mechanism::kMps) {
+        const bool mps = config.sharing.mechanism == Mechanism::kMps;
+        if (candidate.device.mig && mps) {
             not_by_mps.insert(index);
             resource_named(offer.resources, candidate.resource)
                 .gpus.push_back(std::move(candidate.device));
             continue;
         }
-        if (auto problem = beyond_memory(config, index, candidate.device)) {
+        candidate.device.replicas = entry->replicas;
+        candidate.device.memory_bytes = entry->memory_bytes;
+        candidate.device.compute_percent = entry->compute_percent;
+        auto problem = mps ? limit_by_mps(place_of(config, index), *entry, candidate.device)
+                           : beyond_memory(config, index, candidate.device);
+        if (problem) {
             if (!candidate.device.mig) return *std::move(problem);
             // Instances come and go while we run: one that does not fit must not end it all.
             offer.remarks.push_back(problem->message + "; it is not offered");

@@ -14,6 +14,13 @@
 
 namespace aliquot::sharing {
 
+/// What one share of a GPU may use.
+struct ShareLimits {
+    std::optional<std::uint64_t> memory_bytes;
+    std::optional<unsigned> compute_percent;
+    friend bool operator==(const ShareLimits&, const ShareLimits&) = default;
+};
+
 /// One device's part in a resource: a GPU, or a MIG device of it.
 struct OfferedGpu {
     gpu::Gpu gpu;                               // of a MIG device: the GPU it is cut from
@@ -21,6 +28,9 @@ struct OfferedGpu {
     unsigned replicas = 1;                      // 1: the whole device, its id is the bare uuid
     std::optional<std::uint64_t> memory_bytes;  // limit of one replica
     std::optional<unsigned> compute_percent;
+    /// Shared by MPS: the two limits above are the largest of a share, and hold for each process.
+    bool mps = false;
+    std::vector<ShareLimits> shares;  // by replica, where they differ; empty: all alike
 
     /// What a container is given: of the MIG device, else of the GPU.
     [[nodiscard]] const gpu::Uuid& uuid() const { return mig ? mig->uuid : gpu.uuid; }
@@ -62,9 +72,13 @@ struct Offer {
 /// A device belongs to the first entry with the name of its resource that selects it, else it is
 /// offered whole. MPS does not share MIG devices: they are offered whole, with a remark. GPUs
 /// without a uuid are not offered. Display boards ("NVIDIA DGX Display") are skipped.
-/// errors   kUnsupported: MPS (not in this version);
+/// errors   kUnsupported: MPS on a GPU that is older than Volta or itself in MIG mode;
 ///          kInvalidInput: limits that no device can keep (replicas x memory above its memory)
 Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory);
+
+/// How many processes one MPS server serves on such a GPU: 48, and 16 before Volta (compute
+/// capability 7.0). NVIDIA's plugin counts V100 among the older ones, wrongly.
+unsigned most_mps_clients(const gpu::Gpu& gpu);
 
 /// The file name of a resource's socket: "nvidia.com/gpu.shared" gives "nvidia-gpu.shared.sock".
 std::string socket_name(std::string_view resource);
@@ -97,6 +111,8 @@ struct GrantOptions {
     std::string dev_root = "/";  // host path under which dev/nvidia* lie
     std::vector<unsigned> imex_channel_ids;
     std::vector<std::string> control_nodes;  // of /dev/nvidiactl, ... those that exist on this host
+    std::string mps_root = "/run/nvidia/mps";  // host path
+    bool mps_private_shm = true;  // else MPS uses the host's /dev/shm (mps/control_daemon.h)
 };
 
 /// The answer to Allocate for `ids`. Pure. Annotation names hold `nonce` to be unique per call.

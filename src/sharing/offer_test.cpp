@@ -123,12 +123,6 @@ TEST(Offer, RefusesMemoryThatTheGpuDoesNotHave) {
               "(NVIDIA A2, 16Gi); at most 4Gi each");
 }
 
-TEST(Offer, RefusesWhatThisVersionDoesNotServe) {
-    Config config = sliced({{.name = "nvidia.com/gpu"}});
-    config.sharing.mechanism = Mechanism::kMps;
-    EXPECT_EQ(make_offer(config, node({"A"})).error().code, ErrorCode::kUnsupported);
-}
-
 TEST(Offer, LeavesOutWhatHasNoNameOrIsADisplay) {
     auto inventory = node({"NVIDIA DGX Display", "A"});
     inventory.gpus.push_back({.index = 2});

@@ -131,6 +131,27 @@ void choose_replicas(Chooser& chooser, AllocationPolicy policy, std::size_t size
     }
 }
 
+/// MPS connects a container to one GPU: all its shares are of the GPU that can give them all, by
+/// policy; where none can, of the one that can give most.
+void choose_on_one_gpu(Chooser& chooser, AllocationPolicy policy, std::size_t size) {
+    const std::size_t wanted = size - std::min(size, chooser.count());
+    if (wanted == 0) return;
+    const bool begun = chooser.count() > 0;
+    const auto rank = [&](std::size_t i) {
+        const Board& board = chooser.boards()[i];
+        const auto use = static_cast<std::int64_t>(board.in_use());
+        const std::size_t missing = wanted - std::min(wanted, board.left);
+        return std::tuple(begun && board.taken == 0, missing,
+                          policy == AllocationPolicy::kPacked ? -use : use, i);
+    };
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < chooser.boards().size(); ++i) {
+        if (rank(i) < rank(best)) best = i;
+    }
+    if (chooser.boards().empty()) return;
+    while (chooser.count() < size && chooser.boards()[best].left > 0) chooser.take_from(best);
+}
+
 /// MIG devices: of how many each GPU has in use, as for replicas. A node has few, so that each
 /// choice looks at all of them: every one changes the rank of its neighbours.
 void choose_instances(Chooser& chooser, const Resource& resource, AllocationPolicy policy,
@@ -264,9 +285,12 @@ std::vector<std::string> prefer(const Resource& resource, const Links& links,
                                 AllocationPolicy policy, std::span<const std::string> available,
                                 std::span<const std::string> must_include, std::size_t size) {
     Chooser chooser(resource, available, must_include);
+    const bool mps = std::ranges::any_of(resource.gpus, &OfferedGpu::mps);
     const bool instances = std::ranges::any_of(
         resource.gpus, [](const OfferedGpu& offered) { return offered.mig.has_value(); });
-    if (instances) {
+    if (mps) {
+        choose_on_one_gpu(chooser, policy, size);
+    } else if (instances) {
         choose_instances(chooser, resource, policy, size);
     } else if (resource.shared) {
         choose_replicas(chooser, policy, size);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/mps_link.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace aliquot::agent {
+namespace {
+
+constexpr std::string_view kNotYet = "MPS control daemon is starting";
+constexpr std::string_view kAdvice =
+    "see the MPS part of the agent's status page and the log of the daemon under flags.mpsRoot";
+constexpr std::uint64_t kGeneration = 1ULL << 32U;  // more changes than one supervisor ever sees
+
+void make_unhealthy(gpu::Gpu& gpu, std::string reason) {
+    gpu.health.state = gpu::Health::State::kUnhealthy;
+    gpu.health.reason = std::move(reason);
+    gpu.health.advice = kAdvice;
+}
+
+}  // namespace
+
+std::string mps_root_of(const Settings& settings) {
+    const std::string& root = settings.config.flags.mps_root.value_or("");
+    return root.empty() ? std::string(mps::kDefaultRoot) : root;
+}
+
+std::string mps_journal_path(const std::string& state_directory) {
+    return state_directory + "/mps.journal";
+}
+
+std::vector<mps::Wish> mps_wishes(const sharing::Offer& offer) {
+    std::vector<mps::Wish> wishes;
+    for (const sharing::Resource& resource : offer.resources) {
+        for (const sharing::OfferedGpu& offered : resource.gpus) {
+            if (!offered.mps) continue;
+            wishes.push_back({.gpu = offered.gpu.uuid,
+                              .limits = {.memory_bytes = offered.memory_bytes,
+                                         .thread_percent = offered.compute_percent.value_or(100)}});
+        }
+    }
+    return wishes;
+}
+
+void note_mps(gpu::Gpu& gpu, std::span<const mps::Status> statuses) {
+    const auto status = std::ranges::find(statuses, gpu.uuid, &mps::Status::gpu);
+    if (status == statuses.end() || status->serves()) return;
+    if (!gpu.health.ok()) return;  // what is wrong with the GPU itself weighs more
+    make_unhealthy(gpu, status->reason);
+    gpu.health.since = std::chrono::time_point_cast<gpu::Moment::duration>(status->since);
+}
+
+MpsLink::MpsLink(const os::Root& root, gpu::Sensors& sensors, gpu::ComputeModes& modes,
+                 const Settings& settings, Options options)
+    : root_(root),
+      sensors_(sensors),
+      modes_(modes),
+      options_(std::move(options)),
+      supervisor_(make_supervisor(settings)) {
+    const auto recovered = supervisor_->recover();
+    if (!recovered) log::error("mps.not_recovered", {{"why", recovered.error().message}});
+}
+
+std::unique_ptr<mps::Supervisor> MpsLink::make_supervisor(const Settings& settings) const {
+    mps::DaemonOptions daemon{.mps_root = mps_root_of(settings),
+                              .driver_roots = {settings.driver_root},
+                              .probe_interval = options_.probe_interval};
+    if (root_.exists(settings.container_driver_root)) {
+        daemon.driver_roots.insert(daemon.driver_roots.begin(), settings.container_driver_root);
+    }
+    if (settings.driver_root != "/") daemon.driver_roots.emplace_back("/");
+    return std::make_unique<mps::Supervisor>(root_, sensors_, modes_, options_.journal,
+                                             std::move(daemon));
+}
+
+std::optional<Error> MpsLink::objection(const Settings& settings) {
+    if (settings.config.sharing.mechanism != sharing::Mechanism::kMps) return std::nullopt;
+    if (!options_.allowed) {
+        return Error{ErrorCode::kPermission,
+                     "sharing.mps needs the capabilities SYS_ADMIN, SETUID, SETGID and KILL, which "
+                     "this agent gave up when it started without MPS; restart it"};
+    }
+    if (mps_root_of(settings) == supervisor_->mps_root()) return std::nullopt;
+    if (!supervisor_->idle()) {
+        return Error{ErrorCode::kConflict, "flags.mpsRoot cannot become " + mps_root_of(settings) +
+                                               " while MPS serves from " + supervisor_->mps_root() +
+                                               "; take sharing.mps out first, or restart"};
+    }
+    generation_ += kGeneration;
+    supervisor_ = make_supervisor(settings);
+    return std::nullopt;
+}
+
+void MpsLink::apply(sharing::Offer& offer) {
+    supervisor_->apply(mps_wishes(offer));
+    const auto statuses = supervisor_->statuses();
+    for (sharing::Resource& resource : offer.resources) {
+        for (sharing::OfferedGpu& offered : resource.gpus) {
+            note_mps(offered.gpu, statuses);
+            const bool known =
+                std::ranges::find(statuses, offered.gpu.uuid, &mps::Status::gpu) != statuses.end();
+            if (offered.mps && !known && offered.gpu.health.ok())
+                make_unhealthy(offered.gpu, std::string(kNotYet));
+        }
+    }
+}
+
+void MpsLink::complete(sharing::GrantOptions& grant) const {
+    grant.mps_root = supervisor_->mps_root();
+    const auto statuses = supervisor_->statuses();
+    grant.mps_private_shm = std::ranges::all_of(statuses, &mps::Status::private_shm);
+}
+
+}  // namespace aliquot::agent

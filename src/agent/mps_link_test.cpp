@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/mps_link.h"
+
+#include <gmock/gmock.h>
+
+#include "agent/privileges.h"
+
+namespace aliquot::agent {
+namespace {
+
+using testing::ElementsAre;
+
+gpu::Gpu gpu_named(const std::string& uuid) { return {.uuid = {uuid}}; }
+
+TEST(MpsLink, OnlyGpusThatMpsSharesNeedADaemon) {
+    const sharing::Offer offer{.resources = {{.name = "nvidia.com/gpu",
+                                              .gpus = {{.gpu = gpu_named("GPU-a"),
+                                                        .replicas = 4,
+                                                        .memory_bytes = 1U << 30U,
+                                                        .compute_percent = 25,
+                                                        .mps = true},
+                                                       {.gpu = gpu_named("GPU-b")}}}}};
+    EXPECT_THAT(
+        mps_wishes(offer),
+        ElementsAre(mps::Wish{{"GPU-a"}, {.memory_bytes = 1U << 30U, .thread_percent = 25}}));
+}
+
+TEST(MpsLink, ADaemonThatDoesNotServeMakesItsGpuUnhealthy) {
+    const std::vector<mps::Status> statuses{
+        {.gpu = {"GPU-a"}, .phase = mps::Phase::kFailed, .reason = "MPS control daemon ended"},
+        {.gpu = {"GPU-b"}, .phase = mps::Phase::kServing}};
+    auto failed = gpu_named("GPU-a");
+    note_mps(failed, statuses);
+    EXPECT_FALSE(failed.health.ok());
+    EXPECT_EQ(failed.health.reason, "MPS control daemon ended");
+    auto good = gpu_named("GPU-b");
+    note_mps(good, statuses);
+    EXPECT_TRUE(good.health.ok());
+    auto other = gpu_named("GPU-c");
+    note_mps(other, statuses);
+    EXPECT_TRUE(other.health.ok());
+}
+
+TEST(MpsLink, AFaultOfTheGpuItselfKeepsItsReason) {
+    auto lost = gpu_named("GPU-a");
+    lost.health = {.state = gpu::Health::State::kUnhealthy, .reason = "Xid 79"};
+    const std::vector<mps::Status> statuses{
+        {.gpu = {"GPU-a"}, .phase = mps::Phase::kFailed, .reason = "MPS control daemon ended"}};
+    note_mps(lost, statuses);
+    EXPECT_EQ(lost.health.reason, "Xid 79");
+}
+
+TEST(Privileges, MpsNeedsFourCapabilities) { EXPECT_EQ(mps_capabilities().size(), 4U); }
+
+}  // namespace
+}  // namespace aliquot::agent

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/reply.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace aliquot::mps {
+namespace {
+
+constexpr std::size_t kMostRows = 4096;
+constexpr std::size_t kLongestQuote = 80;
+constexpr std::size_t kLongestWord = 256;
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool starts_with_any_case(std::string_view text, std::string_view word) {
+    return text.size() >= word.size() &&
+           std::equal(word.begin(), word.end(), text.begin(),
+                      [](char a, char b) { return lower(a) == lower(b); });
+}
+
+/// What is odd about a reply, for one line of a message.
+std::string quoted(std::string_view reply) {
+    std::string text = "'";
+    for (const char c : trimmed(reply).substr(0, kLongestQuote)) text += c >= ' ' ? c : ' ';
+    return text + "'";
+}
+
+Error unexpected(std::string_view reply, std::string_view expected) {
+    return {ErrorCode::kInvalidInput, "nvidia-cuda-mps-control says " + quoted(reply) + " where " +
+                                          std::string(expected) + " is expected"};
+}
+
+std::string_view take_line(std::string_view& text) {
+    const auto end = text.find('\n');
+    const auto line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    return line;
+}
+
+std::string_view take_word(std::string_view& line) {
+    line = trimmed(line);
+    const auto end = std::ranges::find_if(line, is_space);
+    const auto word = line.substr(0, static_cast<std::size_t>(end - line.begin()));
+    line.remove_prefix(word.size());
+    return word;
+}
+
+std::optional<double> number_of(std::string_view text) {
+    double value = 0;
+    const auto [stop, problem] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+    if (!std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+std::optional<std::uint32_t> pid_of(std::string_view text) {
+    std::uint32_t pid = 0;
+    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), pid);
+    if (problem != std::errc{} || stop != text.data() + text.size() || pid == 0) {
+        return std::nullopt;
+    }
+    return pid;
+}
+
+}  // namespace
+
+Result<double> parse_percentage(std::string_view reply) {
+    const auto value = number_of(trimmed(reply));
+    if (value && *value > 0 && *value <= 100) return *value;
+    return unexpected(reply, "a percentage");
+}
+
+Result<std::optional<std::uint64_t>> parse_memory_limit(std::string_view reply) {
+    std::string_view text = trimmed(reply);
+    for (const std::string_view word : {"unlimited", "none", "not set", "no limit"}) {
+        if (starts_with_any_case(text, word)) return std::optional<std::uint64_t>{};
+    }
+    if (text.empty() || text == "0") return std::optional<std::uint64_t>{};
+    double unit = 1;
+    if (lower(text.back()) == 'b' && text.size() > 1) text.remove_suffix(1);
+    switch (lower(text.back())) {
+        case 'k':
+            unit = 1024.0;
+            break;
+        case 'm':
+            unit = 1024.0 * 1024;
+            break;
+        case 'g':
+            unit = 1024.0 * 1024 * 1024;
+            break;
+        default:
+            break;
+    }
+    if (unit != 1) text.remove_suffix(1);
+    const auto value = number_of(trimmed(text));
+    constexpr double kMost = 1e18;
+    if (!value || *value < 0 || *value * unit > kMost) {
+        return unexpected(reply, "an amount of memory");
+    }
+    return std::optional<std::uint64_t>(static_cast<std::uint64_t>(*value * unit));
+}
+
+Result<std::vector<std::uint32_t>> parse_pids(std::string_view reply) {
+    std::vector<std::uint32_t> pids;
+    for (std::string_view rest = reply; !rest.empty();) {
+        const auto line = trimmed(take_line(rest));
+        if (line.empty()) continue;
+        const auto pid = pid_of(line);
+        if (!pid || pids.size() == kMostRows) return unexpected(line, "a list of process ids");
+        pids.push_back(*pid);
+    }
+    return pids;
+}
+
+ServerState parse_server_state(std::string_view reply) {
+    const auto text = trimmed(reply);
+    if (starts_with_any_case(text, "active")) return ServerState::kActive;
+    if (starts_with_any_case(text, "initializing")) return ServerState::kInitializing;
+    if (starts_with_any_case(text, "fault")) return ServerState::kFault;
+    return ServerState::kUnknown;
+}
+
+std::string_view to_text(ServerState state) {
+    switch (state) {
+        case ServerState::kInitializing:
+            return "INITIALIZING";
+        case ServerState::kActive:
+            return "ACTIVE";
+        case ServerState::kFault:
+            return "FAULT";
+        case ServerState::kUnknown:
+            return "UNKNOWN";
+    }
+    return "";
+}
+
+Result<std::vector<ClientRow>> parse_process_table(std::string_view reply) {
+    std::vector<ClientRow> rows;
+    if (trimmed(reply).empty()) return rows;
+    std::string_view rest = trimmed(reply);
+    std::vector<std::string_view> columns;
+    for (std::string_view header = take_line(rest); !trimmed(header).empty();) {
+        columns.push_back(take_word(header));
+        if (columns.size() > 32) break;
+    }
+    const auto has = [&](std::string_view name) {
+        return std::ranges::find(columns, name) != columns.end();
+    };
+    if (!has("PID") || !has("SERVER")) return unexpected(reply, "a table with PID and SERVER");
+    while (!rest.empty() && rows.size() < kMostRows) {
+        std::string_view line = take_line(rest);
+        ClientRow row;
+        bool whole = true;
+        for (const std::string_view column : columns) {
+            if (column == "COMMAND") {
+                row.command = trimmed(line).substr(0, kLongestWord);
+                break;
+            }
+            const std::string_view word = take_word(line);
+            if (column == "PID" || column == "SERVER") {
+                const auto pid = pid_of(word);
+                whole = whole && pid.has_value();
+                (column == "PID" ? row.pid : row.server) = pid.value_or(0);
+            }
+            if (column == "DEVICE") row.device = word.substr(0, kLongestWord);
+        }
+        if (whole) rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::string memory_limit_text(std::uint64_t bytes) {
+    constexpr unsigned kMiB = 20;
+    return std::to_string(bytes >> kMiB) + "M";
+}
+
+}  // namespace aliquot::mps

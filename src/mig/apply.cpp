@@ -68,6 +68,12 @@ private:
     /// The first thing that went wrong; the GPUs after it are not touched.
     std::optional<Error> forward(Report& report) {
         for (const JournalEntry& entry : journal_.gpus) {
+            auto mode = converger_.converge_mode(entry.gpu, entry.index, entry.wanted);
+            if (mode) continue;
+            line(report, entry).message = mode.error().message;
+            return std::move(mode).error().during(gpu_name(entry.index));
+        }
+        for (const JournalEntry& entry : journal_.gpus) {
             GpuReport& gpu = line(report, entry);
             gpu.enabled = entry.wanted.enabled;
             gpu.layout = entry.wanted.instances;
@@ -105,6 +111,10 @@ private:
     Result<Done> back(Report& report) {
         converger_.restart_limit();
         bool whole = true;
+        // What fails here fails again below, and is said there.
+        for (const JournalEntry& entry : journal_.gpus) {
+            (void)converger_.converge_mode(entry.gpu, entry.index, entry.before);
+        }
         for (auto entry = journal_.gpus.rbegin(); entry != journal_.gpus.rend(); ++entry) {
             GpuReport& gpu = line(report, *entry);
             auto done = converger_.converge(entry->gpu, entry->index, entry->before);

@@ -166,27 +166,30 @@ Result<Done> Converger::call(const std::string& name, Tries tries,
     }
 }
 
-Result<Done> Converger::converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
+Result<Done> Converger::converge_mode(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
     index_ = index;
     auto now = gpus_.look(gpu);
     if (!now) return std::move(now).error();
-    const bool mode_differs = now->enabled != wanted.enabled || now->pending != wanted.enabled;
-    if (mode_differs) {
-        if (!wanted.enabled) {
-            auto emptied = change_instances(gpu, *now, {.enabled = true});
-            if (!emptied) return emptied;
-        }
-        auto changed = set_mode(gpu, wanted.enabled);
-        if (!changed) return changed;
-        now = gpus_.look(gpu);
-        if (!now) return std::move(now).error();
-        if (now->enabled != wanted.enabled) {
-            return Error{ErrorCode::kConflict,
-                         std::string("MIG mode is still ") + (wanted.enabled ? "off" : "on") +
-                             " after the change; the machine must be rebooted"};
-        }
+    if (now->enabled == wanted.enabled && now->pending == wanted.enabled) return Done{};
+    if (!wanted.enabled) {
+        auto emptied = change_instances(gpu, *now, {.enabled = true});
+        if (!emptied) return emptied;
     }
-    if (!wanted.enabled) return Done{};
+    auto changed = set_mode(gpu, wanted.enabled);
+    if (!changed) return changed;
+    now = gpus_.look(gpu);
+    if (!now) return std::move(now).error();
+    if (now->enabled == wanted.enabled) return Done{};
+    return Error{ErrorCode::kConflict, std::string("MIG mode is still ") +
+                                           (wanted.enabled ? "off" : "on") +
+                                           " after the change; the machine must be rebooted"};
+}
+
+Result<Done> Converger::converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
+    auto mode = converge_mode(gpu, index, wanted);
+    if (!mode || !wanted.enabled) return mode;
+    auto now = gpus_.look(gpu);
+    if (!now) return std::move(now).error();
     if (difference_of(*now, wanted).empty()) return Done{};
     auto changed = change_instances(gpu, *now, wanted);
     if (!changed) return changed;

@@ -30,6 +30,11 @@ public:
     /// The time for all that follows begins anew.
     void restart_limit();
 
+    /// Only the MIG mode, with a reset where it takes one. A reset may take GPUs of the same board
+    /// along, and with them their instances: so first the modes of all, then the instances of all.
+    Result<Done> converge_mode(const gpu::Uuid& gpu, unsigned index, const Cut& wanted);
+
+    /// Mode and instances.
     /// errors   kConflict: an instance that has to go is busy; kUnavailable: out of time; others
     ///          of gpu::Partitioner. The GPU is then somewhere in between
     Result<Done> converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted);

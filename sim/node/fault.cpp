@@ -23,6 +23,12 @@ constexpr std::array<std::uint64_t, 20> kXidsThatNeedReset = {
     46, 48, 54, 61, 62, 64, 74, 95, 110, 119, 120, 136, 137, 140, 142, 154, 155, 156, 158, 160};
 constexpr std::array<std::uint64_t, 2> kXidsThatNeedReboot = {kXidFellOffTheBus, 143};
 
+// Values of NVML's field GPU_RECOVERY_ACTION.
+constexpr std::uint32_t kActionNone = 0;
+constexpr std::uint32_t kActionReset = 1;
+constexpr std::uint32_t kActionReboot = 2;
+constexpr std::uint32_t kActionDrainAndReset = 4;
+
 Error bad_value(const char* fault, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
     return {ErrorCode::kInvalidInput, std::string(fault) + " " + std::to_string(value) +
                                           " cannot be: expected " + std::to_string(least) + " to " +
@@ -53,11 +59,19 @@ Result<Done> apply_ecc(State& state, unsigned gpu, const Model& model, bool corr
     return Done{};
 }
 
+/// Of two recovery actions the one that includes the other.
+std::uint32_t graver(std::uint32_t one, std::uint32_t other) {
+    constexpr std::array<std::uint32_t, 4> kGravity = {kActionReboot, kActionReset,
+                                                       kActionDrainAndReset, kActionNone};
+    const std::array both{one, other};
+    return *std::ranges::find_first_of(kGravity, both);
+}
+
 Result<Done> apply_xid(State& state, unsigned gpu, std::uint64_t xid, const Instance& where) {
     if (xid == 0 || xid > kMostXid) return bad_value("xid", xid, 1, kMostXid);
     FaultState& fault = state.gpus[gpu].fault;
     fault.last_xid = xid;
-    fault.recovery_action = std::max(fault.recovery_action, recovery_action_of(xid));
+    fault.recovery_action = graver(fault.recovery_action, recovery_action_of(xid, where));
     if (xid == kXidFellOffTheBus) fault.lost = 1;
     push_event(state, gpu, kEventXid, xid, where);
     return Done{};
@@ -190,6 +204,9 @@ std::string fault_text(const FaultState& fault) {
     if (fault.remap_pending != 0) add("row or page waits for a reset");
     if (fault.remap_failed != 0) add("row remapping failed");
     if (fault.recovery_action == 1 && fault.lost == 0) add("needs GPU reset");
+    if (fault.recovery_action == kActionDrainAndReset && fault.lost == 0) {
+        add("needs GPU reset for one instance");
+    }
     if (fault.recovery_action == 2 && fault.lost == 0) add("needs node reboot");
     return text;
 }
@@ -198,9 +215,13 @@ bool hangs(const FaultState& fault, std::uint64_t now_ns) {
     return fault.hang != 0 && (fault.hang_until_ns == 0 || now_ns < fault.hang_until_ns);
 }
 
-unsigned recovery_action_of(std::uint64_t xid) {
-    if (std::ranges::find(kXidsThatNeedReboot, xid) != kXidsThatNeedReboot.end()) return 2;
-    return std::ranges::find(kXidsThatNeedReset, xid) != kXidsThatNeedReset.end() ? 1 : 0;
+unsigned recovery_action_of(std::uint64_t xid, const Instance& where) {
+    if (std::ranges::find(kXidsThatNeedReboot, xid) != kXidsThatNeedReboot.end()) {
+        return kActionReboot;
+    }
+    if (std::ranges::find(kXidsThatNeedReset, xid) == kXidsThatNeedReset.end()) return kActionNone;
+    // The other instances go on until somebody has the time for a reset.
+    return where.whole_gpu() ? kActionReset : kActionDrainAndReset;
 }
 
 }  // namespace aliquot::sim

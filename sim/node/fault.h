@@ -31,8 +31,9 @@ std::string fault_text(const FaultState& fault);
 /// Calls block right now.
 bool hangs(const FaultState& fault, std::uint64_t now_ns);
 
-/// What the driver advises after this Xid: 0 nothing, 1 GPU reset, 2 node reboot.
+/// What the driver advises after this Xid: 0 nothing, 1 GPU reset, 2 node reboot, 4 drain and reset
+/// (assumed where an instance is named: not seen on hardware).
 /// source   NVIDIA's catalogue of Xid errors, "recovery action"
-unsigned recovery_action_of(std::uint64_t xid);
+unsigned recovery_action_of(std::uint64_t xid, const Instance& where = {});
 
 }  // namespace aliquot::sim

@@ -57,7 +57,7 @@ struct Probe {
     bool answers = false;
     std::string problem;  // why it does not answer: "GPU is lost"
     /// The driver's own advice (field GPU_RECOVERY_ACTION): 0 none, 1 GPU reset, 2 node reboot,
-    /// 3 drain P2P, 4 drain and reset, 5 recover IMEX domain. Empty: this driver has no such field.
+    /// 3 drain P2P, 4 drain and reset, 5 recover IMEX domain, 6 PCIe bus reset, 7 system reboot. Empty: this driver has no such field.
     std::optional<unsigned> recovery_action;
     Condition condition;
 };

@@ -22,6 +22,8 @@ enum RecoveryAction : unsigned {
     kDrainPeers = 3,
     kDrainAndReset = 4,
     kRecoverDomain = 5,
+    kBusReset = 6,
+    kSystemReboot = 7,
 };
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -99,6 +101,11 @@ std::optional<Health> asked_for(unsigned action, bool in_part) {
         case kReset:
             return Health{Health::State::kUnhealthy, "the driver asks for a GPU reset",
                           "drain the pods of this GPU and reset it: nvidia-smi --gpu-reset -i GPU"};
+        case kBusReset:
+            return Health{Health::State::kUnhealthy,
+                          "the driver asks for a reset of the GPU's PCIe bus",
+                          "drain the pods of this GPU and reset its bus, else restart the machine"};
+        case kSystemReboot:
         case kReboot:
             return Health{Health::State::kUnhealthy, "the driver asks for a reboot of the node",
                           "drain the node and restart it"};

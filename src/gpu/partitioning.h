@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,9 +71,10 @@ public:
 
     virtual Result<Partitions> look(const Uuid& gpu) = 0;
     virtual Result<ModeChange> set_mode(const Uuid& gpu, bool enabled) = 0;
-    /// Resets the GPU; on boards where a reset takes other GPUs along this is refused (kConflict)
-    /// unless these are idle too.
-    virtual Result<Done> reset(const Uuid& gpu) = 0;
+    /// Resets the GPU. On boards where a reset takes other GPUs along this is refused (kConflict)
+    /// when one of these is in use, or has MIG instances and is not in `may_lose_instances`: they
+    /// do not survive a reset.
+    virtual Result<Done> reset(const Uuid& gpu, const std::set<Uuid>& may_lose_instances) = 0;
     /// errors   kConflict also: the place is taken
     /// returns  the id of the GPU instance; it has no compute instance yet
     virtual Result<unsigned> create(const Uuid& gpu, unsigned profile_id,

@@ -38,6 +38,9 @@ public:
 
     /// The same for a journal that is written already.
     Result<Done> resume(Report& report) {
+        std::set<gpu::Uuid> together;
+        for (const JournalEntry& entry : journal_.gpus) together.insert(entry.gpu);
+        converger_.change_together(std::move(together));
         if (journal_.direction == Journal::Direction::kForward) {
             const auto problem = forward(report);
             if (!problem) return finish(report);

@@ -213,7 +213,7 @@ Result<Done> Converger::set_mode(const gpu::Uuid& gpu, bool enabled) {
     if (!options_.allow_reset) {
         return Error{ErrorCode::kConflict, name + ": the GPU must be reset for it"};
     }
-    return call("reset the GPU", Tries::kSeveral, [&] { return gpus_.reset(gpu); });
+    return call("reset the GPU", Tries::kSeveral, [&] { return gpus_.reset(gpu, together_); });
 }
 
 Result<Done> Converger::destroy(const gpu::Uuid& gpu, const gpu::MigInstance& instance) {

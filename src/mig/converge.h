@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/partitioning.h"
@@ -26,6 +28,9 @@ Cut cut_of(const gpu::Partitions& partitions);
 class Converger {
 public:
     Converger(gpu::Partitioner& gpus, const ApplyOptions& options, os::Clock& clock);
+
+    /// The GPUs that are changed together: a reset of one may cost the others their instances.
+    void change_together(std::set<gpu::Uuid> gpus) { together_ = std::move(gpus); }
 
     /// The time for all that follows begins anew.
     void restart_limit();
@@ -58,6 +63,7 @@ private:
     gpu::Partitioner& gpus_;
     const ApplyOptions& options_;
     os::Clock& clock_;
+    std::set<gpu::Uuid> together_;
     os::TimePoint end_;
     unsigned index_ = 0;  // of the GPU that is being changed
 };

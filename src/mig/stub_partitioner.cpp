@@ -134,7 +134,8 @@ Result<gpu::ModeChange> StubPartitioner::set_mode(const gpu::Uuid& gpu, bool ena
     return gpu::ModeChange::kDone;
 }
 
-Result<Done> StubPartitioner::reset(const gpu::Uuid& gpu) {
+Result<Done> StubPartitioner::reset(const gpu::Uuid& gpu,
+                                    const std::set<gpu::Uuid>& /*may_lose_instances*/) {
     auto found = open(gpu, "reset");
     if (!found) return std::move(found).error();
     StubNode::Gpu& one = **found;

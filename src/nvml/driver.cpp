@@ -134,9 +134,11 @@ Result<gpu::ModeChange> Driver::set_mode(const gpu::Uuid& gpu, bool enabled) {
         [gpu, enabled](Session& session) { return session.set_mode(gpu, enabled); });
 }
 
-Result<Done> Driver::reset(const gpu::Uuid& gpu) {
+Result<Done> Driver::reset(const gpu::Uuid& gpu, const std::set<gpu::Uuid>& may_lose_instances) {
     return implementation_->reset<Done>("reset of " + gpu.text,
-                                        [gpu](Session& session) { return session.reset(gpu); });
+                                        [gpu, may_lose_instances](Session& session) {
+                                            return session.reset(gpu, may_lose_instances);
+                                        });
 }
 
 Result<unsigned> Driver::create(const gpu::Uuid& gpu, unsigned profile_id,

@@ -54,7 +54,8 @@ public:
     Result<gpu::Partitions> look(const gpu::Uuid& gpu) override;
     Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled) override;
     /// Runs the driver's nvidia-smi, found beneath the driver root.
-    Result<Done> reset(const gpu::Uuid& gpu) override;
+    Result<Done> reset(const gpu::Uuid& gpu,
+                       const std::set<gpu::Uuid>& may_lose_instances) override;
     Result<unsigned> create(const gpu::Uuid& gpu, unsigned profile_id,
                             gpu::MigPlacement placement) override;
     Result<unsigned> create_compute(const gpu::Uuid& gpu, unsigned instance,

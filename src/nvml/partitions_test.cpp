@@ -216,7 +216,7 @@ public:
         if (!written) throw std::runtime_error(written.error().message);
     }
     Result<Done> reset(const char* gpu, std::chrono::milliseconds deadline = 30s) {
-        return bench_.open({.driver_root = "/drv", .reset_deadline = deadline})->reset({gpu});
+        return bench_.open({.driver_root = "/drv", .reset_deadline = deadline})->reset({gpu}, {});
     }
     /// The arguments of the last nvidia-smi.
     [[nodiscard]] std::string arguments() const {
@@ -275,7 +275,7 @@ TEST(Reset, SaysWhatTheProgramSaid) {
 
 TEST(Reset, SaysWhereItLooked) {
     const Bench bench(kNew);
-    const auto done = bench.driver()->reset(kGpu);
+    const auto done = bench.driver()->reset(kGpu, {});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ErrorCode::kNotFound);
     EXPECT_THAT(done.error().message, HasSubstr("driver root"));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ public:
     // As gpu::Partitioner; in session_partitions.cpp.
     Result<gpu::Partitions> look(const gpu::Uuid& gpu);
     Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled);
-    Result<Done> reset(const gpu::Uuid& gpu);
+    Result<Done> reset(const gpu::Uuid& gpu, const std::set<gpu::Uuid>& may_lose_instances);
     Result<unsigned> create(const gpu::Uuid& gpu, unsigned profile_id, gpu::MigPlacement placement);
     Result<unsigned> create_compute(const gpu::Uuid& gpu, unsigned instance, unsigned slices);
     Result<Done> destroy_compute(const gpu::Uuid& gpu, unsigned instance, unsigned compute);
@@ -72,7 +73,8 @@ private:
     Result<gpu::Inventory> look_at_all(gpu::Links links);
     gpu::Probe probe_one(const gpu::Uuid& gpu);
     Error refused(const gpu::Uuid& gpu, const std::string& subject, nvmlReturn_t code);
-    Result<std::vector<gpu::PciAddress>> reset_group(const gpu::Uuid& gpu);
+    Result<std::vector<gpu::PciAddress>> reset_group(const gpu::Uuid& gpu,
+                                                     const std::set<gpu::Uuid>& may_lose_instances);
 
     std::string path_;
     std::shared_ptr<CallPosition> position_;

@@ -39,6 +39,19 @@ bool resets_alone(const Library& library, nvmlDevice_t device) {
     return code == NVML_SUCCESS && major >= 9;
 }
 
+/// Whether some MIG device lies on the GPU.
+bool has_instances(const Library& library, nvmlDevice_t device) {
+    unsigned most = 0;
+    if (library.nvml().nvmlDeviceGetMaxMigDeviceCount(device, &most) != NVML_SUCCESS) return false;
+    for (unsigned i = 0; i < most; ++i) {
+        nvmlDevice_t part = nullptr;
+        if (library.nvml().nvmlDeviceGetMigDeviceHandleByIndex(device, i, &part) == NVML_SUCCESS) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 Error Session::refused(const gpu::Uuid& gpu, const std::string& subject, nvmlReturn_t code) {
@@ -131,7 +144,8 @@ Result<Done> Session::destroy(const gpu::Uuid& gpu, unsigned instance) {
 }
 
 /// The GPU and all that a reset of it takes along; kConflict when one of them is in use.
-Result<std::vector<gpu::PciAddress>> Session::reset_group(const gpu::Uuid& gpu) {
+Result<std::vector<gpu::PciAddress>> Session::reset_group(
+    const gpu::Uuid& gpu, const std::set<gpu::Uuid>& may_lose_instances) {
     // A lost GPU has no handle; the kernel knows where it is.
     const auto device = find_device(gpu);
     std::vector<gpu::PciAddress> group;
@@ -164,15 +178,22 @@ Result<std::vector<gpu::PciAddress>> Session::reset_group(const gpu::Uuid& gpu) 
                          gpu.text + ": reset: NVLink joins it with " + other.uuid.text +
                              ", which would be reset along and is in use; drain that GPU too"};
         }
+        if (!may_lose_instances.contains(other.uuid) && has_instances(*library_, other.handle)) {
+            return Error{ErrorCode::kConflict,
+                         gpu.text + ": reset: NVLink joins it with " + other.uuid.text +
+                             ", which would be reset along and lose its MIG instances; change both "
+                             "in one go"};
+        }
         group.push_back(address);
     }
     return group;
 }
 
-Result<Done> Session::reset(const gpu::Uuid& gpu) {
+Result<Done> Session::reset(const gpu::Uuid& gpu, const std::set<gpu::Uuid>& may_lose_instances) {
     const auto program = find_reset_program(root_, options_.driver_root, path_);
     if (!program) return Error(program.error()).during(gpu.text + ": reset");
-    const auto group = ask<std::vector<gpu::PciAddress>>([&] { return reset_group(gpu); });
+    const auto group =
+        ask<std::vector<gpu::PciAddress>>([&] { return reset_group(gpu, may_lose_instances); });
     if (!group) return group.error();
     end();  // nvidia-smi wants the GPU for itself
     auto done = reset_gpus(*program, *group, options_.reset_deadline);

@@ -116,18 +116,24 @@ std::string list_of(const std::vector<unsigned>& numbers) {
     return text + "]";
 }
 
-/// Our sharing configuration of one node. The agent does not serve MPS: the same shares take turns.
+/// Our sharing configuration of one node. A node has one mechanism: beside MIG, or beside GPUs whose
+/// shares take turns, the shares that were planned for MPS take turns too.
 std::string our_config(const NodeConfig& config) {
+    const bool by_mps = config.uses_mps && !config.has_mig &&
+                        std::ranges::all_of(config.kinds, [](const auto& kind) {
+                            return kind.first.mode == Mode::kMps;
+                        });
     std::string text;
-    if (config.uses_mps) {
+    if (config.uses_mps && !by_mps) {
         text +=
-            "# The plan is MPS, which this version of aliquot-agent does not serve: the same "
-            "shares, taking turns.\n";
+            "# The plan has MPS beside other ways to share, and a node has one: here all shares "
+            "take turns.\n";
     }
     text += "version: v1\nflags:\n  migStrategy: ";
     text += config.has_mig ? "mixed\n" : "none\n";
     if (config.kinds.empty()) return text;
-    text += "sharing:\n  timeSlicing:\n    failRequestsGreaterThanOne: true\n    resources:\n";
+    text += by_mps ? "sharing:\n  mps:\n" : "sharing:\n  timeSlicing:\n";
+    text += "    failRequestsGreaterThanOne: true\n    resources:\n";
     const bool alone = config.kinds.size() == 1 && !config.has_whole && !config.has_mig;
     for (const auto& [division, gpus] : config.kinds) {
         text += "    - name: nvidia.com/gpu\n      replicas: " + std::to_string(division.replicas) +

@@ -139,9 +139,8 @@ void add_general_warnings(Plan& plan, const Request& request) {
         std::ranges::any_of(plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kMps; });
     if (has_mps) {
         plan.warnings.push_back(
-            "aliquot-agent does not serve MPS yet: sharing.yaml has the same shares taking turns; "
-            "MPS "
-            "itself runs with NVIDIA's plugin (-o nvidia)");
+            "under MPS a fatal fault of one process ends all processes on its GPU, and a limit is "
+            "of each process, not of its pod: let a pod run one process");
     }
     if (!plan.unplaced.empty()) {
         plan.warnings.push_back(std::to_string(plan.unplaced.size()) + " replicas have no place: " +

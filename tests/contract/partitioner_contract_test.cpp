@@ -53,7 +53,7 @@ void enable(World& world, const gpu::Uuid& gpu) {
     if (*change == gpu::ModeChange::kNeedsReset) {
         EXPECT_FALSE(look(world, gpu).enabled);
         EXPECT_TRUE(look(world, gpu).pending);
-        const auto reset = world.driver().reset(gpu);
+        const auto reset = world.driver().reset(gpu, {});
         ASSERT_TRUE(reset) << reset.error().message;
     }
     EXPECT_TRUE(look(world, gpu).enabled);
@@ -165,7 +165,7 @@ TEST(Partitioner, NeverDestroysWhatAProcessUses) {
             EXPECT_EQ(done.error().code, ErrorCode::kConflict);
         }
     }
-    const auto reset = world.driver().reset(uuid);
+    const auto reset = world.driver().reset(uuid, {});
     ASSERT_FALSE(reset);
     EXPECT_EQ(reset.error().code, ErrorCode::kConflict);
     EXPECT_THAT(look(world, uuid).instances, SizeIs(2));

@@ -132,6 +132,7 @@ std::string our_config(const NodeConfig& config) {
     text += "version: v1\nflags:\n  migStrategy: ";
     text += config.has_mig ? "mixed\n" : "none\n";
     if (config.kinds.empty()) return text;
+    if (by_mps) text += "  mpsRoot: /run/nvidia/mps\n";
     text += by_mps ? "sharing:\n  mps:\n" : "sharing:\n  timeSlicing:\n";
     text += "    failRequestsGreaterThanOne: true\n    resources:\n";
     const bool alone = config.kinds.size() == 1 && !config.has_whole && !config.has_mig;

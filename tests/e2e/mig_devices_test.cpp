@@ -35,9 +35,9 @@ std::string strategy(const std::string& word) {
 class MigDevices : public ::testing::Test {
 protected:
     void SetUp() override {
-        auto node = sim::Node::create(temporary_.path() / "driver",
-                                      {.gpus = {{.model = "a100-40", .count = 2}}},
-                                      ALIQUOT_SIM_DIR "/libnvidia-ml.so.1", "");
+        auto node = sim::Node::create(
+            temporary_.path() / "driver", {.gpus = {{.model = "a100-40", .count = 2}}},
+            ALIQUOT_SIM_DIR "/libnvidia-ml.so.1", ALIQUOT_SIM_DIR "/nvidia-smi");
         ASSERT_TRUE(node) << node.error().message;
         node_.emplace(*std::move(node));
         kubelet_ = std::make_unique<sim::Kubelet>(root_, sim::KubeletOptions{});

@@ -28,6 +28,7 @@ Observer::~Observer() = default;
 Result<Done> Observer::start() {
     // kubelet waits for the devices, nobody for the links: watch() reads those a moment later.
     enumerate(gpu::Links::kLeaveOut);
+    (void)ask_each();  // a GPU that waits for a reset enumerates well, and is not to be offered
     publish_if(true);
     const std::string problem = driver_problem_;
     thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -54,20 +55,24 @@ bool Observer::enumerate(gpu::Links links) {
 }
 
 bool Observer::probe() {
+    const bool silent_driver = !driver_problem_.empty();
+    if (inventory_.gpus.empty()) return false;
+    const auto changed = ask_each();
+    if (!changed) return note_driver_problem(changed.error());
+    // A GPU that answers again may have been replaced, and one that stopped may be gone: look anew.
+    if (*changed || silent_driver) enumerate(gpu::Links::kRead);
+    return *changed || silent_driver;
+}
+
+Result<bool> Observer::ask_each() {
     std::vector<gpu::Uuid> gpus;
     for (const gpu::Gpu& one : inventory_.gpus) {
         if (!one.uuid.text.empty()) gpus.push_back(one.uuid);
     }
     if (gpus.empty()) return false;
     const auto probes = sensors_.probe(gpus);
-    if (!probes) {
-        return note_driver_problem(probes.error());
-    }
-    const bool silent_driver = !driver_problem_.empty();
-    // A GPU that answers again may have been replaced, and one that stopped may be gone: look anew.
-    const bool changed = book_.note_probes(*probes, wall_time());
-    if (changed || silent_driver) enumerate(gpu::Links::kRead);
-    return changed || silent_driver;
+    if (!probes) return probes.error();
+    return book_.note_probes(*probes, wall_time());
 }
 
 bool Observer::note_driver_problem(const Error& error) {

@@ -50,6 +50,8 @@ private:
     void watch(const std::stop_token& stop);
     bool enumerate(gpu::Links links);
     bool probe();
+    /// errors   the driver as a whole does not answer
+    Result<bool> ask_each();
     bool look_at_instances();
     bool note_events(const std::vector<gpu::FaultEvent>& events);
     bool note_driver_problem(const Error& error);

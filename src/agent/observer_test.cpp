@@ -190,5 +190,13 @@ TEST_F(ObserverTest, KeepsTheXidsItSaw) {
     }));
 }
 
+TEST_F(ObserverTest, AGpuThatWaitsForAResetIsNotOfferedForAMoment) {
+    gpus_.xid("GPU-b", 31, 1);  // the driver asks for a reset; the Xid itself would not count
+    ASSERT_TRUE(observer_.start());
+    const auto seen = observer_.observations().get().value;
+    EXPECT_TRUE(healthy(*seen, "GPU-a"));
+    EXPECT_FALSE(healthy(*seen, "GPU-b"));
+}
+
 }  // namespace
 }  // namespace aliquot::agent

@@ -79,6 +79,10 @@ ChaosNode::ChaosNode(Sharing sharing, std::uint64_t seed) : sharing_(sharing), r
     kubelet_ = std::make_unique<sim::Kubelet>(root_, sim::KubeletOptions{.seed = seed});
     must(kubelet_->start(), "start kubelet");
     start_agent();
+    if (sharing == Sharing::kMps) {
+        // Until its daemon serves, a GPU is not healthy.
+        for (Trouble& trouble : troubles_) trouble.ended = Clock::now();
+    }
     settle();
 }
 
@@ -102,6 +106,9 @@ void ChaosNode::start_agent() {
 void ChaosNode::kill_agent() {
     agent_->signal(SIGKILL);
     if (!agent_->wait(kPatience)) throw Broken("the agent outlived SIGKILL");
+    // The driver tells that some instance of a GPU failed, but not which: an agent that did not see
+    // the Xid takes the whole GPU for it.
+    for (Trouble& trouble : troubles_) trouble.where.reset();
     start_agent();
     wait_registered();
 }
@@ -121,6 +128,19 @@ void ChaosNode::restart_kubelet() {
     wait_registered();
 }
 
+/// What the GPUs make that are not broken. kubelet itself never forgets a name.
+std::set<std::string> ChaosNode::wanted_resources() const {
+    std::set<std::string> names;
+    for (const sim::GpuView& gpu : node_->gpus()) {
+        if (troubles_[gpu.index].since) continue;
+        if (!gpu.mig_enabled) names.insert("nvidia.com/gpu");
+        for (const sim::MigDeviceView& device : gpu.mig_devices) {
+            names.insert("nvidia.com/mig-" + device.profile);
+        }
+    }
+    return names;
+}
+
 /// Until every resource is connected again and nothing is unhealthy that has no reason to be.
 void ChaosNode::wait_registered() {
     const auto end = Clock::now() + kPatience;
@@ -128,17 +148,14 @@ void ChaosNode::wait_registered() {
     do {
         missing.clear();
         const auto resources = kubelet_->resources();
-        if (resources.empty()) missing = "no resource at all";
+        for (const std::string& name : wanted_resources()) {
+            const auto view = resources.find(name);
+            if (view == resources.end() || !view->second.connected)
+                missing = name + " is not connected";
+        }
         for (const auto& [name, view] : resources) {
-            if (view.capacity == 0) continue;  // cut away; kubelet never forgets a name
-            if (!view.connected) missing = name + " is not connected";
             for (const std::string& device : view.unhealthy) {
                 if (!may_be_unhealthy(device)) missing = device + " of " + name + " is unhealthy";
-            }
-        }
-        for (const auto& [uid, pod] : pods_) {
-            if (!resources.contains(pod.resource) || !resources.at(pod.resource).connected) {
-                missing = pod.resource + " of pod " + uid + " is not connected";
             }
         }
         if (missing.empty()) return;
@@ -218,9 +235,11 @@ std::string ChaosNode::admit() {
     if (!process) throw Broken("start a process: " + process.error().message);
     pod.process.emplace(*std::move(process));
     if (sharing_ != Sharing::kMps) {
-        must(node_->set_process(pod.gpu, static_cast<std::uint32_t>(pod.process->pid()), kMemory, 5,
-                                pod.where),
-             "use the GPU of " + uid);
+        const auto used = node_->set_process(
+            pod.gpu, static_cast<std::uint32_t>(pod.process->pid()), kMemory, 5, pod.where);
+        // On a GPU that has just failed a program gets nothing.
+        if (!used && !trouble.since)
+            throw Broken("use the GPU of " + uid + ": " + used.error().message);
     }
     pods_.emplace(uid, std::move(pod));
     return uid + " got " + base;

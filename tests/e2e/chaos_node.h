@@ -82,6 +82,7 @@ private:
     void kill_agent();
     void restart_kubelet();
     void wait_registered();
+    [[nodiscard]] std::set<std::string> wanted_resources() const;
     std::string admit();
     std::string remove();
     std::string break_gpu();

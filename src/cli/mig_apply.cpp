@@ -77,7 +77,12 @@ mig::ApplyOptions options_of(Context& context, const MigWords& words, const MigN
 void mig_apply(Context& context, const MigWords& words) {
     auto node = open_mig_node(words);
     if (!node) return fail(context, kCouldNotRun, node.error().message);
-    if (!node->remark.empty()) context.err << "aliquot: " << node->remark << '\n';
+    if (!node->remark.empty()) {
+        return fail(context, kCouldNotRun,
+                    node->remark +
+                        "; nothing was changed (with --pod-resources-socket none only running "
+                        "processes count as busy)");
+    }
     std::vector<mig::GpuWish> wishes;
     if (!words.restore) {
         auto wished = wishes_of(context, words, *node);

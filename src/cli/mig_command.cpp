@@ -27,7 +27,7 @@ void add_node(CLI::App* command, MigWords& words) {
         ->excludes(state);
     command
         ->add_option("--pod-resources-socket", words.pod_resources,
-                     "Kubelet's socket that tells which pods hold GPUs")
+                     "Kubelet's socket that tells which pods hold GPUs, or none")
         ->option_text("FILE");
 }
 

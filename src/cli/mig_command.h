@@ -52,7 +52,7 @@ struct MigNode {
     gpu::Partitioner* partitioner = nullptr;
     gpu::Inventory inventory;
     std::set<std::string> held;  // uuids that pods hold
-    std::string remark;          // what could not be asked; may be empty
+    std::string remark;          // why `held` is not known; empty: it is, or there is no kubelet
 };
 Result<MigNode> open_mig_node(const MigWords& words);
 

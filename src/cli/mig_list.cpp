@@ -151,7 +151,8 @@ std::optional<MigNode> opened(Context& context, const MigWords& words) {
         fail(context, kCouldNotRun, node.error().message);
         return std::nullopt;
     }
-    if (!node->remark.empty()) context.err << "aliquot: " << node->remark << '\n';
+    if (!node->remark.empty())
+        context.err << "aliquot: " << node->remark << "; only running processes count as busy\n";
     return std::move(*node);
 }
 

@@ -2,6 +2,7 @@
 // The node that `aliquot mig` looks at and changes.
 #include <algorithm>
 #include <charconv>
+#include <thread>
 
 #include "catalog/gpu_models.h"
 #include "cli/config_command.h"
@@ -17,23 +18,38 @@ constexpr const char* kPodResources = "/var/lib/kubelet/pod-resources/kubelet.so
 /// "GPU-1234::2" is a share of GPU-1234.
 std::string device_of(const std::string& id) { return id.substr(0, id.find("::")); }
 
-/// Whom kubelet has given which device; no kubelet is no error.
-void ask_kubelet(MigNode& node, const MigWords& words) {
-    const std::string socket = words.pod_resources.empty() ? kPodResources : words.pod_resources;
-    const os::Root& root = *node.root;
-    if (!root.exists(socket)) return;
+/// Whom kubelet has given which device. No kubelet at the usual place is no error; one that is there
+/// and does not say is: a pod may hold an instance on which no process runs yet.
+Result<Done> ask_kubelet(MigNode& node, const MigWords& words) {
+    if (words.pod_resources == "none") return Done{};
+    const bool named = !words.pod_resources.empty();
+    const os::Root here("/");
+    const os::Root& root = named ? here : *node.root;
+    const std::string socket =
+        named ? std::filesystem::absolute(words.pod_resources).string() : kPodResources;
+    if (!root.exists(socket)) {
+        if (!named) return Done{};
+        return Error{ErrorCode::kNotFound, "there is no socket " + socket};
+    }
     constexpr std::chrono::milliseconds kPatience{3000};
-    const auto holders = kubelet::PodResources(root, socket).list(kPatience);
+    constexpr std::chrono::milliseconds kPause{300};  // kubelet limits all its askers together
+    constexpr unsigned kTries = 5;
+    kubelet::PodResources pods(root, socket);
+    auto holders = pods.list(kPatience);
+    for (unsigned i = 1; i < kTries && !holders; ++i) {
+        std::this_thread::sleep_for(kPause);
+        holders = pods.list(kPatience);
+    }
     if (!holders) {
-        node.remark = "kubelet did not say which pods hold GPUs (" + holders.error().message +
-                      "): only running processes count as busy";
-        return;
+        return Error{ErrorCode::kUnavailable,
+                     "kubelet does not say which pods hold GPUs: " + holders.error().message};
     }
     for (const kubelet::Holder& holder : *holders) {
         for (const std::string& id : holder.ids) {
             if (id.starts_with("GPU-") || id.starts_with("MIG-")) node.held.insert(device_of(id));
         }
     }
+    return Done{};
 }
 
 std::optional<std::uint32_t> hexadecimal(const Result<std::string>& text) {
@@ -149,7 +165,9 @@ Result<MigNode> open_mig_node(const MigWords& words) {
     auto inventory = node.owner->enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return std::move(inventory).error();
     node.inventory = std::move(*inventory);
-    ask_kubelet(node, words);
+    if (const auto asked = ask_kubelet(node, words); !asked) {
+        node.remark = asked.error().message;
+    }
     return node;
 }
 

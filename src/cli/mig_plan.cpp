@@ -183,7 +183,8 @@ void plan_node(Context& context, const MigWords& words) {
         return fail(context, kCouldNotRun,
                     node.error().message + "; with --gpu MODEL no driver is needed");
     }
-    if (!node->remark.empty()) context.err << "aliquot: " << node->remark << '\n';
+    if (!node->remark.empty())
+        context.err << "aliquot: " << node->remark << "; only running processes count as busy\n";
     const auto wishes = wishes_of(context, words, *node);
     if (!wishes) return;
     const mig::ApplyOptions options{

@@ -195,6 +195,39 @@ TEST_F(MigDevices, AreTimeSlicedByTheNameOfTheirProfile) {
               node_->gpus().at(0).mig_devices.at(0).uuid);
 }
 
+/// A pod's process may not have reached the GPU yet; its instance is the pod's all the same.
+TEST_F(MigDevices, OneThatAPodHoldsIsBusyWithoutAnyProcess) {
+    configure(strategy("mixed"));
+    cut(0, "3g.20gb@4,1g.5gb@0");
+    start_agent();
+    expect_devices("nvidia.com/mig-3g.20gb", 1);
+    ASSERT_TRUE(admit("trainer", "nvidia.com/mig-3g.20gb", 1));
+    const auto apply = [&](const std::string& socket) {
+        auto process = os::Process::start(
+            {.argv = {ALIQUOT_BIN_DIR "/aliquot", "mig", "apply", "--want", "1g.5gb*3",
+                      "--gpu-index", "0", "--leave-busy", "--node-state",
+                      (temporary_.path() / "driver").string(), "--pod-resources-socket", socket},
+             .environment = os::current_environment(),
+             .output_path = (temporary_.path() / "apply.log").string()});
+        const auto exit = process ? process->wait(kPatience) : std::nullopt;
+        return exit ? exit->code : -1;
+    };
+    const auto layout = [&] {
+        std::vector<std::string> profiles;
+        for (const auto& device : node_->gpus().at(0).mig_devices) {
+            profiles.push_back(device.profile);
+        }
+        std::ranges::sort(profiles);
+        return profiles;
+    };
+    // Without kubelet's word nothing is touched.
+    EXPECT_EQ(apply((temporary_.path() / "nobody.sock").string()), 3);
+    EXPECT_THAT(layout(), testing::ElementsAre("1g.5gb", "3g.20gb"));
+    EXPECT_EQ(apply(root_.resolve("/var/lib/kubelet/pod-resources/kubelet.sock").string()), 0)
+        << text_of(temporary_.path() / "apply.log");
+    EXPECT_THAT(layout(), testing::ElementsAre("1g.5gb", "1g.5gb", "1g.5gb", "3g.20gb"));
+}
+
 /// `aliquot mig apply` before a reboot, the agent after it.
 TEST_F(MigDevices, AreMadeAgainAfterAReboot) {
     auto apply = os::Process::start(

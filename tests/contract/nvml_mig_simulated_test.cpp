@@ -310,7 +310,8 @@ TEST_F(SimulatedMig, StaysWholeWhenAWriterIsKilled) {
         ASSERT_EQ(::waitpid(child, &status, 0), child);
         ASSERT_TRUE(WIFSIGNALED(status)) << status;
         unsigned taken = 0;
-        for (const auto& device : node().gpus()[0].mig_devices) {
+        const auto devices = node().gpus()[0].mig_devices;
+        for (const auto& device : devices) {
             const unsigned mine = ((1U << device.size) - 1) << device.start;
             EXPECT_EQ(taken & mine, 0U);
             taken |= mine;

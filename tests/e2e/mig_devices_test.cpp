@@ -214,7 +214,8 @@ TEST_F(MigDevices, OneThatAPodHoldsIsBusyWithoutAnyProcess) {
     };
     const auto layout = [&] {
         std::vector<std::string> profiles;
-        for (const auto& device : node_->gpus().at(0).mig_devices) {
+        const auto devices = node_->gpus().at(0).mig_devices;
+        for (const auto& device : devices) {
             profiles.push_back(device.profile);
         }
         std::ranges::sort(profiles);

@@ -34,7 +34,9 @@ Error malformed(std::string_view item, const std::string& expected) {
 }
 
 /// "slices=2", "memory=10Gi" or both with a blank between.
-Result<Want> with_amounts(std::string_view item, std::string_view words, Want want) {
+Result<Want> with_amounts(std::string_view item, std::string_view words, unsigned count) {
+    Want want;
+    want.count = count;
     while (!words.empty()) {
         const std::size_t end = std::min(words.find(' '), words.size());
         const std::string_view word = words.substr(0, end);
@@ -69,7 +71,7 @@ Result<Want> parse_want(std::string_view item) {
         kind = trimmed(item.substr(0, star));
     }
     if (kind.starts_with("slices=") || kind.starts_with("memory")) {
-        return with_amounts(item, kind, std::move(want));
+        return with_amounts(item, kind, want.count);
     }
     auto name = gpu::parse_mig_profile(kind);
     if (!name) {

@@ -59,12 +59,12 @@ struct UsablePlace {
 /// and "void" are none. A GPU in MIG mode is shown as its MIG devices, and a program can use only
 /// one MIG device, so when the first place is one it is the only one.
 std::vector<UsablePlace> visible_places(const std::vector<GpuView>& gpus,
-                                  const std::optional<std::string>& sim_visible,
-                                  const std::optional<std::string>& nvidia_visible);
+                                        const std::optional<std::string>& sim_visible,
+                                        const std::optional<std::string>& nvidia_visible);
 
 /// The MIG device that a user means: its uuid, "0:2" (GPU and device index) or "2" on `gpu`.
 /// errors   kNotFound: there is none
 Result<UsablePlace> find_mig_device(const std::vector<GpuView>& gpus, const std::string& text,
-                              std::optional<unsigned> gpu);
+                                    std::optional<unsigned> gpu);
 
 }  // namespace aliquot::sim

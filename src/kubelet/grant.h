@@ -27,7 +27,7 @@ struct Grant {
     /// The part of one GPU that was granted. Carried so that limits can be enforced; not on the
     /// wire.
     struct Share {
-        std::string gpu_uuid;  // or the MIG device's
+        std::string gpu_uuid;                       // or the MIG device's
         unsigned replicas = 1;                      // how many of that GPU's replicas
         std::optional<std::uint64_t> memory_bytes;  // limit; empty: none was configured
         std::optional<unsigned> compute_percent;    // limit, 1 to 100; empty: none was configured

@@ -41,7 +41,7 @@ std::string document_text(const File& file, const Object& object) {
 /// Whether a finding of sharing is none here: it is about our agent alone, or about the file as a whole.
 bool is_left_out(const File& file, std::string_view rule) {
     if (rule == "DPC037" || rule == "DPC022")
-        return true;  // not a configuration; each document is looked at
+        return true;                           // not a configuration; each document is looked at
     return !file.aliquot && rule == "DPC033";  // NVIDIA's chart sets it by itself
 }
 

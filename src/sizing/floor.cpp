@@ -44,9 +44,9 @@ FloorCheck check_gpu(const NodeFacts& facts) {
     if (model == nullptr) return check;
     const bool named = model->key.starts_with("v100") || model->key.starts_with("a100");
     const catalog::Version volta{{7, 0}};
-    check.verdict = named                      ? Verdict::kPass
+    check.verdict = named                     ? Verdict::kPass
                     : model->compute >= volta ? Verdict::kWarn
-                                               : Verdict::kFail;
+                                              : Verdict::kFail;
     return check;
 }
 

@@ -3,41 +3,17 @@
 #include <map>
 
 #include "doctor/check.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
 
-std::vector<const Object*> nodes_of(const Facts& facts) {
-    std::vector<const Object*> nodes;
-    for (const Object& node : facts.cluster.all("Node")) {
-        if (facts.target.kind == Target::Kind::kNode && node.name != facts.target.name) continue;
-        nodes.push_back(&node);
-    }
-    return nodes;
-}
-
 double amount(const Object& node, std::string_view list, std::string_view resource) {
     return quantity_of(text_at(node.body, {"status", list, resource})).value_or(0);
 }
 
-std::vector<std::string> gpu_resources(const Object& node) {
-    std::vector<std::string> names;
-    for (const Node::Entry& entry : entries_at(node.body, {"status", "capacity"})) {
-        if (is_gpu_resource(entry.first.scalar)) names.push_back(entry.first.scalar);
-    }
-    return names;
-}
-
-std::string label(const Object& node, std::string_view name) {
-    const auto labels = labels_of(node);
-    const auto found = labels.find(std::string(name));
-    return found == labels.end() ? "" : found->second;
-}
-
 std::string whole(double count) { return std::to_string(static_cast<long>(count)); }
-
-Verdict no_nodes() { return unknown("nodes were not read"); }
 
 Verdict judge_capacity(const Facts& facts) {
     const auto nodes = nodes_of(facts);

@@ -2,36 +2,13 @@
 #include <algorithm>
 
 #include "doctor/check.h"
+#include "doctor/nvml_gpu.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
 
 using NvmlState = NvmlFacts::State;
-
-bool answered(const Facts& facts) { return facts.nvml.state == NvmlState::kOk; }
-
-Verdict not_answered(const Facts& facts) {
-    if (facts.nvml.state == NvmlState::kUnknown) return unknown(facts.nvml.reason);
-    return not_here("NVML gave no answer");
-}
-
-Place place_of(const NvmlGpu& gpu, std::string text) {
-    return {gpu.place.path, gpu.place.line, std::move(text)};
-}
-
-std::string name_of(const NvmlGpu& gpu) {
-    if (gpu.index >= 1000) return gpu.address.empty() ? "a GPU" : "GPU " + gpu.address;
-    return "GPU " + std::to_string(gpu.index) +
-           (gpu.address.empty() ? "" : " (" + gpu.address + ")");
-}
-
-/// The first GPU that answers so.
-template <class Predicate>
-const NvmlGpu* first_gpu(const Facts& facts, Predicate predicate) {
-    const auto found = std::ranges::find_if(facts.nvml.gpus, predicate);
-    return found == facts.nvml.gpus.end() ? nullptr : &*found;
-}
 
 Verdict judge_same_version(const Facts& facts) {
     const HostFacts& host = facts.host;

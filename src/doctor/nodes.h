@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/check.h"
+#include "doctor/cluster.h"
+
+/// What the checks of Node objects have in common.
+namespace aliquot::doctor {
+
+/// All nodes, or the one that is asked about.
+std::vector<const Object*> nodes_of(const Facts& facts);
+/// The names in the node's capacity that are GPUs or parts of GPUs.
+std::vector<std::string> gpu_resources(const Object& node);
+/// Empty: the node has no such label.
+std::string label(const Object& node, std::string_view name);
+Verdict no_nodes();
+
+}  // namespace aliquot::doctor

@@ -1,56 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvml/gpu_reset.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cerrno>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
-#include "os/spawner.h"
+#include "os/exchange.h"
 
 namespace aliquot::nvml {
 namespace {
 
-constexpr std::size_t kOutputLimit = 4096;
 constexpr std::size_t kQuotedLimit = 400;
 
-/// A file in memory that a program can write to and we read.
-class Capture {
-public:
-    Capture() : file_(::memfd_create("nvidia-smi", MFD_CLOEXEC)) {}
-    ~Capture() {
-        if (file_ >= 0) ::close(file_);
+/// What a program wrote, as one line.
+std::string one_line(std::string_view text) {
+    std::string line;
+    for (const char c : text) {
+        const bool blank = static_cast<unsigned char>(c) <= ' ';
+        if (blank && (line.empty() || line.back() == ' ')) continue;
+        line += blank ? ' ' : c;
     }
-    Capture(const Capture&) = delete;
-    Capture& operator=(const Capture&) = delete;
-
-    /// For the child, which opens it before it becomes the program.
-    [[nodiscard]] std::string path() const {
-        return file_ < 0 ? "/dev/null" : "/proc/self/fd/" + std::to_string(file_);
-    }
-    /// What was written, as one line.
-    [[nodiscard]] std::string line() const {
-        std::array<char, kOutputLimit> text{};
-        const ssize_t size = file_ < 0 ? 0 : ::pread(file_, text.data(), text.size(), 0);
-        std::string line;
-        for (const char c : std::string_view(text.data(), size > 0 ? size : 0)) {
-            const bool blank = static_cast<unsigned char>(c) <= ' ';
-            if (blank && (line.empty() || line.back() == ' ')) continue;
-            line += blank ? ' ' : c;
-        }
-        while (line.ends_with(' ')) line.pop_back();
-        if (line.size() > kQuotedLimit) line = line.substr(0, kQuotedLimit) + "...";
-        return line;
-    }
-
-private:
-    int file_;
-};
+    while (line.ends_with(' ')) line.pop_back();
+    if (line.size() > kQuotedLimit) line = line.substr(0, kQuotedLimit) + "...";
+    return line;
+}
 
 bool says(const std::string& line, std::string_view words) {
     const auto found = std::ranges::search(line, words, [](char a, char b) {
@@ -106,26 +83,23 @@ Result<ResetProgram> find_reset_program(const os::Root& root, const std::string&
 
 Result<Done> reset_gpus(const ResetProgram& program, const std::vector<gpu::PciAddress>& gpus,
                         std::chrono::milliseconds deadline) {
-    const Capture output;
+    const std::string what = "reset of GPU " + list(gpus);
     os::Command command{.argv = {program.path, "--gpu-reset", "-i", list(gpus)},
                         .environment = os::current_environment(),
                         .working_directory = {},
-                        .output_path = output.path()};
+                        .output_path = {}};
     if (!program.library_directory.empty()) {
         command.environment["LD_LIBRARY_PATH"] = program.library_directory;
     }
-    auto process = os::Process::start(command);
-    if (!process) return std::move(process).error().during("reset of GPU " + list(gpus));
-    const auto exit = process->wait(deadline);
-    if (!exit) {
-        process->terminate(std::chrono::milliseconds(500));
+    const auto done = os::exchange(std::move(command), "", {.deadline = deadline});
+    if (!done && done.error().code == ErrorCode::kUnavailable) {
         return Error{ErrorCode::kUnavailable,
-                     "reset of GPU " + list(gpus) + ": nvidia-smi was not done after " +
-                         std::to_string(deadline.count() / 1000) +
-                         " s; look at dmesg (NVRM, Xid), a reboot of the node mends it"};
+                     what + " was not done within " + std::to_string(deadline.count() / 1000) +
+                         " s: " + done.error().message +
+                         "; look at dmesg (NVRM, Xid), a reboot of the node mends it"};
     }
-    const std::string line = output.line();
-    if (exit->code != 0) return explain(line, *exit).during("reset of GPU " + list(gpus));
+    if (!done) return Error(done.error()).during(what);
+    if (done->exit.code != 0) return explain(one_line(done->output), done->exit).during(what);
     return Done{};
 }
 

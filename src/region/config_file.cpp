@@ -21,9 +21,8 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kRelease = std::memory_order_release;
 
-Result<abi::Config*> map(const std::filesystem::path& file, int fd) {
-    void* const place =
-        ::mmap(nullptr, sizeof(abi::Config), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+Result<abi::Config*> map(const std::filesystem::path& file, int fd, int protection) {
+    void* const place = ::mmap(nullptr, sizeof(abi::Config), protection, MAP_SHARED, fd, 0);
     if (place == MAP_FAILED) return os::error_from_errno(errno, file.native());
     return static_cast<abi::Config*>(place);
 }
@@ -60,7 +59,7 @@ Result<ConfigFile> ConfigFile::create(const std::filesystem::path& file, const S
     if (!fd || ::fchmod(fd.get(), 0644) != 0 || ::ftruncate(fd.get(), sizeof(abi::Config)) != 0) {
         return os::error_from_errno(errno, file.native());
     }
-    auto mapped = map(file, fd.get());
+    auto mapped = map(file, fd.get(), PROT_READ | PROT_WRITE);
     if (!mapped) return std::move(mapped).error();
     ConfigFile config(*mapped);
     abi::Config& content = **mapped;  // zeros: a new file
@@ -78,14 +77,16 @@ Result<ConfigFile> ConfigFile::create(const std::filesystem::path& file, const S
     return config;
 }
 
-Result<ConfigFile> ConfigFile::open(const std::filesystem::path& file) {
-    const Descriptor fd(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+Result<ConfigFile> ConfigFile::open(const std::filesystem::path& file, Access access) {
+    const bool write = access == Access::kWrite;
+    const Descriptor fd(
+        ::open(file.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0) return os::error_from_errno(errno, file.native());
     const Error other{ErrorCode::kInvalidInput,
                       file.native() + ": not a guard's config of this version"};
     if (!S_ISREG(status.st_mode) || status.st_size != sizeof(abi::Config)) return other;
-    auto mapped = map(file, fd.get());
+    auto mapped = map(file, fd.get(), write ? PROT_READ | PROT_WRITE : PROT_READ);
     if (!mapped) return std::move(mapped).error();
     ConfigFile config(*mapped);
     const abi::Config& content = **mapped;

@@ -33,7 +33,12 @@ public:
     static Result<ConfigFile> create(const std::filesystem::path& file, const Settings& settings);
 
     /// errors   kNotFound, kPermission; kInvalidInput: not a config of this version
-    static Result<ConfigFile> open(const std::filesystem::path& file);
+    static Result<ConfigFile> open(const std::filesystem::path& file) {
+        return open(file, Access::kWrite);
+    }
+    enum class Access : std::uint8_t { kRead, kWrite };
+    /// With kRead only settings() and told_overhead() may be called.
+    static Result<ConfigFile> open(const std::filesystem::path& file, Access access);
 
     ConfigFile(ConfigFile&& other) noexcept;
     ConfigFile& operator=(ConfigFile&& other) noexcept;

@@ -132,16 +132,22 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
     return stat;
 }
 
+HostProcesses::HostProcesses(const os::Root& root) : root_(root) {
+    const auto text = root.read("/proc/self/cgroup", kMostBytes);
+    if (text) own_cgroup_ = parse_cgroup(*text);
+}
+
 std::string HostProcesses::read(pid_t pid, std::string_view file) const {
     auto text = root_.read("/proc/" + std::to_string(pid) + "/" + std::string(file), kMostBytes);
     return text ? *std::move(text) : std::string();
 }
 
 /// By what is mounted. Where no container runtime mounts anything, by the variable that the process
-/// was started with; a container of a pod could put what it likes there, so of it we do not look.
+/// was started with. A container of a pod could put what it likes there, so of those we do not look,
+/// unless it is the one that we are in ourselves.
 std::string HostProcesses::region_of(pid_t pid, std::string_view cgroup) const {
     std::string region = parse_region(read(pid, "mountinfo"));
-    if (!region.empty() || of_a_pod(cgroup)) return region;
+    if (!region.empty() || (of_a_pod(cgroup) && cgroup != own_cgroup_)) return region;
     constexpr std::string_view kVariable = "ALIQUOT_GUARD_REGION=";
     const std::string environment = read(pid, "environ");
     for (std::string_view rest = environment; !rest.empty();) {

@@ -54,7 +54,7 @@ std::optional<ProcessStat> parse_stat(std::string_view line);
 class HostProcesses {
 public:
     /// root   for /proc; must outlive this
-    explicit HostProcesses(const os::Root& root) : root_(root) {}
+    explicit HostProcesses(const os::Root& root);
 
     /// Empty: there is no such process.
     std::optional<HostProcess> look(pid_t pid);
@@ -68,6 +68,7 @@ private:
     [[nodiscard]] std::string region_of(pid_t pid, std::string_view cgroup) const;
 
     const os::Root& root_;
+    std::string own_cgroup_;
     std::map<pid_t, HostProcess> known_;  // those of a region
 };
 

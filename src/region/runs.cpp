@@ -45,7 +45,7 @@ Result<Done> own_directory(const fs::path& path) {
     return Done{};
 }
 
-bool is_directory(const fs::path& path) {
+bool is_usable(const fs::path& path) {
     std::error_code problem;
     return path.is_absolute() && fs::is_directory(path, problem);
 }
@@ -130,6 +130,11 @@ Result<fs::path> Runs::usual_place(const std::map<std::string, std::string>& env
         const auto found = environment.find(name);
         return found == environment.end() ? fs::path() : fs::path(found->second);
     };
+    if (const fs::path named = variable("ALIQUOT_RUN_DIRECTORY"); !named.empty()) {
+        const auto made = own_directory(named);
+        if (!made) return made.error();
+        return named;
+    }
     if (::geteuid() == 0) {
         std::error_code problem;
         fs::create_directories("/run/aliquot", problem);
@@ -138,9 +143,9 @@ Result<fs::path> Runs::usual_place(const std::map<std::string, std::string>& env
     }
     const std::string uid = std::to_string(::geteuid());
     for (const fs::path& place : {variable("XDG_RUNTIME_DIR"), fs::path("/run/user/" + uid)}) {
-        if (is_directory(place) && own_directory(place / "aliquot")) return place / "aliquot";
+        if (is_usable(place) && own_directory(place / "aliquot")) return place / "aliquot";
     }
-    const fs::path temporary = is_directory(variable("TMPDIR")) ? variable("TMPDIR") : "/tmp";
+    const fs::path temporary = is_usable(variable("TMPDIR")) ? variable("TMPDIR") : "/tmp";
     fs::path place = temporary / ("aliquot-" + uid);
     const auto made = own_directory(place);
     if (!made) return made.error();

@@ -55,8 +55,8 @@ public:
     /// base   a directory of this user alone
     explicit Runs(std::filesystem::path base) : base_(std::move(base)) {}
 
-    /// The directory of this user, made when it is not there: root's is /run/aliquot/run, others
-    /// have theirs in /run/user/<uid>, XDG_RUNTIME_DIR, or beneath the temporary directory.
+    /// The directory of this user, made when it is not there: ALIQUOT_RUN_DIRECTORY, where that is
+    /// set; else root's is /run/aliquot/run, others have theirs in /run/user/<uid>, XDG_RUNTIME_DIR, or beneath the temporary directory.
     /// errors   kPermission: it belongs to somebody else, or others may write there
     static Result<std::filesystem::path> usual_place(
         const std::map<std::string, std::string>& environment);

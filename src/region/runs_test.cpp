@@ -2,6 +2,7 @@
 #include "region/runs.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -85,12 +86,18 @@ TEST_F(RunsTest, ClearWhatAKilledOneHasLeft) {
 }
 
 TEST_F(RunsTest, HaveAPlaceOfTheirOwnUser) {
-    const auto place = Runs::usual_place({{"XDG_RUNTIME_DIR", directory_.path().native()}});
+    const fs::path named = directory_.path() / "named";
+    const auto place = Runs::usual_place({{"ALIQUOT_RUN_DIRECTORY", named.native()}});
     ASSERT_TRUE(place) << place.error().message;
-    EXPECT_EQ(fs::status(*place).permissions(), fs::perms(0700));
-    if (::geteuid() != 0) {
-        EXPECT_EQ(*place, directory_.path() / "aliquot");
-    }
+    EXPECT_EQ(*place, named);
+    EXPECT_EQ(fs::status(named).permissions(), fs::perms(0700));
+    fs::permissions(named, fs::perms(0777));
+    EXPECT_EQ(Runs::usual_place({{"ALIQUOT_RUN_DIRECTORY", named.native()}}).error().code,
+              ErrorCode::kPermission);
+    if (::geteuid() == 0) return;
+    const auto own = Runs::usual_place({{"XDG_RUNTIME_DIR", directory_.path().native()}});
+    ASSERT_TRUE(own) << own.error().message;
+    EXPECT_EQ(*own, directory_.path() / "aliquot");
 }
 
 }  // namespace

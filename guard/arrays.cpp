@@ -12,11 +12,14 @@ std::uint64_t channel_bytes(int format) {
     switch (format) {
         case CU_AD_FORMAT_UNSIGNED_INT16:
         case CU_AD_FORMAT_SIGNED_INT16:
-        case CU_AD_FORMAT_HALF: return 2;
+        case CU_AD_FORMAT_HALF:
+            return 2;
         case CU_AD_FORMAT_UNSIGNED_INT32:
         case CU_AD_FORMAT_SIGNED_INT32:
-        case CU_AD_FORMAT_FLOAT: return 4;
-        default: return 1;  // 8 bit, and packed formats until the driver tells
+        case CU_AD_FORMAT_FLOAT:
+            return 4;
+        default:
+            return 1;  // 8 bit, and packed formats until the driver tells
     }
 }
 
@@ -31,8 +34,8 @@ std::uint64_t size_of(const Descriptor& shape, std::uint64_t depth, unsigned fla
         shape.NumChannels > 4)
         return 0;
     const unsigned __int128 bytes = static_cast<unsigned __int128>(shape.Width) *
-                                    dimension(shape.Height) * dimension(depth) *
-                                    shape.NumChannels * channel_bytes(shape.Format);
+                                    dimension(shape.Height) * dimension(depth) * shape.NumChannels *
+                                    channel_bytes(shape.Format);
     return bytes > (std::uint64_t{1} << 50) ? 0 : static_cast<std::uint64_t>(bytes);
 }
 

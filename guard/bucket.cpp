@@ -7,8 +7,8 @@
 namespace aliquot::guard {
 namespace {
 
-constexpr std::int64_t kBurst = 20'000'000;         // what can be saved up
-constexpr std::int64_t kDebt = -10'000'000'000;     // and owed
+constexpr std::int64_t kBurst = 20'000'000;             // what can be saved up
+constexpr std::int64_t kDebt = -10'000'000'000;         // and owed
 constexpr std::uint64_t kMostElapsed = 60'000'000'000;  // since the last refill that counts
 
 void refill(abi::DeviceLedger& totals, std::uint32_t cap_ppm) {

@@ -137,9 +137,8 @@ GUARD_EXPORT CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUd
 }
 GUARD_EXPORT CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* params, int count,
                                      unsigned int flags, CUdevice device) {
-    return create(context, device, [&] {
-        return g_driver.cuCtxCreate_v3(context, params, count, flags, device);
-    });
+    return create(context, device,
+                  [&] { return g_driver.cuCtxCreate_v3(context, params, count, flags, device); });
 }
 GUARD_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params,
                                      unsigned int flags, CUdevice device) {
@@ -179,8 +178,7 @@ GUARD_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 GUARD_EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count,
                                          CUjit_option* options, void** values) {
-    return load(
-        [&] { return g_driver.cuModuleLoadDataEx(module, image, count, options, values); });
+    return load([&] { return g_driver.cuModuleLoadDataEx(module, image, count, options, values); });
 }
 GUARD_EXPORT CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
     return load([&] { return g_driver.cuModuleLoadFatBinary(module, image); });

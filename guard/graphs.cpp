@@ -8,8 +8,8 @@
 namespace aliquot::guard {
 namespace {
 
-constinit Records g_captured;  // by stream: what its capture allocates
-constinit Records g_graphs;    // by graph or executable graph
+constinit Records g_captured;                 // by stream: what its capture allocates
+constinit Records g_graphs;                   // by graph or executable graph
 std::atomic<std::uint32_t> g_with_memory{0};  // bit by place: graphs allocate there
 std::atomic<std::uint64_t> g_charged[abi::kRegionDevices];
 std::atomic<CUdevice> g_devices[abi::kRegionDevices];  // ordinal of a place in g_with_memory

@@ -25,8 +25,7 @@ bool is_default(CUstream stream) {
 std::uint64_t key_of(CUstream stream, bool per_thread, CUcontext context) {
     const auto handle = reinterpret_cast<std::uintptr_t>(stream);
     if (!is_default(stream)) return handle;
-    const bool of_thread =
-        handle == CU_STREAM_PER_THREAD_VALUE || (handle == 0 && per_thread);
+    const bool of_thread = handle == CU_STREAM_PER_THREAD_VALUE || (handle == 0 && per_thread);
     return reinterpret_cast<std::uintptr_t>(context) +
            (of_thread ? reinterpret_cast<std::uintptr_t>(&t_thread) : 0) + 1;
 }
@@ -165,8 +164,8 @@ std::uint64_t harvest(Lane& lane) {
             const auto ns = static_cast<std::uint64_t>(milliseconds * 1e6);
             adapt(lane, ns, done.launches);
             charge_time(lane.place, ns / sharing);
-            g_ledger.totals(lane.place).launches.fetch_add(done.launches,
-                                                           std::memory_order_relaxed);
+            g_ledger.totals(lane.place)
+                .launches.fetch_add(done.launches, std::memory_order_relaxed);
             total += ns / sharing;
         }
         if (done.owns_start) put_back(lane, done.start);
@@ -191,7 +190,7 @@ bool wait_pending(Lane& lane, unsigned count, std::uint64_t longest_ns) {
     constexpr std::uint64_t kLongest = 200'000;
     for (;;) {
         const std::uint64_t expected = lane.launch_ns * lane.pending[0].launches / 4;
-        kernel::sleep_ns(expected < kShortest ? kShortest
+        kernel::sleep_ns(expected < kShortest  ? kShortest
                          : expected > kLongest ? kLongest
                                                : expected);
         harvest(lane);

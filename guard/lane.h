@@ -23,7 +23,8 @@ struct Lane {
     std::atomic<std::uint64_t> key{0};     // 0: unused
     std::atomic<std::uint32_t> credit{0};  // launches until the next checkpoint
     std::atomic<std::uint32_t> seen{0};    // the turn word when they were given
-    const std::atomic<std::uint32_t>* word = nullptr;  // where to look; one that never changes without turns
+    const std::atomic<std::uint32_t>* word =
+        nullptr;  // where to look; one that never changes without turns
 
     ThreadLock lock;  // for all that follows
     CUcontext context = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches: with no share set, one load and a jump more than without the guard.
 #include "guard/exports.h"
-#include "guard/memory.h"
 #include "guard/graphs.h"
+#include "guard/memory.h"
 #include "guard/pools.h"
 #include "guard/share.h"
 
@@ -76,19 +76,18 @@ GUARD_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, u
     return g_driver.cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params);
 }
 
-GUARD_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gx,
-                                                     unsigned int gy, unsigned int gz,
-                                                     unsigned int bx, unsigned int by,
-                                                     unsigned int bz, unsigned int shared,
-                                                     CUstream stream, void** params) {
+GUARD_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy,
+                                                     unsigned int gz, unsigned int bx,
+                                                     unsigned int by, unsigned int bz,
+                                                     unsigned int shared, CUstream stream,
+                                                     void** params) {
     if (!is_passed()) meter(stream, true);
     return g_driver.cuLaunchCooperativeKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream,
                                                    params);
 }
 
 GUARD_EXPORT CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* list,
-                                                           unsigned int count,
-                                                           unsigned int flags) {
+                                                           unsigned int count, unsigned int flags) {
     // One kernel on several devices: the first one's share decides, so that they start together.
     if (!is_passed() && list != nullptr && count != 0) meter(list[0].hStream, false);
     return g_driver.cuLaunchCooperativeKernelMultiDevice(list, count, flags);

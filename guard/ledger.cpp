@@ -99,8 +99,7 @@ void Ledger::unlock() {
 bool Ledger::is_alive(unsigned index, int descriptor) const {
     const abi::Slot& slot = ledger_->slots[index];
     if (!private_)
-        return descriptor < 0 ||
-               kernel::byte_is_locked(descriptor, abi::kSlotLockOffset + index);
+        return descriptor < 0 || kernel::byte_is_locked(descriptor, abi::kSlotLockOffset + index);
     const int pid = static_cast<int>(value(slot.owner) >> 32);
     if (kernel::call(SYS_kill, pid, 0) == -ESRCH) return false;
     const std::uint64_t start = start_time_of(pid);
@@ -232,8 +231,8 @@ void Ledger::change(unsigned place, std::uint64_t bytes, bool add, Part part) {
     if (!add && bytes > before) bytes = before;
     set(figure, add ? before + bytes : before - bytes);
     if (part == Part::kManaged)
-        set(own.managed_bytes, add ? value(own.managed_bytes) + bytes
-                                   : less(value(own.managed_bytes), bytes));
+        set(own.managed_bytes,
+            add ? value(own.managed_bytes) + bytes : less(value(own.managed_bytes), bytes));
     const std::uint64_t used =
         add ? value(totals.used_bytes) + bytes : less(value(totals.used_bytes), bytes);
     set(totals.used_bytes, used);
@@ -283,8 +282,7 @@ void Ledger::count_context(unsigned place, int change_by) {
     else if (before != 0)
         after = before - 1;
     mine.contexts.store(after, std::memory_order_relaxed);
-    mine.changes.store(mine.changes.load(std::memory_order_relaxed) + 1,
-                       std::memory_order_relaxed);
+    mine.changes.store(mine.changes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (before != 0 && after == 0)
         change(place, value(mine.overhead_bytes), false, Part::kOverhead);
 }
@@ -360,11 +358,11 @@ bool Ledger::process(int pid, unsigned place, int& own_pid, std::uint64_t& bytes
         if (owner == 0) continue;
         const int inside = static_cast<int>(owner >> 32);
         const bool known = config_ != nullptr && value(config_->truth[i].owner) == owner;
-        const int outside =
-            known ? config_->truth[i].host_pid.load(std::memory_order_relaxed) : 0;
+        const int outside = known ? config_->truth[i].host_pid.load(std::memory_order_relaxed) : 0;
         if (inside != pid && (outside == 0 || outside != pid)) continue;
         own_pid = inside;
-        bytes = value(slot.devices[place].tracked_bytes) + value(slot.devices[place].overhead_bytes);
+        bytes =
+            value(slot.devices[place].tracked_bytes) + value(slot.devices[place].overhead_bytes);
         return true;
     }
     return false;

@@ -183,8 +183,8 @@ const char* Ledger::join(const Settings& settings) {
         if (file < 0) return "the ledger cannot be opened again";
     }
     const int pid = kernel::own_pid();
-    const std::uint64_t owner = static_cast<std::uint64_t>(pid) << 32 |
-                                ((random_number() & 0xffff'ffffu) | 1);
+    const std::uint64_t owner =
+        static_cast<std::uint64_t>(pid) << 32 | ((random_number() & 0xffff'ffffu) | 1);
     unsigned index = kNone;
     for (const bool any : {false, true})  // never used or given back ones first
         for (unsigned i = 0; i < abi::kRegionSlots && index == kNone; ++i) {

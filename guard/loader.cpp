@@ -16,11 +16,11 @@ namespace {
 
 /// What the dynamic section of a loaded object tells.
 struct Dynamic {
-    const ElfW(Sym)* symbols = nullptr;
+    const ElfW(Sym) * symbols = nullptr;
     const char* strings = nullptr;
     const std::uint32_t* hash = nullptr;      // DT_HASH
     const std::uint32_t* gnu_hash = nullptr;  // DT_GNU_HASH
-    const ElfW(Half)* versions = nullptr;
+    const ElfW(Half) * versions = nullptr;
     const char* soname = nullptr;
 };
 
@@ -29,8 +29,8 @@ Dynamic dynamic_of(const dl_phdr_info& object) {
     const ElfW(Dyn)* entry = nullptr;
     for (unsigned i = 0; i < object.dlpi_phnum; ++i)
         if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
-            entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr +
-                                                       object.dlpi_phdr[i].p_vaddr);
+            entry =
+                reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
     if (entry == nullptr) return found;
     // The loader has made addresses of most of these; in the vdso they are offsets.
     const auto at = [&](ElfW(Addr) value) {
@@ -40,15 +40,26 @@ Dynamic dynamic_of(const dl_phdr_info& object) {
     for (; entry->d_tag != DT_NULL; ++entry) {
         const ElfW(Addr) value = entry->d_un.d_ptr;
         switch (entry->d_tag) {
-            case DT_SYMTAB: found.symbols = reinterpret_cast<const ElfW(Sym)*>(at(value)); break;
-            case DT_STRTAB: found.strings = reinterpret_cast<const char*>(at(value)); break;
-            case DT_HASH: found.hash = reinterpret_cast<const std::uint32_t*>(at(value)); break;
+            case DT_SYMTAB:
+                found.symbols = reinterpret_cast<const ElfW(Sym)*>(at(value));
+                break;
+            case DT_STRTAB:
+                found.strings = reinterpret_cast<const char*>(at(value));
+                break;
+            case DT_HASH:
+                found.hash = reinterpret_cast<const std::uint32_t*>(at(value));
+                break;
             case DT_GNU_HASH:
                 found.gnu_hash = reinterpret_cast<const std::uint32_t*>(at(value));
                 break;
-            case DT_VERSYM: found.versions = reinterpret_cast<const ElfW(Half)*>(at(value)); break;
-            case DT_SONAME: soname = value; break;
-            default: break;
+            case DT_VERSYM:
+                found.versions = reinterpret_cast<const ElfW(Half)*>(at(value));
+                break;
+            case DT_SONAME:
+                soname = value;
+                break;
+            default:
+                break;
         }
     }
     if (soname != 0 && found.strings != nullptr) found.soname = found.strings + soname;
@@ -113,7 +124,10 @@ int look_for_loader(dl_phdr_info* object, std::size_t, void* data) {
     take(found.dlvsym, "dlvsym");
     take(found.dlopen, "dlopen");
     take(found.dlerror, "dlerror");
-    return found.dlerror != nullptr && found.dlsym != nullptr && found.dlvsym != nullptr && found.dlopen != nullptr ? 1 : 0;
+    return found.dlerror != nullptr && found.dlsym != nullptr && found.dlvsym != nullptr &&
+                   found.dlopen != nullptr
+               ? 1
+               : 0;
 }
 
 struct Place {

@@ -32,10 +32,17 @@ bool reserve(unsigned place, std::uint64_t bytes, Part part) {
 void release(const Record& record) {
     switch (record.kind) {
         case Kind::kMemory:
-        case Kind::kArray: g_ledger.shrink(record.place, record.bytes, Part::kTracked); break;
-        case Kind::kManaged: g_ledger.shrink(record.place, record.bytes, Part::kManaged); break;
-        case Kind::kPool: give_back_to_pool(record.extra, record.bytes); break;
-        default: break;
+        case Kind::kArray:
+            g_ledger.shrink(record.place, record.bytes, Part::kTracked);
+            break;
+        case Kind::kManaged:
+            g_ledger.shrink(record.place, record.bytes, Part::kManaged);
+            break;
+        case Kind::kPool:
+            give_back_to_pool(record.extra, record.bytes);
+            break;
+        default:
+            break;
     }
 }
 
@@ -186,16 +193,13 @@ GUARD_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pitch, size_
     return result;
 }
 
-GUARD_EXPORT CUresult cuMemAllocPitch(CUdeviceptr_v1* dptr, unsigned int* pitch,
-                                      unsigned int width, unsigned int height,
-                                      unsigned int element) {
-    const auto call = [&] {
-        return g_driver.cuMemAllocPitch(dptr, pitch, width, height, element);
-    };
+GUARD_EXPORT CUresult cuMemAllocPitch(CUdeviceptr_v1* dptr, unsigned int* pitch, unsigned int width,
+                                      unsigned int height, unsigned int element) {
+    const auto call = [&] { return g_driver.cuMemAllocPitch(dptr, pitch, width, height, element); };
     if (CUresult no = 0; refused(no)) return no;
     if (!guarded() || dptr == nullptr || pitch == nullptr) return call();
-    const CUresult result = allocate(pitched(width, height), Kind::kMemory, call,
-                                     [&] { return std::uint64_t{*dptr}; });
+    const CUresult result =
+        allocate(pitched(width, height), Kind::kMemory, call, [&] { return std::uint64_t{*dptr}; });
     if (result == CUDA_SUCCESS) correct(*dptr, std::uint64_t{*pitch} * height);
     return result;
 }
@@ -220,9 +224,9 @@ GUARD_EXPORT CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream stream) {
     return guarded() && !is_capturing(stream, true) ? give_back(dptr, call) : call();
 }
 
-GUARD_EXPORT CUresult cuExternalMemoryGetMappedBuffer(
-    CUdeviceptr* dptr, CUexternalMemory memory,
-    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* descriptor) {
+GUARD_EXPORT CUresult
+cuExternalMemoryGetMappedBuffer(CUdeviceptr* dptr, CUexternalMemory memory,
+                                const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* descriptor) {
     const auto call = [&] {
         return g_driver.cuExternalMemoryGetMappedBuffer(dptr, memory, descriptor);
     };

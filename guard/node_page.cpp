@@ -127,8 +127,8 @@ bool enter(abi::NodePage& page, int file, std::uint64_t region) {
     if (anchor == nullptr) return false;
     kernel::call(SYS_madvise, kernel::as_long(anchor), kPage, MADV_DONTFORK);
     page.processes[index].region.store(region);
-    page.processes[index].owner.store(
-        static_cast<std::uint64_t>(kernel::own_pid()) << 32 | ((random_number() & 0xffff'ffff) | 1));
+    page.processes[index].owner.store(static_cast<std::uint64_t>(kernel::own_pid()) << 32 |
+                                      ((random_number() & 0xffff'ffff) | 1));
     g_process = index;
     return true;
 }
@@ -157,8 +157,10 @@ abi::NodePage* open_node_page(const char* path, std::uint64_t region, unsigned& 
     const bool entered = whole && enter(*page, file, region);
     // For questions about others an open file of its own: one's own locks are not in the way.
     const int by_path = entered ? kernel::open(path, O_RDWR) : -1;
-    if (by_path >= 0) kernel::close(by_path);
-    else if (entered) g_probe = open_again(file);
+    if (by_path >= 0)
+        kernel::close(by_path);
+    else if (entered)
+        g_probe = open_again(file);
     kernel::close(file);
     if (!entered) return nullptr;
     const std::size_t length = std::strlen(path);

@@ -98,9 +98,8 @@ nvmlReturn_t processes(Function real, nvmlDevice_t device, unsigned* count, Info
     Info all[kMost];
     unsigned there = kMost;
     const nvmlReturn_t result = real(device, &there, all);
-    if (result != NVML_SUCCESS) return result == NVML_ERROR_INSUFFICIENT_SIZE
-                                           ? real(device, count, infos)
-                                           : result;
+    if (result != NVML_SUCCESS)
+        return result == NVML_ERROR_INSUFFICIENT_SIZE ? real(device, count, infos) : result;
     const unsigned kept = keep_own(slice, all, there < kMost ? there : kMost);
     const unsigned room = *count;
     *count = kept;
@@ -122,8 +121,7 @@ GUARD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemor
     return result == NVML_SUCCESS && memory != nullptr ? show_memory(device, *memory) : result;
 }
 
-GUARD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device,
-                                                     nvmlMemory_v2_t* memory) {
+GUARD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
     find_nvml();
     const nvmlReturn_t result = g_nvml.nvmlDeviceGetMemoryInfo_v2(device, memory);
     if (result != NVML_SUCCESS || memory == nullptr) return result;
@@ -136,10 +134,10 @@ GUARD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device,
     return result;
 }
 
-#define PROCESS_LIST(symbol, Info)                                                              \
-    GUARD_EXPORT nvmlReturn_t symbol(nvmlDevice_t device, unsigned int* count, Info* infos) {   \
-        find_nvml();                                                                            \
-        return processes(g_nvml.symbol, device, count, infos);                                  \
+#define PROCESS_LIST(symbol, Info)                                                            \
+    GUARD_EXPORT nvmlReturn_t symbol(nvmlDevice_t device, unsigned int* count, Info* infos) { \
+        find_nvml();                                                                          \
+        return processes(g_nvml.symbol, device, count, infos);                                \
     }
 PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses, nvmlProcessInfo_v1_t)
 PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses_v2, nvmlProcessInfo_v2_t)

@@ -10,7 +10,7 @@ namespace aliquot::guard {
 namespace {
 
 struct Pool {
-    CUmemoryPool handle;  // nullptr: a free place
+    CUmemoryPool handle;    // nullptr: a free place
     std::uint64_t live;     // bytes of its pointers
     std::uint64_t charged;  // in the ledger
     std::uint8_t place;
@@ -195,8 +195,7 @@ void settle_pools_if_changed() {
 
 void note_synchronised() {
     if (!g_changed.load(std::memory_order_relaxed) && !has_graph_memory()) return;
-    if (kernel::now_ns() - g_settled_ns.load(std::memory_order_relaxed) >= kBetween)
-        settle_pools();
+    if (kernel::now_ns() - g_settled_ns.load(std::memory_order_relaxed) >= kBetween) settle_pools();
 }
 
 void forget_pools() {
@@ -223,9 +222,8 @@ GUARD_EXPORT CUresult cuMemAllocAsync_ptsz(CUdeviceptr* dptr, size_t bytes, CUst
 GUARD_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool,
                                               CUstream stream) {
     const auto call = [&] { return g_driver.cuMemAllocFromPoolAsync(dptr, bytes, pool, stream); };
-    return guarded() && pool != nullptr
-               ? allocate_on_stream(dptr, bytes, stream, false, pool, call)
-               : call();
+    return guarded() && pool != nullptr ? allocate_on_stream(dptr, bytes, stream, false, pool, call)
+                                        : call();
 }
 
 GUARD_EXPORT CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* dptr, size_t bytes,

@@ -26,9 +26,8 @@ bool Records::make_room(Part& part) {
     if (part.capacity != 0 && part.count * 8 < part.capacity * 5) return true;
     constexpr std::size_t kFirst = 4096 / sizeof(Entry) >= 64 ? 64 : 32;
     const std::size_t capacity = part.capacity == 0 ? kFirst : part.capacity * 2;
-    auto* entries = static_cast<Entry*>(kernel::map(capacity * sizeof(Entry),
-                                                    PROT_READ | PROT_WRITE,
-                                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* entries = static_cast<Entry*>(kernel::map(
+        capacity * sizeof(Entry), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     // Without more memory a table that is not full goes on, only slower.
     if (entries == nullptr) return part.capacity != 0 && part.count + 1 < part.capacity;
     Part grown = {};

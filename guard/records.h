@@ -16,9 +16,9 @@ enum class Kind : std::uint8_t {
     kPool,      // `extra`: the pool's place
     kImported,  // 0 bytes: somebody else's
     kArray,
-    kHandle,   // of physical memory; `extra`: its place
-    kMapping,  // of a handle at an address; `extra`: the physical memory's place
-    kGraph,    // bytes that its memory nodes want
+    kHandle,     // of physical memory; `extra`: its place
+    kMapping,    // of a handle at an address; `extra`: the physical memory's place
+    kGraph,      // bytes that its memory nodes want
     kGraphExec,  // the same; `extra`: 1 when it has run
     kContext,
 };

@@ -20,7 +20,8 @@ struct Symbol {
     const char* exported;
 };
 constexpr Symbol kSymbols[] = {
-#define CUDA_SYMBOL(base, version, per_thread, exported) {#base, version, per_thread != 0, #exported},
+#define CUDA_SYMBOL(base, version, per_thread, exported) \
+    {#base, version, per_thread != 0, #exported},
 #include "abi/cuda_symbols.inc"
 #undef CUDA_SYMBOL
 };
@@ -53,14 +54,14 @@ constexpr bool sorted(const char* const (&names)[N]) {
 static_assert(sorted(kHookNames) && sorted(kNvmlHookNames));
 
 const Hook g_hooks[] = {
-#define HOOK(symbol, like)              \
+#define HOOK(symbol, like)                                       \
     {#symbol, Family::kCuda, reinterpret_cast<void*>(&::symbol), \
      reinterpret_cast<void**>(&g_driver.symbol)},
 #include "guard/hooks.inc"
 #undef HOOK
 };
 const Hook g_nvml_hooks[] = {
-#define NVML_HOOK(symbol)               \
+#define NVML_HOOK(symbol)                                        \
     {#symbol, Family::kNvml, reinterpret_cast<void*>(&::symbol), \
      reinterpret_cast<void**>(&g_nvml.symbol)},
 #include "guard/nvml_hooks.inc"
@@ -115,8 +116,8 @@ const char* route(const char* base, int version, std::uint64_t flags) {
 }
 
 bool concerns_us(const char* base) {
-    static constexpr const char* kBeginnings[] = {"cuMemAlloc", "cuMemCreate", "cuArray",
-                                                  "cuMipmapped", "cuLaunch", "cuGraphLaunch"};
+    static constexpr const char* kBeginnings[] = {"cuMemAlloc",  "cuMemCreate", "cuArray",
+                                                  "cuMipmapped", "cuLaunch",    "cuGraphLaunch"};
     for (const char* beginning : kBeginnings)
         if (std::strncmp(base, beginning, std::strlen(beginning)) == 0) return true;
     return false;

@@ -62,7 +62,8 @@ void in_child() {
 const char* attach() {
     if (g_settings.problem[0] != '\0') {
         const char* value = std::getenv(g_settings.problem);
-        log(LogLevel::kError, "%s=%.64s: expected a size such as 2Gi, or a percentage from 0 to 100",
+        log(LogLevel::kError,
+            "%s=%.64s: expected a size such as 2Gi, or a percentage from 0 to 100",
             g_settings.problem, value == nullptr ? "" : value);
         return "a limit in the environment is not understood";
     }
@@ -88,8 +89,10 @@ Phase begin() {
         if (problem == nullptr) problem = g_ledger.join(g_settings);
         phase = problem == nullptr ? Phase::kGuarded : fail(problem);
     }
-    if (phase == Phase::kGuarded) begin_share();
-    else if (phase == Phase::kPassive) pass_launches();
+    if (phase == Phase::kGuarded)
+        begin_share();
+    else if (phase == Phase::kPassive)
+        pass_launches();
     g_phase.store(phase, std::memory_order_release);
     return phase;
 }
@@ -112,15 +115,15 @@ bool attach_for_view() {
 unsigned place_of_device(CUdevice device) {
     const bool cached = device >= 0 && device < static_cast<int>(kMaxOrdinals);
     if (cached)
-        if (const unsigned place = g_places[device].load(std::memory_order_acquire)) return place - 1;
+        if (const unsigned place = g_places[device].load(std::memory_order_acquire))
+            return place - 1;
     CUuuid uuid = {};
     if (g_driver.cuDeviceGetUuid_v2(&uuid, device) != CUDA_SUCCESS &&
         g_driver.cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS)
         return kNone;
     abi::DeviceUuid key;
     std::memcpy(key.bytes, uuid.bytes, sizeof key.bytes);
-    const unsigned place =
-        g_ledger.place_of(key, container_index(static_cast<unsigned>(device)));
+    const unsigned place = g_ledger.place_of(key, container_index(static_cast<unsigned>(device)));
     if (cached && place != kNone)
         g_places[device].store(static_cast<std::uint8_t>(place + 1), std::memory_order_release);
     return place;

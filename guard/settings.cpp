@@ -98,8 +98,7 @@ void read_environment(Settings& settings) {
         copy_path(settings.config, config);
         settings.wanted = true;
     }
-    if (const char* region =
-            variable("ALIQUOT_GUARD_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE")) {
+    if (const char* region = variable("ALIQUOT_GUARD_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE")) {
         copy_path(settings.ledger, region);
         settings.wanted = settings.wanted || variable("ALIQUOT_GUARD_REGION") != nullptr;
     }
@@ -135,11 +134,20 @@ bool parse_bytes(const char* text, std::uint64_t& bytes) {
     while (*text == ' ') ++text;
     unsigned shift = 0;
     switch (lower(*text)) {
-        case 'k': shift = 10; break;
-        case 'm': shift = 20; break;
-        case 'g': shift = 30; break;
-        case 't': shift = 40; break;
-        default: break;
+        case 'k':
+            shift = 10;
+            break;
+        case 'm':
+            shift = 20;
+            break;
+        case 'g':
+            shift = 30;
+            break;
+        case 't':
+            shift = 40;
+            break;
+        default:
+            break;
     }
     if (shift != 0) ++text;
     if (shift != 0 && lower(*text) == 'i') ++text;
@@ -186,7 +194,8 @@ unsigned container_index(unsigned ordinal) {
         bool is_number = digit(*text);
         for (; *text != ',' && *text != '\0'; ++text) {
             is_number = is_number && digit(*text);
-            if (is_number && number < 1000) number = number * 10 + static_cast<unsigned>(*text - '0');
+            if (is_number && number < 1000)
+                number = number * 10 + static_cast<unsigned>(*text - '0');
         }
         if (place == ordinal) return is_number ? number : ordinal;
         if (*text == ',') ++text;

@@ -56,9 +56,9 @@ Turns& turns_of(unsigned place, const Share& share) {
     if ((g_turns_asked.load() & bit) != 0) return turns;
     // A cap is a weight as well: while others have the GPU, its time cannot be measured.
     const std::uint32_t weight = share.weight != 0 ? share.weight : share.cap_ppm / 10'000 + 1;
-    const bool joined = g_settings.node[0] != '\0' &&
-                        turns.join(g_settings.node, g_ledger.device(place).uuid,
-                                   g_ledger.region(), weight);
+    const bool joined =
+        g_settings.node[0] != '\0' &&
+        turns.join(g_settings.node, g_ledger.device(place).uuid, g_ledger.region(), weight);
     if (!joined && share.weight != 0) {
         g_ledger.remark(place, abi::kRemarkNoArbiter);
         log(LogLevel::kError, "a weight is set, and the node page %s cannot be used: no turns",
@@ -158,8 +158,7 @@ void checkpoint(Lane& lane) {
         harvest(lane);
         open_segment(lane);
         if (turns.joined() && turns.is_mine())
-            turns.expect(kernel::now_ns() +
-                         lane.launch_ns * lane.batch * (lane.pending_count + 1));
+            turns.expect(kernel::now_ns() + lane.launch_ns * lane.batch * (lane.pending_count + 1));
     }
     lane.credit.store(metered ? lane.batch : kUnmetered, std::memory_order_relaxed);
 }
@@ -252,8 +251,8 @@ void after_wait() {
         lane.lock.unlock();
     }
     for (unsigned place = 0; place < abi::kRegionDevices; ++place) {
-        if ((places & 1U << place) == 0 || !g_turns[place].joined() ||
-            !g_turns[place].is_mine() || is_at_work(place))
+        if ((places & 1U << place) == 0 || !g_turns[place].joined() || !g_turns[place].is_mine() ||
+            is_at_work(place))
             continue;
         g_turns[place].rest();
         // The next launch has to say that there is work again.

@@ -44,9 +44,8 @@ bool ask(const abi::DeviceUuid& uuid, std::uint64_t& bytes) {
     unsigned count = kMost;
     const void* third = reinterpret_cast<void*>(g_nvml.nvmlDeviceGetComputeRunningProcesses_v3);
     const nvmlReturn_t result =
-        is_absent(third)
-            ? g_nvml.nvmlDeviceGetComputeRunningProcesses_v2(device, &count, infos)
-            : g_nvml.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos);
+        is_absent(third) ? g_nvml.nvmlDeviceGetComputeRunningProcesses_v2(device, &count, infos)
+                         : g_nvml.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos);
     if (result != NVML_SUCCESS || count > kMost) return false;
     const auto pid = static_cast<unsigned>(kernel::own_pid());
     for (unsigned i = 0; i < count; ++i) {

@@ -22,16 +22,16 @@ constexpr std::uint32_t kMost = 1 << 20;
 
 ThreadLock g_lock;  // for the physical memory and the tables' agreement with it
 Physical* g_physical;
-std::uint32_t g_made = 0;  // places ever used
-std::uint32_t g_free = 0;  // + 1
-constinit Records g_handles;         // by handle
-constinit Records g_mappings;        // by address
+std::uint32_t g_made = 0;      // places ever used
+std::uint32_t g_free = 0;      // + 1
+constinit Records g_handles;   // by handle
+constinit Records g_mappings;  // by address
 
 std::uint32_t make_physical(const Physical& content) {
     if (g_physical == nullptr)
-        g_physical = static_cast<Physical*>(
-            kernel::map(kMost * sizeof(Physical), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        g_physical =
+            static_cast<Physical*>(kernel::map(kMost * sizeof(Physical), PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (g_physical == nullptr || (g_free == 0 && g_made == kMost)) return kNone;
     std::uint32_t index = g_made;
     if (g_free != 0) {

@@ -9,9 +9,7 @@
 namespace aliquot::guard {
 namespace {
 
-inline bool is_metered() {
-    return g_launch_mode.load(std::memory_order_relaxed) != kLaunchPassed;
-}
+inline bool is_metered() { return g_launch_mode.load(std::memory_order_relaxed) != kLaunchPassed; }
 
 void look_around() {
     if (g_phase.load(std::memory_order_relaxed) != Phase::kGuarded) return;

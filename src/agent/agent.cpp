@@ -3,9 +3,7 @@
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigtimedwait is POSIX
 
-#include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <iostream>
 #include <thread>
 
@@ -21,7 +19,6 @@
 #include "agent/settings.h"
 #include "agent/status_page.h"
 #include "base/log.h"
-#include "region/guard_library.h"
 
 namespace aliquot::agent {
 namespace {
@@ -299,21 +296,6 @@ void reconcile_until_told(const Parts& parts) {
     }
 }
 
-/// Where this program's own files have the guard.
-std::filesystem::path guard_library(const Options& options) {
-    if (!options.guard_library.empty()) return options.guard_library;
-    std::error_code problem;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", problem);
-    return program.parent_path().parent_path() / "lib" / region::kLibraryFile;
-}
-
-bool has_limits(const sharing::Sharing& sharing) {
-    return sharing.mechanism == sharing::Mechanism::kTimeSlicing &&
-           std::ranges::any_of(sharing.resources, [](const sharing::SharedResource& one) {
-               return one.memory_bytes || one.compute_percent || one.weight;
-           });
-}
-
 /// Keeps what MPS and the guard need when they are configured, or were and are to be undone. Returns whether MPS can
 /// be served: false when what it needs was there and is given up.
 bool give_up_privileges(const Options& options, const os::Root& root, const Settings& settings) {
@@ -326,7 +308,8 @@ bool give_up_privileges(const Options& options, const os::Root& root, const Sett
         kept.insert(kept.end(), more.begin(), more.end());
     };
     if (needed) keep(mps_capabilities());
-    if (has_limits(settings.config.sharing) || root.exists(kRegions)) keep(guard_capabilities());
+    if (needs_guard(settings.config.sharing) || root.exists(kRegions))
+        keep(guard_capabilities(settings.config.sharing.guard.kernel_limit));
     const auto dropped = drop_capabilities(kept);
     if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
     return needed || !had;
@@ -369,10 +352,11 @@ int run(const Options& options) {
     }
     GuardLink guard(root, clock,
                     {.sensors = driver,
+                     .kernel = driver,
                      .observations = observer.observations(),
                      .holders = [&pods] { return pods.list(kHolderTimeout); },
                      .publish = [&board](auto snapshot) { board.set_guard(std::move(snapshot)); }},
-                    {.library = guard_library(options),
+                    {.library = guard_library(options.guard_library),
                      .library_base = options.state_directory + "/guard",
                      .regions = kRegions});
     Serving serving(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <deque>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "agent/observer.h"
 #include "base/result.h"
 #include "gpu/hardware.h"
+#include "gpu/memory_limits.h"
 #include "kubelet/grant.h"
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
@@ -52,6 +54,7 @@ public:
     };
     struct Sources {
         gpu::Sensors& sensors;
+        gpu::MemoryLimits& kernel;  // asked only where sharing.guard.kernelLimit is true
         const Latest<Observation>& observations;
         std::function<Result<std::vector<kubelet::Holder>>()> holders;
         std::function<void(std::shared_ptr<const GuardSnapshot>)> publish;
@@ -76,7 +79,10 @@ private:
         region::Record record;
         region::ConfigFile config;
         region::LedgerFile ledger;
-        os::TimePoint since;      // that we know of it
+        os::TimePoint since;  // that we know of it
+        /// By place: what the driver's kernel module was told, and whether it may be asked again.
+        std::array<std::uint64_t, abi::kRegionDevices> kernel_bytes{};
+        bool kernel_refused = false;
         os::TimePoint last_held;  // when kubelet last said that a container has it, or `since`
     };
     struct Wish {
@@ -89,6 +95,7 @@ private:
     Result<std::string> library_version();
     std::uint64_t context_bytes(const std::string& uuid);
 
+    void recall();
     void run(const std::stop_token& stop);
     void listen();
     std::vector<pid_t> tenants_processes();
@@ -96,6 +103,7 @@ private:
     void change_limits();
     void look();
     void learn(const Tracked& tracked, const region::Reading& reading);
+    void limit_by_kernel(Tracked& tracked, const region::Reading& reading);
     void raise(const region::Alarm& alarm, const Tracked& tracked);
     void collect();
     bool name_holders();
@@ -117,6 +125,7 @@ private:
     std::unique_ptr<region::NodeSocket> socket_;
     std::deque<GuardEvent> events_;
 
+    bool kernel_limit_ = false;  // of the thread, as what follows
     region::HostProcesses processes_;
     region::Meter meter_;
     region::Watchdog watchdog_;
@@ -133,7 +142,14 @@ std::vector<region::Limits> limits_for(const sharing::Resource& resource,
                                        std::span<const std::string> ids);
 
 /// What the guard's keeping watch needs and nothing else does: SYS_PTRACE (in which pid namespace a
-/// process is), KILL (a process that goes around its guard).
-std::span<const int> guard_capabilities();
+/// process is), KILL (a process that goes around its guard); for limits by the kernel module
+/// SYS_ADMIN, too.
+std::span<const int> guard_capabilities(bool kernel_limit);
+
+/// Whether a configuration has limits that the guard keeps.
+bool needs_guard(const sharing::Sharing& sharing);
+
+/// Where this program has the guard's library: `given`, else lib/ beside its own directory.
+std::filesystem::path guard_library(const std::string& given);
 
 }  // namespace aliquot::agent

@@ -33,6 +33,14 @@ public:
     }
 };
 
+/// A driver before 615.
+class NoLimits final : public gpu::MemoryLimits {
+public:
+    Result<Done> set_memory_limit(const gpu::Uuid&, const std::string&, std::uint64_t) override {
+        return Error{ErrorCode::kUnsupported, "function not found"};
+    }
+};
+
 sharing::Resource quarters(std::uint64_t memory, unsigned percent) {
     return {.name = "nvidia.com/gpu",
             .shared = true,
@@ -61,6 +69,7 @@ protected:
         link_ = std::make_unique<GuardLink>(
             root_, clock_,
             GuardLink::Sources{.sensors = sensors_,
+                               .kernel = kernel_,
                                .observations = observations_,
                                .holders =
                                    [this] {
@@ -100,6 +109,7 @@ protected:
     fs::path library_ = directory_.path() / "libaliquot-guard.so";
     os::SystemClock clock_;
     IdleSensors sensors_;
+    NoLimits kernel_;
     Latest<Observation> observations_;
     std::mutex mutex_;
     Result<std::vector<kubelet::Holder>> holders_{Error{ErrorCode::kUnavailable, "no kubelet"}};

@@ -2,9 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,14 +10,13 @@
 #include <thread>
 
 #include "base/quantity.h"
-#include "catalog/gpu_models.h"
 #include "cli/command.h"
 #include "cli/guarded_process.h"
+#include "cli/run_device.h"
 #include "nvml/driver.h"
 #include "os/clock.h"
 #include "os/root.h"
 #include "region/config_file.h"
-#include "region/estimates.h"
 #include "region/guard_library.h"
 #include "region/meter.h"
 #include "region/runs.h"
@@ -49,111 +46,11 @@ struct Words {
     std::vector<std::string> command;
 };
 
-/// A device that can be given to a program.
-struct Device {
-    std::string index;  // "0", of a MIG device "0:1"
-    std::string uuid;
-    std::string model;
-    std::uint64_t memory_bytes = 0;
-    std::uint64_t context_bytes = 0;
-};
-
-std::uint64_t context_of(const gpu::Gpu& gpu, const std::string& driver_version) {
-    constexpr unsigned kMibShift = 20;
-    const catalog::GpuModel* const model =
-        catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu.memory_bytes >> kMibShift));
-    const unsigned multiprocessors =
-        model == nullptr
-            ? 0
-            : region::multiprocessors_of(model->cuda_cores, gpu.compute_major, gpu.compute_minor);
-    return region::ContextEstimates().estimate(
-        {.model = gpu.model, .driver_version = driver_version}, multiprocessors);
-}
-
-std::vector<Device> devices_of(const gpu::Inventory& inventory) {
-    std::vector<Device> devices;
-    for (const gpu::Gpu& gpu : inventory.gpus) {
-        if (gpu.uuid.text.empty()) continue;
-        const std::uint64_t context = context_of(gpu, inventory.driver_version);
-        if (!gpu.mig_enabled) {
-            devices.push_back({.index = std::to_string(gpu.index),
-                               .uuid = gpu.uuid.text,
-                               .model = gpu.model,
-                               .memory_bytes = gpu.memory_bytes,
-                               .context_bytes = context});
-        }
-        for (const gpu::MigDevice& mig : gpu.mig_devices) {
-            devices.push_back({.index = std::to_string(gpu.index) + ":" + std::to_string(mig.index),
-                               .uuid = mig.uuid.text,
-                               .model = gpu.model + " " + mig.profile,
-                               .memory_bytes = mig.memory_bytes,
-                               .context_bytes = context});
-        }
-    }
-    return devices;
-}
-
-bool names(const Device& device, const std::string& word) {
-    return device.uuid == word || device.index == word;
-}
-
-/// Those that CUDA_VISIBLE_DEVICES leaves, when it says something.
-std::vector<Device> visible(std::vector<Device> devices,
-                            const std::map<std::string, std::string>& environment) {
-    const auto found = environment.find("CUDA_VISIBLE_DEVICES");
-    if (found == environment.end() || found->second.empty()) return devices;
-    std::erase_if(devices, [&](const Device& device) {
-        std::string_view rest = found->second;
-        while (!rest.empty()) {
-            const std::string word(rest.substr(0, rest.find(',')));
-            rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-            if (names(device, word)) return false;
-        }
-        return true;
-    });
-    return devices;
-}
-
-std::uint64_t taken_of(const Device& device, const std::vector<region::Run>& living) {
-    std::uint64_t taken = 0;
-    for (const region::Run& run : living) {
-        if (run.limits.uuid.substr(4) != device.uuid.substr(4)) continue;
-        taken = region::saturating_add(taken, run.limits.memory_bytes);
-    }
-    return taken;
-}
-
-/// The one that was asked for, else the one with the most memory that no other run has.
-Result<Device> choose(const Words& words, const std::vector<Device>& all,
-                      const std::map<std::string, std::string>& environment,
-                      const std::vector<region::Run>& living) {
-    if (!words.gpu.empty()) {
-        const auto found =
-            std::ranges::find_if(all, [&](const Device& one) { return names(one, words.gpu); });
-        if (found != all.end()) return *found;
-        std::string known;
-        for (const Device& one : all) known += (known.empty() ? "" : ", ") + one.index;
-        return Error{ErrorCode::kInvalidInput, "no GPU '" + words.gpu +
-                                                   "' on this machine; expected an index (" +
-                                                   known + ") or a UUID"};
-    }
-    const auto usable = visible(all, environment);
-    if (usable.empty()) {
-        return Error{ErrorCode::kNotFound,
-                     all.empty() ? "this machine has no GPU that a program can use"
-                                 : "CUDA_VISIBLE_DEVICES leaves none of this machine's GPUs"};
-    }
-    return *std::ranges::max_element(usable, {}, [&](const Device& one) {
-        const std::uint64_t taken = taken_of(one, living);
-        return one.memory_bytes - std::min(one.memory_bytes, taken);
-    });
-}
-
 /// Everything that a run has, in the order in which it is made.
 struct Session {
     os::Root host{"/"};
     std::unique_ptr<nvml::Driver> driver;
-    Device device;
+    RunDevice device;
     fs::path library;
     std::optional<region::Reservation> reservation;
     std::optional<region::ConfigFile> config;
@@ -161,7 +58,7 @@ struct Session {
     fs::path node_page;
 };
 
-Result<region::Limits> limits_of(const Words& words, const Device& device) {
+Result<region::Limits> limits_of(const Words& words, const RunDevice& device) {
     region::Limits limits{.uuid = device.uuid,
                           .context_bytes = device.context_bytes,
                           .cap_ppm = words.compute * region::kPpmPerPercent,
@@ -209,7 +106,7 @@ Result<Done> prepare(const Words& words, const Context& context,
     const auto place = region::Runs::usual_place(environment);
     if (!place) return place.error();
     const region::Runs runs(*place);
-    auto device = choose(words, devices_of(*inventory), environment, runs.list());
+    auto device = choose_device(words.gpu, devices_of(*inventory), environment, runs.list());
     if (!device) return std::move(device).error();
     session.device = *std::move(device);
     const auto limits = limits_of(words, session.device);

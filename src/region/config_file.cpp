@@ -163,8 +163,9 @@ void ConfigFile::set_truth(const SlotTruth& truth) {
         place.overhead_bytes[i].store(next[i], kRelaxed);
     }
     place.owner.store(truth.owner, kRelease);
-    mapped_->truth_changes.fetch_add(1, kRelease);
 }
+
+void ConfigFile::publish_truth() { mapped_->truth_changes.fetch_add(1, kRelease); }
 
 std::optional<std::uint64_t> ConfigFile::told_overhead(unsigned slot, std::uint64_t owner,
                                                        unsigned device) const {

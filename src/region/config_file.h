@@ -56,8 +56,13 @@ public:
     /// For messages of guards; those that have read it already keep the old name.
     void set_container(std::string_view name);
 
-    /// Tells a guard what its process holds besides what it counts.
+    /// Writes what a process holds besides what its guard counts. Guards take it with the next
+    /// publish_truth().
     void set_truth(const SlotTruth& truth);
+
+    /// Ends one look: all figures are written. Guards count looks (Slot::truth_from), so one that
+    /// changed nothing counts, too.
+    void publish_truth();
 
     /// The overhead that was told of a slot; empty: of another owner, or never.
     [[nodiscard]] std::optional<std::uint64_t> told_overhead(unsigned slot, std::uint64_t owner,

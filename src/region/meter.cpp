@@ -71,7 +71,9 @@ std::vector<Reading> Meter::look(std::span<const Metered> regions) {
         }
         if (region.config == nullptr) continue;
         for (const SlotTruth& truth : reading.truths) region.config->set_truth(truth);
-        if (answered) region.config->beat();
+        if (!answered) continue;
+        if (!reading.truths.empty()) region.config->publish_truth();
+        region.config->beat();
     }
     return readings;
 }

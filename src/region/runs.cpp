@@ -18,7 +18,7 @@
 #include "region/config_file.h"
 #include "region/ledger_file.h"
 #include "region/node_page.h"
-#include "region/processes.h"
+#include "region/uuid.h"
 
 namespace aliquot::region {
 namespace {
@@ -90,8 +90,7 @@ std::optional<Error> does_not_fit(const RunRequest& request, const std::vector<R
     std::uint64_t taken = 0;
     unsigned count = 0;
     for (const Run& run : living) {
-        // MIG devices are "GPU-" in the file; the digits are the name.
-        if (run.limits.uuid.substr(4) != wanted.uuid.substr(4)) continue;
+        if (!same_device(run.limits.uuid, wanted.uuid)) continue;
         taken = saturating_add(taken, run.limits.memory_bytes);
         count += run.limits.memory_bytes > 0 ? 1U : 0U;
     }

@@ -54,6 +54,11 @@ std::string gpu_text(const abi::DeviceUuid& uuid) {
     return text;
 }
 
+bool same_device(std::string_view one, std::string_view other) {
+    return one.size() > kPrefix && other.size() > kPrefix &&
+           one.substr(kPrefix) == other.substr(kPrefix);
+}
+
 bool same(const abi::DeviceUuid& one, const abi::DeviceUuid& other) {
     return std::equal(one.bytes, one.bytes + kBytes, other.bytes);
 }

@@ -18,6 +18,9 @@ Result<abi::DeviceUuid> parse_uuid(std::string_view text);
 /// The inverse, without knowing what it is the name of: "GPU-...".
 std::string gpu_text(const abi::DeviceUuid& uuid);
 
+/// Whether both texts name the same device, whatever they call its kind ("GPU-", "MIG-").
+bool same_device(std::string_view one, std::string_view other);
+
 bool same(const abi::DeviceUuid& one, const abi::DeviceUuid& other);
 bool is_none(const abi::DeviceUuid& uuid);
 

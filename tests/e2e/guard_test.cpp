@@ -62,7 +62,7 @@ protected:
     void write_config(const std::string& memory, const std::string& guard = "{}") {
         ASSERT_TRUE(root_.write_atomically("/etc/config.yaml", config_text(memory, guard)));
     }
-    void start_agent(const std::string& library = ALIQUOT_SIM_DIR "/libnvidia-ml.so.1") {
+    void start_agent(const std::string& library = ALIQUOT_LIB_DIR "/libaliquot-guard.so") {
         auto process = os::Process::start(
             {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
                       "--driver-root", "/driver", "--config-file", "/etc/config.yaml",

@@ -89,8 +89,7 @@ protected:
     std::map<std::string, std::string> environment_;
     fs::path books_ = directory_.path() / "books";
     std::string ready_ = directory_.path() / "ready";
-    /// What is preloaded does not matter here: any library.
-    std::string library_ = ALIQUOT_SIM_DIR "/libnvidia-ml.so.1";
+    std::string library_ = ALIQUOT_LIB_DIR "/libaliquot-guard.so";
 };
 
 TEST_F(RunTest, GivesTheExitCodeAndSaysNothingItself) {
@@ -113,7 +112,7 @@ TEST_F(RunTest, TellsTheProgramItsGpuAndItsGuard) {
     EXPECT_EQ(shown.output, node_->gpus()[1].uuid + "\n" + library_ + "\nthere\n");
     environment_["LD_PRELOAD"] = ALIQUOT_SIM_DIR "/libnvidia-ml.so.1";
     EXPECT_EQ(run({"--gpu-memory", "2Gi"}, {"sh", "-c", "echo $LD_PRELOAD"}).output,
-              library_ + ":" + library_ + "\n");
+              library_ + ":" ALIQUOT_SIM_DIR "/libnvidia-ml.so.1\n");
 }
 
 TEST_F(RunTest, RefusesWhatDoesNotFitAndTakesTheOtherGpu) {

@@ -282,18 +282,14 @@ void add_run_command(CLI::App& program, Context& context) {
         ->add_option("--guard-library", words->guard_library,
                      "The guard; default: lib/libaliquot-guard.so beside this program's directory")
         ->option_text("FILE");
-    command->add_option("COMMAND", words->command, "The program and its arguments")
+    command->add_option("COMMAND", words->command, "The program and its arguments, after --")
         ->required()
         ->option_text(" ");
-    command->prefix_command();
     command->footer(
         "aliquot run --gpu-memory 2Gi -- python3 train.py\n"
         "aliquot run --gpu-memory 4Gi --gpu-compute 50 --gpu 1 -- ./infer --batch 8\n"
         "aliquot run --gpu-memory 4Gi --gpu-weight 30 -v -- python3 train.py");
-    command->callback([words, command, &context] {
-        for (const std::string& word : command->remaining()) words->command.push_back(word);
-        run(context, *words);
-    });
+    command->callback([words, &context] { run(context, *words); });
 }
 
 }  // namespace aliquot::cli

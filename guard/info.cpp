@@ -15,7 +15,10 @@ void show_slice(unsigned place, Size* free, Size* total) {
     const Device& device = g_ledger.device(place);
     const std::uint64_t limit = device.memory_limit();
     if (limit == 0) return;
-    settle_pools_if_changed();
+    if (has_changed_pools()) {
+        const Inside inside;
+        if (inside) settle_pools();
+    }
     g_ledger.take_truth();
     g_ledger.reap_sometimes();
     const std::uint64_t used = g_ledger.used(place);
@@ -30,8 +33,6 @@ CUresult memory_info(Size* free, Size* total, Call call) {
     const bool ours = guarded();
     const CUresult result = call();
     if (!ours || result != CUDA_SUCCESS) return result;
-    const Inside inside;
-    if (!inside) return result;
     if (const unsigned place = current_place(); place != kNone) show_slice(place, free, total);
     return result;
 }

@@ -189,12 +189,10 @@ void settle_pools() {
     settle_graph_memory();
 }
 
-void settle_pools_if_changed() {
-    if (g_changed.load(std::memory_order_relaxed) || has_graph_memory()) settle_pools();
-}
+bool has_changed_pools() { return g_changed.load(std::memory_order_relaxed) || has_graph_memory(); }
 
 void note_synchronised() {
-    if (!g_changed.load(std::memory_order_relaxed) && !has_graph_memory()) return;
+    if (!has_changed_pools()) return;
     if (kernel::now_ns() - g_settled_ns.load(std::memory_order_relaxed) >= kBetween) settle_pools();
 }
 

@@ -18,6 +18,7 @@
 #include "os/root.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
+#include "region/config_file.h"
 #include "region/config_reader.h"
 #include "region/fake_tenant.h"
 #include "sim/kubelet/kubelet.h"
@@ -195,7 +196,9 @@ TEST_F(GuardAgentTest, WithoutAGuardAPodIsRefusedOrRunsWithoutLimits) {
     write_config("3Gi", "{fail: open}");
     EXPECT_TRUE(eventually([&] {
         const auto open = admit("notebook");
-        if (open) EXPECT_TRUE(guard_of(*open).empty());
+        if (open) {
+            EXPECT_TRUE(guard_of(*open).empty());
+        }
         return open.ok();
     }));
     EXPECT_TRUE(eventually([&] { return happened("open", std::string(kGpu)); }));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/contract/guard/guard_world.h"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -17,6 +17,11 @@ namespace {
 std::string named(const char* name) {
     const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     return value == nullptr ? "" : value;
+}
+
+[[noreturn]] void give_up(const std::string& why) {
+    std::fprintf(stderr, "guard kit: %s\n", why.c_str());
+    std::_Exit(3);
 }
 
 std::string content_of(const fs::path& file) {
@@ -85,13 +90,12 @@ GuardWorld::GuardWorld(const Settings& settings) : settings_(settings) {
     auto node = sim::Node::create(
         scratch_.path() / "node", {.gpus = {{.model = "a2", .count = settings.gpus}}},
         fs::path(ALIQUOT_SIM_DIR) / "libnvidia-ml.so.1", fs::path(ALIQUOT_SIM_DIR) / "nvidia-smi");
-    EXPECT_TRUE(node) << node.error().message;
-    if (!node) return;
+    if (!node) give_up(node.error().message);
     node_ = std::make_unique<sim::Node>(*std::move(node));
     if (settings.stranger) {
         const auto put = node_->set_process(0, static_cast<std::uint32_t>(::getpid()),
                                             std::uint64_t{1} << 30, 0);
-        EXPECT_TRUE(put) << put.error().message;
+        if (!put) give_up(put.error().message);
     }
     // A check may give up root, and its processes still use the node.
     std::error_code ignored;
@@ -176,8 +180,33 @@ Outcome GuardWorld::run_bare(const std::vector<std::string>& arguments,
     return run_in(arguments, limit, std::move(words));
 }
 
+std::optional<Outcome> GuardWorld::run_preloaded(const std::vector<std::string>& arguments,
+                                                 std::chrono::seconds limit) {
+    // /etc/ld.so.preload must be there to be bound over; a copy of /etc has one without a trace.
+    const fs::path copy = scratch_.path() / "etc";
+    if (!fs::exists(copy)) {
+        os::Command command;
+        command.argv = {"/bin/cp", "-a", "/etc", copy};
+        command.environment = {{"PATH", named("PATH")}};
+        auto process = os::Process::start(command);
+        if (!process || !process->wait(std::chrono::seconds(30))) return {};
+        std::ofstream(copy / "ld.so.preload") << library().native() << '\n';
+    }
+    auto words = environment();
+    words.erase("LD_PRELOAD");
+    words.erase("ALIQUOT_GUARD_KIT_PRELOADED");
+    os::Command probe;
+    probe.argv = {"/bin/true"};
+    probe.environment = words;
+    probe.binds = {{.source = copy, .target = "/etc"}};
+    auto tried = os::Process::start(probe);
+    if (!tried || !tried->wait(std::chrono::seconds(10))) return {};
+    return run_in(arguments, limit, std::move(words), {{.source = copy, .target = "/etc"}});
+}
+
 Outcome GuardWorld::run_in(const std::vector<std::string>& arguments, std::chrono::seconds limit,
-                           std::map<std::string, std::string> environment) {
+                           std::map<std::string, std::string> environment,
+                           const std::vector<os::Command::Bind>& binds) {
     const fs::path out = scratch_.path() / "out";
     const fs::path error = scratch_.path() / "error";
     std::ofstream(out).close();
@@ -197,12 +226,10 @@ Outcome GuardWorld::run_in(const std::vector<std::string>& arguments, std::chron
     for (const std::string& argument : arguments) command.argv.push_back(argument);
     command.environment = std::move(environment);
     command.working_directory = scratch_.path();
+    command.binds = binds;
     auto process = os::Process::start(command);
     Outcome outcome;
-    if (!process) {
-        ADD_FAILURE() << process.error().message;
-        return {.code = 127, .late = false, .out = {}, .error = process.error().message};
-    }
+    if (!process) give_up(process.error().message);
     const auto exit = process->wait(limit);
     outcome.late = !exit;
     outcome.code = exit ? exit->code : process->terminate(std::chrono::milliseconds(0)).code;

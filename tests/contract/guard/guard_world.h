@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "sim/node/node.h"
 
@@ -54,6 +56,11 @@ public:
     /// The same without the guard.
     Outcome run_bare(const std::vector<std::string>& arguments, std::chrono::seconds limit);
 
+    /// Without LD_PRELOAD, but with the guard in /etc/ld.so.preload of a mount namespace of its own.
+    /// Empty: that is not permitted here.
+    std::optional<Outcome> run_preloaded(const std::vector<std::string>& arguments,
+                                         std::chrono::seconds limit);
+
     /// The whole environment of a program under the guard.
     [[nodiscard]] std::map<std::string, std::string> environment() const;
     [[nodiscard]] fs::path directory() const { return scratch_.path(); }
@@ -67,7 +74,8 @@ public:
 
 private:
     Outcome run_in(const std::vector<std::string>& arguments, std::chrono::seconds limit,
-                   std::map<std::string, std::string> environment);
+                   std::map<std::string, std::string> environment,
+                   const std::vector<os::Command::Bind>& binds = {});
     void make_driver_folder();
 
     Settings settings_;

@@ -167,12 +167,14 @@ void grow(unsigned depth, std::uint64_t random) {
     for (int i = 0; depth > 0 && i < 2; ++i) {
         const std::uint64_t seed = random_number(random);
         const pid_t child = ::fork();
-        if (child == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            grow(depth - 1, seed);
-            ::_exit(0);
-        }
         if (child > 0) children.push_back(child);
+        if (child != 0) continue;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        // A branch of its own from here on, one level down.
+        children.clear();
+        random = seed;
+        --depth;
+        i = -1;
     }
     // Only now: CUDA does not survive a fork.
     if (try_to_start()) churn(50);

@@ -393,6 +393,31 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context);
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode);
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params);
 
+/* ---- Entry points that only the simulation answers --------------------------------------- */
+enum {
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED = 705,
+    CUDA_ERROR_UNSUPPORTED_LIMIT = 215,      CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
+    CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY = 224,
+    CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
+    CUDA_ERROR_STREAM_CAPTURE_MERGE = 902,   CUDA_ERROR_STREAM_CAPTURE_UNJOINED = 904,
+    CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
+    CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910,
+    CUDA_ERROR_INVALID_RESOURCE_TYPE = 914,  CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION = 915
+};
+typedef void (*CUhostFn)(void* userData);
+typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void* userData);
+struct CUctxCreateParams_st {
+    CUexecAffinityParam* execAffinityParams;
+    int numExecAffinityParams;
+    void* cigParams;
+};
+typedef struct {
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], sharedMemPerBlock, totalConstantMemory;
+    int SIMDWidth, memPitch, regsPerBlock, clockRate, textureAlign;
+} CUdevprop;
+CUDA_ABI_SIZE(CUdevprop, 56);
+/* PROTOTYPES */
+
 /* clang-format on */
 
 #ifdef __cplusplus

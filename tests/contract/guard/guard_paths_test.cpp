@@ -23,6 +23,10 @@ constexpr Check kChecks[] = {
 #undef CHECK
 };
 
+void PrintTo(const Check& check, std::ostream* stream) {
+    *stream << check.name << ' ' << check.settings;
+}
+
 std::size_t lines_of(const std::string& text) {
     return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
@@ -65,12 +69,7 @@ TEST_P(GuardPath, Holds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Check, GuardPath, testing::ValuesIn(kChecks),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-
-void PrintTo(const Check& check, std::ostream* stream) {
-    *stream << check.name << ' ' << check.settings;
-}
-
 }  // namespace aliquot::guardkit

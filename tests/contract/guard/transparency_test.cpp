@@ -22,6 +22,8 @@ struct Program {
     std::vector<std::string> arguments;
 };
 
+void PrintTo(const Program& program, std::ostream* stream) { *stream << program.name; }
+
 bool is_installed(const std::string& program) {
     if (program.find('/') != std::string::npos) return fs::exists(program);
     const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
@@ -120,7 +122,7 @@ TEST_P(Transparency, OfThePreloadedGuard) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Program, Transparency, testing::ValuesIn(programs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 TEST(GuardInSmi, ShowsTheSlice) {
     if (GuardWorld::real_driver()) GTEST_SKIP() << "about the simulated nvidia-smi";
@@ -174,7 +176,9 @@ TEST_F(GuardObject, RunsWithTheOldestSystemsWeServe) {
         EXPECT_EQ(line.find("CXXABI"), std::string::npos) << line;
         EXPECT_EQ(line.find("GCC_"), std::string::npos) << line;
         const std::size_t at = line.find("GLIBC_");
-        if (at != std::string::npos) EXPECT_LE(version_number(line.substr(at + 6)), 217U) << line;
+        if (at != std::string::npos) {
+            EXPECT_LE(version_number(line.substr(at + 6)), 217U) << line;
+        }
     }
 }
 
@@ -215,11 +219,13 @@ TEST_F(GuardObject, DoesNothingWhenLoadedAndIsHardened) {
         std::vector<std::string> word{std::istream_iterator<std::string>(words), {}};
         // The C runtime's own entry, one pointer, is all that runs.
         const auto section = std::ranges::find(word, ".init_array");
-        if (section != word.end() && word.end() - section > 4)
+        if (section != word.end() && word.end() - section > 4) {
             EXPECT_LE(std::stoul(section[4], nullptr, 16), 8UL) << line;
+        }
         const auto tls = std::ranges::find(word, "TLS");
-        if (tls == word.begin() && word.size() > 5)
+        if (tls == word.begin() && word.size() > 5) {
             EXPECT_LE(std::stoul(word[5], nullptr, 16), 64UL) << line;
+        }
         relro = relro || line.find("GNU_RELRO") != std::string::npos;
         if (line.find("GNU_STACK") != std::string::npos)
             stack = line.find("RWE") == std::string::npos;
@@ -230,7 +236,4 @@ TEST_F(GuardObject, DoesNothingWhenLoadedAndIsHardened) {
 }
 
 }  // namespace
-
-void PrintTo(const Program& program, std::ostream* stream) { *stream << program.name; }
-
 }  // namespace aliquot::guardkit

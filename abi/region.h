@@ -148,7 +148,10 @@ struct alignas(64) Slot {
     std::atomic<std::uint64_t> owner;  // pid (as the process sees it) << 32 | number; 0: free
     std::uint64_t start_time;          // field 22 of /proc/self/stat; 0: not known
     std::uint64_t pid_namespace;       // inode; 0: not known
-    std::uint64_t reserved[5];
+    /// Config::truth_changes from which on the agent's figures replace this process' estimates: a
+    /// context made in between is in them.
+    std::atomic<std::uint64_t> truth_from;
+    std::uint64_t reserved[4];
     SlotDevice devices[kRegionDevices];  // by place in Ledger::devices
 };
 static_assert(sizeof(Slot) == 576);
@@ -161,7 +164,9 @@ struct Ledger {
     /// 0: free; else slot index + 1 of the process inside, with kLockWaiters. A futex.
     std::atomic<std::uint32_t> lock;
     std::atomic<std::uint32_t> recoveries;  // times a process died inside
-    std::uint64_t reserved[12];
+    std::atomic<std::uint32_t> slots_high;  // no slot from here on was ever used
+    std::uint32_t reserved0;
+    std::uint64_t reserved[11];
     DeviceLedger devices[kRegionDevices];  // claimed by uuid under the lock, then for ever
     Slot slots[kRegionSlots];
 };

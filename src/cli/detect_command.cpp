@@ -177,14 +177,21 @@ void judge_lines(Context& context, const Words& words) {
     std::istream& in = words.lines == "-" ? std::cin : file;
     std::string line;
     std::size_t number_of_line = 0;
+    std::string of_nothing;  // an empty line is judged once
     while (read_line(in, line)) {
         ++number_of_line;
+        if (line.empty() && !of_nothing.empty()) {
+            context.out << of_nothing;
+            continue;
+        }
         if (!line.empty() && line.back() == '\r') line.pop_back();
         const std::string text = detect::unescape_line(line);
         const auto verdict = words.legacy ? detect::detect_legacy(text)
                                           : detect::detect(text, kind_named(words.kind));
         note_cut(context, "line " + std::to_string(number_of_line), verdict);
-        context.out << detect::to_json_line(verdict, text) << '\n';
+        std::string json = detect::to_json_line(verdict, text) + '\n';
+        context.out << json;
+        if (line.empty()) of_nothing = std::move(json);
     }
 }
 

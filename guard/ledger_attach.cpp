@@ -132,7 +132,9 @@ const char* Ledger::attach_ledger(const char* path) {
             problem = "the ledger is not of this guard's layout";
         }
     }
-    kernel::close(file);  // drops the lock
+    // By hand: the mapping keeps the file open, and so would keep the lock.
+    kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock);
+    kernel::close(file);
     if (problem == nullptr) ledger_ = ledger;
     return problem;
 }

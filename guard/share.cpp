@@ -19,6 +19,11 @@ namespace {
 constexpr std::uint64_t kLongestWait = 1'000'000'000;
 constexpr std::uint64_t kLongestTurn = 250'000'000;
 constexpr unsigned kInFlight = 1;  // whole segments behind the one that is being launched
+/// The GPU has to rest anyway under such a cap, or with such long kernels under the higher one: what
+/// was launched before is waited for and paid first.
+constexpr std::uint32_t kPaidFirst = 500'000;
+constexpr std::uint32_t kLongPaidFirst = 800'000;
+constexpr std::uint64_t kLong = 4'000'000;
 constexpr std::uint32_t kUnmetered = 64;
 constexpr std::uint64_t kRefresh = 10'000'000;
 
@@ -142,8 +147,11 @@ void checkpoint(Lane& lane) {
     close_segment(lane);
     const bool sole = !turns.joined() || !turns.has_others();
     const bool metered = share.cap_ppm != 0 || !sole;
+    const bool paid_first =
+        share.cap_ppm != 0 &&
+        share.cap_ppm <= (lane.launch_ns > kLong ? kLongPaidFirst : kPaidFirst);
     if (metered)
-        if (!wait_pending(lane, kInFlight, kLongestWait))
+        if (!wait_pending(lane, paid_first ? 0 : kInFlight, kLongestWait))
             g_ledger.remark(place, abi::kRemarkPersistentKernel);
     if (share.cap_ppm != 0) wait_for_time(place, share.cap_ppm, turns);
     if (turns.joined()) {

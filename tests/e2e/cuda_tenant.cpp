@@ -57,7 +57,8 @@ CUresult spin(std::size_t count) {
     CUfunction function = nullptr;
     CUresult result = ALIQUOT_CUDA(cuModuleLoadData)(&module, "aliquot-kernels 1\nkernel spin\n");
     if (result == CUDA_SUCCESS) {
-        result = ALIQUOT_CUDA(cuModuleGetFunction)(&function, module, "spin");
+        using GetFunction = CUresult (*)(CUfunction*, CUmodule, const char*);
+        result = entry<GetFunction>("cuModuleGetFunction")(&function, module, "spin");
     }
     for (std::size_t i = 0; i < count && result == CUDA_SUCCESS; ++i) {
         unsigned long long nanoseconds = 1'000'000;

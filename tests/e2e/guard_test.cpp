@@ -66,6 +66,7 @@ protected:
         auto environment = os::current_environment();
         environment["ALIQUOT_SIM_STATE"] = directory_.path() / "driver";
         environment["LD_LIBRARY_PATH"] = ALIQUOT_SIM_DIR;
+        environment["ALIQUOT_SIM_CUDA_CONTEXT_BYTES"] = "314572800";
         environment["ALIQUOT_GUARD_CONFIG"] = guard_of(grant) / "config";
         environment["ALIQUOT_GUARD_REGION"] = guard_of(grant) / "ledger";
         environment["ALIQUOT_GUARD_NODE"] = guard_of(grant) / "node";
@@ -252,7 +253,8 @@ TEST_F(GuardAgentTest, AGuardedProgramKeepsItsLimitAlsoWhenThatChanges) {
     // The driver's figure has taken the place of the estimate.
     EXPECT_TRUE(eventually([&] {
         const Json one = device();
-        return one.value("trackedBytes", 0ULL) == kGiB && one.value("overheadBytes", 0ULL) > 0 &&
+        return one.value("trackedBytes", 0ULL) == kGiB &&
+               one.value("overheadBytes", 0ULL) == 314572800 &&
                one.value("usedBytes", 0ULL) == one.value("driverBytes", 1ULL) &&
                one.value("processes", 0) == 1 && one.value("unguardedProcesses", 9) == 0 &&
                one.value("denied", 0) == 1;

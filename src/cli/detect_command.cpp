@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -168,6 +169,11 @@ void judge_files(Context& context, const Words& words) {
 void judge_lines(Context& context, const Words& words) {
     std::ifstream file;
     if (words.lines != "-") {
+        std::error_code problem;
+        if (std::filesystem::is_directory(words.lines, problem)) {
+            return fail(context, kUsage,
+                        words.lines + ": is a directory; a file of one text per line was expected");
+        }
         file.open(words.lines, std::ios::binary);
         if (!file) {
             return fail(context, kUsage,

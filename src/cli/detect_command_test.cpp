@@ -71,6 +71,11 @@ TEST_F(Detect, AnswersEachEmptyLine) {
     EXPECT_EQ(nlohmann::json::parse(first)["label"], "cpu");
 }
 
+TEST_F(Detect, RefusesADirectoryOfLines) {
+    EXPECT_EQ(detect({"--lines", directory_.path().string()}), kUsage);
+    EXPECT_THAT(err_.str(), HasSubstr("is a directory"));
+}
+
 TEST_F(Detect, CanBeTheOldDetector) {
     EXPECT_EQ(detect({"--legacy", "--lines", "-"}, "one billion CVs\n"), kOk);
     const auto answer = nlohmann::json::parse(out_.str());

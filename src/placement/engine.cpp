@@ -2,6 +2,7 @@
 #include "placement/engine.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "placement/fragmentation.h"
@@ -117,6 +118,45 @@ Result<Done> Engine::move(PlacementId id, const Placement& where) {
     return Done{};
 }
 
+Result<Done> Engine::rearrange(std::span<const Move> moves) {
+    std::unordered_set<PlacementId> ids;
+    for (const Move& move : moves) {
+        if (!state_->live.contains(move.id)) return unknown(move.id);
+        if (!ids.insert(move.id).second)
+            return Error{ErrorCode::kInvalidInput,
+                         "placement " + std::to_string(move.id) + ": is to be moved twice"};
+    }
+    state_->lay_out();
+    const std::uint32_t saved = state_->scorer->save();
+    std::vector<Request> requests;
+    Change change;
+    change.kind = Change::Kind::kRearranged;
+    change.scorer = saved;
+    for (const Move& move : moves) {
+        requests.push_back(*request_of(move.id));
+        change.together.emplace_back(move.id, state_->leave(move.id));
+    }
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+        auto live = state_->live_of(requests[i], moves[i].to);
+        if (live) {
+            state_->enter(moves[i].id, std::move(*live));
+            continue;
+        }
+        for (std::size_t k = 0; k < i; ++k) (void)state_->leave(moves[k].id);
+        for (auto& [id, before] : change.together) state_->enter(id, std::move(before));
+        state_->scorer->restore(saved);
+        return std::move(live).error();
+    }
+    state_->departures += moves.size();
+    if (!state_->recording) {
+        state_->scorer->forget_saved();
+        return Done{};
+    }
+    for (const auto& [id, before] : change.together) state_->ranking.hold(before.kind);
+    state_->changes.push_back(std::move(change));
+    return Done{};
+}
+
 Result<Placement> Engine::what_if(const Request& request) {
     auto good = checked(request);
     if (!good) return std::move(good).error();
@@ -127,6 +167,15 @@ Result<Placement> Engine::what_if(const Request& request) {
         placement->cost = state_->scorer->breakdown(
             state_->books.node(placement->node), placement->node, state_->ranking.shape_of(*kind));
     return placement;
+}
+
+bool Engine::admits(const Request& request, NodeId id) const {
+    auto good = checked(request);
+    if (!good || id >= node_count()) return false;
+    auto kind = state_->kind_of(*good);
+    if (!kind || !state_->ranking.admits(*kind, id)) return false;
+    const Shape& shape = state_->ranking.shape_of(*kind);
+    return shape.gpus == 0 || ((shape.models >> state_->books.node(id).model) & 1U) != 0;
 }
 
 std::vector<Placement> Engine::alternatives(const Request& request, unsigned count) {
@@ -169,6 +218,8 @@ void Engine::commit() {
     for (const Change& change : kept) {
         if (change.kind == Change::Kind::kArrived)
             state_->learn(*change.arrived);
+        else if (change.kind == Change::Kind::kRearranged)
+            for (const auto& [id, before] : change.together) state_->ranking.drop(before.kind);
         else if (change.kind != Change::Kind::kPlaced)
             state_->ranking.drop(change.before.kind);
     }

@@ -91,6 +91,74 @@ Result<Placement> Migration::place(const Request& request) {
     return second;
 }
 
+Result<Done> Migration::place_what_fits(std::span<const Waiting> waiting,
+                                        std::vector<std::uint32_t>& left, Room& room) {
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        left.push_back(waiting[i].count);
+        while (left[i] > 0) {
+            auto placed = engine_.place(waiting[i].request);
+            if (!placed && placed.error().code != ErrorCode::kUnavailable)
+                return std::move(placed).error();
+            if (!placed) break;
+            --left[i];
+            room.placed.push_back({i, *std::move(placed)});
+        }
+    }
+    return Done{};
+}
+
+Result<Done> Migration::make(const Exchange& exchange, std::span<const Waiting> waiting,
+                             Room& room) {
+    const Mark start = engine_.mark();
+    const std::size_t before = room.placed.size();
+    auto done = engine_.rearrange(exchange.moves);
+    for (const Exchange::Fill& fill : exchange.fills) {
+        if (!done) break;
+        auto id = engine_.restore(waiting[fill.waiting].request, fill.where);
+        if (!id) {
+            done = std::move(id).error();
+            break;
+        }
+        room.placed.push_back({fill.waiting, fill.where});
+        room.placed.back().placement.id = *id;
+    }
+    if (!done) {
+        engine_.undo_to(start);
+        room.placed.resize(before);
+    }
+    engine_.commit();
+    if (!done) return done;
+    for (const Move& move : exchange.moves) touched_.insert(move.id);
+    gained_ += exchange.gained_milli;
+    room.moves += static_cast<std::uint32_t>(exchange.moves.size());
+    return done;
+}
+
+Result<Room> Migration::make_room(std::span<const Waiting> waiting) {
+    Room room;
+    std::vector<std::uint32_t> left;
+    auto fitting = place_what_fits(waiting, left, room);
+    if (!fitting) return std::move(fitting).error();
+    if (moved() >= limits_.most_moves) return room;
+    std::vector<Waiting> rest(waiting.begin(), waiting.end());
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i].count = left[i];
+    MoveSearch search(engine_, rest, [&](PlacementId id) { return may_move(id); });
+    // Dear chains are taken only where no better ones are left.
+    std::int64_t share = kWholeGpu;
+    while (moved() < limits_.most_moves && search.steps() < limits_.most_steps) {
+        const auto exchange = search.find(share, limits_.most_moves - moved());
+        if (exchange) {
+            if (auto done = make(*exchange, rest, room); !done) break;
+            search.made(*exchange);
+            continue;
+        }
+        if (share <= limits_.least_share) break;
+        share = std::max<std::int64_t>(share * 7 / 8, limits_.least_share);
+    }
+    room.steps = search.steps();
+    return room;
+}
+
 std::vector<Move> Migration::plan(std::uint32_t most_moves) {
     const Mark start = engine_.mark();
     std::vector<Move> moves;

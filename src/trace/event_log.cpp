@@ -65,6 +65,10 @@ void EventLog::write(const Replay::Step& step) {
         line("place", step.arrival, step.row, &place);
         live_[place.id] = {step.row, place};
     }
+    for (const Replay::Step::Late& late : step.late) {
+        line("place", step.arrival, late.row, &late.place);
+        live_[late.place.id] = {late.row, late.place};
+    }
 }
 
 }  // namespace aliquot::trace

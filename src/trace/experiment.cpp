@@ -65,6 +65,10 @@ private:
             meter_.touched(place.node);
             if (options_.replay.departures) node_of_[place.id] = place.node;
         }
+        for (const Replay::Step::Late& late : step.late) {
+            meter_.touched(late.place.node);
+            if (options_.replay.departures) node_of_[late.place.id] = late.place.node;
+        }
         if (!step.moved) return;
         meter_.all_touched();
         for (auto& [id, node] : node_of_) {

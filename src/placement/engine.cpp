@@ -169,13 +169,17 @@ Result<Placement> Engine::what_if(const Request& request) {
     return placement;
 }
 
-bool Engine::admits(const Request& request, NodeId id) const {
+std::vector<bool> Engine::admitted(const Request& request) const {
+    std::vector<bool> nodes(node_count(), false);
     auto good = checked(request);
-    if (!good || id >= node_count()) return false;
+    if (!good) return nodes;
     auto kind = state_->kind_of(*good);
-    if (!kind || !state_->ranking.admits(*kind, id)) return false;
+    if (!kind) return nodes;
     const Shape& shape = state_->ranking.shape_of(*kind);
-    return shape.gpus == 0 || ((shape.models >> state_->books.node(id).model) & 1U) != 0;
+    for (NodeId id = 0; id < node_count(); ++id)
+        nodes[id] = state_->ranking.admits(*kind, id) &&
+                    (shape.gpus == 0 || ((shape.models >> state_->books.node(id).model) & 1U) != 0);
+    return nodes;
 }
 
 std::vector<Placement> Engine::alternatives(const Request& request, unsigned count) {

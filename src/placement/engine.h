@@ -112,8 +112,8 @@ public:
     /// The `count` best places of different nodes, best first, with their cost by terms.
     std::vector<Placement> alternatives(const Request& request, unsigned count);
     Refusal refusal(const Request& request) const;
-    /// Whether GPU model, labels and taints let the request on this node.
-    [[nodiscard]] bool admits(const Request& request, NodeId id) const;
+    /// Per node: whether GPU model, labels and taints let the request on it.
+    [[nodiscard]] std::vector<bool> admitted(const Request& request) const;
     /// Where a live placement would go if it had to leave its node; changes nothing.
     Result<Placement> elsewhere(PlacementId id);
     /// Live placements whose leaving alone would make room for the request on their node.

@@ -143,17 +143,21 @@ Result<Room> Migration::make_room(std::span<const Waiting> waiting) {
     std::vector<Waiting> rest(waiting.begin(), waiting.end());
     for (std::size_t i = 0; i < rest.size(); ++i) rest[i].count = left[i];
     MoveSearch search(engine_, rest, [&](PlacementId id) { return may_move(id); });
-    // Dear chains are taken only where no better ones are left.
-    std::int64_t share = kWholeGpu;
-    while (moved() < limits_.most_moves && search.steps() < limits_.most_steps) {
-        const auto exchange = search.find(share, limits_.most_moves - moved());
-        if (exchange) {
-            if (auto done = make(*exchange, rest, room); !done) break;
+    // Dear chains are taken only where no better ones are left, long ones where no shorter ones are.
+    for (std::int64_t share = kWholeGpu;;
+         share = std::max<std::int64_t>(share * 7 / 8, limits_.least_share)) {
+        for (unsigned length = 1; length <= MoveSearch::kMostChain;) {
+            const unsigned most = limits_.most_moves - moved();
+            if (most == 0 || search.steps() >= limits_.most_steps) break;
+            const auto exchange = search.find(share, std::min(length, most));
+            if (!exchange) {
+                ++length;
+                continue;
+            }
+            if (auto done = make(*exchange, rest, room); !done) return std::move(done).error();
             search.made(*exchange);
-            continue;
         }
         if (share <= limits_.least_share) break;
-        share = std::max<std::int64_t>(share * 7 / 8, limits_.least_share);
     }
     room.steps = search.steps();
     return room;

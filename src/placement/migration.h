@@ -16,11 +16,11 @@
 namespace aliquot::placement {
 
 struct MigrationLimits {
-    std::uint32_t most_moves = 0;    // over the life of the planner
-    std::int32_t least_gain = 150;   // milli GPU that one move must win to be worth it
-    std::uint32_t most_trials = 24;  // places looked at closely for one request
-    std::int32_t least_share = 80;   // milli GPU that a chain must win for each of its moves
-    std::uint64_t most_steps = 20'000'000;  // of the search, for one make_room()
+    std::uint32_t most_moves = 0;          // over the life of the planner
+    std::int32_t least_gain = 150;         // milli GPU that one move must win to be worth it
+    std::uint32_t most_trials = 24;        // places looked at closely for one request
+    std::int32_t least_share = 80;         // milli GPU that a chain must win for each of its moves
+    std::uint64_t most_steps = 4'000'000;  // of the search, for one make_room()
 };
 
 /// What make_room() did.
@@ -76,8 +76,8 @@ private:
     /// Whether it was tried of late, and nothing has left a node since.
     [[nodiscard]] bool is_hopeless(const std::string& kind) const;
     [[nodiscard]] std::vector<Candidate> candidates(const Request& request) const;
-    Result<Done> place_what_fits(std::span<const Waiting> waiting,
-                                 std::vector<std::uint32_t>& left, Room& room);
+    Result<Done> place_what_fits(std::span<const Waiting> waiting, std::vector<std::uint32_t>& left,
+                                 Room& room);
     Result<Done> make(const Exchange& exchange, std::span<const Waiting> waiting, Room& room);
     std::optional<Trial> tried(const Candidate& candidate, const Request& request);
 

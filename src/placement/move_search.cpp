@@ -9,24 +9,15 @@ namespace {
 
 constexpr std::size_t kMostTried = 32;  // places of one group, or holes, looked at in one step
 
+/// Whether a running task can be.
 bool takes_part(const Request& request) {
     return request.is_share() && request.anti_affinity.empty();
 }
 
+/// Whether a waiting request can be part of an exchange.
 bool can_begin(const Request& request) {
     return request.gpus == 1 && request.milli > 0 && request.mig_profile.empty() &&
            request.anti_affinity.empty();
-}
-
-/// Equal for requests that ask for the same thing.
-std::string word_of(const Request& request) {
-    std::string word = std::to_string(request.cpu_milli) + ' ' +
-                       std::to_string(request.memory_mib) + ' ' + std::to_string(request.milli) +
-                       ' ' + std::to_string(request.mib);
-    for (const std::string& model : request.models) word += '\n' + model;
-    for (const auto& [key, value] : request.selector) word += "\ns" + key + '\n' + value;
-    for (const auto& [key, value] : request.tolerations) word += "\nt" + key + '\n' + value;
-    return word;
 }
 
 }  // namespace
@@ -34,85 +25,130 @@ std::string word_of(const Request& request) {
 MoveSearch::MoveSearch(const Engine& engine, std::span<const Waiting> waiting,
                        const MayMove& may_move)
     : engine_(&engine) {
-    draw_devices(engine);
-    draw_tasks(engine, may_move);
+    draw_devices();
+    draw_tasks(may_move);
     for (const Waiting& one : waiting) {
         const bool in = can_begin(one.request);
-        waiting_.emplace_back(in ? kind_of(one.request) : 0, in ? one.count : 0);
+        waiting_.push_back({in ? kind_of(one.request) : 0, in ? one.count : 0});
     }
     for (Index i = 0; i < waiting_.size(); ++i)
-        if (waiting_[i].second > 0) by_size_.push_back(i);
+        if (waiting_[i].count > 0) by_size_.push_back(i);
     std::stable_sort(by_size_.begin(), by_size_.end(), [&](Index a, Index b) {
         return waiting[a].request.milli > waiting[b].request.milli;
     });
-    group_devices();
+    list_all();
+}
+
+bool MoveSearch::Less::operator()(const Request& a, const Request& b) const {
+    const auto ordered = [](const Request& r) {
+        return std::tie(r.milli, r.cpu_milli, r.memory_mib, r.mib, r.models, r.selector,
+                        r.tolerations);
+    };
+    return ordered(a) < ordered(b);
 }
 
 MoveSearch::Index MoveSearch::kind_of(const Request& request) {
     const auto [found, is_new] =
-        kind_numbers_.try_emplace(word_of(request), static_cast<Index>(kinds_.size()));
+        kind_numbers_.try_emplace(request, static_cast<Index>(kinds_.size()));
     if (!is_new) return found->second;
-    Kind kind{.request = request, .admitted = {}};
-    std::vector<char> admitted(engine_->node_count());
-    for (NodeId node = 0; node < engine_->node_count(); ++node)
-        admitted[node] = engine_->admits(request, node) ? 1 : 0;
-    if (std::find(admitted.begin(), admitted.end(), 0) != admitted.end())
-        kind.admitted = std::move(admitted);
+    Kind kind{.request = request, .admitted = engine_->admitted(request)};
+    if (std::find(kind.admitted.begin(), kind.admitted.end(), false) == kind.admitted.end())
+        kind.admitted.clear();
     kinds_.push_back(std::move(kind));
     return found->second;
 }
 
-void MoveSearch::draw_devices(const Engine& engine) {
-    for (NodeId node = 0; node < engine.node_count(); ++node) {
-        const NodeState state = engine.state(node);
-        hosts_.push_back({state.cpu_milli, state.memory_mib});
+void MoveSearch::draw_devices() {
+    for (NodeId node = 0; node < engine_->node_count(); ++node) {
+        const NodeState state = engine_->state(node);
+        Host host{.cpu = state.cpu_milli,
+                  .memory = state.memory_mib,
+                  .device_mib = engine_->node(node).device_mib,
+                  .first = static_cast<Index>(devices_.size())};
         for (std::size_t i = 0; i < state.devices.size(); ++i) {
             const DeviceState& device = state.devices[i];
-            if (device.mig) continue;
             devices_.push_back({.node = node,
                                 .number = static_cast<std::uint8_t>(i),
+                                .mig = device.mig,
                                 .milli = device.milli,
-                                .mib = device.mib});
+                                .mib = device.mib,
+                                .tasks = {}});
         }
+        hosts_.push_back(host);
     }
 }
 
-void MoveSearch::draw_tasks(const Engine& engine, const MayMove& may_move) {
-    std::size_t next = 0;
-    for (NodeId node = 0; node < engine.node_count(); ++node) {
-        const std::size_t first = next;
-        while (next < devices_.size() && devices_[next].node == node) ++next;
-        if (first == next) continue;
-        for (const PlacementId id : engine.placements_on(node)) {
-            const auto request = engine.request_of(id);
+void MoveSearch::draw_tasks(const MayMove& may_move) {
+    for (NodeId node = 0; node < engine_->node_count(); ++node) {
+        if (engine_->node(node).devices == 0) continue;
+        for (const PlacementId id : engine_->placements_on(node)) {
+            const auto request = engine_->request_of(id);
             if (!takes_part(*request) || !may_move(id)) continue;
-            const std::uint8_t number = engine.placement_of(id)->devices[0];
-            for (std::size_t i = first; i < next; ++i) {
-                if (devices_[i].number != number) continue;
-                devices_[i].tasks.push_back(static_cast<Index>(tasks_.size()));
-                tasks_.push_back({id, kind_of(*request), static_cast<Index>(i)});
-            }
+            const Index device = device_at(*engine_->placement_of(id));
+            const auto task = static_cast<Index>(tasks_.size());
+            devices_[device].tasks.push_back(task);
+            task_numbers_.emplace(id, task);
+            tasks_.push_back({id, kind_of(*request), device});
         }
     }
 }
 
-void MoveSearch::group_devices() {
+MoveSearch::Index MoveSearch::device_at(const Placement& where) const {
+    return hosts_[where.node].first + where.devices[0];
+}
+
+void MoveSearch::list_all() {
     std::map<std::pair<std::int32_t, std::int32_t>, Group> groups;
-    holes_.clear();
     for (Index i = 0; i < devices_.size(); ++i) {
         const Device& device = devices_[i];
+        if (device.mig) continue;
         if (device.milli > 0) holes_.emplace_back(device.milli, i);
         for (const Index task : device.tasks) {
-            const std::int32_t milli = request_of(task).milli;
-            Group& group = groups[{milli, device.milli}];
-            group.milli = milli;
-            group.hole = device.milli;
+            Group& group = groups[{request_of(task).milli, device.milli}];
             group.places.emplace_back(i, task);
         }
     }
     std::sort(holes_.begin(), holes_.end());
-    groups_.clear();
-    for (auto& [key, group] : groups) groups_.push_back(std::move(group));
+    for (auto& [size, group] : groups) {
+        std::tie(group.milli, group.hole) = size;
+        groups_.push_back(std::move(group));
+    }
+}
+
+/// Makes the device and its tasks known to the search, as they are now.
+void MoveSearch::list(Index device) {
+    const Device& here = devices_[device];
+    if (here.mig) return;
+    if (here.milli > 0) {
+        const std::pair hole{here.milli, device};
+        holes_.insert(std::lower_bound(holes_.begin(), holes_.end(), hole), hole);
+    }
+    for (const Index task : here.tasks) {
+        const std::pair size{request_of(task).milli, here.milli};
+        const auto group =
+            std::lower_bound(groups_.begin(), groups_.end(), size,
+                             [](const Group& one, const auto& key) { return one.size() < key; });
+        if (group != groups_.end() && group->size() == size)
+            group->places.emplace_back(device, task);
+        else
+            groups_.insert(group,
+                           {.milli = size.first, .hole = size.second, .places = {{device, task}}});
+    }
+}
+
+/// The opposite.
+void MoveSearch::unlist(Index device) {
+    const Device& here = devices_[device];
+    const auto hole = std::lower_bound(holes_.begin(), holes_.end(), std::pair{here.milli, device});
+    if (hole != holes_.end() && hole->second == device) holes_.erase(hole);
+    for (const Index task : here.tasks) {
+        const std::pair size{request_of(task).milli, here.milli};
+        const auto group =
+            std::lower_bound(groups_.begin(), groups_.end(), size,
+                             [](const Group& one, const auto& key) { return one.size() < key; });
+        std::erase(group->places, std::pair{device, task});
+        if (group->places.empty()) groups_.erase(group);
+    }
 }
 
 bool MoveSearch::fits(Index kind, Index device) const {
@@ -123,17 +159,16 @@ bool MoveSearch::fits(Index kind, Index device) const {
         host.memory < request.memory_mib)
         return false;
     // Whole: nothing else may be there, not even a task that asks for memory alone.
-    if (request.milli == kWholeGpu && there.mib < engine_->node(there.node).device_mib)
-        return false;
-    const std::vector<char>& admitted = kinds_[kind].admitted;
-    return admitted.empty() || admitted[there.node] != 0;
+    if (request.milli == kWholeGpu && there.mib < host.device_mib) return false;
+    const std::vector<bool>& admitted = kinds_[kind].admitted;
+    return admitted.empty() || admitted[there.node];
 }
 
 void MoveSearch::put(Index kind, Index device) {
     const Request& request = kinds_[kind].request;
     Device& there = devices_[device];
     there.milli -= request.milli;
-    there.mib -= request.milli == kWholeGpu ? engine_->node(there.node).device_mib : request.mib;
+    there.mib -= request.milli == kWholeGpu ? hosts_[there.node].device_mib : request.mib;
     hosts_[there.node].cpu -= request.cpu_milli;
     hosts_[there.node].memory -= request.memory_mib;
 }
@@ -142,7 +177,7 @@ void MoveSearch::take(Index kind, Index device) {
     const Request& request = kinds_[kind].request;
     Device& there = devices_[device];
     there.milli += request.milli;
-    there.mib += request.milli == kWholeGpu ? engine_->node(there.node).device_mib : request.mib;
+    there.mib += request.milli == kWholeGpu ? hosts_[there.node].device_mib : request.mib;
     hosts_[there.node].cpu += request.cpu_milli;
     hosts_[there.node].memory += request.memory_mib;
 }
@@ -162,10 +197,10 @@ void MoveSearch::part(Index device) {
 /// All tasks have a place: fills what is left and weighs it.
 bool MoveSearch::is_worth_it() {
     Exchange exchange;
-    exchange.gained_milli = kinds_[waiting_[first_.waiting].first].request.milli;
+    exchange.gained_milli = kinds_[waiting_[first_.waiting].kind].request.milli;
     exchange.fills.push_back(first_);
     std::vector<std::pair<Index, Index>> filled;
-    --waiting_[first_.waiting].second;
+    --waiting_[first_.waiting].count;
     for (const Index device : met_) {
         for (const Index i : by_size_) {
             auto& [kind, count] = waiting_[i];
@@ -181,10 +216,10 @@ bool MoveSearch::is_worth_it() {
         }
     }
     for (const auto& [i, device] : filled) {
-        take(waiting_[i].first, device);
-        ++waiting_[i].second;
+        take(waiting_[i].kind, device);
+        ++waiting_[i].count;
     }
-    ++waiting_[first_.waiting].second;
+    ++waiting_[first_.waiting].count;
     if (exchange.gained_milli < least_gain_ * static_cast<std::int64_t>(hops_.size())) return false;
     for (const Hop& hop : hops_) {
         const Device& to = devices_[hop.device];
@@ -258,10 +293,9 @@ bool MoveSearch::go_on(Index task) {
     for (const Group& group : groups_) {
         if (group.milli >= milli) break;
         if (group.milli + group.hole < milli) continue;
-        // No more can be won than what is free on the GPUs of the chain.
-        if (moves + 1 >= most_moves_ && met_holes_ + group.hole < least_gain_ * (moves + 1) &&
-            (holes_.empty() || holes_.back().first < group.milli))
-            continue;
+        // No more can be won than what is free on the GPUs of the chain. A chain that wins enough
+        // can be begun so that it does nearly so from its first link on.
+        if ((met_holes_ + group.hole) * 4 < least_gain_ * 3 * (moves + 1)) continue;
         if (push_out(task, group)) return true;
         if (steps_ > last_step_) return false;
     }
@@ -277,12 +311,12 @@ bool MoveSearch::begin(std::size_t first, std::size_t last, const Group& group) 
         meet(device);
         take(tasks_[task].kind, device);
         std::size_t i = first;
-        while (i < last && (waiting_[by_size_[i]].second == 0 ||
-                            !fits(waiting_[by_size_[i]].first, device)))
+        while (i < last &&
+               (waiting_[by_size_[i]].count == 0 || !fits(waiting_[by_size_[i]].kind, device)))
             ++i;
         bool good = false;
         if (i < last) {
-            const Index kind = waiting_[by_size_[i]].first;
+            const Index kind = waiting_[by_size_[i]].kind;
             put(kind, device);
             first_ = {
                 .waiting = by_size_[i],
@@ -305,13 +339,14 @@ std::optional<Exchange> MoveSearch::find(std::int64_t least_gain, unsigned most_
     found_.reset();
     if (most_moves_ == 0) return std::nullopt;
     const auto size_of = [&](std::size_t i) {
-        return kinds_[waiting_[by_size_[i]].first].request.milli;
+        return kinds_[waiting_[by_size_[i]].kind].request.milli;
     };
     for (std::size_t first = 0; first < by_size_.size();) {
         std::size_t last = first + 1;
         while (last < by_size_.size() && size_of(last) == size_of(first)) ++last;
         for (const Group& group : groups_) {
             if (group.milli + group.hole < size_of(first)) continue;
+            if (group.hole * 4 < least_gain_ * 3) continue;
             if (begin(first, last, group)) return std::exchange(found_, std::nullopt);
             if (steps_ > last_step_) return std::nullopt;
         }
@@ -321,29 +356,27 @@ std::optional<Exchange> MoveSearch::find(std::int64_t least_gain, unsigned most_
 }
 
 void MoveSearch::made(const Exchange& exchange) {
-    std::unordered_map<PlacementId, Index> numbers;
-    for (Index i = 0; i < tasks_.size(); ++i) numbers.emplace(tasks_[i].id, i);
-    const auto device_at = [&](const Placement& where) {
-        return static_cast<Index>(
-            std::find_if(devices_.begin(), devices_.end(),
-                         [&](const Device& device) {
-                             return device.node == where.node && device.number == where.devices[0];
-                         }) -
-            devices_.begin());
-    };
+    std::vector<Index> changed;
     for (const Move& move : exchange.moves) {
-        const Index task = numbers.at(move.id);
-        Device& from = devices_[tasks_[task].device];
-        from.tasks.erase(std::find(from.tasks.begin(), from.tasks.end(), task));
+        changed.push_back(tasks_[task_numbers_.at(move.id)].device);
+        changed.push_back(device_at(move.to));
+    }
+    for (const Exchange::Fill& fill : exchange.fills) changed.push_back(device_at(fill.where));
+    std::sort(changed.begin(), changed.end());
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+    for (const Index device : changed) unlist(device);
+    for (const Move& move : exchange.moves) {
+        const Index task = task_numbers_.at(move.id);
+        std::erase(devices_[tasks_[task].device].tasks, task);
         take(tasks_[task].kind, tasks_[task].device);
     }
     for (const Move& move : exchange.moves)
-        put(tasks_[numbers.at(move.id)].kind, device_at(move.to));
+        put(tasks_[task_numbers_.at(move.id)].kind, device_at(move.to));
     for (const Exchange::Fill& fill : exchange.fills) {
-        put(waiting_[fill.waiting].first, device_at(fill.where));
-        --waiting_[fill.waiting].second;
+        put(waiting_[fill.waiting].kind, device_at(fill.where));
+        --waiting_[fill.waiting].count;
     }
-    group_devices();
+    for (const Index device : changed) list(device);
 }
 
 }  // namespace aliquot::placement

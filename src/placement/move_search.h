@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -54,15 +53,22 @@ public:
     /// Steps of the search so far: what bounds its time.
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
-    static constexpr std::uint64_t kMostSteps = 4'000'000;  // of one find()
-    static constexpr unsigned kMostChain = 4;               // moves
+    static constexpr std::uint64_t kMostSteps = 200'000;  // of one find()
+    static constexpr unsigned kMostChain = 4;             // moves
 
 private:
     using Index = std::uint32_t;
 
+    struct Less {
+        bool operator()(const Request& a, const Request& b) const;
+    };
     struct Kind {  // of tasks: equal requests
         Request request;
-        std::vector<char> admitted;  // per node; empty: every node
+        std::vector<bool> admitted;  // per node; empty: every node
+    };
+    struct Queue {
+        Index kind = 0;
+        std::uint32_t count = 0;
     };
     struct Task {
         PlacementId id = 0;
@@ -72,6 +78,7 @@ private:
     struct Device {
         NodeId node = kNoNode;
         std::uint8_t number = 0;
+        bool mig = false;  // takes no part
         bool met = false;  // in the chain that is looked at
         std::int32_t milli = 0;
         std::int32_t mib = 0;
@@ -80,12 +87,15 @@ private:
     struct Host {
         std::int32_t cpu = 0;
         std::int32_t memory = 0;
+        std::int32_t device_mib = 0;
+        Index first = 0;  // of its devices
     };
     /// Devices with the same hole and a task of the same size.
     struct Group {
         std::int32_t milli = 0;  // of the task
         std::int32_t hole = 0;
         std::vector<std::pair<Index, Index>> places;  // device, task
+        [[nodiscard]] std::pair<std::int32_t, std::int32_t> size() const { return {milli, hole}; }
     };
     struct Hop {
         Index task = 0;
@@ -93,9 +103,12 @@ private:
     };
 
     Index kind_of(const Request& request);
-    void draw_devices(const Engine& engine);
-    void draw_tasks(const Engine& engine, const MayMove& may_move);
-    void group_devices();
+    void draw_devices();
+    void draw_tasks(const MayMove& may_move);
+    void list_all();
+    void list(Index device);
+    void unlist(Index device);
+    [[nodiscard]] Index device_at(const Placement& where) const;
 
     [[nodiscard]] const Request& request_of(Index task) const {
         return kinds_[tasks_[task].kind].request;
@@ -115,14 +128,15 @@ private:
     bool is_worth_it();
 
     std::vector<Kind> kinds_;
-    std::unordered_map<std::string, Index> kind_numbers_;
+    std::map<Request, Index, Less> kind_numbers_;
     std::vector<Host> hosts_;
     std::vector<Device> devices_;
     std::vector<Task> tasks_;
-    std::vector<std::pair<Index, std::uint32_t>> waiting_;  // kind, how many
-    std::vector<Index> by_size_;                            // indexes of waiting_, largest first
-    std::vector<Group> groups_;                             // by size of the task, then hole
-    std::vector<std::pair<std::int32_t, Index>> holes_;     // milli, device; ascending
+    std::unordered_map<PlacementId, Index> task_numbers_;
+    std::vector<Queue> waiting_;
+    std::vector<Index> by_size_;                         // indexes of waiting_, largest first
+    std::vector<Group> groups_;                          // by size of the task, then hole
+    std::vector<std::pair<std::int32_t, Index>> holes_;  // milli, device; ascending
     const Engine* engine_;
 
     // The chain that is looked at.

@@ -23,10 +23,16 @@ struct Live {
 
 /// One change, enough to take it back.
 struct Change {
-    enum class Kind : std::uint8_t { kPlaced, kReleased, kMoved, kRearranged, kArrived } kind = Kind::kPlaced;
+    enum class Kind : std::uint8_t {
+        kPlaced,
+        kReleased,
+        kMoved,
+        kRearranged,
+        kArrived
+    } kind = Kind::kPlaced;
     PlacementId id = 0;
-    Live before;                       // of kReleased and kMoved
-    std::uint32_t scorer = 0;          // Scorer::save() before the change
+    Live before;                                         // of kReleased and kMoved
+    std::uint32_t scorer = 0;                            // Scorer::save() before the change
     std::vector<std::pair<PlacementId, Live>> together;  // of kRearranged
     std::unique_ptr<Request> arrived;  // of kArrived: not yet part of what was learned
 };

@@ -79,9 +79,8 @@ Result<std::vector<placement::Placement>> Replay::place(const Task& task) {
 
 void Replay::wait(std::size_t arrival, std::uint32_t row) {
     const Task& task = scenario_->tasks.tasks[row];
-    auto queue = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& one) {
-        return one.request == task.request;
-    });
+    auto queue = std::find_if(queues_.begin(), queues_.end(),
+                              [&](const Queue& one) { return one.request == task.request; });
     if (queue == queues_.end()) queue = queues_.insert(queue, {task.request, {}});
     queue->tasks.emplace_back(arrival, row);
     waiting_milli_ += task.gpu_milli();

@@ -127,13 +127,13 @@ Result<Done> Engine::rearrange(std::span<const Move> moves) {
                          "placement " + std::to_string(move.id) + ": is to be moved twice"};
     }
     state_->lay_out();
-    const std::uint32_t saved = state_->scorer->save();
-    std::vector<Request> requests;
     Change change;
     change.kind = Change::Kind::kRearranged;
-    change.scorer = saved;
+    change.scorer = state_->scorer->save();
+    std::vector<Request> requests;
     for (const Move& move : moves) {
         requests.push_back(*request_of(move.id));
+        state_->ranking.hold(state_->live.at(move.id).kind);  // known until all have entered
         change.together.emplace_back(move.id, state_->leave(move.id));
     }
     for (std::size_t i = 0; i < moves.size(); ++i) {
@@ -142,18 +142,17 @@ Result<Done> Engine::rearrange(std::span<const Move> moves) {
             state_->enter(moves[i].id, std::move(*live));
             continue;
         }
-        for (std::size_t k = 0; k < i; ++k) (void)state_->leave(moves[k].id);
-        for (auto& [id, before] : change.together) state_->enter(id, std::move(before));
-        state_->scorer->restore(saved);
+        while (i-- > 0) state_->leave(moves[i].id);
+        state_->undo_leaving(std::move(change));
         return std::move(live).error();
     }
     state_->departures += moves.size();
-    if (!state_->recording) {
-        state_->scorer->forget_saved();
+    if (state_->recording) {
+        state_->changes.push_back(std::move(change));
         return Done{};
     }
-    for (const auto& [id, before] : change.together) state_->ranking.hold(before.kind);
-    state_->changes.push_back(std::move(change));
+    for (const auto& [id, before] : change.together) state_->ranking.drop(before.kind);
+    state_->scorer->forget_saved();
     return Done{};
 }
 

@@ -55,6 +55,8 @@ struct Engine::State {
     void note_placed(PlacementId id);
     void note_gone(Change::Kind kind, PlacementId id, const Live& before, std::uint32_t saved);
     void undo(Change change);
+    /// Those that left together are where they were; their kinds were held.
+    void undo_leaving(Change change);
     void learn(const Request& request);
     [[nodiscard]] Error no_room(const Request& request) const;
 

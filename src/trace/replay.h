@@ -28,16 +28,19 @@ struct Scenario {
 
 struct ReplayOptions {
     placement::Policy policy = placement::Policy::kAliquot;
-    std::uint64_t seed = 1;    // of Policy::kRandom alone
-    bool departures = false;   // tasks leave at their deletion time; arrivals are by creation time
-    bool learn = false;        // the workload from what arrives, not from the scenario
-    double migrate_share = 0;  // moves at most this share of the arrivals, each once
+    std::uint64_t seed = 1;   // of Policy::kRandom alone
+    bool departures = false;  // tasks leave at their deletion time; arrivals are by creation time
+    bool learn = false;       // the workload from what arrives, not from the scenario
+    double migrate_share =
+        0;  // moves at most this share of the arrivals, each once; above 0: refused tasks wait
 };
 
 /// Says that every task may be moved unless the task list says otherwise.
 void make_movable(TaskList& tasks);
 
-/// Gives one arrival after another to the engine. A task that fits nowhere is dropped.
+/// Gives one arrival after another to the engine. A task that fits nowhere is dropped; where tasks
+/// may be moved it waits instead (a gang does not), and every now and then moves make room for those
+/// that wait.
 class Replay {
 public:
     /// One arrival, decided.

@@ -295,7 +295,7 @@ bool MoveSearch::go_on(Index task) {
         if (group.milli + group.hole < milli) continue;
         // No more can be won than what is free on the GPUs of the chain. A chain that wins enough
         // can be begun so that it does nearly so from its first link on.
-        if ((met_holes_ + group.hole) * 4 < least_gain_ * 3 * (moves + 1)) continue;
+        if (4 * (met_holes_ + group.hole) < 3 * least_gain_ * (moves + 1)) continue;
         if (push_out(task, group)) return true;
         if (steps_ > last_step_) return false;
     }
@@ -346,7 +346,7 @@ std::optional<Exchange> MoveSearch::find(std::int64_t least_gain, unsigned most_
         while (last < by_size_.size() && size_of(last) == size_of(first)) ++last;
         for (const Group& group : groups_) {
             if (group.milli + group.hole < size_of(first)) continue;
-            if (group.hole * 4 < least_gain_ * 3) continue;
+            if (std::int64_t{4} * group.hole < 3 * least_gain_) continue;
             if (begin(first, last, group)) return std::exchange(found_, std::nullopt);
             if (steps_ > last_step_) return std::nullopt;
         }

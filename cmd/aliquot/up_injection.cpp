@@ -7,7 +7,9 @@
 #include <set>
 #include <string_view>
 
+#include "abi/region.h"
 #include "cdi/spec.h"
+#include "region/guard_library.h"
 
 namespace aliquot::up {
 namespace {
@@ -55,6 +57,22 @@ Result<std::vector<cdi::Spec>> read_specs(const os::Root& root) {
         }
     }
     return specs;
+}
+
+/// What a container with the guard's mounts finds by them, as variables: no mount is made here.
+void guard_by_variables(const os::Root& root, const kubelet::Grant& grant,
+                        Environment& environment) {
+    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+        const std::filesystem::path host = root.resolve(mount.host_path);
+        if (mount.container_path == abi::kGuardDirectory) {
+            environment["ALIQUOT_GUARD_CONFIG"] = host / abi::kConfigFile;
+            environment["ALIQUOT_GUARD_REGION"] = host / abi::kLedgerFile;
+            environment["ALIQUOT_GUARD_NODE"] = host / abi::kNodeFile;
+        }
+        if (mount.container_path == region::kLibraryDirectory) {
+            environment["LD_PRELOAD"] = host / region::kLibraryFile;
+        }
+    }
 }
 
 /// The GPU behind "/dev/nvidia3"; nullptr for any other node.
@@ -156,6 +174,7 @@ Result<Injection> inject(const os::Root& root, const kubelet::Grant& grant,
             injection.environment[name] = root.resolve(mount.host_path).native();
         }
     }
+    guard_by_variables(root, grant, injection.environment);
     return injection;
 }
 

@@ -49,6 +49,18 @@ TEST_F(InjectionTest, FollowsTheVariable) {
     EXPECT_THAT(inject(root_, grant, inventory_)->gpus, ElementsAre("GPU-1"));
 }
 
+TEST_F(InjectionTest, TellsAGuardItsFilesByVariables) {
+    kubelet::Grant grant;
+    grant.mounts = {{.container_path = "/run/aliquot/guard", .host_path = "/run/r/1/guard"},
+                    {.container_path = "/run/aliquot/lib", .host_path = "/var/lib/g/00"}};
+    const auto environment = inject(root_, grant, inventory_)->environment;
+    const std::string base = directory_.path().native();
+    EXPECT_EQ(environment.at("ALIQUOT_GUARD_CONFIG"), base + "/run/r/1/guard/config");
+    EXPECT_EQ(environment.at("ALIQUOT_GUARD_REGION"), base + "/run/r/1/guard/ledger");
+    EXPECT_EQ(environment.at("ALIQUOT_GUARD_NODE"), base + "/run/r/1/guard/node");
+    EXPECT_EQ(environment.at("LD_PRELOAD"), base + "/var/lib/g/00/libaliquot-guard.so");
+}
+
 TEST_F(InjectionTest, FollowsVolumeMounts) {
     kubelet::Grant grant;
     grant.environment["NVIDIA_VISIBLE_DEVICES"] = "/var/run/nvidia-container-devices";

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string>
 
+#include "sim/node/engine.h"
 #include "sim/node/mig.h"
 #include "sim/node/model.h"
 #include "sim/node/shared_state.h"
@@ -193,6 +194,7 @@ Result<std::unique_ptr<State>> state_for(const NodeOptions& options) {
     state->version = kStateVersion;
     state->size = sizeof(State);
     state->cuda_version = options.cuda_version;
+    state->time_slice_ns = kTimeSliceNs;
     state->created_us = epoch_us();
     state->driver_version.assign(options.driver_version);
     std::uint64_t random = options.seed;

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/quantity.h"
+#include "sim/node/engine.h"
 #include "sim/node/mig.h"
 #include "sim/node/shared_state.h"
 
@@ -47,6 +48,30 @@ bool lives(const ProcessState& process, std::uint64_t own_namespace) {
     return start_time_of(process.pid) == process.start_time;
 }
 
+bool on_instance(const ProcessState& process) { return process.gpu_instance < kMaxGpuInstances; }
+
+/// The only way to change how much an entry holds.
+void set_memory(State& state, ProcessState& process, std::uint64_t bytes) {
+    MemoryState& memory = state.memory[process.gpu];
+    const std::uint64_t before = std::min(process.memory_bytes, kMostBytes);
+    const std::uint64_t after = std::min(bytes, kMostBytes);
+    process.memory_bytes = bytes;
+    process.memory_peak_bytes = std::max(process.memory_peak_bytes, bytes);
+    const std::uint64_t used = memory.used_bytes - before + after;
+    std::atomic_ref(memory.used_bytes).store(used, std::memory_order_relaxed);
+    if (used > memory.peak_bytes) memory.peak_bytes = used;
+    if (on_instance(process)) {
+        auto& part = memory.instance_used_bytes[process.gpu_instance];
+        std::atomic_ref(part).store(part - before + after, std::memory_order_relaxed);
+    }
+}
+
+void count_process(State& state, unsigned gpu, int change) {
+    std::uint32_t& count = state.memory[gpu].processes;
+    std::atomic_ref(count).store(count + static_cast<std::uint32_t>(change),
+                                 std::memory_order_relaxed);
+}
+
 void remove_entry(State& state, ProcessState& process) {
     if (plausible(state, process)) {
         GpuState& gpu = state.gpus[process.gpu];
@@ -54,6 +79,9 @@ void remove_entry(State& state, ProcessState& process) {
             settle_sums(*model, gpu, load_on(state, process.gpu), monotonic_ns());
         }
         gpu.load_changed_us = epoch_us();
+        set_memory(state, process, 0);
+        forget_work(state, static_cast<unsigned>(&process - state.processes));
+        count_process(state, process.gpu, -1);
     }
     std::atomic_ref(process.pid).store(0, std::memory_order_release);
 }
@@ -223,6 +251,120 @@ std::uint64_t free_bytes_on(const State& state, unsigned gpu, const Instance& wh
     return rest(model->memory_bytes(), load_on(state, gpu).memory_bytes + model->reserved_bytes());
 }
 
+void recount_memory(State& state) {
+    for (MemoryState& memory : state.memory) {
+        memory.used_bytes = 0;
+        memory.processes = 0;
+        for (std::uint64_t& bytes : memory.instance_used_bytes) bytes = 0;
+    }
+    for (const ProcessState& process : state.processes) {
+        if (process.pid == 0 || !plausible(state, process)) continue;
+        MemoryState& memory = state.memory[process.gpu];
+        const std::uint64_t bytes = std::min(process.memory_bytes, kMostBytes);
+        memory.used_bytes += bytes;
+        ++memory.processes;
+        if (on_instance(process)) memory.instance_used_bytes[process.gpu_instance] += bytes;
+    }
+    for (MemoryState& memory : state.memory) {
+        memory.peak_bytes = std::max(memory.peak_bytes, memory.used_bytes);
+    }
+}
+
+std::uint64_t reserved_bytes_on(const State& state, unsigned gpu, const Instance& where) {
+    if (!where.whole_gpu()) {
+        const auto found = find_gpu_instance(state, gpu, where.gpu_instance);
+        return found ? reserved_bytes_on(*found.profile) : 0;
+    }
+    const Model* const model = find_model(state.gpus[gpu].model.view());
+    return model == nullptr ? 0 : model->reserved_bytes();
+}
+
+std::uint64_t total_bytes_on(const State& state, unsigned gpu, const Instance& where) {
+    if (!where.whole_gpu()) {
+        const auto found = find_gpu_instance(state, gpu, where.gpu_instance);
+        return found ? memory_bytes(*found.profile) : 0;
+    }
+    const Model* const model = find_model(state.gpus[gpu].model.view());
+    return model == nullptr ? 0 : model->memory_bytes();
+}
+
+bool grow_process(State& state, unsigned entry, std::uint64_t bytes) {
+    ProcessState& process = state.processes[entry];
+    const MemoryState& memory = state.memory[process.gpu];
+    const std::uint64_t used =
+        on_instance(process) ? memory.instance_used_bytes[process.gpu_instance] : memory.used_bytes;
+    const std::uint64_t limit = process.capacity_bytes;
+    if (bytes > limit || used > limit - bytes) return false;
+    set_memory(state, process, process.memory_bytes + bytes);
+    return true;
+}
+
+void shrink_process(State& state, unsigned entry, std::uint64_t bytes) {
+    ProcessState& process = state.processes[entry];
+    set_memory(state, process, process.memory_bytes - std::min(bytes, process.memory_bytes));
+}
+
+void leave_gpu(State& state, unsigned entry) { remove_entry(state, state.processes[entry]); }
+
+void reset_peaks(State& state) {
+    for (MemoryState& memory : state.memory) memory.peak_bytes = memory.used_bytes;
+    for (ProcessState& process : state.processes) process.memory_peak_bytes = process.memory_bytes;
+}
+
+namespace {
+
+/// Makes an entry for a process that has none.
+Result<ProcessState*> add_entry(State& state, unsigned gpu, std::uint32_t pid,
+                                const Instance& where, ProcessKind kind) {
+    const auto start_time = start_time_of(pid);
+    if (!start_time)
+        return Error{ErrorCode::kNotFound, "there is no process " + std::to_string(pid)};
+    if (auto trouble = unusable(state, gpu, where)) return *std::move(trouble);
+    if (auto trouble = kept_out(state, gpu, kind)) return *std::move(trouble);
+    ProcessState* const entry = free_entry(state);
+    if (entry == nullptr) {
+        return Error{ErrorCode::kUnavailable, "the node already has " +
+                                                  std::to_string(kMaxProcesses) +
+                                                  " processes, the most it can hold"};
+    }
+    const std::uint64_t total = total_bytes_on(state, gpu, where);
+    const std::uint64_t kept = reserved_bytes_on(state, gpu, where);
+    entry->gpu = gpu;
+    entry->start_time = *start_time;
+    entry->pid_namespace = own_pid_namespace();
+    entry->memory_bytes = 0;
+    entry->memory_peak_bytes = 0;
+    entry->capacity_bytes = total - std::min(kept, total);
+    entry->sm_percent = 0;
+    entry->gpu_instance = where.gpu_instance;
+    entry->compute_instance = where.compute_instance;
+    entry->kind = static_cast<std::uint32_t>(kind);
+    entry->since_us = epoch_us();
+    forget_work(state, static_cast<unsigned>(entry - state.processes));
+    GpuState& state_of_gpu = state.gpus[gpu];
+    if (const Model* const model = find_model(state_of_gpu.model.view()); model != nullptr) {
+        settle_sums(*model, state_of_gpu, load_on(state, gpu), monotonic_ns());
+    }
+    state_of_gpu.load_changed_us = epoch_us();
+    count_process(state, gpu, 1);
+    std::atomic_ref(entry->pid).store(pid, std::memory_order_release);
+    return entry;
+}
+
+}  // namespace
+
+Result<unsigned> enter_gpu(State& state, unsigned gpu, const Instance& where, ProcessKind kind) {
+    drop_dead_processes(state);
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    ProcessState* entry = find_entry(state, gpu, pid, where);
+    if (entry == nullptr) {
+        const auto added = add_entry(state, gpu, pid, where, kind);
+        if (!added) return added.error();
+        entry = *added;
+    }
+    return static_cast<unsigned>(entry - state.processes);
+}
+
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
                          unsigned sm_percent, const Instance& where, ProcessKind kind) {
     drop_dead_processes(state);
@@ -242,32 +384,18 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
     const std::uint64_t held = entry != nullptr ? entry->memory_bytes : 0;
     const std::uint64_t available = free_bytes_on(state, gpu, where) + held;
     if (memory_bytes > available) return out_of_memory(gpu, where, pid, memory_bytes, available);
+    if (entry == nullptr) {
+        const auto added = add_entry(state, gpu, pid, where, kind);
+        if (!added) return added.error();
+        entry = *added;
+    }
     GpuState& state_of_gpu = state.gpus[gpu];
     if (const Model* const model = find_model(state_of_gpu.model.view()); model != nullptr) {
         settle_sums(*model, state_of_gpu, load_on(state, gpu), monotonic_ns());
     }
     state_of_gpu.load_changed_us = epoch_us();
-    if (entry != nullptr) {
-        entry->memory_bytes = memory_bytes;
-        entry->sm_percent = std::min(sm_percent, 100U);
-        return Done{};
-    }
-    entry = free_entry(state);
-    if (entry == nullptr) {
-        return Error{ErrorCode::kUnavailable, "the node already has " +
-                                                  std::to_string(kMaxProcesses) +
-                                                  " processes, the most it can hold"};
-    }
-    entry->gpu = gpu;
-    entry->start_time = *start_time;
-    entry->pid_namespace = own_pid_namespace();
-    entry->memory_bytes = memory_bytes;
+    set_memory(state, *entry, memory_bytes);
     entry->sm_percent = std::min(sm_percent, 100U);
-    entry->gpu_instance = where.gpu_instance;
-    entry->compute_instance = where.compute_instance;
-    entry->kind = static_cast<std::uint32_t>(kind);
-    entry->since_us = epoch_us();
-    std::atomic_ref(entry->pid).store(pid, std::memory_order_release);
     return Done{};
 }
 

@@ -37,6 +37,25 @@ std::uint64_t reserved_bytes_on(const GpuProfile& profile);
 /// Bytes that a new process could get there.
 std::uint64_t free_bytes_on(const State& state, unsigned gpu, const Instance& where = {});
 
+/// Counts state.memory anew from the process table.
+void recount_memory(State& state);
+
+/// What the driver itself keeps where processes run.
+std::uint64_t reserved_bytes_on(const State& state, unsigned gpu, const Instance& where);
+/// All the memory there is.
+std::uint64_t total_bytes_on(const State& state, unsigned gpu, const Instance& where);
+
+/// The entry of this process there, made with no memory when there is none yet. Returns its place.
+/// errors   as put_process
+Result<unsigned> enter_gpu(State& state, unsigned gpu, const Instance& where, ProcessKind kind);
+/// Adds to what the process of an entry holds. False: that much is not free; nothing changed.
+bool grow_process(State& state, unsigned entry, std::uint64_t bytes);
+void shrink_process(State& state, unsigned entry, std::uint64_t bytes);
+/// Removes an entry, as if its process had ended.
+void leave_gpu(State& state, unsigned entry);
+/// Begins the peaks anew at what is held now.
+void reset_peaks(State& state);
+
 /// Adds, changes or (0 bytes) removes the entry of `pid` on `gpu`, which must exist.
 /// sm_percent   of the instance, where one is named
 /// errors   kNotFound: no such process or instance; kConflict: not so much memory is free, or the

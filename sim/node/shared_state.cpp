@@ -18,6 +18,7 @@
 
 #include "os/root.h"
 #include "sim/node/model.h"
+#include "sim/node/processes.h"
 
 namespace aliquot::sim {
 namespace {
@@ -152,7 +153,9 @@ std::optional<SharedState::Access> SharedState::lock() {
         result = pthread_mutex_timedlock(&state_->mutex, &until);
     }
     if (result == EOWNERDEAD) {
-        // The holder was killed. What it left half-done is harmless by design of State.
+        // The holder was killed. What it left half-done is harmless by design of State, and the
+        // sums are made right.
+        recount_memory(*state_);
         result = pthread_mutex_consistent(&state_->mutex);
     }
     if (result != 0) return std::nullopt;

@@ -52,6 +52,9 @@ public:
     };
     std::optional<Access> lock();
 
+    /// The state without its lock, for single words that are read as atomics.
+    [[nodiscard]] State& content() const { return *state_; }
+
     /// What announce() counts. Read it before looking at the state, then wait for it to change.
     [[nodiscard]] std::uint32_t change() const;
     /// Tells all sleepers in all processes to look again.

@@ -10,17 +10,19 @@
 /// The content of node.state: one block of plain data that every process of a simulated node maps.
 ///
 /// Written only under `mutex`. A writer may be killed between any two stores, so nothing here is
-/// derived from anything else: memory in use is the sum of the process table, an entry or event
-/// exists from the moment its one deciding field is stored. Readers check every index and length.
+/// derived from anything else but the sums of MemoryState, which are counted anew after such a death:
+/// an entry or event exists from the moment its one deciding field is stored. Readers check every
+/// index and length.
 namespace aliquot::sim {
 
 inline constexpr std::uint64_t kStateMagic = 0x51'4c'41'4d'49'53'0a'1a;
-inline constexpr std::uint32_t kStateVersion = 2;
+inline constexpr std::uint32_t kStateVersion = 3;
 inline constexpr unsigned kMaxGpus = 32;
 inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kMaxEvents = 256;
 inline constexpr unsigned kMaxGpuInstances = 15;     // per GPU; ids 0 to 14, as the driver numbers
 inline constexpr unsigned kMaxComputeInstances = 8;  // per GPU instance
+inline constexpr unsigned kMaxMarks = 64;               // per process and GPU
 inline constexpr std::uint32_t kNoInstance = 0xffffffff;
 
 /// Text of fixed size; always ended by a zero, whatever was in the file.
@@ -69,6 +71,14 @@ struct LoadSums {
     std::uint64_t memory_busy_percent_ms;
 };
 
+/// How far a compute engine has come (engine.h). Whoever looks brings it up to the present.
+struct EngineState {
+    std::uint64_t clock_ns;       // monotonic: what ran is known up to here
+    std::uint64_t slice_used_ns;  // of the time slice that is going on
+    std::uint32_t turn;           // place in the process table whose slice it is
+    std::uint32_t reserved;
+};
+
 struct GpuState {
     Text<24> model;
     Text<48> uuid;
@@ -97,6 +107,7 @@ struct GpuState {
     std::uint64_t load_changed_us;  // since the epoch: the load has been as it is since then
     LoadSums sums;
     FaultState fault;
+    EngineState engine;  // of the whole GPU
 };
 
 /// A compute instance of MIG. It exists while `incarnation` is not 0 and its GPU instance exists.
@@ -107,6 +118,7 @@ struct ComputeInstanceState {
     std::uint32_t slices;        // compute slices
     std::uint32_t device_index;  // as nvmlDeviceGetMigDeviceHandleByIndex counts
     Text<48> uuid;               // "MIG-..."
+    EngineState engine;
 };
 
 /// A GPU instance of MIG; its place in the table is its id. It exists while `incarnation` is not 0.
@@ -143,8 +155,38 @@ struct ProcessState {
     std::uint32_t compute_instance;
     std::uint32_t kind;      // ProcessKind
     std::uint64_t since_us;  // since the epoch
+    std::uint64_t memory_peak_bytes;
+    std::uint64_t capacity_bytes;  // what all processes there may hold together
 
     [[nodiscard]] Instance where() const { return {gpu_instance, compute_instance}; }
+};
+
+/// Memory of one GPU that its processes hold: sums of the process table, so that an allocation need
+/// not add it up. Counted anew when a writer was killed.
+struct MemoryState {
+    std::uint64_t used_bytes;
+    std::uint64_t peak_bytes;  // highest used_bytes since the node was made or the peak was reset
+    std::uint32_t processes;
+    std::uint32_t reserved;
+    std::uint64_t instance_used_bytes[kMaxGpuInstances];
+};
+
+/// A place in a process's work of which somebody wants to know when it was reached.
+struct MarkState {
+    std::uint64_t position_ns;
+    std::uint64_t reached_ns;  // monotonic; 0: not yet
+};
+
+/// What a process has given to a compute engine and how much of it ran. Goes with the entry of the
+/// same place in the process table.
+struct WorkState {
+    std::uint64_t submitted_ns;  // both only grow
+    std::uint64_t executed_ns;   // never above submitted_ns
+    std::uint64_t window_start_ns;
+    std::uint64_t window_executed_ns;
+    std::uint64_t marks_begin;  // a ring: numbers of the first mark kept and of the next one
+    std::uint64_t marks_end;
+    MarkState marks[kMaxMarks];
 };
 
 /// Something the driver reports. It exists when next_event is past its sequence number.
@@ -177,6 +219,10 @@ struct State {
     GpuState gpus[kMaxGpus];
     MigState mig[kMaxGpus];
     ProcessState processes[kMaxProcesses];
+    MemoryState memory[kMaxGpus];
+    std::uint64_t time_slice_ns;  // of processes that share an engine
+    std::uint64_t workers[kMaxGpus][kMaxProcesses / 64];  // who ever gave work to an engine of a GPU
+    WorkState work[kMaxProcesses];
 };
 
 // NVML event bits that the node sends.

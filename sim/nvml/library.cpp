@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/nvml/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -14,8 +13,9 @@
 #include <string>
 
 #include "sim/node/fault.h"
-#include "sim/node/node.h"
+#include "sim/node/engine.h"
 #include "sim/node/processes.h"
+#include "sim/node/state_place.h"
 #include "sim/nvml/instances.h"
 
 /// What a handle points to. Clients may look at it, so it is readable for ever and looks like
@@ -30,7 +30,6 @@ namespace aliquot::sim {
 namespace {
 
 constexpr std::uint64_t kHandleMagic = 0x6c6d'766e'5f6d'6973;
-constexpr int kDirectoriesUp = 8;  // from the library to the node's directory
 
 std::array<nvmlDevice_st, kMaxGpus> handles;
 
@@ -44,31 +43,6 @@ Process& process() { return immortal<Process>(); }
 
 void before_fork() { process().mutex.lock(); }
 void after_fork() { process().mutex.unlock(); }
-
-/// This library's own file, by the name it was loaded under: links are not followed, since a node's
-/// directory may only hold a link to the library.
-std::filesystem::path own_file() {
-    Dl_info info{};
-    if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0 ||
-        info.dli_fname == nullptr) {
-        return {};
-    }
-    std::error_code problem;
-    const auto path = std::filesystem::absolute(info.dli_fname, problem);
-    return problem ? std::filesystem::path() : path.lexically_normal();
-}
-
-std::filesystem::path state_file() {
-    const char* const named = std::getenv("ALIQUOT_SIM_STATE");  // NOLINT(concurrency-mt-unsafe)
-    if (named != nullptr && *named != '\0') return std::filesystem::path(named) / kStateFile;
-    auto directory = own_file().parent_path();
-    for (int i = 0; i < kDirectoriesUp && directory.has_relative_path(); ++i) {
-        std::error_code problem;
-        if (std::filesystem::exists(directory / kStateFile, problem)) return directory / kStateFile;
-        directory = directory.parent_path();
-    }
-    return {};
-}
 
 nvmlReturn_t answer_for(const Error& error) {
     switch (error.code) {
@@ -148,7 +122,7 @@ std::optional<MigDevice> look_at_device(const State& state, unsigned slot, const
 }  // namespace
 
 std::pair<nvmlReturn_t, std::shared_ptr<Session>> Session::open() {
-    const auto file = state_file();
+    const auto file = state_file_of_library(reinterpret_cast<const void*>(&handles));
     if (file.empty()) return {NVML_ERROR_DRIVER_NOT_LOADED, nullptr};
     auto state = SharedState::open(file);
     if (!state) return {answer_for(state.error()), nullptr};
@@ -216,6 +190,7 @@ nvmlReturn_t Session::look_at(const Target& target, Gpu& gpu) {
                     return static_cast<nvmlReturn_t>(content.fault.call_error);
                 }
                 drop_dead_processes(**state);
+                advance_gpu(**state, gpu.slot, now);
                 if (!target.instance.whole_gpu()) {
                     gpu.device = look_at_device(**state, gpu.slot, target);
                     if (!gpu.device) return NVML_ERROR_INVALID_ARGUMENT;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "agent/config_source.h"
+#include "agent/guard_link.h"
 #include "agent/held_devices.h"
 #include "agent/late_driver.h"
 #include "agent/mig_restore.h"
@@ -27,6 +28,7 @@ constexpr int kBadConfig = 2;
 constexpr int kCouldNotRun = 3;
 constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
 
+constexpr char kRegions[] = "/run/aliquot/regions";
 constexpr std::chrono::milliseconds kHolderTimeout{1000};
 constexpr std::chrono::milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
 
@@ -196,7 +198,7 @@ Result<sharing::Offer> decide(const Settings& settings, const Observation& seen,
 /// Returns false when nothing could be offered because even the configuration in force does not
 /// fit.
 bool reconcile(Configuration& configuration, const Observation& seen, HeldDevices& held,
-               MpsLink& mps, Serving& serving, StatusBoard& board) {
+               MpsLink& mps, GuardLink& guard, Serving& serving, StatusBoard& board) {
     auto offer = decide(configuration.settings(), seen, mps);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
@@ -213,6 +215,7 @@ bool reconcile(Configuration& configuration, const Observation& seen, HeldDevice
     board.set_remarks(offer->remarks);
     Settings settings = configuration.settings();
     mps.complete(settings.grant);
+    guard.apply(settings.config.sharing.guard, *offer);
     // Failures are logged where they arise; the next round tries again.
     const bool done = serving.apply(settings, *offer, seen.inventory).ok();
     configuration.accept();  // after the act: it writes to the disk, and kubelet waits
@@ -245,14 +248,15 @@ struct Parts {
     MigRestore& restore;
     kubelet::PodResources& pods;
     MpsLink& mps;
+    GuardLink& guard;
     Serving& serving;
     StatusBoard& board;
 };
 
 void reconcile_until_told(const Parts& parts) {
     constexpr std::chrono::milliseconds kGlance{100};  // at what daemons do meanwhile
-    auto& [options, clock, signals, configuration, observer, restore, pods, mps, serving, board] =
-        parts;
+    auto& [options, clock, signals, configuration, observer, restore, pods, mps, guard, serving,
+           board] = parts;
     std::uint64_t version = 0;
     std::uint64_t mps_version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
@@ -287,18 +291,26 @@ void reconcile_until_told(const Parts& parts) {
                                                      signals.stop());
             continue;
         }
-        again = !reconcile(configuration, *seen.value, held, mps, serving, board) || held.any();
+        again =
+            !reconcile(configuration, *seen.value, held, mps, guard, serving, board) || held.any();
     }
 }
 
-/// Keeps what MPS needs when it is configured, or was and is to be undone. Returns whether MPS can
+/// Keeps what MPS and the guard need when they are configured, or were and are to be undone. Returns whether MPS can
 /// be served: false when what it needs was there and is given up.
 bool give_up_privileges(const Options& options, const os::Root& root, const Settings& settings) {
     if (options.keep_capabilities) return true;
     const bool needed = settings.config.sharing.mechanism == sharing::Mechanism::kMps ||
                         root.exists(mps_journal_path(options.state_directory));
     const bool had = has_capabilities(mps_capabilities());
-    const auto dropped = drop_capabilities(needed ? mps_capabilities() : std::span<const int>{});
+    std::vector<int> kept;
+    const auto keep = [&kept](std::span<const int> more) {
+        kept.insert(kept.end(), more.begin(), more.end());
+    };
+    if (needed) keep(mps_capabilities());
+    if (needs_guard(settings.config.sharing) || root.exists(kRegions))
+        keep(guard_capabilities(settings.config.sharing.guard.kernel_limit));
+    const auto dropped = drop_capabilities(kept);
     if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
     return needed || !had;
 }
@@ -338,9 +350,23 @@ int run(const Options& options) {
                   << " (failOnInitError is true: set it to false to wait for the driver)\n";
         return kCouldNotRun;
     }
-    Serving serving(root, {.kubelet = options.kubelet,
-                           .registration = options.registration,
-                           .cdi_directory = options.cdi_directory});
+    GuardLink guard(root, clock,
+                    {.sensors = driver,
+                     .kernel = driver,
+                     .observations = observer.observations(),
+                     .holders = [&pods] { return pods.list(kHolderTimeout); },
+                     .publish = [&board](auto snapshot) { board.set_guard(std::move(snapshot)); }},
+                    {.library = guard_library(options.guard_library),
+                     .library_base = options.state_directory + "/guard",
+                     .regions = kRegions});
+    Serving serving(
+        root, {.kubelet = options.kubelet,
+               .registration = options.registration,
+               .cdi_directory = options.cdi_directory,
+               .complete = [&guard](const std::string& resource, std::span<const std::string> ids,
+                                    kubelet::Grant& grant) {
+                   return guard.complete(resource, ids, grant);
+               }});
     std::unique_ptr<HttpEndpoint> http;
     if (options.http_listen != "off") {
         auto listening =
@@ -362,6 +388,7 @@ int run(const Options& options) {
                           .restore = restore,
                           .pods = pods,
                           .mps = mps,
+                          .guard = guard,
                           .serving = serving,
                           .board = board});
     return kOk;

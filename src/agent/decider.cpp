@@ -47,6 +47,10 @@ Result<kubelet::Grant> ResourceDecider::allocate(std::span<const std::string> id
                      {{"resource", basis->resource.name}, {"why", grant.error().message}});
         return grant;
     }
+    if (complete_) {
+        const auto completed = complete_(basis->resource.name, ids, *grant);
+        if (!completed) return completed.error();
+    }
     note_grant(*grant);
     std::string gpus;
     for (const auto& share : grant->shares) gpus += (gpus.empty() ? "" : ",") + share.gpu_uuid;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -21,9 +22,17 @@ struct Basis {
     sharing::GrantOptions grant;
 };
 
+/// Adds to a grant what cannot be decided from a Basis alone. Called from gRPC threads.
+/// errors   the grant is refused
+using CompleteGrant = std::function<Result<Done>(
+    const std::string& resource, std::span<const std::string> ids, kubelet::Grant& grant)>;
+
 /// Answers kubelet for one resource from the newest Basis. Speaks to no driver. Thread-safe.
 class ResourceDecider final : public kubelet::Decider {
 public:
+    /// complete   may be empty
+    explicit ResourceDecider(CompleteGrant complete = {}) : complete_(std::move(complete)) {}
+
     void publish(Basis basis) { basis_.publish(std::move(basis)); }
 
     std::vector<std::string> prefer(std::span<const std::string> available,
@@ -37,6 +46,7 @@ public:
 private:
     void note_grant(const kubelet::Grant& grant);
 
+    CompleteGrant complete_;
     Latest<Basis> basis_;
     mutable std::mutex mutex_;
     std::map<std::string, std::chrono::steady_clock::time_point> granted_;  // the newest of each

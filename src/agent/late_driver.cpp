@@ -60,6 +60,13 @@ Result<Done> LateDriver::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode
     return (*driver)->set_compute_mode(gpu, mode);
 }
 
+Result<Done> LateDriver::set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
+                                          std::uint64_t bytes) {
+    auto driver = opened();
+    if (!driver) return std::move(driver).error();
+    return (*driver)->set_memory_limit(gpu, cgroup_directory, bytes);
+}
+
 Result<std::vector<gpu::FaultEvent>> LateDriver::wait_faults(std::chrono::milliseconds timeout) {
     auto driver = opened();
     if (!driver) return std::move(driver).error();

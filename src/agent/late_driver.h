@@ -6,13 +6,14 @@
 
 #include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
+#include "gpu/memory_limits.h"
 #include "nvml/driver.h"
 
 namespace aliquot::agent {
 
 /// A driver that may come later: opens libnvidia-ml when it is first asked, and again with each
 /// enumerate() until it is there. What NVIDIA's failOnInitError=false means. Thread-safe.
-class LateDriver final : public gpu::Sensors, public gpu::ComputeModes {
+class LateDriver final : public gpu::Sensors, public gpu::ComputeModes, public gpu::MemoryLimits {
 public:
     /// root   must outlive this
     LateDriver(const os::Root& root, nvml::DriverOptions options);
@@ -29,6 +30,8 @@ public:
 
     Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu) override;
     Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) override;
+    Result<Done> set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
+                                  std::uint64_t bytes) override;
 
 private:
     /// errors   kUnavailable: not open yet

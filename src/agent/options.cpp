@@ -256,6 +256,10 @@ void add_own_options(Reader& reader, Options& options) {
                 options.cdi_directory);
     reader.text("--state-directory", {}, "where the last good configuration is kept",
                 options.state_directory);
+    reader.text(
+        "--guard-library", {"ALIQUOT_GUARD_LIBRARY"},
+        "libaliquot-guard.so for containers with limits (default: ../lib beside this program)",
+        options.guard_library);
     reader.text("--http-listen", {}, "unix:PATH, a loopback ADDRESS:PORT, or off",
                 options.http_listen);
     reader.add(

@@ -32,6 +32,7 @@ struct Options {
     std::string cdi_directory = "/var/run/cdi";
     std::string state_directory = "/var/lib/aliquot";  // the last good configuration is kept here
     std::string http_listen = "unix:/run/aliquot/agent.sock";  // or 127.0.0.1:PORT, or off
+    std::string guard_library;  // in our own file tree; empty: beside this program
     bool keep_capabilities = false;
     log::Level log_level = log::Level::kInfo;
     log::Format log_format = log::Format::kText;

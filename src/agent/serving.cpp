@@ -122,7 +122,7 @@ Result<Done> Serving::serve(const sharing::Resource& resource, Basis basis) {
         found->second.devices = std::move(devices);
         return Done{};
     }
-    Served served{.decider = std::make_unique<ResourceDecider>()};
+    Served served{.decider = std::make_unique<ResourceDecider>(options_.complete)};
     served.decider->publish(std::move(basis));
     kubelet::PluginOptions plugin{.resource = resource.name,
                                   .socket_name = sharing::socket_name(resource.name),

@@ -34,6 +34,7 @@ public:
         kubelet::KubeletPaths kubelet;
         kubelet::Registration registration = kubelet::Registration::kRegister;
         std::string cdi_directory = "/var/run/cdi";
+        CompleteGrant complete{};  // of every grant; may be empty
     };
 
     /// root   must outlive this

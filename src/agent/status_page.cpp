@@ -3,9 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/guard_json.h"
 #include "agent/mps_json.h"
 #include "agent/mps_link.h"
 #include "gpu/json.h"
+#include "region/metrics.h"
 
 namespace aliquot::agent {
 namespace {
@@ -84,13 +86,29 @@ void StatusBoard::set_mps(std::vector<mps::Status> statuses) {
     mps_ = std::move(statuses);
 }
 
+void StatusBoard::set_guard(std::shared_ptr<const GuardSnapshot> snapshot) {
+    const std::scoped_lock lock(mutex_);
+    guard_ = std::move(snapshot);
+}
+
+HttpAnswer StatusBoard::metrics() const {
+    std::shared_ptr<const GuardSnapshot> guard;
+    {
+        const std::scoped_lock lock(mutex_);
+        guard = guard_;
+    }
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = guard ? region::metrics_text(guard->regions) : std::string()};
+}
+
 HttpAnswer StatusBoard::answer(std::string_view path, const Latest<Observation>& observations,
                                const Serving& serving) const {
     const auto seen = observations.get().value;
     if (path == "/healthz") return health();
     if (path == "/readyz") return readiness(seen.get(), serving);
     if (path == "/status") return status(seen.get(), serving);
-    return {.status = 404, .body = "there are /healthz, /readyz and /status\n"};
+    if (path == "/metrics") return metrics();
+    return {.status = 404, .body = "there are /healthz, /readyz, /status and /metrics\n"};
 }
 
 HttpAnswer StatusBoard::health() const {
@@ -118,9 +136,11 @@ HttpAnswer StatusBoard::readiness(const Observation* seen, const Serving& servin
 
 HttpAnswer StatusBoard::status(const Observation* seen, const Serving& serving) const {
     std::vector<mps::Status> mps;
+    std::shared_ptr<const GuardSnapshot> guard;
     {
         const std::scoped_lock lock(mutex_);
         mps = mps_;
+        guard = guard_;
     }
     Json gpus = Json::array();
     Json page;
@@ -137,6 +157,7 @@ HttpAnswer StatusBoard::status(const Observation* seen, const Serving& serving) 
     }
     page["gpus"] = std::move(gpus);
     page["mps"] = mps_json(mps);
+    page["guard"] = guard ? guard_json(*guard) : Json(nullptr);
     page["resources"] = Json::array();
     for (const ServedResource& resource : serving.status()) {
         page["resources"].push_back(resource_json(resource));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent/guard_snapshot.h"
 #include "agent/http_endpoint.h"
 #include "agent/observer.h"
 #include "agent/serving.h"
@@ -38,13 +40,15 @@ public:
     void set_config(Config config);
     void set_remarks(std::vector<std::string> remarks);
     void set_mps(std::vector<mps::Status> statuses);
+    void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
 
-    /// GET /healthz, /readyz, /status; everything else is 404.
+    /// GET /healthz, /readyz, /status, /metrics; everything else is 404.
     [[nodiscard]] HttpAnswer answer(std::string_view path, const Latest<Observation>& observations,
                                     const Serving& serving) const;
 
 private:
     [[nodiscard]] HttpAnswer health() const;
+    [[nodiscard]] HttpAnswer metrics() const;
     [[nodiscard]] static HttpAnswer readiness(const Observation* seen, const Serving& serving);
     [[nodiscard]] HttpAnswer status(const Observation* seen, const Serving& serving) const;
 
@@ -54,6 +58,7 @@ private:
     Config config_;
     std::vector<std::string> remarks_;
     std::vector<mps::Status> mps_;
+    std::shared_ptr<const GuardSnapshot> guard_;  // null: not looked yet
 };
 
 }  // namespace aliquot::agent

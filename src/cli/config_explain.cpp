@@ -105,6 +105,12 @@ bool has_mps(const sharing::Resource& resource) {
     return std::ranges::any_of(resource.gpus, &sharing::OfferedGpu::mps);
 }
 
+bool has_guard(const sharing::Resource& resource) {
+    return std::ranges::any_of(resource.gpus, [](const sharing::OfferedGpu& gpu) {
+        return !gpu.mps && (gpu.memory_bytes || gpu.compute_percent || gpu.weight);
+    });
+}
+
 /// "16Gi in 4 shares of 4Gi and 25 % compute".
 std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
     std::string text = bytes_text(gpu.device_memory_bytes());
@@ -116,6 +122,7 @@ std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
         text += gpu.memory_bytes ? " and " : " of ";
         text += std::to_string(*gpu.compute_percent) + " % compute";
     }
+    if (gpu.weight) text += ", weight " + std::to_string(*gpu.weight);
     if (!gpu.memory_bytes) text += ", memory not limited";
     return text;
 }
@@ -137,6 +144,10 @@ void print_text(std::ostream& out, const gpu::Inventory& inventory, const sharin
         out << "  pods ask for it by resources.limits: {" << resource.name << ": 1}\n";
         if (resource.fail_requests_greater_than_one) {
             out << "  a container that asks for more than 1 is refused\n";
+        }
+        if (has_guard(resource)) {
+            out << "  limits are kept by the guard in each container; it holds programs, not "
+                   "attackers\n";
         }
         if (!has_mps(resource)) continue;
         out << "  by MPS: kernels of different containers run at the same time\n";
@@ -182,6 +193,7 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
                             {"replicas", gpu.replicas},
                             {"memoryBytesPerReplica", optional_json(gpu.memory_bytes)},
                             {"computePercentPerReplica", optional_json(gpu.compute_percent)}});
+            if (gpu.weight) gpus.back()["weightPerReplica"] = *gpu.weight;
             for (const sharing::ShareLimits& share : gpu.shares) {
                 gpus.back()["shares"].push_back(
                     {{"memoryBytes", optional_json(share.memory_bytes)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -168,6 +169,11 @@ void judge_files(Context& context, const Words& words) {
 void judge_lines(Context& context, const Words& words) {
     std::ifstream file;
     if (words.lines != "-") {
+        std::error_code problem;
+        if (std::filesystem::is_directory(words.lines, problem)) {
+            return fail(context, kUsage,
+                        words.lines + ": is a directory; a file of one text per line was expected");
+        }
         file.open(words.lines, std::ios::binary);
         if (!file) {
             return fail(context, kUsage,
@@ -177,14 +183,21 @@ void judge_lines(Context& context, const Words& words) {
     std::istream& in = words.lines == "-" ? std::cin : file;
     std::string line;
     std::size_t number_of_line = 0;
+    std::string of_nothing;  // an empty line is judged once
     while (read_line(in, line)) {
         ++number_of_line;
+        if (line.empty() && !of_nothing.empty()) {
+            context.out << of_nothing;
+            continue;
+        }
         if (!line.empty() && line.back() == '\r') line.pop_back();
         const std::string text = detect::unescape_line(line);
         const auto verdict = words.legacy ? detect::detect_legacy(text)
                                           : detect::detect(text, kind_named(words.kind));
         note_cut(context, "line " + std::to_string(number_of_line), verdict);
-        context.out << detect::to_json_line(verdict, text) << '\n';
+        std::string json = detect::to_json_line(verdict, text) + '\n';
+        context.out << json;
+        if (line.empty()) of_nothing = std::move(json);
     }
 }
 

@@ -63,6 +63,19 @@ TEST_F(Detect, AnswersEveryLineWithTheObjectOfItsContract) {
     EXPECT_EQ(answers[2]["gpu_type"], "a100");
 }
 
+TEST_F(Detect, AnswersEachEmptyLine) {
+    EXPECT_EQ(detect({"--lines", "-"}, "\n\n\n"), kOk);
+    const std::string all = out_.str();
+    const auto first = all.substr(0, all.find('\n') + 1);
+    EXPECT_EQ(all, first + first + first);
+    EXPECT_EQ(nlohmann::json::parse(first)["label"], "cpu");
+}
+
+TEST_F(Detect, RefusesADirectoryOfLines) {
+    EXPECT_EQ(detect({"--lines", directory_.path().string()}), kUsage);
+    EXPECT_THAT(err_.str(), HasSubstr("is a directory"));
+}
+
 TEST_F(Detect, CanBeTheOldDetector) {
     EXPECT_EQ(detect({"--legacy", "--lines", "-"}, "one billion CVs\n"), kOk);
     const auto answer = nlohmann::json::parse(out_.str());

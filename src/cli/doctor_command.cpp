@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -115,8 +116,14 @@ void explain(Context& context, const std::string& id) {
 
 /// Everything that can be asked, from where the words say.
 Result<doctor::Tree> gather(const Context& context, const Words& words) {
-    if (!words.bundle.empty()) return doctor::load_tree(words.bundle);
-    if (!words.facts.empty()) return doctor::load_tree(words.facts);
+    if (const auto& saved = words.bundle.empty() ? words.facts : words.bundle; !saved.empty()) {
+        std::error_code problem;
+        if (std::filesystem::is_directory(saved, problem)) {
+            return Error{ErrorCode::kInvalidInput,
+                         saved + ": is a directory, a saved file was expected; --root takes one"};
+        }
+        return doctor::load_tree(saved);
+    }
     if (!words.root.empty()) {
         auto tree = doctor::collect_directory(words.root);
         if (tree && tree->taken_s == 0) tree->taken_s = std::time(nullptr);
@@ -271,12 +278,18 @@ void add_doctor_command(CLI::App& program, Context& context) {
     command->add_option("TARGET", words->target, "host, node NODE, pod NAMESPACE/POD or cluster")
         ->option_text("...")
         ->expected(0, 2);
-    command->add_option("--root", words->root, "Judge the host whose root (or saved tree) is DIR")
-        ->option_text("DIR");
-    command->add_option("--facts", words->facts, "Judge facts that --save wrote")
-        ->option_text("FILE");
+    auto* const root =
+        command
+            ->add_option("--root", words->root, "Judge the host whose root (or saved tree) is DIR")
+            ->option_text("DIR");
+    auto* const facts =
+        command->add_option("--facts", words->facts, "Judge facts that --save wrote")
+            ->option_text("FILE")
+            ->excludes(root);
     command->add_option("--bundle", words->bundle, "Judge a saved bundle (.tgz)")
-        ->option_text("FILE");
+        ->option_text("FILE")
+        ->excludes(root)
+        ->excludes(facts);
     command
         ->add_option("--save", words->save,
                      "Save what was read, redacted: .tgz is a bundle, else JSON facts")

@@ -151,14 +151,17 @@ void add_inputs(CLI::App& command, PlanWords& words) {
         .add_option("--services", words.services, "That many equal services, nothing more known")
         ->check(CLI::Range(1U, 1000U))
         ->option_text("N");
-    command.add_option("--model", words.model, "A neural network to run")
-        ->option_text("NAME (llama-3-8b)");
+    auto* const model = command.add_option("--model", words.model, "A neural network to run")
+                            ->option_text("NAME (llama-3-8b)");
     command.add_option("--quant", words.quant, "Number format of its weights")
+        ->needs(model)
         ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
     command.add_option("--ctx", words.context, "Its context in tokens")
+        ->needs(model)
         ->check(CLI::Range(1.0, 1e8))
         ->option_text("TOKENS");
     command.add_option("--batch", words.batch, "Requests at a time")
+        ->needs(model)
         ->check(CLI::Range(1.0, 1e6))
         ->option_text("N");
 }

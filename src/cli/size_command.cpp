@@ -103,7 +103,8 @@ void advise(Context& context, const BatchWords& words) {
             const auto near = catalog::nearest_gpu_model(gpu);
             fail(context, kUsage,
                  "GPU '" + gpu + "' is not known" +
-                     (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+                     (near.empty() ? "; `aliquot size batch` lists those that are"
+                                   : ", did you mean '" + std::string(near) + "'?"));
             return;
         }
         rows.push_back({std::string(model->key), sizing::advise_batch(model->memory_gib, cost)});

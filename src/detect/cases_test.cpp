@@ -90,7 +90,8 @@ TEST_P(EitherFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
 INSTANTIATE_TEST_SUITE_P(Files, CaseFile,
                          testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv",
                                          "unseen_1.tsv", "unseen_2.tsv", "unseen_3.tsv",
-                                         "unseen_4.tsv", "unseen_5.tsv"));
+                                         "unseen_4.tsv", "unseen_5.tsv", "unseen_6.tsv",
+                                         "unseen_7.tsv", "unseen_8.tsv"));
 
 INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
                          testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv"));

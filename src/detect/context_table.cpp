@@ -21,7 +21,8 @@ constexpr Row kRows[] = {
      "lacks|lacking|lack; free of; nothing to do with; in place of; in lieu of; not on; no more; "
      "zero; absence of; unrelated to; independent of; unlike; "
      "not use|using|need|require|schedule; do not; does not; did not; must not; should not; need "
-     "not; is not; are not; will not; can not; no need for; stopped using; stop using; moved off; "
+     "not; is not; are not; will not; can not; never needed|used|required|wanted|had "
+     "a|an|any|the|our|to; no need for; stopped using; stop using; moved off; "
      "migrated off; free from; no dependency on; nothing needs; before we had; ",
      kNone, 6, Rule::kNot},
     {"turn off; turned off; turns off; turning off; switch off; switched off; opt out of; stay "
@@ -59,9 +60,15 @@ constexpr Row kRows[] = {
      "do not apply; would be wasted; would be a waste; is a waste; wasted; not in use; no longer "
      "needed|used|required|necessary; never used|needed; off; free",
      kNone, 6, Rule::kNotBehind},
+    // With the word for it behind, past a "but" as well.
+    {"does|do|did|will|would not|never need|want|use|require|touch one|it|them; doesn|don|didn|won "
+     "t need|want|use|require|touch one|it|them; is|are for others|another|someone; is|are for the "
+     "other",
+     kNone, 8, Rule::kNotBehind},
     {"fail|fails|crash|crashes; abort|aborts; panic|panics; useless", kNone, 0, Rule::kAlways, 0,
      kSlow},
-    {"only;just;less;fewer;enough;forget;hesitate;exceed;share;kill;interrupt;starve;waste;idle;"
+    {"use|take|request|allocate|need more; more than; "
+     "only;just;less;fewer;enough;forget;hesitate;exceed;share;kill;interrupt;starve;waste;idle;"
      "merely;fit;fits;overload;oom;sure;worry;later;longer;yet;matter;problem;idling;mix;let;leave;"
      "exceeding;viable;feasible;practical;converge;start;finish;batch",
      kNone, 0, Rule::kHollow},
@@ -111,7 +118,10 @@ constexpr Row kRows[] = {
      "exam;homepage;alerts;alert;alerting;exporter;grafana;prometheus;monitoring;monitor;monitors;"
      "quota;quotas;chargeback;syllabus;curriculum;magazine;encyclopedia;bibliography;citation;"
      "citations;vacancy;vacancies;keynote;talk;talks;whitepaper;essay;"
-     "infographic;reseller;retailer;webshop;bookkeeping;depreciation;reservations;podcast;cheat;"
+     "infographic;reseller; from the|our supplier|vendor|reseller; post mortem|mortems; "
+     "postmortem|postmortems; "
+     "incident report|reports; purchase "
+     "order|orders;retailer;webshop;bookkeeping;depreciation;reservations;podcast;cheat;"
      "cheatsheet;explainer;primer;linter;admission;certification;stocks;earnings;investor;"
      "investors;rss;calendar;catalogue;catalog;lease;auditing;audit;audits; "
      "blog post|posts; blog; job advert|adverts|ad|ads|posting|postings|board|description; press "
@@ -131,14 +141,19 @@ constexpr Row kRows[] = {
      "course; courses; bootcamp; meet up; ethics;  regulation;  legislation;  market research;  ad "
      "campaign;  portfolio page; resume; resumes; cover letter; cover letters; competition page; "
      "leaderboard; scoreboard; ticket sales; tickets; e mail digest; digest; chapter; magazine; "
-     "translate the; proofread; spell check; spellcheck; glossaries;  power consumption; "
+     "translate the course|slides|docs|documentation|page|pages|website|handbook|manual|article; "
+     "draft a|an|the; rename|renames|renaming; typo|typos; readme; poster|posters; flyer|flyers; "
+     "pull request|requests; merge request|requests; confluence; proofread; spell check; "
+     "spellcheck; glossaries;  power consumption; "
      "temperature|temperatures; temperatures; fan speed;   cabling; shipping",
      kNone, 0, Rule::kMeta},
     // Only behind the evidence: "CUDA experience", "GPU metrics".
     {"engineer|engineers; developer|developers; researcher|researchers; scientist|scientists; "
      "specialist|specialists; experience; skills; expert|experts; team; consumed; metrics; "
      "capacity; library|libraries; start up; company; companies; consultant|consultants; fans; "
-     "news; community; per project|team|user|tenant|department|customer",
+     "news; community; class names|labels; page|pages; column|columns; field|fields; "
+     "filter|filters; outage|outages; "
+     "department|departments; supplier|suppliers; per project|team|user|tenant|department|customer",
      kNone, 1, Rule::kMeta},
     {"list all|every|of; lists all|every; show all; how many; count how; name of; named after; who "
      "uses; chart|charts; bar chart; statistics on|of|about; overview of; history of",
@@ -151,7 +166,8 @@ constexpr Row kRows[] = {
      "node; helm install gpu; helm repo; helm upgrade; aws ec2 describe; gcloud compute; eksctl "
      "create; eksctl; gcloud container; grep r; git grep; git log; grep; mkdocs; aws pricing",
      kNone, 0, Rule::kMetaAll},
-    {"about;of;on;how;listing;comparing;explaining;covering;describing;showing;that;which;for;"
+    {"over;across;against;about;of;on;how;listing;comparing;explaining;covering;describing;showing;"
+     "that;which;for;"
      "called;titled;named;where;why;whether;who",
      kNone, 0, Rule::kAlways, 0, kLink},
     {"host|hosts|hosting a|an|our|own|the; private copilot|chatbot|llm|gpt|chatgpt|assistant; open "
@@ -185,7 +201,8 @@ constexpr Row kRows[] = {
      "speaker;speakers;microphone;music;songs;spoken;dictation;dictations;interviews;narration;"
      "subtitles;radio;meetings;lectures recorded;hours of audio;audiobooks;audiobook",
      kNone, 0, Rule::kAlways, 0, kSound | kDataWord},
-    {"text;texts;sentence;sentences;document;documents;language;languages;translation;summarise;"
+    {"descriptions;text;texts;sentence;sentences;document;documents;language;languages;translation;"
+     "summarise;"
      "summarize;summarisation;summarization;question;passages;paragraphs;reviews;protein;sequences;"
      "dna;contracts;abstracts;corpus;emails;articles indexed",
      kNone, 0, Rule::kAlways, 0, kWords},

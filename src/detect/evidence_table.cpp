@@ -22,7 +22,8 @@ constexpr Row kRows[] = {
      "graphics card|cards; video "
      "card|cards",
      Source::kHardware, 2.9F, Rule::kAlways, 0, kGpuWord},
-    {"vram; video|graphics memory|ram; gpu ram; openacc; hopper|ampere|blackwell|volta|turing|ada "
+    {"vram; hbm; hbm#; video|graphics memory|ram; gpu ram; openacc; "
+     "hopper|ampere|blackwell|volta|turing|ada "
      "card|cards|node|nodes|generation|architecture; grace hopper|blackwell "
      "node|nodes|superchip|server; gpu accelerated|acceleration; on gpu|gpus; gpu enabled; gpu "
      "required|mandatory; "
@@ -57,7 +58,7 @@ constexpr Row kRows[] = {
     {"accelerator|accelerators; accelerator node|nodes", Source::kHardware, 2.2F, Rule::kPartner,
      kMl | kGpuWord | kNeedWord, kGpuWord},
     {"nvidia", Source::kHardware, 1.4F, Rule::kAlways, 0, kGpuWord},
-    {"nvidia smi", Source::kHardware, 0.9F, Rule::kAlways, 0, kGpuWord},
+    {"nvidia smi; nvidia smi query gpu", Source::kHardware, 0.9F, Rule::kAlways, 0, kGpuWord},
     {"nvidia driver|drivers; nvidia container toolkit|runtime; nvidia docker; nvidia docker2",
      Source::kHardware, 2.2F, Rule::kAlways, 0, kGpuWord},
     {"mixed precision; fp16; bf16; bfloat16; half precision; fp8; amp autocast; gradient "
@@ -128,7 +129,8 @@ constexpr Row kRows[] = {
      Source::kModel, 2.1F, Rule::kPartner, kMl | kWords | kGpuWord | kNeedWord, kWords},
     {"transformer encoder|decoder|model|models|network|networks|architecture; transformers "
      "library; huggingface transformers; attention layers; "
-     "transformer based",
+     "transformer based; tabular|temporal|swin|causal|sparse|graph transformer|transformers; time "
+     "series transformer|transformers; decoder|encoder only transformer|transformers",
      Source::kModel, 2.5F, Rule::kShy, kMl | kGpuWord, kMl},
     {"transformer|transformers", Source::kModel, 2.2F, Rule::kPartner,
      kMl | kGpuWord | kWords | kSight, 0},
@@ -136,7 +138,8 @@ constexpr Row kRows[] = {
      "folding|language; "
      "relion; cryosparc; cryo em; nvidia "
      "modulus|riva|nim|nims|clara|morpheus|isaac|maxine|metropolis|holoscan|physicsnemo; "
-     "graphcast; fourcastnet; pangu weather; deepvariant; parabricks; dorado "
+     "cellpose; stardist; gpu4pyscf; patchtst; nbeats; graphcast; fourcastnet; pangu weather; "
+     "deepvariant; parabricks; dorado "
      "basecaller|basecalling; guppy basecaller|basecalling; basecalling",
      Source::kModel, 2.8F, Rule::kAlways, 0, kMl},
     {"*bert; *former; *gan; *sam; *tts; *gpt; *yolo; *nerf; *clip; *llama; *fold; *diffusion; "
@@ -146,19 +149,22 @@ constexpr Row kRows[] = {
      kMl | kData | kGpuWord | kAction, kMl},
     {"gan|gans; stylegan; stylegan#; cyclegan; pix2pix; vae; autoencoder|autoencoders; variational "
      "autoencoder; "
-     "lstm; lstms; gru network; rnn; rnns; cnn; cnns; convnet; graph neural; gnn|gnns; graph "
+     "lstm; lstms; convlstm; gru network; rnn; rnns; cnn; cnns; convnet; graph neural; gnn|gnns; "
+     "graph "
      "neural network|networks; pointnet; pointnet#; "
      "esrgan; real esrgan; esrgan; restoration network; normalizing flow|flows; temporal fusion "
      "transformer; deep q; dqn",
      Source::kTask, 2.3F, Rule::kShy, kMl | kData | kGpuWord, kMl},
 
     // Tasks.
-    {"deep learning; deep neural; deep net|nets; deep neural network|networks; neural "
+    {"deep learning; deep neural; deep net|nets; deep network|networks|model|models; deep neural "
+     "network|networks; neural "
      "network|networks|net|nets|nn; "
      "convolutional network|networks|neural; convolutional neural network|networks; recurrent "
      "network|networks; "
      "deep reinforcement learning; representation learning; contrastive learning; neural machine "
-     "translation; neural rendering|renderer",
+     "translation; neural rendering|renderer; deep metric learning; deep "
+     "hashing|ranking|clustering|forecasting",
      Source::kTask, 2.6F, Rule::kShy, kMl | kGpuWord | kSight | kSound, kMl},
     {"neural radiance field|fields; nerf|nerfs; gaussian splatting|splats; instant ngp; "
      "nerfstudio; super resolution; upscale video|videos|footage; "
@@ -215,7 +221,8 @@ constexpr Row kRows[] = {
     {"inference", Source::kTask, 1.6F, Rule::kPartner, kMl | kGpuWord | kSight, 0},
     {"llm inference|serving; model serving; inference server|endpoint|service|cluster; batch "
      "inference; real time inference; token generation; tokens per second; "
-     "model server; inference latency",
+     "model server; inference latency; embedding generation|job|jobs; generate|generating "
+     "embeddings",
      Source::kTask, 2.0F, Rule::kShy, kMl | kGpuWord, kMl},
     {"machine learning", Source::kTask, 1.2F, Rule::kShy, kGpuWord | kMl, 0, kSight | kSound},
     {"embed|embeds|embedding|embeddings", Source::kTask, 1.2F, Rule::kPartner,
@@ -242,7 +249,8 @@ constexpr Row kRows[] = {
     // Sizes.
     {"billion parameter|parameters|params|weights; billion param", Source::kScale, 2.4F,
      Rule::kAlways, 0, kMl},
-    {"#b parameter|parameters|params|model|models|base|instruct|chat|checkpoint|weights; #b "
+    {"#b teacher|student|draft|reward|policy; #b "
+     "parameter|parameters|params|model|models|base|instruct|chat|checkpoint|weights; #b "
      "parameter model; #b language model; #b llm",
      Source::kScale, 2.6F, Rule::kAlways, 0, kMl},
     {"#b", Source::kScale, 1.7F, Rule::kPartner, kMl | kModelName, kMl},
@@ -264,7 +272,8 @@ constexpr Row kRows[] = {
      "wheel|wheels|build|variant|version; without acceleration; "
      "no|without accelerator|accelerators; no acceleration",
      Source::kCpu, -4.2F},
-    {"on cpu|cpus; on the cpu|cpus; on a cpu|cpus; cpu "
+    {"on cpu|cpus; on the cpu|cpus; on a cpu|cpus; run|runs|running|train|training on cpu|cpus; "
+     "run|runs|running on the|a cpu|cpus; cpu "
      "node|nodes|pool|inference|machine|machines|box|server|servers; cpu cores only; "
      "cpu executionprovider; on xeon; on arm cores; on a laptop; on my laptop; on vcpus",
      Source::kCpu, -2.8F},

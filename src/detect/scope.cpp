@@ -25,6 +25,8 @@ bool begins_clause(std::string_view between) {
     return false;
 }
 
+bool is_with(std::string_view word) { return word == "with" || word == "using" || word == "via"; }
+
 bool has(const Match& match, std::uint32_t topics) { return (match.row->topics & topics) != 0; }
 
 constexpr bool is_value_byte(char byte) {
@@ -108,12 +110,15 @@ bool Surroundings::denied_before(std::size_t at) const {
 }
 
 bool Surroundings::denied_behind(std::size_t at) const {
+    constexpr float kPastCut = 8;  // "we have GPUs, but this does not need one"
     const Match& match = matches_[at];
+    bool cut = false;
     for (std::size_t i = at + 1; i < matches_.size(); ++i) {
         const Match& cue = matches_[i];
         if (cue.sentence != match.sentence || distance(match, cue) > kLongestReach) break;
-        if (cue.row->rule == Rule::kCut) break;
+        cut = cut || cue.row->rule == Rule::kCut;
         if (cue.row->rule != Rule::kNotBehind) continue;
+        if (cut && cue.row->weight < kPastCut) break;
         const auto reach = cue.end - cue.begin <= 4 ? 1U  // "off", "free": only at its side
                                                     : static_cast<std::uint32_t>(cue.row->weight);
         return distance(match, cue) <= reach;
@@ -134,11 +139,15 @@ bool Surroundings::headed_by_action(std::size_t at) const {
 bool Surroundings::meta(std::size_t at) const {
     const Match& match = matches_[at];
     const bool action = headed_by_action(at);
+    const Source source = match.row->source;
+    const bool means = source == Source::kModel || source == Source::kTask ||
+                       source == Source::kScale;  // "OCR of invoices with a transformer model"
     bool linked = false;
     for (std::size_t i = at; i-- > 0;) {
         const Match& cue = matches_[i];
         if (cue.sentence != match.sentence || distance(cue, match) > kMetaReach) break;
         if (has(cue, kNeedWord) || cue.row->rule == Rule::kCut) break;
+        if (means && is_with(text_.substr(cue.begin, cue.end - cue.begin))) break;
         if (has(cue, kLink)) linked = true;
         const bool behind_only = cue.row->weight > 0;
         if (cue.row->rule == Rule::kMeta && !behind_only && (!action || linked)) return true;

@@ -68,6 +68,7 @@ public:
     Verdict judge() {
         survey();
         collect();
+        weigh_against_others();
         return sum_up();
     }
 
@@ -120,9 +121,17 @@ private:
         return match.begin > 0 && (text_[match.begin - 1] == '-' || text_[match.begin - 1] == '/');
     }
 
+    /// "cuda:0" is the first device; "cuda: 0" is a switch.
+    [[nodiscard]] bool is_device_index(std::size_t end) const {
+        if (end < 4 || end + 1 >= text_.size() || text_[end] != ':') return false;
+        const bool digit = text_[end + 1] >= '0' && text_[end + 1] <= '9';
+        return digit && text_.substr(end - 4, 4) == "cuda";
+    }
+
     /// Switches, resource names, device lists.
     Scope read_value(const Match& match, double& weight) const {
         const Row& row = *match.row;
+        if (is_device_index(match.end)) return Scope::kPlain;
         const Value value = value_behind(text_, match.end, is_flag(match));
         if (row.rule == Rule::kDevices) {
             const std::string_view rest = text_.substr(match.end, 2);  // "DEVICES= run"
@@ -225,6 +234,31 @@ private:
                          [](const Judged& one, const Judged& other) {
                              return std::abs(one.weight) > std::abs(other.weight);
                          });
+    }
+
+    /// A card by its name, such as A100.
+    static bool is_card(const Row& row) {
+        return row.source == Source::kHardware && row.rule != Rule::kAlways && row.weight >= 3;
+    }
+
+    /// What other evidence makes of this one: "not on the T4s, take an A100" wants a GPU, and an
+    /// algorithm of classic statistics says nothing beside a package that is for GPUs alone.
+    void weigh_against_others() {
+        bool card = false;
+        bool package = false;
+        for (const Judged& judged : buffers_.judged) {
+            const Row& row = *matches_[judged.match].row;
+            if (judged.weight < 3 || judged.scope != Scope::kPlain) continue;
+            card = card || is_card(row);
+            package = package || row.source == Source::kStack || row.source == Source::kAsk;
+        }
+        for (Judged& judged : buffers_.judged) {
+            const Row& row = *matches_[judged.match].row;
+            if (card && judged.scope == Scope::kNegated && is_card(row)) judged.weight = 0;
+            if (package && row.source == Source::kClassic && judged.weight < 0) {
+                judged.weight *= 0.3;
+            }
+        }
     }
 
     /// Sums up, with less for the second and third evidence of one source.

@@ -38,7 +38,7 @@ constexpr Row kRows[] = {
      "highgpu; a3 highgpu; a2 ultragpu; g2 standard; "
      "standard nc#; standard nd#; standard nv#; nc24ads; nd96asr; nvidia tesla "
      "t4|v100|a100|p100|p4|k80; nvidia l4|t4 ; nvidia h100 #gb; nvidia a100 #gb",
-     Source::kHardware, 3.4F, Rule::kShy, kMl | kGpuWord, kGpuWord},
+     Source::kHardware, 3.4F, Rule::kAlways, 0, kGpuWord},
 
     {"exec nv; singularity exec|run nv; apptainer exec|run nv", Source::kAsk, 3.4F, Rule::kAlways,
      0, kGpuWord},
@@ -57,7 +57,8 @@ constexpr Row kRows[] = {
      Source::kStack, 3.4F, Rule::kAlways, 0, kGpuWord | kMl},
 
     // GPU-only software.
-    {"vllm; deepspeed; megatron; megatron lm; fsdp; bitsandbytes; flash attn; xformers; apex amp; "
+    {"vllm entrypoints openai api; vllm entrypoints openai; nsight compute|systems; gnina; amgx; "
+     "vllm; deepspeed; megatron; megatron lm; fsdp; bitsandbytes; flash attn; xformers; apex amp; "
      "tensorrt; tensorrt llm; trtllm; trtexec; trt engine; sglang; lmdeploy; exllama; exllama#; "
      "autoawq; auto gptq; autogptq; "
      "text generation webui; tgi; axolotl; unsloth; trl; sfttrainer; dpotrainer; ppotrainer; "
@@ -144,7 +145,7 @@ constexpr Row kRows[] = {
      "llama cpp cpu; with cuda off; device is cpu; cpu inference; cpu offload only; tensorflow "
      "lite; tflite; tflite runtime; ai edge litert; torch backends mkldnn; cpu img; cpu version; "
      "pytorch cpu only; cpu base; mkl; openblas; whisper cpp tiny; serving cpu; only cpu torch; "
-     "set device cpu",
+     "set device cpu; set default device cpu; set visible devices gpu",
      Source::kCpu, -4.4F, Rule::kAlways, 0, kNoTopic},
     {"else cpu; cuda else cpu", Source::kHardware, 0.7F, Rule::kAlways, 0, kGpuWord},
     {"cuda if torch cuda is available else cpu; cuda if torch cuda is available; gpu if available "

@@ -15,6 +15,7 @@ using document::Node;
 
 constexpr std::size_t kMostValues = 200'000;
 constexpr std::size_t kMostKeyParts = 64;
+constexpr std::size_t kMostKeys = 2'000;  // of one table: keys are found by looking at each
 constexpr unsigned kDepth = 32;
 
 bool is_bare(char c) {
@@ -35,21 +36,6 @@ Node* child_of(Node& table, std::string_view name) {
     return nullptr;
 }
 
-/// The table of that name, made when it is not there; of an array of tables its last one.
-Node& table_in(Node& parent, const std::string& name, Mark mark) {
-    Node* child = child_of(parent, name);
-    if (child == nullptr) {
-        Node made{.kind = Node::Kind::kMapping, .mark = mark};
-        parent.entries.emplace_back(key_node(name, mark), std::move(made));
-        child = &parent.entries.back().second;
-    }
-    if (child->is_sequence() && !child->items.empty() && child->items.back().is_mapping()) {
-        child = &child->items.back();
-    }
-    if (!child->is_mapping()) *child = Node{.kind = Node::Kind::kMapping, .mark = mark};
-    return *child;
-}
-
 class Reader {
 public:
     explicit Reader(std::string_view text) : text_(text) {
@@ -60,7 +46,7 @@ public:
         result_.root.kind = Node::Kind::kMapping;
         result_.root.mark = {1, 1};
         table_path_.clear();
-        while (at_ < text_.size() && values_ < kMostValues) {
+        while (at_ < text_.size() && values_ < kMostValues && !full_) {
             skip_blanks(true);
             if (at_ >= text_.size()) break;
             const bool good = text_[at_] == '[' ? read_header() : read_pair(current(), 0);
@@ -72,6 +58,7 @@ public:
             }
             skip_line();
         }
+        if (full_) result_.problems.push_back({line_, "more than 2,000 keys in one table"});
         if (values_ >= kMostValues) result_.problems.push_back({line_, "too many values"});
         return std::move(result_);
     }
@@ -115,6 +102,28 @@ private:
         }
     }
 
+    /// Puts an entry into a table that does not have it; nullptr when the table is full.
+    Node* add(Node& table, const std::string& name, Mark mark, Node value) {
+        full_ = full_ || table.entries.size() >= kMostKeys;
+        if (full_) return nullptr;
+        table.entries.emplace_back(key_node(name, mark), std::move(value));
+        return &table.entries.back().second;
+    }
+
+    /// The table of that name, made when it is not there; of an array of tables its last one.
+    Node& table_in(Node& parent, const std::string& name, Mark mark) {
+        Node* child = child_of(parent, name);
+        if (child == nullptr) {
+            child = add(parent, name, mark, Node{.kind = Node::Kind::kMapping, .mark = mark});
+            if (child == nullptr) return parent;
+        }
+        if (child->is_sequence() && !child->items.empty() && child->items.back().is_mapping()) {
+            child = &child->items.back();
+        }
+        if (!child->is_mapping()) *child = Node{.kind = Node::Kind::kMapping, .mark = mark};
+        return *child;
+    }
+
     bool fail(std::string problem) {
         problem_ = std::move(problem);
         return false;
@@ -152,9 +161,8 @@ private:
         table_path_.push_back(name);
         Node* list = child_of(parent, name);
         if (list == nullptr) {
-            parent.entries.emplace_back(key_node(name, mark),
-                                        Node{.kind = Node::Kind::kSequence, .mark = mark});
-            list = &parent.entries.back().second;
+            list = add(parent, name, mark, Node{.kind = Node::Kind::kSequence, .mark = mark});
+            if (list == nullptr) return true;  // run() ends with it
         }
         if (!list->is_sequence()) return fail("'" + name + "' is a table and a list of tables");
         list->items.push_back(Node{.kind = Node::Kind::kMapping, .mark = mark});
@@ -201,7 +209,7 @@ private:
         if (Node* const existing = child_of(*table, name)) {
             *existing = std::move(value);
         } else {
-            table->entries.emplace_back(key_node(name, mark), std::move(value));
+            add(*table, name, mark, std::move(value));
         }
         return true;
     }
@@ -314,6 +322,7 @@ private:
     std::size_t at_ = 0;
     std::size_t line_start_ = 0;
     std::size_t values_ = 0;
+    bool full_ = false;  // some table
     unsigned line_ = 1;
     std::string problem_;
     std::vector<std::string> table_path_;

@@ -112,6 +112,15 @@ TEST(Toml, ReadsWhatContainerRuntimesWrite) {
     EXPECT_EQ(toml.problems.size(), 2U);
 }
 
+TEST(Toml, StopsAtATableThatNobodyWrote) {
+    std::string text;
+    for (int i = 0; i < 3'000; ++i) text += "[t" + std::to_string(i) + "]\nk = 1\n";
+    const Toml toml = parse_toml(text);
+    EXPECT_EQ(toml.root.entries.size(), 2'000U);
+    ASSERT_EQ(toml.problems.size(), 1U);
+    EXPECT_TRUE(toml.problems[0].message.contains("keys in one table"));
+}
+
 TEST(Json, KeepsLinesAndRefusesWhatIsNone) {
     const auto read = parse_json("{\n \"a\": [1, \"\\u00e4\\ud83d\\ude00\",\n null]}");
     ASSERT_TRUE(read) << read.error().message;

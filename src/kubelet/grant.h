@@ -31,6 +31,8 @@ struct Grant {
         unsigned replicas = 1;                      // how many of that GPU's replicas
         std::optional<std::uint64_t> memory_bytes;  // limit; empty: none was configured
         std::optional<unsigned> compute_percent;    // limit, 1 to 100; empty: none was configured
+        std::optional<unsigned> weight;             // share under contention; empty: none
+        bool guarded = false;  // there are limits, and the guard is to keep them (not MPS)
         friend bool operator==(const Share&, const Share&) = default;
     };
 

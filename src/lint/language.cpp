@@ -72,6 +72,27 @@ std::string_view first_line(std::string_view text) {
     return {};
 }
 
+/// VERSION="580.65"
+bool is_setting(std::string_view line) {
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == line.size()) return false;
+    const std::string_view name = line.substr(0, equals);
+    const bool named = std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+    const char next = line[equals + 1];
+    return named && (name.front() < '0' || name.front() > '9') && next != ' ' && next != '=';
+}
+
+/// The first line that is no setting of a variable, where `text` begins with such.
+std::string_view first_after_settings(std::string_view text) {
+    for (;;) {
+        const std::string_view line = first_line(text);
+        if (line.empty() || !is_setting(line)) return line;
+        text.remove_prefix(static_cast<std::size_t>(line.data() - text.data()) + line.size());
+    }
+}
+
 bool looks_like_dockerfile(std::string_view text) {
     const std::string_view first = first_line(text);
     const std::string keyword = lower(first.substr(0, first.find_first_of(" \t")));
@@ -145,7 +166,7 @@ Language sniff(std::string_view text) {
     if (looks_like_python(first)) return Language::kPython;
     if (looks_like_json(first)) return Language::kJson;
     if (looks_like_output(text)) return Language::kOutput;
-    if (looks_like_command(first)) return Language::kShell;
+    if (looks_like_command(first_after_settings(text))) return Language::kShell;
     if (looks_like_yaml(text)) return Language::kYaml;
     return Language::kText;
 }

@@ -258,6 +258,19 @@ bool begins_query(std::string_view line) {
            !is_keyword(line.substr(0, line.find(' ')));
 }
 
+bool is_query(std::string_view words) {
+    constexpr std::array<std::string_view, 3> kFamilies{"DCGM_FI_", "nvidia_gpu_", "nvidia_smi_"};
+    constexpr std::array<std::string_view, 9> kOperators{"{",   "(",   "[",   " / ", " > ",
+                                                         " < ", " * ", " + ", " == "};
+    const auto has = [words](std::string_view one) {
+        return words.find(one) != std::string_view::npos;
+    };
+    return std::any_of(kFamilies.begin(), kFamilies.end(), has) &&
+           std::any_of(kOperators.begin(), kOperators.end(), has) &&
+           (begins_query(words) || words.front() == '(' ||
+            (words.front() >= '0' && words.front() <= '9'));
+}
+
 Expression cut_query(std::string_view text, Expression::Source source, const QueryPlace& place) {
     constexpr std::size_t kLongest = 65'536;
     text = text.substr(0, kLongest);

@@ -58,6 +58,9 @@ Expression cut_query(std::string_view text, Expression::Source source, const Que
 /// Whether a line begins with a name that is no keyword such as `by` or `and`.
 bool begins_query(std::string_view line);
 
+/// Whether the words are more than the name of a GPU's metric: `DCGM_FI_DEV_FB_USED{pod="x"} / 1024`.
+bool is_query(std::string_view words);
+
 /// Cuts a query into selectors; any text is accepted. `place` gives each byte its place.
 std::vector<Expression::Selector> read_selectors(std::string_view text, const Block& block,
                                                  std::size_t offset);

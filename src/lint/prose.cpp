@@ -220,12 +220,13 @@ bool Reader::read_indented() {
     }
     const bool command = looks_like_command(whole) || prompt_length(whole, false) > 0;
     const bool object = begins_like_yaml(trim(whole));
-    if (!command && !object) return false;
+    const bool query = indent >= 4 && is_query(trim(whole));
+    if (!command && !object && !query) return false;
     unsigned last = line_;
     for (unsigned line = line_ + 1; line <= count_; ++line) {
         const std::string_view one = text(line);
         if (trim(one).empty()) {
-            if (command) break;
+            if (command || query) break;
             if (line < count_ && indent_of(text(line + 1)) <= indent &&
                 !begins_like_yaml(trim(text(line + 1))))
                 break;
@@ -235,7 +236,7 @@ bool Reader::read_indented() {
         if (object && indent_of(one) == indent && !begins_like_yaml(trim(one))) break;
         last = line;
     }
-    add(line_, last, Setting::kIndented, "", 0);
+    add(line_, last, Setting::kIndented, query && !command && !object ? "promql" : "", 0);
     line_ = last + 1;
     return true;
 }
@@ -275,6 +276,17 @@ void Reader::read_inline(const Statement& statement) {
                 if (command.piped_to >= 0) command.piped_to += shift;
                 file_.commands.push_back(std::move(command));
             }
+            continue;
+        }
+        constexpr std::size_t kMostQueries = 20'000;
+        if (is_query(code) && file_.expressions.size() < kMostQueries) {
+            const QueryPlace place = [mark](std::size_t offset) {
+                return Mark{mark.line, mark.column + static_cast<unsigned>(offset)};
+            };
+            Expression expression = cut_query(code, Expression::Source::kInline, place);
+            expression.mark = mark;
+            expression.heading = statement.heading;
+            file_.expressions.push_back(std::move(expression));
             continue;
         }
         const Image image = read_image(code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nvidia-smi mig in runbooks and scripts: MIG003, MIG005, MIG007.
+// nvidia-smi mig in runbooks and scripts: MIG003, MIG005, MIG006, MIG007.
 #include <algorithm>
 #include <cctype>
 
@@ -39,6 +39,9 @@ bool switches_mode(const Command& command) {
     });
 }
 
+/// No GPU holds more instances than this; of longer lists only so many are looked at.
+constexpr std::size_t kMostInstances = 16;
+
 /// The instances of each family that has all of them.
 std::vector<Profiles> readings_of(const std::vector<std::string>& words) {
     std::vector<Profiles> readings;
@@ -52,14 +55,63 @@ std::vector<Profiles> readings_of(const std::vector<std::string>& words) {
     return readings;
 }
 
-bool some_fit(const std::vector<Profiles>& readings) {
+bool some_fit(const std::vector<std::string>& words) {
+    if (words.size() > kMostInstances) return false;
+    const auto readings = readings_of(words);
     return readings.empty() || std::any_of(readings.begin(), readings.end(), fit_together);
 }
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+    for (const std::string& word : words) {
+        if (text.size() > 3 * kMostInstances) return text + ",...";
+        text += (text.empty() ? "" : ",") + word;
+    }
     return text;
+}
+
+/// The command as a message shows it.
+std::string shown(const Command& command) {
+    constexpr std::size_t kLongest = 160;
+    if (command.text.size() <= kLongest) return command.text;
+    return command.text.substr(0, kLongest) + "...";
+}
+
+/// "3g" of each name such as 3g.20gb in the words.
+std::vector<std::string> slices_in(std::string_view words) {
+    std::vector<std::string> slices;
+    for (std::size_t at = words.find("g."); at != std::string_view::npos;
+         at = words.find("g.", at + 2)) {
+        std::size_t end = at + 2;
+        while (end < words.size() && std::isdigit(static_cast<unsigned char>(words[end])) != 0) {
+            ++end;
+        }
+        const bool name = at > 0 && words[at - 1] >= '1' && words[at - 1] <= '7' && end > at + 2 &&
+                          words.substr(end, 2) == "gb";
+        if (name) slices.emplace_back(words.substr(at - 1, 2));
+    }
+    return slices;
+}
+
+/// `-cgi 14  # 3g.20gb`: the number is that of other instances. MIG006.
+void check_told_profiles(const Command& command, const std::vector<std::string>& ids,
+                         Report& report) {
+    const auto is_id = [](const std::string& one) {
+        return one.find_first_not_of("0123456789") == std::string::npos;
+    };
+    if (ids.size() > kMostInstances || !std::all_of(ids.begin(), ids.end(), is_id)) return;
+    const auto told = slices_in(lower(command.comment));
+    const auto readings = readings_of(ids);
+    if (told.empty() || readings.empty()) return;
+    for (const Profiles& reading : readings) {
+        for (const auto* profile : reading) {
+            const std::string slices(profile->name.substr(0, 2));
+            if (std::find(told.begin(), told.end(), slices) != told.end()) return;
+        }
+    }
+    report.add("MIG006", command.mark,
+               "profile " + ids.front() + " is " + std::string(readings.front().front()->name) +
+                   ", not the " + told.front() + " that the comment tells of");
 }
 
 /// `nvidia-smi mig 1`: a word where only options may stand. SH003 says so.
@@ -92,8 +144,9 @@ public:
     /// Whether what is there and these fit; they are there from now on.
     bool add(const std::vector<std::string>& words) {
         const bool first = words_.empty();
-        words_.insert(words_.end(), words.begin(), words.end());
-        return first || some_fit(readings_of(words_));
+        const auto some = std::min(words.size(), kMostInstances + 1);
+        words_.insert(words_.end(), words.begin(), words.begin() + static_cast<long>(some));
+        return first || some_fit(words_);
     }
 
 private:
@@ -140,17 +193,17 @@ void check_mig_commands(const File& file, Report& report) {
         if (!known && (file.is_prose() || file.kind == FileKind::kShell)) {
             report
                 .add("MIG005", command.mark,
-                     "'" + command.text + "' cuts the GPU, but nothing here switches MIG on")
+                     "'" + shown(command) + "' cuts the GPU, but nothing here switches MIG on")
                 .expected("nvidia-smi -i 0 -mig 1 before it")
-                .fix("sudo nvidia-smi -i 0 -mig 1\nsudo " + command.text);
+                .fix("sudo nvidia-smi -i 0 -mig 1\nsudo " + shown(command));
         } else if (!compute && !makes_compute(command)) {
             report
                 .add("MIG005", command.mark,
-                     "'" + command.text + "' makes GPU instances without compute instances")
+                     "'" + shown(command) + "' makes GPU instances without compute instances")
                 .expected("-C behind -cgi")
-                .fix(command.text + " -C");
+                .fix(shown(command) + " -C");
         }
-        if (!some_fit(readings_of(instances))) {
+        if (!some_fit(instances)) {
             report.add("MIG003", command.mark,
                        "the instances " + joined(instances) + " do not fit on one GPU together");
         } else if (!left.add(instances)) {
@@ -160,9 +213,11 @@ void check_mig_commands(const File& file, Report& report) {
                          " do not fit beside those made above, which nothing destroys")
                 .expected("nvidia-smi mig -dci && nvidia-smi mig -dgi before it");
         }
+        check_told_profiles(command, instances, report);
         if (managed) {
-            report.add("MIG007", command.mark,
-                       "'" + command.text + "' by hand, on a node that mig-manager keeps in order");
+            report.add(
+                "MIG007", command.mark,
+                "'" + shown(command) + "' by hand, on a node that mig-manager keeps in order");
         }
     }
 }

@@ -68,6 +68,16 @@ void check_plugin_versions(const File& file, const std::vector<ChartInstall>& in
         if (!command.is("kubectl") && !command.is("oc")) continue;
         for (const Word& word : command.words) check_url(word, report);
     }
+    for (const Command& command : file.commands) {  // what is rendered is applied afterwards
+        if (!command.is("helm", "template")) continue;
+        const auto words = command.positionals();
+        const auto wanted = command.value("--version");
+        if (words.empty() || !wanted || !ends_with(words.back()->text, "/nvidia-device-plugin")) {
+            continue;
+        }
+        const auto version = catalog::parse_version(*wanted);
+        if (version && is_old(*version)) report_old(command.mark, *wanted, report);
+    }
     for (const ChartInstall& install : installs) {
         if (install.chart != "nvidia-device-plugin" || install.version.empty()) continue;
         const auto version = catalog::parse_version(install.version);

@@ -25,6 +25,18 @@ bool is_resource_key(std::string_view key) {
     return key == "nvidia.com/gpu" || key == "amd.com/gpu" || key == "nvidia.com/gpu.shared";
 }
 
+/// "node-type=gpu", "workload-type=gpu-a100": a node group may set them as well as a person; a
+/// command of the text tells who does.
+bool is_kind_of_node(const Label& label) {
+    static constexpr std::array<std::string_view, 8> kKeys{
+        "node-type",     "node_type",    "nodetype", "workload-type",
+        "workload_type", "workloadtype", "hardware", "hardware-type"};
+    if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end()) return false;
+    const std::string value = lower(label.value);
+    return value == "gpu" || starts_with(value, "gpu-") || value == "nvidia" ||
+           starts_with(value, "nvidia-");
+}
+
 bool is_hand_made(const Label& label) {
     static constexpr std::array<std::string_view, 18> kKeys{
         "accelerator", "gpu",        "gpu-type",   "gpu_type",  "gputype",     "gpu.type",
@@ -149,7 +161,14 @@ std::vector<Label> commanded_labels(const File& file) {
             const Word* word = command.flag(flag);
             if (!value || word == nullptr) continue;
             const std::string key = value->substr(0, value->find('='));
-            if (is_resource_key(key)) labels.push_back({key, *value, word->mark});
+            const auto equals = value->find('=');
+            std::string of_key = equals == std::string::npos ? "" : value->substr(equals + 1);
+            while (starts_with(of_key, "=")) of_key.erase(0, 1);
+            const bool one = value->find(',') == std::string::npos && !of_key.empty();
+            Label label{key, one ? std::move(of_key) : *value, word->mark};
+            if (is_resource_key(key) || (one && is_hand_made(label))) {
+                labels.push_back(std::move(label));
+            }
         }
     }
     return labels;
@@ -157,7 +176,8 @@ std::vector<Label> commanded_labels(const File& file) {
 
 class LabelCheck {
 public:
-    LabelCheck(const Keys& defined, Report& report) : defined_(defined), report_(report) {}
+    LabelCheck(const Keys& defined, const Keys& by_hand, Report& report)
+        : defined_(defined), by_hand_(by_hand), report_(report) {}
 
     void look(const Label& label, bool command) {
         if (is_placeholder(label.key) || is_placeholder(label.value)) return;
@@ -167,7 +187,8 @@ public:
                 .add("POD016", label.mark,
                      "'" + label.key + "' is the name of a resource, used as a label of nodes")
                 .expected("nvidia.com/gpu.present=true, which GPU feature discovery sets");
-        } else if (is_hand_made(label)) {
+        } else if (is_hand_made(label) ||
+                   (is_kind_of_node(label) && by_hand_.count(label.key) != 0)) {
             report_
                 .add("POD015", label.mark,
                      "the label '" + label.key + "=" + label.value +
@@ -192,6 +213,7 @@ public:
 
 private:
     const Keys& defined_;
+    const Keys& by_hand_;
     Report& report_;
 };
 
@@ -238,9 +260,12 @@ void check_pod_labels(const File& file, const Set& set, const Facts* facts, Repo
             for (const auto& [key, value] : node.labels) defined.insert(key);
         }
     }
-    LabelCheck check(defined, report);
+    const auto commanded = commanded_labels(file);
+    Keys by_hand;
+    for (const Label& label : commanded) by_hand.insert(label.key);
+    LabelCheck check(defined, by_hand, report);
     for (const Label& label : selectors_of(file)) check.look(label, false);
-    for (const Label& label : commanded_labels(file)) check.look(label, true);
+    for (const Label& label : commanded) check.look(label, true);
     if (file.is_prose()) {
         check_statements_of_labels(file, report);
         check_statements_of_kinds(file, report);

@@ -301,7 +301,7 @@ void check_versions(const File& file, Report& report) {
 
 void check_statements(const File& file, const Set& /*set*/, const Facts* /*facts*/,
                       Report& report) {
-    if (!file.mentions("gpu") && !file.mentions("nvidia")) {
+    if (!file.mentions("gpu") && !file.mentions("nvidia") && !file.mentions("cuda")) {
         return;
     }
     if (!file.is_prose()) {  // comments alone

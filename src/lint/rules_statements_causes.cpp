@@ -51,7 +51,7 @@ void check_kernel_image(const Section& section, Report& report) {
     }
     constexpr std::array<std::string_view, 8> kVerdicts{
         "mismatch", "wrong", "incompatib", "match", "update", "upgrade", "too old", "install"};
-    bool behind = false;
+    bool behind = contains(section.path, kError.front());
     for (const auto* statement : section.statements) {
         const std::string_view text = statement->text;
         behind = behind || contains(text, "no kernel image");

@@ -127,19 +127,25 @@ void check_fallback(const File& file, Report& report) {
 }
 
 /// DOC008: GPU-Util tells that some kernel ran, not how much of the GPU it used.
-void check_utilization(const Statement& statement, Report& report) {
-    constexpr std::array<std::string_view, 8> kContention{
-        "reduce replica", "reduce the replica", "fewer replica", "contention",
-        "oversubscri",    "overcommit",         "too many pods", "overloaded"};
+void check_utilization(const File& file, const Statement& statement, Report& report) {
+    constexpr std::array<std::string_view, 10> kContention{
+        "reduce replica", "reduce the replica",
+        "fewer replica",  "contention",
+        "oversubscri",    "overcommit",
+        "too many pods",  "overloaded",
+        "contended",      "reduce the number of r"};
+    const auto is_full = [](std::string_view text) {
+        return contains(text, "util") &&
+               (contains(text, "100%") || contains(text, "100 %") || contains(text, "99%"));
+    };
+    const bool titled = statement.heading >= 0 && statement.kind != Statement::Kind::kComment &&
+                        is_full(file.headings[static_cast<std::size_t>(statement.heading)].text);
     std::string_view rest = statement.text;
     while (!rest.empty()) {  // sentence by sentence
         const auto end = rest.find(". ");
         const auto text = rest.substr(0, end);
         rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 2);
-        const bool full =
-            contains(text, "100%") || contains(text, "100 %") || contains(text, "99%");
-        if (full && contains(text, "util") && contains_any(text, kContention) &&
-            !is_negated(text)) {
+        if ((titled || is_full(text)) && contains_any(text, kContention) && !is_negated(text)) {
             report
                 .add("DOC008", statement.mark,
                      "100 % GPU-Util means that some kernel ran all the time; one pod alone can "
@@ -210,7 +216,7 @@ void check_promises_of_sharing(const File& file, Report& report) {
         }
         check_share(file, statement, report);
         check_limit(statement, report);
-        check_utilization(statement, report);
+        check_utilization(file, statement, report);
         check_cuda_version(statement, report);
         check_mps(statement, report);
         check_exclusive(statement, report);

@@ -123,6 +123,14 @@ Result<Done> Driver::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mod
         [gpu, mode](Session& session) { return session.set_compute_mode(gpu, mode); });
 }
 
+Result<Done> Driver::set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
+                                      std::uint64_t bytes) {
+    return implementation_->ask<Done>(
+        "limit of memory of " + gpu.text, [gpu, cgroup_directory, bytes](Session& session) {
+            return session.set_memory_limit(gpu, cgroup_directory, bytes);
+        });
+}
+
 Result<gpu::Partitions> Driver::look(const gpu::Uuid& gpu) {
     return implementation_->ask<gpu::Partitions>(
         "partitions of " + gpu.text, [gpu](Session& session) { return session.look(gpu); });

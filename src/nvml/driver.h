@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
+#include "gpu/memory_limits.h"
 #include "gpu/partitioning.h"
 #include "os/root.h"
 
@@ -34,7 +35,10 @@ struct DriverOptions {
 /// one thread of the Driver; a call that does not come back in time leaves that thread behind in
 /// the driver and is answered kUnavailable, and so is every later call until it returns. NVML is
 /// initialised on first use and again after it was lost (driver reload).
-class Driver final : public gpu::Sensors, public gpu::Partitioner, public gpu::ComputeModes {
+class Driver final : public gpu::Sensors,
+                     public gpu::Partitioner,
+                     public gpu::ComputeModes,
+                     public gpu::MemoryLimits {
 public:
     /// Opens the library; does not talk to the driver yet.
     /// root     where sysfs (NUMA nodes) and the driver root are looked for; must outlive this
@@ -51,6 +55,8 @@ public:
 
     Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu) override;
     Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) override;
+    Result<Done> set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
+                                  std::uint64_t bytes) override;
     Result<gpu::Partitions> look(const gpu::Uuid& gpu) override;
     Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled) override;
     /// Runs the driver's nvidia-smi, found beneath the driver root.

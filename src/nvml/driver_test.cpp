@@ -87,6 +87,22 @@ TEST(Driver, SpeaksToTheFirstNvmlToo) {
     EXPECT_THAT(*faults, IsEmpty());
 }
 
+TEST(Driver, SetsMemoryLimitsOfAGroupWhereTheDriverCan) {
+    const Bench bench(kNew);
+    const auto driver = bench.driver();
+    ASSERT_TRUE(driver->set_memory_limit(uuid("GPU-1"), "/sys/fs/cgroup/pod", 1234));
+    EXPECT_EQ(bench->memory_limit, 1234U);
+    ASSERT_TRUE(driver->set_memory_limit(uuid("GPU-1"), "/sys/fs/cgroup/pod", 0));
+    EXPECT_EQ(bench->memory_limit, ~std::uint64_t{0});
+    EXPECT_FALSE(driver->set_memory_limit(uuid("GPU-1"), "/sys/fs/cgroup/other", 5));
+    bench->memory_limit_is_cut = true;  // what it keeps is not what it was told
+    EXPECT_EQ(driver->set_memory_limit(uuid("GPU-1"), "/sys/fs/cgroup/pod", 5).error().code,
+              ErrorCode::kInternal);
+    const Bench old(kOld);
+    EXPECT_EQ(old.driver()->set_memory_limit(uuid("GPU-1"), "/sys/fs/cgroup/pod", 5).error().code,
+              ErrorCode::kUnsupported);
+}
+
 TEST(Driver, ReadsLoadAndProcesses) {
     const Bench bench(kNew);
     bench->gpus[1].memory_used = 5;

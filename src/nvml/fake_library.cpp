@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 #include "abi/nvml.h"
+#include "abi/nvml_memory_limits.h"
 
 using aliquot::nvml::fake::Control;
 using aliquot::nvml::fake::kGpus;
@@ -103,6 +105,21 @@ nvmlDevice_t fake_handle(unsigned index) { return handle_of(index); }
 const char* nvmlErrorString(nvmlReturn_t code) {
     return code == NVML_ERROR_GPU_IS_LOST ? "GPU is lost" : "Something else";
 }
+
+#ifndef FAKE_OLD
+nvmlReturn_t nvmlDeviceSetMemoryLimits_v1(nvmlDevice_t device, nvmlSetMemoryLimits_v1_t* limits) {
+    if (ready(device) != NVML_SUCCESS) return ready(device);
+    if (std::string_view(limits->nameSpace) != "/sys/fs/cgroup/pod") return NVML_ERROR_NOT_FOUND;
+    control().memory_limit = control().memory_limit_is_cut ? 1 : limits->hardLimit;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryLimits_v1(nvmlDevice_t device, nvmlGetMemoryLimits_v1_t* limits) {
+    if (ready(device) != NVML_SUCCESS) return ready(device);
+    limits->hardLimit = control().memory_limit;
+    return NVML_SUCCESS;
+}
+#endif
 
 nvmlReturn_t nvmlShutdown() {
     if (ready() == NVML_SUCCESS) --control().initialised;

@@ -63,8 +63,10 @@ struct Control {
     std::atomic<unsigned> xid_instance = 0xFFFFFFFF;  // GPU and compute instance
     std::atomic<std::uint64_t> event_type = 0x8;      // of the next event
     std::atomic<unsigned> virtualization = 0;
-    std::atomic<bool> linked = true;     // GPU 0 and 1 by NVLink
-    std::atomic<int> graphics_gpu = -1;  // which GPU draws; -1: all but kMigGpu
+    std::atomic<bool> linked = true;                // GPU 0 and 1 by NVLink
+    std::atomic<int> graphics_gpu = -1;             // which GPU draws; -1: all but kMigGpu
+    std::atomic<std::uint64_t> memory_limit = 0;    // of the last group
+    std::atomic<bool> memory_limit_is_cut = false;  // it keeps less than it is told
     Mig mig;
     std::array<Gpu, kGpus> gpus;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "abi/nvml.h"
+#include "abi/nvml_memory_limits.h"
 #include "base/result.h"
 #include "nvml/function.h"
 #include "os/dynamic_library.h"
@@ -91,6 +92,8 @@ struct Functions {
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMPSComputeRunningProcesses_v3);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetComputeMode);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceSetComputeMode);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceSetMemoryLimits_v1);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMemoryLimits_v1);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetCreate);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetFree);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetWait);

@@ -243,6 +243,27 @@ Result<Done> Session::set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mo
     });
 }
 
+Result<Done> Session::set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
+                                       std::uint64_t bytes) {
+    const std::string subject = gpu.text + ": limit of memory for " + cgroup_directory;
+    const std::uint64_t wanted = bytes == 0 ? NVML_DEVICE_MEMORY_LIMIT_MAX : bytes;
+    return ask<Done>([&]() -> Result<Done> {
+        const auto device = find_device(gpu);
+        if (!device.ok()) return failed(gpu, device.code);
+        nvmlSetMemoryLimits_v1_t limits{
+            .nameSpace = cgroup_directory.c_str(), .softLimit = 0, .hardLimit = wanted};
+        auto code = library_->nvml().nvmlDeviceSetMemoryLimits_v1(device.value, &limits);
+        if (code != NVML_SUCCESS) return failed(gpu, code).during(subject);
+        nvmlGetMemoryLimits_v1_t kept{.nameSpace = cgroup_directory.c_str()};
+        code = library_->nvml().nvmlDeviceGetMemoryLimits_v1(device.value, &kept);
+        if (code != NVML_SUCCESS) return failed(gpu, code).during(subject);
+        if (kept.hardLimit == wanted) return Done{};
+        return Error{ErrorCode::kInternal, subject + ": the driver took " + std::to_string(wanted) +
+                                               " bytes and tells " +
+                                               std::to_string(kept.hardLimit)};
+    });
+}
+
 Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpus) {
     refresh_when_due();
     auto answer = ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {

@@ -33,6 +33,8 @@ public:
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu);
     Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu);
     Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode);
+    Result<Done> set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
+                                  std::uint64_t bytes);
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus);
     Result<FaultEvents::Look> look_for_faults(std::chrono::milliseconds wait);
 

@@ -198,7 +198,10 @@ std::string mig_parted(const Plan& plan, const NodeUse& node) {
         }
         by_layout[devices].push_back(i);
     }
-    std::string text = "version: v1\nmig-configs:\n  aliquot:\n";
+    // mig-manager gives all-disabled to nodes without a label: a configuration without it fails there.
+    std::string text =
+        "version: v1\nmig-configs:\n  all-disabled:\n  - devices: all\n    mig-enabled: false\n"
+        "  aliquot:\n";
     for (const auto& [devices, gpus] : by_layout) {
         const bool all = gpus.size() == node.gpus.size();
         text += "  - devices: " + (all ? std::string("all") : list_of(gpus)) +

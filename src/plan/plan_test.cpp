@@ -170,7 +170,8 @@ TEST(SeedPlan, OfAnA100ForVisionIsCutByTheHardware) {
     const auto parted = std::ranges::find(plan.files, "mig-parted.yaml", &File::name);
     ASSERT_NE(parted, plan.files.end());
     EXPECT_EQ(parted->text,
-              "version: v1\nmig-configs:\n  aliquot:\n  - devices: all\n    mig-enabled: true\n"
+              "version: v1\nmig-configs:\n  all-disabled:\n  - devices: all\n    mig-enabled: "
+              "false\n  aliquot:\n  - devices: all\n    mig-enabled: true\n"
               "    mig-devices:\n      \"1g.10gb\": 4\n      \"2g.20gb\": 1\n");
     expect_sound(asked, plan);
 }

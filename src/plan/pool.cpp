@@ -171,7 +171,8 @@ Result<GpuPool> parse_gpu(std::string_view text) {
         const auto near = catalog::nearest_gpu_model(found->what);
         return Error{ErrorCode::kNotFound,
                      "GPU '" + std::string(found->what.substr(0, 100)) + "' is not known" +
-                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+                         (near.empty() ? "; `aliquot size batch` lists those that are"
+                                       : ", did you mean '" + std::string(near) + "'?")};
     }
     GpuPool pool;
     pool.model = model;

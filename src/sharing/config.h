@@ -77,8 +77,19 @@ struct SharedResource {
     std::optional<std::string> rename;          // with domain
     std::optional<std::uint64_t> memory_bytes;  // ours: limit of one replica
     std::optional<unsigned> compute_percent;    // ours: limit of one replica, 1 to 100
-    std::vector<ShareConfig> shares;            // ours, MPS: one per replica; empty: all alike
-    document::Mark mark;                        // where the entry stands
+    std::optional<unsigned> weight;   // ours: share under contention of one replica, 1 to 10000
+    std::vector<ShareConfig> shares;  // ours, MPS: one per replica; empty: all alike
+    document::Mark mark;              // where the entry stands
+};
+
+/// `sharing.guard`, ours: how limits of time-slicing are kept (docs/guide/guard.md).
+struct GuardConfig {
+    bool fail_open = false;                    // without a guard: containers run without limits
+    bool kill = false;                         // the watchdog ends processes; else it tells of them
+    std::optional<double> slack_percent;       // of the limit, 0 to 100
+    std::optional<std::uint64_t> slack_bytes;  // neither: the default of region::Slack
+    bool kernel_limit = false;  // let the driver's kernel module hold the limit, where it can
+    friend bool operator==(const GuardConfig&, const GuardConfig&) = default;
 };
 
 struct Sharing {
@@ -86,6 +97,7 @@ struct Sharing {
     bool rename_by_default = false;
     bool fail_requests_greater_than_one = false;  // NVIDIA's default for MPS is true
     std::vector<SharedResource> resources;
+    GuardConfig guard;
 };
 
 struct Config {

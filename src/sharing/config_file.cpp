@@ -242,6 +242,7 @@ std::string summary(const Config& config) {
             text += resource.memory_bytes ? " and " : " of ";
             text += std::to_string(*resource.compute_percent) + " % compute";
         }
+        if (resource.weight) text += ", weight " + std::to_string(*resource.weight);
         text += selector_text(resource.devices);
         if (resource.rename) {
             text += " as " + *resource.rename;

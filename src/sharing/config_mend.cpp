@@ -84,7 +84,7 @@ Node mended_entry(const Node* entry, const Node* common_replicas) {
                                devices->kind == Node::Kind::kInteger)) {
         document::append(mended, "devices", *devices);
     }
-    for (const auto* key : {"rename", "memory", "compute"}) {
+    for (const auto* key : {"rename", "memory", "compute", "weight"}) {
         const Node* value = field(key);
         if (value != nullptr && is_scalar(*value) && value->kind != Node::Kind::kNull &&
             value->scalar.size() <= kLongestText) {

@@ -39,7 +39,7 @@ std::span<const Rule> config_rules() {
              "a malformed resource name, one of another vendor, or one above 63 characters"},
         Rule{rule::kDevices, "'devices' is none of: all, a count, a list"},
         Rule{rule::kNeverMatches, "an entry that an earlier entry leaves no GPU"},
-        Rule{rule::kLimit, "'memory' or 'compute' out of range"},
+        Rule{rule::kLimit, "'memory', 'compute', 'weight' or 'slack' out of range"},
         Rule{rule::kDuration, "a duration without unit, or none at all"},
         Rule{rule::kImex, "an IMEX channel other than 0"},
         Rule{rule::kMpsRoot, "MPS without flags.mpsRoot"},

@@ -25,9 +25,11 @@ constexpr std::array<Words, 7> kPlugin{"passDeviceSpecs",
                                        "sharedDevicesAllocationPolicy"};
 constexpr std::array<Words, 5> kGfd{"oneshot", "noTimestamp", "sleepInterval", "outputFile",
                                     "machineTypeFile"};
-constexpr std::array<Words, 2> kSharing{"timeSlicing", "mps"};
+constexpr std::array<Words, 3> kSharing{"timeSlicing", "mps", "guard"};
+constexpr std::array<Words, 4> kGuard{"fail", "watchdog", "slack", "kernelLimit"};
 constexpr std::array<Words, 3> kBlock{"renameByDefault", "failRequestsGreaterThanOne", "resources"};
-constexpr std::array<Words, 6> kEntry{"name", "replicas", "devices", "rename", "memory", "compute"};
+constexpr std::array<Words, 7> kEntry{"name",   "replicas", "devices", "rename",
+                                      "memory", "compute",  "weight"};
 constexpr std::array<Words, 7> kMpsEntry{"name",   "replicas", "devices", "rename",
                                          "memory", "compute",  "shares"};
 constexpr std::array<Words, 2> kShare{"memory", "compute"};
@@ -35,11 +37,12 @@ constexpr std::array<Words, 2> kImex{"channelIDs", "required"};
 constexpr std::array<Words, 2> kPatterns{"gpus", "mig"};
 constexpr std::array<Words, 2> kPattern{"pattern", "name"};
 
-constexpr std::array<Section, 13> kSections{{{"", kRoot, true},
+constexpr std::array<Section, 14> kSections{{{"", kRoot, true},
                                              {"flags", kFlags, true},
                                              {"flags.plugin", kPlugin, true},
                                              {"flags.gfd", kGfd, true},
                                              {"sharing", kSharing, true},
+                                             {"sharing.guard", kGuard, false},
                                              {"sharing.timeSlicing", kBlock, false},
                                              {"sharing.mps", kBlock, false},
                                              {"sharing.timeSlicing.resources[]", kEntry, false},
@@ -123,12 +126,17 @@ std::string_view alias_of(std::string_view key) {
     return {};
 }
 
+bool is_ours(std::string_view key) {
+    constexpr std::array<Words, 4> kOurs{"memory", "compute", "weight", "guard"};
+    return std::find(kOurs.begin(), kOurs.end(), key) != kOurs.end();
+}
+
 void complain_unknown(Reader& reader, const Node& mapping, const Node& key, const Node& value,
                       std::string_view path, const Section& section) {
-    // NVIDIA's plugin has no `memory` and no `compute`, the last two keys of an entry.
+    // What NVIDIA's plugin does not have comes last.
     std::span<const Words> known_keys = section.keys;
-    if (!reader.strict() && known_keys.back() == "compute") {
-        known_keys = known_keys.first(known_keys.size() - 2);
+    while (!reader.strict() && !known_keys.empty() && is_ours(known_keys.back())) {
+        known_keys = known_keys.first(known_keys.size() - 1);
     }
     const auto known = [known_keys](Words word) {
         return std::find(known_keys.begin(), known_keys.end(), word) != known_keys.end();

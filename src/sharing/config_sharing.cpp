@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sharing`: which mechanism, and its list of resources.
 #include <algorithm>
+#include <array>
+#include <charconv>
 
+#include "base/quantity.h"
 #include "document/write.h"
 #include "sharing/config_reader.h"
 
@@ -165,6 +168,50 @@ void check_mps(Reader& reader, const Sharing& mps, Mark key, const Flags& flags)
     }
 }
 
+/// "5%" or an amount of memory.
+void read_slack(Reader& reader, const Fields& fields, GuardConfig& guard) {
+    const Node* node = fields.find("slack");
+    if (node == nullptr) return;
+    const std::string& text = node->scalar;
+    const bool scalar = !node->is_mapping() && !node->is_sequence();
+    if (scalar && text.size() > 1 && text.ends_with('%')) {
+        double percent = -1;
+        const char* const end = text.data() + text.size() - 1;
+        const auto [stop, problem] = std::from_chars(text.data(), end, percent);
+        if (problem == std::errc{} && stop == end && percent >= 0 && percent <= 100) {
+            guard.slack_percent = percent;
+            return;
+        }
+    } else if (const auto bytes = parse_bytes(text); scalar && bytes) {
+        guard.slack_bytes = *bytes;
+        return;
+    }
+    reader.error(node->mark, rule::kLimit,
+                 "'" + fields.path_of("slack") + "' is " + document::describe(*node),
+                 {"a part of the limit such as 5%, or an amount such as 256Mi", "slack: 5%"});
+}
+
+/// `sharing.guard`, which NVIDIA's plugin does not know.
+GuardConfig read_guard(Reader& reader, const Fields& sharing) {
+    if (!reader.strict()) {
+        reader.warning(sharing.key_mark("guard"), rule::kUnknownKey,
+                       "'guard' is not a key of sharing; NVIDIA's plugin ignores it");
+        return {};
+    }
+    const Node* node = sharing.find("guard");
+    if (node == nullptr) return {};
+    const auto fields = read_section(reader, *node, section("sharing.guard"), "sharing.guard");
+    if (!fields) return {};
+    constexpr std::array<std::string_view, 2> kFail{"closed", "open"};
+    constexpr std::array<std::string_view, 2> kWatchdog{"report", "kill"};
+    GuardConfig guard;
+    guard.fail_open = read_word(reader, *fields, "fail", kFail).value_or(0) == 1;
+    guard.kill = read_word(reader, *fields, "watchdog", kWatchdog).value_or(0) == 1;
+    guard.kernel_limit = read_bool(reader, *fields, "kernelLimit").value_or(false);
+    read_slack(reader, *fields, guard);
+    return guard;
+}
+
 }  // namespace
 
 Sharing read_sharing(Reader& reader, const Node& node, const Flags& flags) {
@@ -189,9 +236,14 @@ Sharing read_sharing(Reader& reader, const Node& node, const Flags& flags) {
                       rule::kBothMechanisms, "both 'sharing.timeSlicing' and 'sharing.mps'",
                       "shares by MPS only", {"one of them", ""});
     }
-    if (mps) return *std::move(mps);
-    if (time_slicing) return *std::move(time_slicing);
-    return {};
+    Sharing sharing;
+    if (mps) {
+        sharing = *std::move(mps);
+    } else if (time_slicing) {
+        sharing = *std::move(time_slicing);
+    }
+    if (fields->has("guard")) sharing.guard = read_guard(reader, *fields);
+    return sharing;
 }
 
 }  // namespace aliquot::sharing

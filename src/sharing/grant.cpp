@@ -148,6 +148,9 @@ Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& 
         if (offered.compute_percent) {
             share.compute_percent = std::min(100U, *offered.compute_percent * one.replicas);
         }
+        if (offered.weight) share.weight = *offered.weight * one.replicas;
+        share.guarded =
+            !offered.mps && (share.memory_bytes || share.compute_percent || share.weight);
         grant.shares.push_back(std::move(share));
     }
     name_devices(options, names, nonce, grant);

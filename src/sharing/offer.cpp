@@ -159,6 +159,7 @@ Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory) 
         candidate.device.replicas = entry->replicas;
         candidate.device.memory_bytes = entry->memory_bytes;
         candidate.device.compute_percent = entry->compute_percent;
+        candidate.device.weight = entry->weight;
         auto problem = mps ? limit_by_mps(place_of(config, index), *entry, candidate.device)
                            : beyond_memory(config, index, candidate.device);
         if (problem) {

@@ -28,6 +28,7 @@ struct OfferedGpu {
     unsigned replicas = 1;                      // 1: the whole device, its id is the bare uuid
     std::optional<std::uint64_t> memory_bytes;  // limit of one replica
     std::optional<unsigned> compute_percent;
+    std::optional<unsigned> weight;  // of one replica, when others want the device too
     /// Shared by MPS: the two limits above are the largest of a share, and hold for each process.
     bool mps = false;
     std::vector<ShareLimits> shares;  // by replica, where they differ; empty: all alike

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/loader.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstring>
+#include <type_traits>
+
+extern "C" {
+aliquot::guard::Loader guard_loader __attribute__((visibility("hidden"))) = {};
+}
+
+namespace aliquot::guard {
+namespace {
+
+/// What the dynamic section of a loaded object tells.
+struct Dynamic {
+    const ElfW(Sym) * symbols = nullptr;
+    const char* strings = nullptr;
+    const std::uint32_t* hash = nullptr;      // DT_HASH
+    const std::uint32_t* gnu_hash = nullptr;  // DT_GNU_HASH
+    const ElfW(Half) * versions = nullptr;
+    const char* soname = nullptr;
+};
+
+Dynamic dynamic_of(const dl_phdr_info& object) {
+    Dynamic found;
+    const ElfW(Dyn)* entry = nullptr;
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i)
+        if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry =
+                reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    if (entry == nullptr) return found;
+    // The loader has made addresses of most of these; in the vdso they are offsets.
+    const auto at = [&](ElfW(Addr) value) {
+        return value < object.dlpi_addr ? value + object.dlpi_addr : value;
+    };
+    ElfW(Addr) soname = 0;
+    for (; entry->d_tag != DT_NULL; ++entry) {
+        const ElfW(Addr) value = entry->d_un.d_ptr;
+        switch (entry->d_tag) {
+            case DT_SYMTAB:
+                found.symbols = reinterpret_cast<const ElfW(Sym)*>(at(value));
+                break;
+            case DT_STRTAB:
+                found.strings = reinterpret_cast<const char*>(at(value));
+                break;
+            case DT_HASH:
+                found.hash = reinterpret_cast<const std::uint32_t*>(at(value));
+                break;
+            case DT_GNU_HASH:
+                found.gnu_hash = reinterpret_cast<const std::uint32_t*>(at(value));
+                break;
+            case DT_VERSYM:
+                found.versions = reinterpret_cast<const ElfW(Half)*>(at(value));
+                break;
+            case DT_SONAME:
+                soname = value;
+                break;
+            default:
+                break;
+        }
+    }
+    if (soname != 0 && found.strings != nullptr) found.soname = found.strings + soname;
+    return found;
+}
+
+/// Symbols in the table: nobody stores the number, so it follows from a hash table.
+std::uint32_t symbol_count(const Dynamic& object) {
+    if (object.hash != nullptr) return object.hash[1];
+    if (object.gnu_hash == nullptr) return 0;
+    const std::uint32_t buckets = object.gnu_hash[0];
+    const std::uint32_t first = object.gnu_hash[1];
+    const std::uint32_t bloom_words = object.gnu_hash[2];
+    const std::uint32_t* bucket =
+        object.gnu_hash + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; i < buckets; ++i)
+        if (bucket[i] > last) last = bucket[i];
+    if (last < first) return first;
+    const std::uint32_t* chain = bucket + buckets;
+    while ((chain[last - first] & 1) == 0) ++last;
+    return last + 1;
+}
+
+/// A function's address; the default version where there are several.
+void* function_in(const dl_phdr_info& place, const Dynamic& object, const char* name) {
+    if (object.symbols == nullptr || object.strings == nullptr) return nullptr;
+    void* found = nullptr;
+    const std::uint32_t count = symbol_count(object);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const ElfW(Sym)& symbol = object.symbols[i];
+        if (symbol.st_shndx == SHN_UNDEF || (symbol.st_info & 0xf) != STT_FUNC) continue;
+        if (std::strcmp(object.strings + symbol.st_name, name) != 0) continue;
+        found = reinterpret_cast<void*>(place.dlpi_addr + symbol.st_value);
+        constexpr ElfW(Half) kHidden = 0x8000;  // not the default version
+        if (object.versions == nullptr || (object.versions[i] & kHidden) == 0) break;
+    }
+    return found;
+}
+
+const char* base_name(const char* path) {
+    const char* slash = std::strrchr(path, '/');
+    return slash == nullptr ? path : slash + 1;
+}
+
+bool begins(const char* text, const char* start) {
+    return text != nullptr && std::strncmp(text, start, std::strlen(start)) == 0;
+}
+
+int look_for_loader(dl_phdr_info* object, std::size_t, void* data) {
+    auto& found = *static_cast<Loader*>(data);
+    const char* name = base_name(object->dlpi_name);
+    // Until glibc 2.34 these lay in libdl.so.2, since then in libc.so.6.
+    if (!begins(name, "libc.so") && !begins(name, "libdl.so")) return 0;
+    const Dynamic dynamic = dynamic_of(*object);
+    const auto take = [&](auto& slot, const char* symbol) {
+        if (slot == nullptr)
+            slot = reinterpret_cast<std::remove_reference_t<decltype(slot)>>(
+                function_in(*object, dynamic, symbol));
+    };
+    take(found.dlsym, "dlsym");
+    take(found.dlvsym, "dlvsym");
+    take(found.dlopen, "dlopen");
+    take(found.dlerror, "dlerror");
+    return found.dlerror != nullptr && found.dlsym != nullptr && found.dlvsym != nullptr &&
+                   found.dlopen != nullptr
+               ? 1
+               : 0;
+}
+
+struct Place {
+    const void* address;
+    const char* name;
+    bool inside;
+};
+
+int look_for_place(dl_phdr_info* object, std::size_t, void* data) {
+    auto& place = *static_cast<Place*>(data);
+    const auto address = reinterpret_cast<ElfW(Addr)>(place.address);
+    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+        const ElfW(Addr) start = object->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || address < start || address >= start + segment.p_memsz)
+            continue;
+        place.inside = begins(base_name(object->dlpi_name), place.name) ||
+                       begins(dynamic_of(*object).soname, place.name);
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("hidden"))) void guard_find_loader() {
+    Loader found = {};
+    dl_iterate_phdr(look_for_loader, &found);
+    // Each word by itself: two threads may do this at once, with the same result.
+    __atomic_store_n(&guard_loader.dlerror, found.dlerror, __ATOMIC_RELEASE);
+    __atomic_store_n(&guard_loader.dlsym, found.dlsym, __ATOMIC_RELEASE);
+    __atomic_store_n(&guard_loader.dlvsym, found.dlvsym, __ATOMIC_RELEASE);
+    __atomic_store_n(&guard_loader.dlopen, found.dlopen, __ATOMIC_RELEASE);
+}
+
+const Loader& loader() {
+    if (__atomic_load_n(&guard_loader.dlopen, __ATOMIC_ACQUIRE) == nullptr) guard_find_loader();
+    return guard_loader;
+}
+
+bool lies_in(const void* address, const char* name) {
+    Place place{address, name, false};
+    dl_iterate_phdr(look_for_place, &place);
+    return place.inside;
+}
+
+}  // namespace aliquot::guard

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/node_page.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "guard/kernel.h"
+#include "guard/ledger.h"
+#include "guard/lock.h"
+
+namespace aliquot::guard {
+namespace {
+
+ThreadLock g_lock;
+abi::NodePage* g_page = nullptr;
+unsigned g_process = 0;
+char g_path[kMaxPath] = {};
+/// A second open file of the page, to ask who holds which byte. Not for programs that close every
+/// descriptor: then nobody is found dead, and turns go on by time.
+int g_probe = -1;
+
+/// The file behind an open descriptor, opened once more: locks belong to the open file.
+int open_again(int descriptor) {
+    char path[32] = "/proc/self/fd/";
+    unsigned at = 14;
+    char digits[12];
+    unsigned count = 0;
+    unsigned value = static_cast<unsigned>(descriptor);
+    do digits[count++] = static_cast<char>('0' + value % 10);
+    while ((value /= 10) != 0);
+    while (count != 0) path[at++] = digits[--count];
+    path[at] = '\0';
+    return kernel::open(path, O_RDWR);
+}
+
+/// Whoever listens there sends one descriptor. -1: nobody does.
+int receive_page(const char* path) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    if (std::strlen(path) >= sizeof address.sun_path) return -1;
+    std::strcpy(address.sun_path, path);
+    const auto wire =
+        static_cast<int>(kernel::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (wire < 0) return -1;
+    timeval patience = {0, 200'000};
+    kernel::call(SYS_setsockopt, wire, SOL_SOCKET, SO_RCVTIMEO, kernel::as_long(&patience),
+                 sizeof patience);
+    kernel::call(SYS_setsockopt, wire, SOL_SOCKET, SO_SNDTIMEO, kernel::as_long(&patience),
+                 sizeof patience);
+    int received = -1;
+    if (kernel::call(SYS_connect, wire, kernel::as_long(&address), sizeof address) == 0) {
+        char byte = 0;
+        iovec part = {&byte, 1};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        msghdr message = {};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        const long length =
+            kernel::call(SYS_recvmsg, wire, kernel::as_long(&message), MSG_CMSG_CLOEXEC);
+        const cmsghdr* header = CMSG_FIRSTHDR(&message);
+        if (length >= 0 && header != nullptr && header->cmsg_level == SOL_SOCKET &&
+            header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+            std::memcpy(&received, CMSG_DATA(header), sizeof received);
+    }
+    kernel::close(wire);
+    return received;
+}
+
+/// An open page with content; made where the file is empty. -1: it cannot be had.
+int open_page(const char* path) {
+    int file = kernel::open(path, O_RDWR | O_CREAT, 0666);
+    if (file == -ENXIO || file == -ECONNREFUSED) {  // a socket cannot be opened
+        const int handed = receive_page(path);
+        if (handed < 0) return -1;
+        file = open_again(handed);
+        kernel::close(handed);
+    }
+    if (file < 0) return -1;
+    constexpr std::uint64_t kMakingLock = abi::kSlotLockOffset - 1;
+    if (kernel::lock_byte(file, F_OFD_SETLKW, F_WRLCK, kMakingLock) == 0) {
+        if (kernel::size_of(file) == 0) kernel::call(SYS_ftruncate, file, sizeof(abi::NodePage));
+        if (kernel::size_of(file) >= static_cast<long>(sizeof(abi::NodePage))) {
+            std::uint64_t magic = 0;
+            kernel::call(SYS_pread64, file, kernel::as_long(&magic), sizeof magic, 0);
+            if (magic == 0) {
+                struct {
+                    std::uint64_t magic;
+                    std::uint32_t abi, size;
+                } head = {abi::kNodeMagic, abi::kRegionAbi, sizeof(abi::NodePage)};
+                kernel::call(SYS_pwrite64, file, kernel::as_long(&head), sizeof head, 0);
+            }
+        }
+        kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock);
+    }
+    return file;
+}
+
+bool holds(int file, abi::NodePage*& page) {
+    if (kernel::size_of(file) < static_cast<long>(sizeof(abi::NodePage))) return false;
+    page = static_cast<abi::NodePage*>(
+        kernel::map(sizeof(abi::NodePage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    if (page == nullptr) return false;
+    if (page->magic == abi::kNodeMagic && page->abi == abi::kRegionAbi &&
+        page->size == sizeof(abi::NodePage))
+        return true;
+    kernel::unmap(page, sizeof(abi::NodePage));
+    return false;
+}
+
+/// Takes an entry whose byte nobody holds, and holds it as long as this process lives.
+bool enter(abi::NodePage& page, int file, std::uint64_t region) {
+    unsigned index = kNone;
+    for (const bool any : {false, true})
+        for (unsigned i = 0; i < abi::kNodeProcesses && index == kNone; ++i) {
+            if (!any && page.processes[i].owner.load() != 0) continue;
+            if (kernel::lock_byte(file, F_OFD_SETLK, F_WRLCK, abi::kSlotLockOffset + i) == 0)
+                index = i;
+        }
+    if (index == kNone) return false;
+    constexpr std::size_t kPage = 4096;
+    void* anchor = kernel::map(kPage, PROT_NONE, MAP_SHARED, file, 0);
+    if (anchor == nullptr) return false;
+    kernel::call(SYS_madvise, kernel::as_long(anchor), kPage, MADV_DONTFORK);
+    page.processes[index].region.store(region);
+    page.processes[index].owner.store(static_cast<std::uint64_t>(kernel::own_pid()) << 32 |
+                                      ((random_number() & 0xffff'ffff) | 1));
+    g_process = index;
+    return true;
+}
+
+int probe() {
+    // By path where there is one: a descriptor that stays open is the program's to close.
+    const int file = kernel::open(g_path, O_RDWR);
+    return file >= 0 ? file : g_probe;
+}
+void end_probe(int file) {
+    if (file >= 0 && file != g_probe) kernel::close(file);
+}
+
+}  // namespace
+
+abi::NodePage* open_node_page(const char* path, std::uint64_t region, unsigned& process) {
+    const ThreadLocked locked(g_lock);
+    if (g_page != nullptr) {
+        process = g_process;
+        return g_page;
+    }
+    const int file = open_page(path);
+    if (file < 0) return nullptr;
+    abi::NodePage* page = nullptr;
+    const bool whole = holds(file, page);
+    const bool entered = whole && enter(*page, file, region);
+    // For questions about others an open file of its own: one's own locks are not in the way.
+    const int by_path = entered ? kernel::open(path, O_RDWR) : -1;
+    if (by_path >= 0)
+        kernel::close(by_path);
+    else if (entered)
+        g_probe = open_again(file);
+    kernel::close(file);
+    if (!entered) return nullptr;
+    const std::size_t length = std::strlen(path);
+    std::memcpy(g_path, path, length < kMaxPath ? length + 1 : 0);
+    g_page = page;
+    process = g_process;
+    return page;
+}
+
+bool is_region_alive(abi::NodePage& page, std::uint64_t region) {
+    const int file = probe();
+    if (file < 0) return true;
+    bool alive = false;
+    for (unsigned i = 0; i < abi::kNodeProcesses && !alive; ++i)
+        alive = page.processes[i].owner.load(std::memory_order_relaxed) != 0 &&
+                page.processes[i].region.load(std::memory_order_relaxed) == region &&
+                kernel::byte_is_locked(file, abi::kSlotLockOffset + i);
+    end_probe(file);
+    return alive;
+}
+
+bool lock_page(std::atomic<std::uint32_t>& word, unsigned process) {
+    const std::uint32_t self = process + 1;
+    const std::uint64_t since = kernel::now_ns();
+    constexpr std::uint64_t kPatience = 1'000'000;
+    for (;;) {
+        std::uint32_t holder = 0;
+        if (word.compare_exchange_strong(holder, self, std::memory_order_acquire)) return true;
+        const std::uint64_t waited = kernel::now_ns() - since;
+        if (waited > kPatience) {
+            const unsigned index = holder - 1;
+            const int file = probe();
+            const bool dead = index >= abi::kNodeProcesses ||
+                              (file >= 0 && index != process &&
+                               !kernel::byte_is_locked(file, abi::kSlotLockOffset + index));
+            end_probe(file);
+            if (dead && word.compare_exchange_strong(holder, self, std::memory_order_acquire))
+                return true;
+            if (!dead && waited > 10 * kPatience) return false;
+        }
+        kernel::wait(word, holder, 100'000, true);
+    }
+}
+
+void unlock_page(std::atomic<std::uint32_t>& word, unsigned process) {
+    std::uint32_t self = process + 1;
+    if (word.compare_exchange_strong(self, 0, std::memory_order_release))
+        kernel::wake(word, 1, true);
+}
+
+void forget_node_page() {
+    g_lock.forget();
+    if (g_page != nullptr) kernel::unmap(g_page, sizeof(abi::NodePage));
+    g_page = nullptr;
+    g_probe = -1;
+}
+
+}  // namespace aliquot::guard

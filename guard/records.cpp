@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/records.h"
+
+#include "guard/kernel.h"
+
+namespace aliquot::guard {
+
+Records::Entry* Records::find(Part& part, std::uint64_t key) {
+    if (part.capacity == 0) return nullptr;
+    const std::size_t mask = part.capacity - 1;
+    for (std::size_t i = home(part, key);; i = (i + 1) & mask) {
+        Entry& entry = part.entries[i];
+        if (entry.record.kind == Kind::kFree) return nullptr;
+        if (entry.key == key) return &entry;
+    }
+}
+
+void Records::place(Part& part, const Entry& entry) {
+    const std::size_t mask = part.capacity - 1;
+    std::size_t i = home(part, entry.key);
+    while (part.entries[i].record.kind != Kind::kFree) i = (i + 1) & mask;
+    part.entries[i] = entry;
+}
+
+bool Records::make_room(Part& part) {
+    if (part.capacity != 0 && part.count * 8 < part.capacity * 5) return true;
+    constexpr std::size_t kFirst = 4096 / sizeof(Entry) >= 64 ? 64 : 32;
+    const std::size_t capacity = part.capacity == 0 ? kFirst : part.capacity * 2;
+    auto* entries = static_cast<Entry*>(kernel::map(
+        capacity * sizeof(Entry), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    // Without more memory a table that is not full goes on, only slower.
+    if (entries == nullptr) return part.capacity != 0 && part.count + 1 < part.capacity;
+    Part grown = {};
+    grown.entries = entries;
+    grown.capacity = capacity;
+    for (std::size_t i = 0; i < part.capacity; ++i)
+        if (part.entries[i].record.kind != Kind::kFree) place(grown, part.entries[i]);
+    if (part.entries != nullptr) kernel::unmap(part.entries, part.capacity * sizeof(Entry));
+    part.entries = entries;
+    part.capacity = capacity;
+    return true;
+}
+
+void Records::erase(Part& part, std::size_t index) {
+    const std::size_t mask = part.capacity - 1;
+    --part.count;
+    // Close the gap: whatever follows and may lie here moves up.
+    for (std::size_t next = (index + 1) & mask; part.entries[next].record.kind != Kind::kFree;
+         next = (next + 1) & mask) {
+        const std::size_t wants = home(part, part.entries[next].key);
+        if (((next - wants) & mask) < ((next - index) & mask)) continue;
+        part.entries[index] = part.entries[next];
+        index = next;
+    }
+    part.entries[index].record.kind = Kind::kFree;
+}
+
+bool Records::put(std::uint64_t key, const Record& record) {
+    Part& part = part_of(key);
+    const ThreadLocked locked(part.lock);
+    if (Entry* entry = find(part, key)) {
+        entry->record = record;
+        return true;
+    }
+    if (!make_room(part)) return false;
+    place(part, Entry{key, record});
+    ++part.count;
+    return true;
+}
+
+bool Records::take(std::uint64_t key, Record& record) {
+    Part& part = part_of(key);
+    const ThreadLocked locked(part.lock);
+    Entry* entry = find(part, key);
+    if (entry == nullptr) return false;
+    record = entry->record;
+    erase(part, static_cast<std::size_t>(entry - part.entries));
+    return true;
+}
+
+bool Records::look(std::uint64_t key, Record& record) {
+    Part& part = part_of(key);
+    const ThreadLocked locked(part.lock);
+    const Entry* entry = find(part, key);
+    if (entry == nullptr) return false;
+    record = entry->record;
+    return true;
+}
+
+void Records::forget() {
+    for (Part& part : parts_) {
+        part.lock.forget();
+        if (part.entries != nullptr) kernel::unmap(part.entries, part.capacity * sizeof(Entry));
+        part.entries = nullptr;
+        part.capacity = 0;
+        part.count = 0;
+    }
+}
+
+}  // namespace aliquot::guard

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/routing.h"
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "guard/exports.h"
+#include "guard/loader.h"
+#include "guard/session.h"
+
+namespace aliquot::guard {
+namespace {
+
+struct Symbol {
+    const char* base;
+    int version;
+    bool per_thread;
+    const char* exported;
+};
+constexpr Symbol kSymbols[] = {
+#define CUDA_SYMBOL(base, version, per_thread, exported) \
+    {#base, version, per_thread != 0, #exported},
+#include "abi/cuda_symbols.inc"
+#undef CUDA_SYMBOL
+};
+constexpr std::size_t kSymbolCount = sizeof kSymbols / sizeof kSymbols[0];
+
+constexpr const char* kHookNames[] = {
+#define HOOK(symbol, like) #symbol,
+#include "guard/hooks.inc"
+#undef HOOK
+};
+constexpr const char* kNvmlHookNames[] = {
+#define NVML_HOOK(symbol) #symbol,
+#include "guard/nvml_hooks.inc"
+#undef NVML_HOOK
+};
+
+constexpr int compare(const char* a, const char* b) {
+    while (*a != '\0' && *a == *b) {
+        ++a;
+        ++b;
+    }
+    return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
+}
+template <std::size_t N>
+constexpr bool sorted(const char* const (&names)[N]) {
+    for (std::size_t i = 1; i < N; ++i)
+        if (compare(names[i - 1], names[i]) >= 0) return false;
+    return true;
+}
+static_assert(sorted(kHookNames) && sorted(kNvmlHookNames));
+
+const Hook g_hooks[] = {
+#define HOOK(symbol, like)                                       \
+    {#symbol, Family::kCuda, reinterpret_cast<void*>(&::symbol), \
+     reinterpret_cast<void**>(&g_driver.symbol)},
+#include "guard/hooks.inc"
+#undef HOOK
+};
+const Hook g_nvml_hooks[] = {
+#define NVML_HOOK(symbol)                                        \
+    {#symbol, Family::kNvml, reinterpret_cast<void*>(&::symbol), \
+     reinterpret_cast<void**>(&g_nvml.symbol)},
+#include "guard/nvml_hooks.inc"
+#undef NVML_HOOK
+};
+
+template <std::size_t N>
+const Hook* find_in(const Hook (&hooks)[N], const char* symbol) {
+    std::size_t low = 0;
+    std::size_t high = N;
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        const int order = std::strcmp(hooks[middle].symbol, symbol);
+        if (order == 0) return &hooks[middle];
+        (order < 0 ? low : high) = order < 0 ? middle + 1 : middle;
+    }
+    return nullptr;
+}
+
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+bool present(Family family) { return family == Family::kCuda ? find_driver() : find_nvml(); }
+
+void* real_of(const Hook& hook) {
+    void* real = __atomic_load_n(hook.real, __ATOMIC_ACQUIRE);
+    return is_absent(real) ? nullptr : real;
+}
+
+}  // namespace
+
+const Hook* find_hook(const char* symbol) {
+    if (std::strncmp(symbol, "cu", 2) == 0) return find_in(g_hooks, symbol);
+    if (std::strncmp(symbol, "nvml", 4) == 0) return find_in(g_nvml_hooks, symbol);
+    return nullptr;
+}
+
+const char* route(const char* base, int version, std::uint64_t flags) {
+    std::size_t low = 0;
+    std::size_t high = kSymbolCount;
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        (std::strcmp(kSymbols[middle].base, base) < 0 ? low : high) =
+            std::strcmp(kSymbols[middle].base, base) < 0 ? middle + 1 : middle;
+    }
+    const char* legacy = nullptr;
+    const char* per_thread = nullptr;
+    for (std::size_t i = low; i < kSymbolCount && std::strcmp(kSymbols[i].base, base) == 0; ++i)
+        if (kSymbols[i].version <= version)
+            (kSymbols[i].per_thread ? per_thread : legacy) = kSymbols[i].exported;
+    const bool wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+    return wants_per_thread && per_thread != nullptr ? per_thread : legacy;
+}
+
+bool concerns_us(const char* base) {
+    static constexpr const char* kBeginnings[] = {"cuMemAlloc",  "cuMemCreate", "cuArray",
+                                                  "cuMipmapped", "cuLaunch",    "cuGraphLaunch"};
+    for (const char* beginning : kBeginnings)
+        if (std::strncmp(base, beginning, std::strlen(beginning)) == 0) return true;
+    return false;
+}
+
+namespace {
+
+struct Answer {
+    void* pointer;
+    std::uint64_t is_answer;
+};
+constexpr Answer kAskTheLoader = {nullptr, 0};
+
+void* ask(void* handle, const char* name, const char* version) {
+    return version == nullptr ? loader().dlsym(handle, name)
+                              : loader().dlvsym(handle, name, version);
+}
+
+/// Where the loader searches from a place on instead of in one library.
+Answer answer_for_search(void* handle, const Hook& hook, const char* name, const char* version) {
+    const bool there = present(hook.family) && real_of(hook) != nullptr;
+    if (handle == RTLD_NEXT) {
+        // From this library on: the driver's, when it is in the global scope.
+        void* next = ask(RTLD_NEXT, name, version);
+        if (there) return {hook.ours, 1};
+        return {next, 1};
+    }
+    void* first = ask(RTLD_DEFAULT, name, version);
+    if (first != nullptr && first != hook.ours) return {first, 1};  // the program's own
+    void* next = ask(RTLD_NEXT, name, version);
+    return {next == nullptr ? nullptr : there ? hook.ours : next, 1};
+}
+
+}  // namespace
+
+extern "C" {
+
+/// What dlsym and dlvsym answer for a name that may be the driver's. boot_*.S.
+__attribute__((visibility("hidden"))) Answer guard_symbol(void* handle, const char* name,
+                                                          const char* version) {
+    const bool may_be_ours = (name[0] == 'c' && is_upper(name[2])) ||
+                             (std::strncmp(name, "nvml", 4) == 0 && is_upper(name[4]));
+    const Hook* hook = may_be_ours ? find_hook(name) : nullptr;
+    if (hook == nullptr) return kAskTheLoader;
+    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
+        return answer_for_search(handle, *hook, name, version);
+    void* found = ask(handle, name, version);
+    if (found == nullptr) return {nullptr, 1};
+    if (found == hook->ours) return answer_for_search(RTLD_DEFAULT, *hook, name, version);
+    if (!present(hook->family)) {
+        const bool cuda = hook->family == Family::kCuda;
+        if (!lies_in(found, cuda ? "libcuda." : "libnvidia-ml.")) return {found, 1};
+        adopt(hook->family, handle);
+    }
+    if (real_of(*hook) != found) return {found, 1};  // of another library with such a name
+    ask(handle, name, version);  // for dlerror(): the last question was this one
+    return {hook->ours, 1};
+}
+
+/// What dlopen is to open with instead of RTLD_DEEPBIND. A library opened like that would find the
+/// driver, and the C library's dlsym, before ours.
+__attribute__((visibility("hidden"))) int guard_open_flags(const char*, int flags) {
+    return wants_guarding() ? flags & ~RTLD_DEEPBIND : flags;
+}
+}
+
+}  // namespace aliquot::guard

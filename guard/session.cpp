@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/session.h"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "guard/kernel.h"
+#include "guard/pools.h"
+#include "guard/share.h"
+#include "guard/vmm.h"
+
+namespace aliquot::guard {
+
+std::atomic<Phase> g_phase{Phase::kCold};
+std::atomic<std::uint32_t> g_captures{0};
+constinit Ledger g_ledger;
+constinit Settings g_settings;
+constinit Records g_memory;
+
+namespace {
+
+constexpr unsigned kMaxOrdinals = 64;
+
+ThreadLock g_lock;
+bool g_settings_read = false;
+bool g_fork_watched = false;
+/// Place + 1 by CUDA ordinal; 0: not asked yet.
+std::atomic<std::uint8_t> g_places[kMaxOrdinals];
+thread_local unsigned t_depth = 0;
+
+void read_settings_once() {
+    if (g_settings_read) return;
+    read_settings(g_settings);
+    g_settings_read = true;
+}
+
+Phase fail(const char* problem) {
+    const bool open = g_ledger.is_fail_open(g_settings);
+    log(LogLevel::kError, "%s (config %s, ledger %s): %s", problem,
+        g_settings.config[0] == '\0' ? "none" : g_settings.config,
+        g_settings.ledger[0] == '\0' ? "none" : g_settings.ledger,
+        open ? "this program runs without limits" : "CUDA is refused to this program");
+    return open ? Phase::kPassive : Phase::kClosed;
+}
+
+/// In the child of a fork: the parent's memory and slot are not ours, and CUDA has to begin anew.
+void in_child() {
+    g_lock.forget();
+    g_memory.forget();
+    forget_pools();
+    forget_vmm();
+    forget_share();
+    g_captures.store(0, std::memory_order_relaxed);
+    t_depth = 0;
+    g_ledger.forget();
+    for (auto& place : g_places) place.store(0, std::memory_order_relaxed);
+    if (g_phase.load() == Phase::kGuarded) g_phase.store(Phase::kCold);
+}
+
+const char* attach() {
+    if (g_settings.problem[0] != '\0') {
+        const char* value = std::getenv(g_settings.problem);
+        log(LogLevel::kError,
+            "%s=%.64s: expected a size such as 2Gi, or a percentage from 0 to 100",
+            g_settings.problem, value == nullptr ? "" : value);
+        return "a limit in the environment is not understood";
+    }
+    if (!g_ledger.attached())
+        if (const char* problem = g_ledger.attach(g_settings)) return problem;
+    if (!g_fork_watched) {
+        pthread_atfork(nullptr, nullptr, in_child);
+        g_fork_watched = true;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Phase begin() {
+    find_driver();
+    const ThreadLocked locked(g_lock);
+    if (g_phase.load() != Phase::kCold) return g_phase.load();
+    read_settings_once();
+    Phase phase = Phase::kPassive;
+    if (g_settings.wanted) {
+        const char* problem = attach();
+        if (problem == nullptr) problem = g_ledger.join(g_settings);
+        phase = problem == nullptr ? Phase::kGuarded : fail(problem);
+    }
+    if (phase == Phase::kGuarded)
+        begin_share();
+    else if (phase == Phase::kPassive)
+        pass_launches();
+    g_phase.store(phase, std::memory_order_release);
+    return phase;
+}
+
+bool wants_guarding() {
+    const ThreadLocked locked(g_lock);
+    read_settings_once();
+    return g_settings.wanted;
+}
+
+bool attach_for_view() {
+    if (g_phase.load(std::memory_order_acquire) == Phase::kGuarded) return true;
+    const ThreadLocked locked(g_lock);
+    if (g_ledger.attached()) return true;
+    if (g_phase.load() != Phase::kCold) return false;
+    read_settings_once();
+    return g_settings.wanted && attach() == nullptr;
+}
+
+unsigned place_of_device(CUdevice device) {
+    const bool cached = device >= 0 && device < static_cast<int>(kMaxOrdinals);
+    if (cached)
+        if (const unsigned place = g_places[device].load(std::memory_order_acquire))
+            return place - 1;
+    CUuuid uuid = {};
+    if (g_driver.cuDeviceGetUuid_v2(&uuid, device) != CUDA_SUCCESS &&
+        g_driver.cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS)
+        return kNone;
+    abi::DeviceUuid key;
+    std::memcpy(key.bytes, uuid.bytes, sizeof key.bytes);
+    const unsigned place = g_ledger.place_of(key, container_index(static_cast<unsigned>(device)));
+    if (cached && place != kNone)
+        g_places[device].store(static_cast<std::uint8_t>(place + 1), std::memory_order_release);
+    return place;
+}
+
+unsigned current_place() {
+    CUdevice device = 0;
+    if (g_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return kNone;
+    return place_of_device(device);
+}
+
+std::uint64_t current_context() {
+    CUcontext context = nullptr;
+    if (g_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS) return 0;
+    return reinterpret_cast<std::uintptr_t>(context);
+}
+
+Inside::Inside() : outermost_(t_depth == 0) { ++t_depth; }
+Inside::~Inside() { --t_depth; }
+
+CaptureRelaxed::CaptureRelaxed()
+    : mode_(CU_STREAM_CAPTURE_MODE_RELAXED),
+      changed_(g_captures.load(std::memory_order_relaxed) != 0 &&
+               g_driver.cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS) {}
+CaptureRelaxed::~CaptureRelaxed() {
+    if (changed_) g_driver.cuThreadExchangeStreamCaptureMode(&mode_);
+}
+
+bool is_capturing(CUstream stream, bool per_thread) {
+    if (g_captures.load(std::memory_order_relaxed) == 0) return false;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = per_thread ? g_driver.cuStreamIsCapturing_ptsz(stream, &status)
+                                       : g_driver.cuStreamIsCapturing(stream, &status);
+    // The legacy stream cannot be asked while another one captures: it must not be touched then.
+    return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+}  // namespace aliquot::guard

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cuda/queue.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <utility>
+
+#include "sim/cuda/stream.h"
+#include "sim/node/engine.h"
+#include "sim/node/processes.h"
+
+namespace aliquot::sim {
+namespace {
+
+constexpr std::uint64_t kLongestSleepNs = 100'000'000;  // then look whether the node still stands
+constexpr std::uint64_t kContendedSleepNs = 20'000'000;  // then look whether the others live
+constexpr std::uint64_t kNoTimeNs = 3'000;               // not worth a sleep
+
+/// Sleeps until a time of the monotonic clock, as exactly as the kernel can.
+void sleep_until(std::uint64_t now_ns, std::uint64_t time_ns) {
+    if (time_ns <= now_ns + kNoTimeNs) {
+        while (monotonic_ns() < time_ns) continue;
+        return;
+    }
+    const int kept = errno;
+    const auto slack = ::prctl(PR_GET_TIMERSLACK);
+    ::prctl(PR_SET_TIMERSLACK, 1UL);
+    const timespec until{.tv_sec = static_cast<time_t>(time_ns / 1'000'000'000),
+                         .tv_nsec = static_cast<long>(time_ns % 1'000'000'000)};
+    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+    if (slack > 0) ::prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));
+    errno = kept;
+}
+
+}  // namespace
+
+void Queue::collect(State& state, unsigned entry, std::uint64_t now_ns) {
+    const WorkState& work = state.work[entry];
+    const std::uint64_t executed = work.executed_ns - origin_;
+    std::erase_if(watched_, [&](CUevent_st* event) {
+        if (event->mark != CUevent_st::kNoMark) {
+            const std::uint64_t reached = work.marks[event->mark % kMaxMarks].reached_ns;
+            if (reached == 0) return false;
+            event->time_ns = reached;
+            return true;
+        }
+        if (event->position > executed) return false;
+        // No mark was free for it: the best guess is that nothing came between.
+        event->time_ns = now_ns - (executed - event->position);
+        return true;
+    });
+}
+
+void Queue::set_marks(State& state, unsigned entry) {
+    for (CUevent_st* const event : watched_) {
+        if (event->mark != CUevent_st::kNoMark) continue;
+        const auto mark = set_mark(state, entry, event->position + origin_);
+        if (!mark) return;
+        event->mark = *mark;
+    }
+}
+
+void Queue::run_effects(std::uint64_t executed) {
+    while (!pending_.empty() && pending_.front().position <= executed) {
+        const Effect effect = std::move(pending_.front().effect);
+        pending_.pop_front();
+        effect();
+    }
+    const std::uint64_t done = std::min(executed, submitted_.load(std::memory_order_relaxed));
+    if (done > done_.load(std::memory_order_relaxed)) {
+        done_.store(done, std::memory_order_release);
+    }
+}
+
+Queue::Outlook Queue::look_ahead(std::uint64_t position) {
+    const std::lock_guard guard(mutex_);
+    Outlook outlook{};
+    {
+        const auto state = account_.shared().lock();
+        outlook.now_ns = monotonic_ns();
+        if (!state || account_.shared().destroyed()) {
+            outlook.lost = true;
+            return outlook;
+        }
+        const unsigned entry = account_.entry(**state);
+        const VisibleDevice& device = account_.device();
+        outlook.lost = entry >= kMaxProcesses || (*state)->gpus[device.slot].fault.lost != 0;
+        if (outlook.lost) return outlook;
+        if (entry != place_) {
+            // Somebody threw us off the device; what was under way is over.
+            place_ = entry;
+            origin_ = (*state)->work[entry].submitted_ns - end();
+        }
+        advance_engine(**state, device.slot, device.where, outlook.now_ns);
+        outlook.executed = (*state)->work[entry].executed_ns - origin_;
+        collect(**state, entry, outlook.now_ns);
+        set_marks(**state, entry);
+        if (position > outlook.executed) {
+            outlook.end_ns = predicted_end(**state, entry, position + origin_);
+        }
+    }
+    run_effects(outlook.executed);
+    return outlook;
+}
+
+std::uint64_t Queue::look() {
+    const Outlook outlook = look_ahead(0);
+    return outlook.lost ? end() : outlook.executed;
+}
+
+std::uint64_t Queue::submit(std::uint64_t duration_ns, Effect effect) {
+    const std::lock_guard guard(mutex_);
+    if (duration_ns > 0) {
+        (void)look_ahead(0);
+        if (const auto state = account_.shared().lock()) {
+            const unsigned entry = account_.entry(**state);
+            if (entry < kMaxProcesses) {
+                submitted_.store(submit_work(**state, entry, duration_ns) - origin_,
+                                 std::memory_order_release);
+            }
+        }
+    } else if (pending_.empty() && idle()) {
+        if (effect) effect();
+        return end();
+    }
+    if (effect) pending_.push_back({.position = end(), .effect = std::move(effect)});
+    return end();
+}
+
+CUresult Queue::wait(std::uint64_t position) {
+    if (reached_quickly(position)) return CUDA_SUCCESS;
+    for (;;) {
+        const Outlook outlook = look_ahead(position);
+        if (outlook.lost) return CUDA_ERROR_UNKNOWN;
+        if (outlook.executed >= position) return CUDA_SUCCESS;
+        const std::uint64_t alone = outlook.now_ns + (position - outlook.executed);
+        const bool contended = outlook.end_ns > alone + 1000;
+        sleep_until(outlook.now_ns,
+                    std::min(outlook.end_ns,
+                             outlook.now_ns + (contended ? kContendedSleepNs : kLongestSleepNs)));
+        if (contended && monotonic_ns() < outlook.end_ns) {
+            if (const auto state = account_.shared().lock()) drop_dead_processes(**state);
+        }
+    }
+}
+
+void Queue::watch(CUevent_st& event) {
+    const std::lock_guard guard(mutex_);
+    event.mark = CUevent_st::kNoMark;
+    watched_.push_back(&event);
+    const auto state = account_.shared().lock();
+    if (!state) return;
+    const unsigned entry = account_.entry(**state);
+    if (entry != place_) return;
+    collect(**state, entry, monotonic_ns());
+    set_marks(**state, entry);
+}
+
+void Queue::forget(CUevent_st& event) {
+    const std::lock_guard guard(mutex_);
+    std::erase(watched_, &event);
+}
+
+void Queue::drop() {
+    const std::lock_guard guard(mutex_);
+    pending_.clear();
+    for (CUevent_st* const event : watched_) event->time_ns = monotonic_ns();
+    watched_.clear();
+    place_ = kMaxProcesses;
+    done_.store(end(), std::memory_order_release);
+}
+
+}  // namespace aliquot::sim

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "abi/cuda.h"
+#include "sim/cuda/account.h"
+
+struct CUevent_st;
+
+namespace aliquot::sim {
+
+/// The work of this process on one device. It runs in the order of submission, whatever its stream
+/// (one of the orders that streams allow). A place in it is a position: the nanoseconds of work
+/// before it. Effects on memory are computed on the CPU when the device must have reached them, by
+/// whoever looks. Thread-safe.
+class Queue {
+public:
+    explicit Queue(Account& account) : account_(account) {}
+
+    using Effect = std::function<void()>;
+
+    /// Adds work. Returns the position at its end.
+    /// effect   may be empty; run at once when nothing is before it
+    std::uint64_t submit(std::uint64_t duration_ns, Effect effect);
+
+    /// The end of all work submitted.
+    [[nodiscard]] std::uint64_t end() const { return submitted_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool idle() const { return reached_quickly(end()); }
+
+    /// Has the device passed this position, and are all effects up to it done? Never waits.
+    bool reached(std::uint64_t position) { return reached_quickly(position) || look() >= position; }
+    /// Sleeps until it has. An error: the device is gone.
+    CUresult wait(std::uint64_t position);
+
+    /// The event's position is set: fills in its time when the device passes it.
+    void watch(CUevent_st& event);
+    void forget(CUevent_st& event);
+
+    /// Everything that was submitted is void (the context is gone); effects do not happen.
+    void drop();
+
+private:
+    struct Pending {
+        std::uint64_t position;
+        Effect effect;
+    };
+    struct Outlook {
+        std::uint64_t executed;
+        std::uint64_t end_ns;  // of the position asked for; 0: passed
+        std::uint64_t now_ns;
+        bool lost;
+    };
+
+    [[nodiscard]] bool reached_quickly(std::uint64_t position) const {
+        return done_.load(std::memory_order_acquire) >= position;
+    }
+    std::uint64_t look();
+    Outlook look_ahead(std::uint64_t position);
+    /// Both under mutex_ and the node's lock.
+    void collect(State& state, unsigned entry, std::uint64_t now_ns);
+    void set_marks(State& state, unsigned entry);
+    void run_effects(std::uint64_t executed);
+
+    Account& account_;
+    std::recursive_mutex mutex_;
+    std::atomic<std::uint64_t> submitted_{0};
+    std::atomic<std::uint64_t> done_{0};  // positions up to here are passed, their effects done
+    std::uint64_t origin_ = 0;            // position 0, as the node's books count
+    unsigned place_ = kMaxProcesses;      // entry that origin_ is of
+    std::deque<Pending> pending_;
+    std::vector<CUevent_st*> watched_;
+};
+
+}  // namespace aliquot::sim

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/guard_json.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "region/status_json.h"
+
+namespace aliquot::agent {
+
+nlohmann::ordered_json guard_json(const GuardSnapshot& snapshot) {
+    using Json = nlohmann::ordered_json;
+    Json containers = Json::array();
+    for (const region::RegionStatus& one : snapshot.regions) {
+        containers.push_back(region::to_json(one));
+    }
+    Json events = Json::array();
+    for (const GuardEvent& event : snapshot.events) {
+        const auto at =
+            std::chrono::duration_cast<std::chrono::seconds>(event.at.time_since_epoch());
+        events.push_back({{"atUnixSeconds", at.count()},
+                          {"kind", event.kind},
+                          {"container", event.container},
+                          {"message", event.message}});
+    }
+    return {{"library", snapshot.library},
+            {"problem", snapshot.problem},
+            {"containers", std::move(containers)},
+            {"events", std::move(events)}};
+}
+
+}  // namespace aliquot::agent

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/guard_link.h"
+
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/log.h"
+#include "base/quantity.h"
+#include "region/guard_library.h"
+#include "region/node_page.h"
+#include "sharing/replica_id.h"
+
+namespace aliquot::agent {
+namespace {
+
+constexpr char kPreload[] = "/etc/ld.so.preload";
+constexpr std::size_t kMostEvents = 64;
+
+std::int64_t unix_seconds() {
+    return std::chrono::duration_cast<std::chrono::seconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+std::vector<std::string> sorted(std::span<const std::string> ids) {
+    std::vector<std::string> result(ids.begin(), ids.end());
+    std::ranges::sort(result);
+    return result;
+}
+
+region::Limits limits_of(const kubelet::Grant::Share& share) {
+    return {.uuid = share.gpu_uuid,
+            .memory_bytes = share.memory_bytes.value_or(0),
+            .cap_ppm = share.compute_percent.value_or(0) * region::kPpmPerPercent,
+            .weight = share.weight.value_or(0)};
+}
+
+os::Root root_with_proc(const os::Root& root) {
+    return root.exists("/proc/self/stat") ? root : os::Root("/");
+}
+
+}  // namespace
+
+std::span<const int> guard_capabilities(bool kernel_limit) {
+    static constexpr std::array kNeeded{CAP_SYS_PTRACE, CAP_KILL, CAP_SYS_ADMIN};
+    return std::span(kNeeded).first(kernel_limit ? 3 : 2);
+}
+
+bool needs_guard(const sharing::Sharing& sharing) {
+    return sharing.mechanism == sharing::Mechanism::kTimeSlicing &&
+           std::ranges::any_of(sharing.resources, [](const sharing::SharedResource& one) {
+               return one.memory_bytes || one.compute_percent || one.weight;
+           });
+}
+
+std::filesystem::path guard_library(const std::string& given) {
+    if (!given.empty()) return given;
+    std::error_code problem;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", problem);
+    return program.parent_path().parent_path() / "lib" / region::kLibraryFile;
+}
+
+std::vector<region::Limits> limits_for(const sharing::Resource& resource,
+                                       std::span<const std::string> ids) {
+    std::map<std::string, unsigned> replicas;
+    for (const std::string& id : ids) {
+        const auto replica = sharing::parse_replica_id(id);
+        ++replicas[replica ? replica->gpu.text : id];
+    }
+    std::vector<region::Limits> limits;
+    for (const sharing::OfferedGpu& offered : resource.gpus) {
+        const auto found = replicas.find(offered.uuid().text);
+        if (found == replicas.end() || offered.mps) continue;
+        const unsigned count = found->second;
+        constexpr unsigned kWhole = 100;
+        limits.push_back({.uuid = offered.uuid().text,
+                          .memory_bytes = offered.memory_bytes.value_or(0) * count,
+                          .cap_ppm = std::min(kWhole, offered.compute_percent.value_or(0) * count) *
+                                     region::kPpmPerPercent,
+                          .weight = offered.weight.value_or(0) * count});
+    }
+    return limits;
+}
+
+GuardLink::GuardLink(const os::Root& root, os::Clock& clock, Sources sources, Options options)
+    : root_(root),
+      proc_(root_with_proc(root)),
+      clock_(clock),
+      sources_(std::move(sources)),
+      options_(std::move(options)),
+      directory_(root, options_.regions),
+      processes_(proc_),
+      meter_(sources_.sensors, processes_),
+      watchdog_(region::WatchdogPolicy::kReport, {}) {
+    recall();
+    directory_.sweep();
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+GuardLink::~GuardLink() = default;
+
+void GuardLink::apply(const sharing::GuardConfig& config, const sharing::Offer& offer) {
+    const std::scoped_lock lock(mutex_);
+    wish_ = {.config = config, .offer = offer};
+    wish_is_new_ = true;
+}
+
+/// Installs the guard on first use, and again when it has gone. Under the lock.
+Result<std::string> GuardLink::library_version() {
+    const std::string file = options_.library_base + "/" + version_ + "/" + region::kLibraryFile;
+    if (!version_.empty() && root_.exists(file)) return version_;
+    auto version = region::install_guard(root_, options_.library_base, options_.library);
+    if (!version) return std::move(version).error().during("the guard");
+    version_ = *version;
+    log::info("guard.installed", {{"version", version_}});
+    return version;
+}
+
+/// Under the lock.
+Result<Done> GuardLink::make_region(const std::string& resource, std::span<const std::string> ids,
+                                    kubelet::Grant& grant) {
+    const auto version = library_version();
+    if (!version) return version.error();
+    region::Settings settings{.fail_open = wish_.config.fail_open};
+    region::Record record{.resource = resource,
+                          .device_ids = sorted(ids),
+                          .library = *version,
+                          .created_s = unix_seconds()};
+    for (const kubelet::Grant::Share& share : grant.shares) {
+        region::Limits limits = limits_of(share);
+        limits.context_bytes = context_bytes(share.gpu_uuid);
+        settings.devices.push_back(limits);
+        record.uuids.push_back(share.gpu_uuid);
+    }
+    if (!socket_) listen();
+    auto made = directory_.create(std::move(record), settings);
+    if (!made) return std::move(made).error();
+    if (socket_) {
+        const auto linked = socket_->link(directory_.file(made->id, abi::kNodeFile));
+        if (!linked) log::warning("guard.no_node_page", {{"why", linked.error().message}});
+    }
+    const std::string guard = directory_.guard_path(made->id);
+    const std::string library = options_.library_base + "/" + *version;
+    grant.mounts.push_back({.container_path = abi::kGuardDirectory, .host_path = guard});
+    grant.mounts.push_back(
+        {.container_path = std::string(abi::kGuardDirectory) + "/" + abi::kLedgerFile,
+         .host_path = guard + "/" + abi::kLedgerFile,
+         .read_only = false});
+    grant.mounts.push_back({.container_path = region::kLibraryDirectory, .host_path = library});
+    grant.mounts.push_back(
+        {.container_path = kPreload, .host_path = library + "/" + region::kPreloadFile});
+    return Done{};
+}
+
+Result<Done> GuardLink::complete(const std::string& resource, std::span<const std::string> ids,
+                                 kubelet::Grant& grant) {
+    if (std::ranges::none_of(grant.shares, &kubelet::Grant::Share::guarded)) return Done{};
+    const std::scoped_lock lock(mutex_);
+    const auto made = make_region(resource, ids, grant);
+    problem_ = made ? "" : made.error().message;
+    if (made) return Done{};
+    const bool open = wish_.config.fail_open;
+    const std::string message =
+        made.error().message +
+        (open ? "; the container runs without limits (sharing.guard.fail: open)"
+              : "; limits cannot be kept, so the container is refused (sharing.guard.fail: open "
+                "would run it without)");
+    note({.kind = open ? "open" : "refused", .container = resource, .message = message});
+    if (open) return Done{};
+    return Error{ErrorCode::kUnavailable, message};
+}
+
+/// Under the lock, or before there is anybody else.
+void GuardLink::note(GuardEvent event) {
+    event.at = std::chrono::system_clock::now();
+    log::warning("guard." + event.kind,
+                 {{"container", event.container}, {"message", event.message}});
+    events_.push_back(std::move(event));
+    if (events_.size() > kMostEvents) events_.pop_front();
+}
+
+std::vector<pid_t> GuardLink::tenants_processes() {
+    std::set<std::string> regions;
+    for (const region::Record& record : directory_.list()) regions.insert(record.id);
+    std::vector<pid_t> pids;
+    if (regions.empty()) return pids;
+    constexpr std::size_t kMostProcesses = 100'000;
+    const auto names = proc_.list("/proc", kMostProcesses);
+    if (!names) return pids;
+    region::HostProcesses processes(proc_);
+    for (const std::string& name : *names) {
+        pid_t pid = 0;
+        const auto [stop, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (problem != std::errc{} || stop != name.data() + name.size()) continue;
+        const auto process = processes.look(pid);
+        if (process && regions.contains(process->region)) pids.push_back(pid);
+    }
+    return pids;
+}
+
+/// Makes the node page and its socket. Containers that an earlier agent has started bring theirs.
+/// Under the lock. A failure leaves weights without effect, which their guards remark.
+void GuardLink::listen() {
+    const std::string file = options_.regions + "/node.sock";
+    if (const auto made = root_.make_directories(options_.regions, 0700); !made) return;
+    auto page = region::find_node_memory(proc_, tenants_processes());
+    if (!page) page = region::make_node_memory();
+    if (!page) {
+        log::warning("guard.no_node_page", {{"why", page.error().message}});
+        return;
+    }
+    auto socket = region::NodeSocket::listen(root_.resolve(file), *std::move(page));
+    if (!socket) {
+        log::warning("guard.no_node_page", {{"why", socket.error().message}});
+        return;
+    }
+    socket_ = *std::move(socket);
+    for (const region::Record& record : directory_.list()) {
+        (void)socket_->link(directory_.file(record.id, abi::kNodeFile));
+    }
+}
+
+}  // namespace aliquot::agent

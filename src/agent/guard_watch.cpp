@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guard's thread: looks at ledgers and driver, changes limits, raises alarms, collects.
+#include <algorithm>
+#include <utility>
+
+#include "agent/guard_link.h"
+#include "base/log.h"
+#include "base/quantity.h"
+#include "catalog/gpu_models.h"
+#include "region/guard_library.h"
+
+namespace aliquot::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenNamings{2000};
+
+unsigned multiprocessors_of(const gpu::Gpu& gpu) {
+    constexpr unsigned kMibShift = 20;
+    const catalog::GpuModel* const model =
+        catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu.memory_bytes >> kMibShift));
+    if (model == nullptr) return 0;
+    return region::multiprocessors_of(model->cuda_cores, gpu.compute_major, gpu.compute_minor);
+}
+
+/// The GPU with this name, or from which the MIG device with this name is cut.
+const gpu::Gpu* gpu_of(const gpu::Inventory& inventory, const std::string& uuid) {
+    for (const gpu::Gpu& gpu : inventory.gpus) {
+        if (gpu.uuid.text == uuid) return &gpu;
+        for (const gpu::MigDevice& mig : gpu.mig_devices) {
+            if (mig.uuid.text == uuid) return &gpu;
+        }
+    }
+    return nullptr;
+}
+
+region::WatchdogPolicy policy_of(const sharing::GuardConfig& config) {
+    return config.kill ? region::WatchdogPolicy::kKill : region::WatchdogPolicy::kReport;
+}
+
+region::Slack slack_of(const sharing::GuardConfig& config) {
+    return {.percent = config.slack_percent, .bytes = config.slack_bytes};
+}
+
+std::string name_of(const region::Record& record) {
+    return record.holder.empty() ? "region " + record.id : record.holder;
+}
+
+std::string contexts_file(const std::string& base) { return base + "/contexts"; }
+
+}  // namespace
+
+/// What was learned before.
+void GuardLink::recall() {
+    const auto learned = root_.read(contexts_file(options_.library_base));
+    if (learned) estimates_.read(*learned);
+}
+
+/// Under the lock.
+std::uint64_t GuardLink::context_bytes(const std::string& uuid) {
+    const auto seen = sources_.observations.get().value;
+    const gpu::Gpu* const gpu = seen ? gpu_of(seen->inventory, uuid) : nullptr;
+    if (gpu == nullptr) return region::first_estimate(0);
+    return estimates_.estimate(
+        {.model = gpu->model, .driver_version = seen->inventory.driver_version},
+        multiprocessors_of(*gpu));
+}
+
+void GuardLink::run(const std::stop_token& stop) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!socket_ && !directory_.list().empty()) listen();
+    }
+    do {
+        track_new();
+        change_limits();
+        look();
+        collect();
+    } while (clock_.sleep_for(options_.between_looks, stop));
+}
+
+void GuardLink::track_new() {
+    for (region::Record& record : directory_.list()) {
+        if (tracked_.contains(record.id)) continue;
+        auto config = region::ConfigFile::open(directory_.file(record.id, abi::kConfigFile));
+        auto ledger = region::LedgerFile::open(directory_.file(record.id, abi::kLedgerFile));
+        if (!config || !ledger) continue;
+        const std::string id = record.id;
+        tracked_.emplace(id, Tracked{.record = std::move(record),
+                                     .config = *std::move(config),
+                                     .ledger = *std::move(ledger),
+                                     .since = clock_.now(),
+                                     .last_held = clock_.now()});
+        next_naming_ = std::min(next_naming_, clock_.now());
+    }
+}
+
+void GuardLink::change_limits() {
+    Wish wish;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!wish_is_new_) return;
+        wish_is_new_ = false;
+        wish = wish_;
+    }
+    watchdog_.set(policy_of(wish.config), slack_of(wish.config));
+    kernel_limit_ = wish.config.kernel_limit;
+    for (auto& [id, tracked] : tracked_) {
+        const auto resource = std::ranges::find(wish.offer.resources, tracked.record.resource,
+                                                &sharing::Resource::name);
+        if (resource == wish.offer.resources.end()) continue;
+        const region::Settings now = tracked.config.settings();
+        for (region::Limits& limits : limits_for(*resource, tracked.record.device_ids)) {
+            const auto place = std::ranges::find(tracked.record.uuids, limits.uuid);
+            const auto index = static_cast<std::size_t>(place - tracked.record.uuids.begin());
+            if (index >= now.devices.size()) continue;
+            const region::Limits& old = now.devices[index];
+            limits.context_bytes = old.context_bytes;
+            limits.kernel_limit = old.kernel_limit;
+            region::Limits same = old;
+            same.uuid = limits.uuid;
+            if (same == limits) continue;
+            (void)tracked.config.set_limits(limits);
+            log::info("guard.limits", {{"container", name_of(tracked.record)},
+                                       {"gpu", limits.uuid},
+                                       {"memory_bytes", limits.memory_bytes},
+                                       {"cap_ppm", limits.cap_ppm},
+                                       {"weight", limits.weight}});
+        }
+    }
+}
+
+void GuardLink::look() {
+    std::vector<region::Metered> regions;
+    for (auto& [id, tracked] : tracked_) {
+        regions.push_back({.id = id,
+                           .ledger = &tracked.ledger,
+                           .config = &tracked.config,
+                           .uuids = tracked.record.uuids});
+    }
+    const std::vector<region::Reading> readings = meter_.look(regions);
+    auto snapshot = std::make_shared<GuardSnapshot>();
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+        Tracked& tracked = tracked_.at(regions[i].id);
+        if (kernel_limit_) limit_by_kernel(tracked, readings[i]);
+        const region::Settings settings = tracked.config.settings();
+        snapshot->regions.push_back(region::make_status(tracked.record, settings, readings[i]));
+        std::vector<std::uint64_t> limits;
+        for (const region::Limits& device : settings.devices) limits.push_back(device.memory_bytes);
+        for (const region::Alarm& alarm : watchdog_.look(regions[i].id, readings[i], limits)) {
+            raise(alarm, tracked);
+        }
+        learn(tracked, readings[i]);
+    }
+    const std::scoped_lock lock(mutex_);
+    snapshot->library = version_;
+    snapshot->problem = problem_;
+    snapshot->events.assign(events_.begin(), events_.end());
+    sources_.publish(std::move(snapshot));
+}
+
+void GuardLink::learn(const Tracked& tracked, const region::Reading& reading) {
+    const auto seen = sources_.observations.get().value;
+    if (!seen || !reading.ledger) return;
+    bool learned = false;
+    const std::scoped_lock lock(mutex_);
+    for (const region::SlotTruth& truth : reading.truths) {
+        const region::SlotView* const slot = reading.ledger->find(truth.slot, truth.owner);
+        for (std::size_t i = 0; slot != nullptr && i < tracked.record.uuids.size(); ++i) {
+            const auto& bytes = truth.overhead_bytes[i];
+            const gpu::Gpu* const gpu = gpu_of(seen->inventory, tracked.record.uuids[i]);
+            if (!bytes || *bytes == abi::kNotMeasured || gpu == nullptr) continue;
+            const std::string process = tracked.record.id + ":" + std::to_string(truth.owner);
+            learned |= estimates_.note(
+                {.model = gpu->model, .driver_version = seen->inventory.driver_version},
+                multiprocessors_of(*gpu), process, *bytes, clock_.now());
+        }
+    }
+    if (!learned) return;
+    const auto kept =
+        root_.write_atomically(contexts_file(options_.library_base), estimates_.to_text(), 0600);
+    if (!kept) log::debug("guard.estimates_not_kept", {{"why", kept.error().message}});
+}
+
+/// The control group is known from the container's first process with GPU memory; until then, and
+/// where the driver cannot, the guard holds the limit alone.
+void GuardLink::limit_by_kernel(Tracked& tracked, const region::Reading& reading) {
+    const region::Settings settings = tracked.config.settings();
+    for (std::size_t i = 0; i < reading.devices.size() && i < settings.devices.size(); ++i) {
+        region::Limits limits = settings.devices[i];
+        const auto& held = reading.devices[i].held;
+        if (tracked.kernel_refused || limits.memory_bytes == 0 || held.empty() ||
+            tracked.kernel_bytes[i] == limits.memory_bytes) {
+            continue;
+        }
+        const std::string& group = held.front().process.cgroup;
+        if (group.size() < 2) continue;  // not in a group of its own, or not of cgroup v2
+        const auto done = sources_.kernel.set_memory_limit(
+            {reading.devices[i].uuid}, "/sys/fs/cgroup" + group, limits.memory_bytes);
+        if (!done) {
+            tracked.kernel_refused = true;
+            const std::scoped_lock lock(mutex_);
+            note({.kind = "kernel_limit",
+                  .container = name_of(tracked.record),
+                  .message = done.error().message + "; the guard holds the limit alone"});
+            return;
+        }
+        tracked.kernel_bytes[i] = limits.memory_bytes;
+        limits.uuid = reading.devices[i].uuid;
+        limits.kernel_limit = true;
+        (void)tracked.config.set_limits(limits);
+    }
+}
+
+void GuardLink::raise(const region::Alarm& alarm, const Tracked& tracked) {
+    std::string message;
+    const std::string who = alarm.process ? "process " + std::to_string(alarm.process->pid) + " (" +
+                                                alarm.process->command + ")"
+                                          : std::string();
+    switch (alarm.kind) {
+        case region::Alarm::Kind::kUnguarded:
+            message = who + " holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
+                      " beside the guard";
+            break;
+        case region::Alarm::Kind::kOverLimit:
+            message = "holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
+                      ", more than its limit of " + bytes_text(alarm.limit_bytes);
+            break;
+        case region::Alarm::Kind::kLedger:
+            message = "its ledger cannot be read: the container has damaged it";
+            break;
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        note({.kind = std::string(to_text(alarm.kind)),
+              .container = name_of(tracked.record),
+              .message = message});
+    }
+    if (!alarm.kill) return;
+    // Once more, at the last moment: of this container, and still the same process.
+    const auto now = processes_.look(alarm.process->pid);
+    if (!now || *now != *alarm.process || now->region != tracked.record.id) return;
+    const auto killed = processes_.kill(*now);
+    const std::scoped_lock lock(mutex_);
+    note({.kind = killed ? "killed" : "not_killed",
+          .container = name_of(tracked.record),
+          .message = killed ? who + " was ended (sharing.guard.watchdog: kill)"
+                            : who + " cannot be ended: " + killed.error().message});
+}
+
+/// Returns whether kubelet has answered; regions are then named, and the others are nobody's.
+bool GuardLink::name_holders() {
+    const auto holders = sources_.holders();
+    if (!holders) return false;
+    for (auto& [id, tracked] : tracked_) {
+        const auto holder = std::ranges::find_if(*holders, [&](const kubelet::Holder& one) {
+            return one.resource == tracked.record.resource && one.ids == tracked.record.device_ids;
+        });
+        if (holder == holders->end()) continue;
+        // Of several with the same devices the newest is meant: kubelet gives them anew only when
+        // they are free.
+        const bool newer = std::ranges::any_of(tracked_, [&](const auto& entry) {
+            const region::Record& other = entry.second.record;
+            return other.resource == tracked.record.resource &&
+                   other.device_ids == tracked.record.device_ids &&
+                   std::pair(other.created_s, entry.second.since) >
+                       std::pair(tracked.record.created_s, tracked.since);
+        });
+        if (newer) continue;
+        const std::string name =
+            holder->pod_namespace + "/" + holder->pod + "/" + holder->container;
+        tracked.last_held = clock_.now();
+        if (tracked.record.holder == name) continue;
+        tracked.record.holder = name;
+        tracked.config.set_container(name);
+        const auto kept = directory_.update(tracked.record);
+        if (!kept) log::debug("guard.holder_not_kept", {{"why", kept.error().message}});
+    }
+    return true;
+}
+
+void GuardLink::collect() {
+    const os::TimePoint now = clock_.now();
+    const bool unnamed = std::ranges::any_of(
+        tracked_, [](const auto& entry) { return entry.second.record.holder.empty(); });
+    if (tracked_.empty() || (now < next_collection_ && !(unnamed && now >= next_naming_))) return;
+    next_naming_ = now + kBetweenNamings;
+    const bool due = now >= next_collection_;
+    if (!name_holders() || !due) return;
+    next_collection_ = now + options_.between_collections;
+    std::set<std::string> used;
+    for (auto entry = tracked_.begin(); entry != tracked_.end();) {
+        const Tracked& tracked = entry->second;
+        if (now - tracked.last_held < options_.grace || tracked.ledger.held()) {
+            used.insert(tracked.record.library);
+            ++entry;
+            continue;
+        }
+        const auto removed = directory_.remove(entry->first);
+        if (!removed) log::warning("guard.not_removed", {{"why", removed.error().message}});
+        log::info("guard.released", {{"container", name_of(tracked.record)}});
+        watchdog_.forget(entry->first);
+        entry = tracked_.erase(entry);
+    }
+    const std::scoped_lock lock(mutex_);
+    for (const region::Record& record : directory_.list()) used.insert(record.library);
+    if (!version_.empty()) used.insert(version_);
+    if (!used.empty()) region::remove_guards(root_, options_.library_base, used);
+}
+
+}  // namespace aliquot::agent

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "region/config_reader.h"
+
+#include "region/config_file.h"
+#include "region/uuid.h"
+
+namespace aliquot::region {
+
+Result<Settings> read_config(const std::filesystem::path& file) {
+    const auto config = ConfigFile::open(file, ConfigFile::Access::kRead);
+    if (!config) return config.error();
+    return config->settings();
+}
+
+std::vector<Limits> devices_in(const LedgerView& ledger) {
+    std::vector<Limits> devices;
+    for (const LedgerDevice& device : ledger.devices) {
+        if (!is_none(device.uuid)) devices.push_back({.uuid = gpu_text(device.uuid)});
+    }
+    return devices;
+}
+
+}  // namespace aliquot::region

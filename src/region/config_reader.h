@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "base/result.h"
+#include "region/ledger.h"
+#include "region/limits.h"
+
+namespace aliquot::region {
+
+/// What a config says, by who may only read it.
+/// errors   kNotFound, kPermission; kInvalidInput: not a config of this version
+Result<Settings> read_config(const std::filesystem::path& file);
+
+/// The devices that a ledger names, without limits: for a region that has no config.
+std::vector<Limits> devices_in(const LedgerView& ledger);
+
+}  // namespace aliquot::region

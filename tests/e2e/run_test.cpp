@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// `aliquot run` as people use it: exit codes, signals, books, what it leaves behind.
+#include <gmock/gmock.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "os/exchange.h"
+#include "os/root.h"
+#include "os/spawner.h"
+#include "os/temporary_directory.h"
+#include "sim/node/node.h"
+
+namespace aliquot {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+class RunTest : public testing::Test {
+protected:
+    void SetUp() override {
+        auto node =
+            sim::Node::create(directory_.path() / "node", {.gpus = {{.model = "a2", .count = 2}}},
+                              ALIQUOT_SIM_DIR "/libnvidia-ml.so.1", "");
+        ASSERT_TRUE(node) << node.error().message;
+        node_.emplace(*std::move(node));
+        environment_ = os::current_environment();
+        environment_.erase("CUDA_VISIBLE_DEVICES");
+        environment_["ALIQUOT_RUN_DIRECTORY"] = books_;
+    }
+
+    [[nodiscard]] std::vector<std::string> argv(const std::vector<std::string>& limits,
+                                                const std::vector<std::string>& command) const {
+        std::vector<std::string> all{ALIQUOT_BIN_DIR "/aliquot",
+                                     "run",
+                                     "--node-state",
+                                     (directory_.path() / "node").native(),
+                                     "--guard-library",
+                                     library_};
+        all.insert(all.end(), limits.begin(), limits.end());
+        all.emplace_back("--");
+        all.insert(all.end(), command.begin(), command.end());
+        return all;
+    }
+    [[nodiscard]] os::Exchange run(const std::vector<std::string>& limits,
+                                   const std::vector<std::string>& command) const {
+        const auto answer = os::exchange(
+            {.argv = argv(limits, command), .environment = environment_}, "", {.deadline = 60s});
+        if (!answer) throw std::runtime_error(answer.error().message);
+        return *answer;
+    }
+    [[nodiscard]] os::Process start(const std::vector<std::string>& limits,
+                                    const std::vector<std::string>& command) const {
+        auto process = os::Process::start({.argv = argv(limits, command),
+                                           .environment = environment_,
+                                           .output_path = (directory_.path() / "log").native()});
+        if (!process) throw std::runtime_error(process.error().message);
+        return *std::move(process);
+    }
+    [[nodiscard]] unsigned places() const {
+        unsigned count = 0;
+        std::error_code none;
+        for (const auto& entry : fs::directory_iterator(books_, none)) {
+            count += entry.is_directory() ? 1U : 0U;
+        }
+        return count;
+    }
+    static bool eventually(const std::function<bool()>& holds) {
+        const auto end = std::chrono::steady_clock::now() + 60s;
+        while (std::chrono::steady_clock::now() < end) {
+            if (holds()) return true;
+            std::this_thread::sleep_for(10ms);  // polls: other processes do it
+        }
+        return false;
+    }
+    /// A program that says that it runs, then waits for its end.
+    [[nodiscard]] std::vector<std::string> waiting(const std::string& trap = "") const {
+        return {"sh", "-c", trap + "echo $$ > \"$0\"; while :; do sleep 0.05; done", ready_};
+    }
+    [[nodiscard]] bool runs() const { return fs::exists(ready_) && fs::file_size(ready_) > 1; }
+
+    os::TemporaryDirectory directory_;
+    std::optional<sim::Node> node_;
+    std::map<std::string, std::string> environment_;
+    fs::path books_ = directory_.path() / "books";
+    std::string ready_ = directory_.path() / "ready";
+    std::string library_ = ALIQUOT_LIB_DIR "/libaliquot-guard.so";
+};
+
+TEST_F(RunTest, GivesTheExitCodeAndSaysNothingItself) {
+    const auto seven = run({"--gpu-memory", "2Gi"}, {"sh", "-c", "echo hello; exit 7"});
+    EXPECT_EQ(seven.exit.code, 7);
+    EXPECT_EQ(seven.output, "hello\n");
+    const auto killed = run({"--gpu-memory", "2Gi"}, {"sh", "-c", "kill -TERM $$"});
+    EXPECT_EQ(killed.exit.code, 128 + SIGTERM);
+    EXPECT_EQ(run({"--gpu-memory", "2Gi"}, {"/no/such/program"}).exit.code, 127);
+    EXPECT_EQ(run({"--gpu-memory", "2Gi"}, {"/etc/passwd"}).exit.code, 126);
+    EXPECT_EQ(places(), 0U);
+}
+
+TEST_F(RunTest, TellsTheProgramItsGpuAndItsGuard) {
+    const auto shown = run({"--gpu-memory", "2Gi", "--gpu", "1"},
+                           {"sh", "-c",
+                            "echo $CUDA_VISIBLE_DEVICES; echo $LD_PRELOAD; cmp -n 8 "
+                            "$ALIQUOT_GUARD_CONFIG $ALIQUOT_GUARD_CONFIG && test -f "
+                            "$ALIQUOT_GUARD_REGION && test -f $ALIQUOT_GUARD_NODE && echo there"});
+    EXPECT_EQ(shown.output, node_->gpus()[1].uuid + "\n" + library_ + "\nthere\n");
+    environment_["LD_PRELOAD"] = ALIQUOT_SIM_DIR "/libnvidia-ml.so.1";
+    EXPECT_EQ(run({"--gpu-memory", "2Gi"}, {"sh", "-c", "echo $LD_PRELOAD"}).output,
+              library_ + ":" ALIQUOT_SIM_DIR "/libnvidia-ml.so.1\n");
+}
+
+TEST_F(RunTest, RefusesWhatDoesNotFitAndTakesTheOtherGpu) {
+    os::Process first = start({"--gpu-memory", "10Gi", "--gpu", "0"}, waiting());
+    ASSERT_TRUE(eventually([&] { return runs(); }));
+    const auto refused = run({"--gpu-memory", "8Gi", "--gpu", "0"}, {"true"});
+    EXPECT_EQ(refused.exit.code, 3);
+    EXPECT_THAT(refused.output, HasSubstr("8Gi asked for"));
+    EXPECT_THAT(refused.output, HasSubstr("1 run has 10Gi"));
+    EXPECT_EQ(run({"--gpu-memory", "8Gi", "--gpu", "0", "--overcommit"}, {"true"}).exit.code, 0);
+    EXPECT_EQ(run({"--gpu-memory", "8Gi"}, {"sh", "-c", "echo $CUDA_VISIBLE_DEVICES"}).output,
+              node_->gpus()[1].uuid + "\n");
+    EXPECT_EQ(places(), 1U);
+    first.signal(SIGTERM);
+    ASSERT_TRUE(first.wait(60s));
+    EXPECT_EQ(places(), 0U);
+}
+
+TEST_F(RunTest, PassesSignalsOn) {
+    os::Process process =
+        start({"--gpu-memory", "1Gi"}, waiting("trap 'exit 42' USR1; trap '' HUP; "));
+    ASSERT_TRUE(eventually([&] { return runs(); }));
+    ::kill(process.pid(), SIGHUP);  // to it alone, not to the group
+    ::kill(process.pid(), SIGUSR1);
+    const auto exit = process.wait(60s);
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->code, 42);
+    EXPECT_EQ(places(), 0U);
+}
+
+TEST_F(RunTest, KilledItTakesTheProgramWithItAndTheNextRunClears) {
+    os::Process process = start({"--gpu-memory", "12Gi", "--gpu", "0"}, waiting());
+    ASSERT_TRUE(eventually([&] { return runs(); }));
+    pid_t child = 0;
+    std::ifstream(ready_) >> child;
+    ASSERT_GT(child, 1);
+    ::kill(process.pid(), SIGKILL);
+    ASSERT_TRUE(process.wait(60s));
+    EXPECT_TRUE(eventually([&] { return !fs::exists("/proc/" + std::to_string(child) + "/cwd"); }));
+    EXPECT_EQ(places(), 1U);
+    EXPECT_EQ(run({"--gpu-memory", "12Gi", "--gpu", "0"}, {"true"}).exit.code, 0);
+    EXPECT_EQ(places(), 0U);
+}
+
+TEST_F(RunTest, WithoutAGuardItDoesNotRunUnlessTold) {
+    library_ = "/nowhere/libaliquot-guard.so";
+    const auto closed = run({"--gpu-memory", "1Gi"}, {"echo", "hello"});
+    EXPECT_EQ(closed.exit.code, 3);
+    EXPECT_THAT(closed.output, HasSubstr("/nowhere/libaliquot-guard.so"));
+    const auto open = run({"--gpu-memory", "1Gi", "--fail", "open"}, {"echo", "hello"});
+    EXPECT_EQ(open.exit.code, 0);
+    EXPECT_THAT(open.output, HasSubstr("running without limits"));
+    EXPECT_THAT(open.output, HasSubstr("hello\n"));
+}
+
+TEST_F(RunTest, WrongWordsAreUsageErrors) {
+    EXPECT_EQ(run({}, {"true"}).exit.code, 2);
+    EXPECT_EQ(run({"--gpu-memory", "much"}, {"true"}).exit.code, 2);
+    EXPECT_EQ(run({"--gpu-memory", "1Gi", "--gpu", "9"}, {"true"}).exit.code, 2);
+    EXPECT_EQ(run({"--gpu-compute", "50", "--gpu-weight", "3"}, {"true"}).exit.code, 2);
+}
+
+TEST_F(RunTest, SaysAtTheEndWhatWasUsedWhenAsked) {
+    const auto said = run({"--gpu-memory", "1Gi", "-v"}, {"true"});
+    EXPECT_EQ(said.exit.code, 0);
+    EXPECT_THAT(said.output, HasSubstr("peak 0 of 1Gi, 0 denied"));
+}
+
+}  // namespace
+}  // namespace aliquot

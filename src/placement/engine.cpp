@@ -17,7 +17,7 @@ Error unknown(PlacementId id) {
 
 }  // namespace
 
-Engine::Engine(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Engine::Engine(Options options) : state_(std::make_unique<State>(options)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;

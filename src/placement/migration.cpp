@@ -14,10 +14,21 @@ std::string kind_of(const Request& request) {
                        std::to_string(request.memory_mib) + "/" + std::to_string(request.gpus) +
                        "/" + std::to_string(request.milli) + "/" + std::to_string(request.mib) +
                        "/" + request.mig_profile;
-    for (const std::string& model : request.models) kind += "/" + model;
-    for (const auto& [key, value] : request.selector) kind += "/" + key + "=" + value;
-    for (const auto& [key, value] : request.tolerations) kind += "/" + key + ":" + value;
-    return kind + "/" + request.anti_affinity;
+    const auto add = [&kind](char mark, const std::string& word) {
+        kind += mark;
+        kind += word;
+    };
+    for (const std::string& model : request.models) add('/', model);
+    for (const auto& [key, value] : request.selector) {
+        add('/', key);
+        add('=', value);
+    }
+    for (const auto& [key, value] : request.tolerations) {
+        add('/', key);
+        add(':', value);
+    }
+    add('/', request.anti_affinity);
+    return kind;
 }
 
 }  // namespace

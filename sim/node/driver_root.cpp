@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 6> kTopNames = {"bin", "dev", "lib", "proc", "sys", "usr"};
 constexpr std::string_view kMpsControl = "nvidia-cuda-mps-control";  // beside nvidia-smi
 constexpr std::string_view kLibraryName = "libnvidia-ml.so";
+constexpr std::string_view kCudaName = "libcuda.so";  // beside libnvidia-ml
 
 std::string hexadecimal(std::uint64_t value, int digits) {
     std::array<char, 32> text{};
@@ -72,16 +73,36 @@ Result<Done> link_symbolically(const std::string& target, const fs::path& name) 
     return Done{};
 }
 
-Result<Done> make_programs(const fs::path& directory, const State& state, const fs::path& library,
-                           const fs::path& smi) {
+/// A library of the driver in its two places, under its version and its SONAME.
+Result<Done> make_library(const fs::path& directory, std::string_view name, const State& state,
+                          const fs::path& library) {
     const std::string versioned =
-        std::string(kLibraryName) + "." + std::string(state.driver_version.view());
-    const std::string by_soname = std::string(kLibraryName) + ".1";
+        std::string(name) + "." + std::string(state.driver_version.view());
+    const std::string by_soname = std::string(name) + ".1";
     if (auto made = copy_to(library, directory / "lib" / versioned); !made) return made;
     if (auto made = link_symbolically(versioned, directory / "lib" / by_soname); !made) return made;
     const fs::path usual = directory / "usr/lib/x86_64-linux-gnu";
     if (auto made = link_to(directory / "lib" / versioned, usual / versioned); !made) return made;
-    if (auto made = link_symbolically(versioned, usual / by_soname); !made) return made;
+    return link_symbolically(versioned, usual / by_soname);
+}
+
+/// libcuda.so, by which some programs open it instead of its SONAME.
+Result<Done> make_cuda_library(const fs::path& directory, const State& state,
+                               const fs::path& library) {
+    const std::string by_soname = std::string(kCudaName) + ".1";
+    const fs::path cuda = library.parent_path() / by_soname;
+    std::error_code problem;
+    if (!fs::exists(cuda, problem)) return Done{};
+    if (auto made = make_library(directory, kCudaName, state, cuda); !made) return made;
+    const std::string name(kCudaName);
+    if (auto made = link_symbolically(by_soname, directory / "lib" / name); !made) return made;
+    return link_symbolically(by_soname, directory / "usr/lib/x86_64-linux-gnu" / name);
+}
+
+Result<Done> make_programs(const fs::path& directory, const State& state, const fs::path& library,
+                           const fs::path& smi) {
+    if (auto made = make_library(directory, kLibraryName, state, library); !made) return made;
+    if (auto made = make_cuda_library(directory, state, library); !made) return made;
     if (smi.empty()) return Done{};
     if (auto made = copy_to(smi, directory / "bin/nvidia-smi"); !made) return made;
     auto linked = link_to(directory / "bin/nvidia-smi", directory / "usr/bin/nvidia-smi");

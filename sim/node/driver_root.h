@@ -12,6 +12,7 @@ namespace aliquot::sim {
 /// library and of nvidia-smi in the usual places (copies, so that the tree can be mounted elsewhere
 /// and survives a rebuild), plain files in place of device nodes, and what /proc and /sys tell.
 ///
+/// library  libnvidia-ml. A libcuda.so.1 beside it comes along
 /// smi      empty: the tree gets no nvidia-smi. An nvidia-cuda-mps-control beside it comes along
 /// errors   kNotFound: no such library or smi; kPermission, kUnavailable. What has been made then
 ///          stays: the caller removes it

@@ -56,15 +56,15 @@ CUresult total_memory(Size* bytes, CUdevice device, Call call) {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
+GUARD_EXPORT(cuMemGetInfo_v2) CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
     return memory_info(free, total, [&] { return g_driver.cuMemGetInfo_v2(free, total); });
 }
-GUARD_EXPORT CUresult cuMemGetInfo(unsigned int* free, unsigned int* total) {
+GUARD_EXPORT(cuMemGetInfo) CUresult cuMemGetInfo(unsigned int* free, unsigned int* total) {
     return memory_info(free, total, [&] { return g_driver.cuMemGetInfo(free, total); });
 }
-GUARD_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
+GUARD_EXPORT(cuDeviceTotalMem_v2) CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
     return total_memory(bytes, device, [&] { return g_driver.cuDeviceTotalMem_v2(bytes, device); });
 }
-GUARD_EXPORT CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice device) {
+GUARD_EXPORT(cuDeviceTotalMem) CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice device) {
     return total_memory(bytes, device, [&] { return g_driver.cuDeviceTotalMem(bytes, device); });
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -38,18 +39,10 @@ void read_settings_once() {
 
 Phase fail(const char* problem) {
     const bool open = g_ledger.is_fail_open(g_settings);
-    const char* outcome =
-        open ? "this program runs without limits" : "CUDA is refused to this program";
-    if (g_settings.problem[0] != '\0') {
-        const char* value = std::getenv(g_settings.problem);
-        log(LogLevel::kError,
-            "%s=%.64s: expected a size such as 2Gi, or a percentage from 0 to 100: %s",
-            g_settings.problem, value == nullptr ? "" : value, outcome);
-    } else {
-        log(LogLevel::kError, "%s (config %s, ledger %s): %s", problem,
-            g_settings.config[0] == '\0' ? "none" : g_settings.config,
-            g_settings.ledger[0] == '\0' ? "none" : g_settings.ledger, outcome);
-    }
+    log(LogLevel::kError, "%s (config %s, ledger %s): %s", problem,
+        g_settings.config[0] == '\0' ? "none" : g_settings.config,
+        g_settings.ledger[0] == '\0' ? "none" : g_settings.ledger,
+        open ? "this program runs without limits" : "CUDA is refused to this program");
     return open ? Phase::kPassive : Phase::kClosed;
 }
 
@@ -68,7 +61,15 @@ void in_child() {
 }
 
 const char* attach() {
-    if (g_settings.problem[0] != '\0') return "a limit in the environment is not understood";
+    if (g_settings.problem[0] != '\0') {
+        const char* value = std::getenv(g_settings.problem);
+        static char text[200];  // under g_lock
+        std::snprintf(text, sizeof text,
+                      "%s=%.64s: expected a size such as 2Gi, a percentage from 0 to 100, or a "
+                      "weight from 1",
+                      g_settings.problem, value == nullptr ? "" : value);
+        return text;
+    }
     if (!g_ledger.attached())
         if (const char* problem = g_ledger.attach(g_settings)) return problem;
     if (!g_fork_watched) {

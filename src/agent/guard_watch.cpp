@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "catalog/gpu_models.h"
 #include "region/guard_library.h"
+#include "region/uuid.h"
 
 namespace aliquot::agent {
 namespace {
@@ -169,6 +170,9 @@ void GuardLink::learn(const Tracked& tracked, const region::Reading& reading) {
             const auto& bytes = truth.overhead_bytes[i];
             const gpu::Gpu* const gpu = gpu_of(seen->inventory, tracked.record.uuids[i]);
             if (!bytes || *bytes == abi::kNotMeasured || gpu == nullptr) continue;
+            const auto uuid = region::parse_uuid(tracked.record.uuids[i]);
+            const auto place = uuid ? reading.ledger->place_of(*uuid) : std::nullopt;
+            if (!place || slot->devices[*place].contexts != 1) continue;
             const std::string process = tracked.record.id + ":" + std::to_string(truth.owner);
             learned |= estimates_.note(
                 {.model = gpu->model, .driver_version = seen->inventory.driver_version},

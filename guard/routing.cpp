@@ -13,6 +13,7 @@
 namespace aliquot::guard {
 namespace {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): rows of tables
 /// All names one after the other, so that the table below needs no address: every address is a page
 /// that the loader would have to write in each program that is started.
 constexpr char kNames[] =
@@ -51,6 +52,7 @@ constexpr Table make_table() {
     }
     return table;
 }
+// NOLINTEND(bugprone-macro-parentheses)
 constexpr Table kTable = make_table();
 const char* base_of(const Symbol& symbol) { return kNames + symbol.base; }
 

@@ -81,7 +81,7 @@ public:
         std::vector<Way> ways = {Way::kBare, Way::kGuarded};
         if (!hami_.empty()) ways.push_back(Way::kHami);
         std::map<Way, std::vector<double>> figures;
-        for (const Way way : ways) world_.forget_region();
+        world_.forget_region();
         std::map<Way, std::vector<Neighbour>> neighbours;
         for (const Way way : ways)
             for (unsigned i = 0; i < one.siblings && way != Way::kBare; ++i)

@@ -185,11 +185,21 @@ std::optional<Outcome> GuardWorld::run_preloaded(const std::vector<std::string>&
     // /etc/ld.so.preload must be there to be bound over; a copy of /etc has one without a trace.
     const fs::path copy = scratch_.path() / "etc";
     if (!fs::exists(copy)) {
-        os::Command command;
-        command.argv = {"/bin/cp", "-a", "/etc", copy};
-        command.environment = {{"PATH", named("PATH")}};
-        auto process = os::Process::start(command);
-        if (!process || !process->wait(std::chrono::seconds(30))) return {};
+        // By links where it is one file system: nothing in there is written to.
+        bool copied = false;
+        for (const char* way : {"-al", "-a"}) {
+            os::Command command;
+            command.argv = {"/bin/cp", way, "/etc", copy};
+            command.environment = {{"PATH", named("PATH")}};
+            command.output_path = scratch_.path() / "copying";
+            auto process = os::Process::start(command);
+            const auto exit = process ? process->wait(std::chrono::seconds(30)) : std::nullopt;
+            copied = exit && exit->code == 0;
+            if (copied) break;
+            std::error_code ignored;
+            fs::remove_all(copy, ignored);
+        }
+        if (!copied) return {};
         std::ofstream(copy / "ld.so.preload") << library().native() << '\n';
     }
     auto words = environment();

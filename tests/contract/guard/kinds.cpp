@@ -190,13 +190,15 @@ CUresult release_graph(Held& held) {
     return free_graph(held);
 }
 CUresult graph_node(Held& held) {
-    CHECK_OK(CU(cuGraphCreate)(&held.graph, 0));
+    CUresult result = CU(cuGraphCreate)(&held.graph, 0);
+    skip_when_unsupported(result, "cuGraphCreate");
+    CHECK_OK(result);
     CUDA_MEM_ALLOC_NODE_PARAMS params{};
     params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     params.poolProps.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
     params.bytesize = kChunk;
     CUgraphNode node = nullptr;
-    CUresult result = CU(cuGraphAddMemAllocNode)(&node, held.graph, nullptr, 0, &params);
+    result = CU(cuGraphAddMemAllocNode)(&node, held.graph, nullptr, 0, &params);
     skip_when_unsupported(result, "cuGraphAddMemAllocNode");
     held.pointer = params.dptr;
     if (result == CUDA_SUCCESS) result = launch_graph(held);

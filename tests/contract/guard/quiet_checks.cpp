@@ -56,8 +56,8 @@ void a_process_without_cuda_pays_nothing() {
 }
 
 void signals_and_environment_stay_as_they_are() {
-    struct sigaction before[65];
-    struct sigaction after[65];
+    struct sigaction before[65] = {};  // the C library keeps two for itself
+    struct sigaction after[65] = {};
     sigset_t blocked_before;
     sigset_t blocked_after;
     for (int i = 1; i < 65; ++i) ::sigaction(i, nullptr, &before[i]);
@@ -179,7 +179,9 @@ void results_are_the_drivers_and_have_names() {
     CUdeviceptr pointer = 0;
     const CUresult refused = CU(cuMemAlloc_v2)(&pointer, 5 * kGi);
     const char* text = nullptr;
-    CHECK_OK(CU(cuGetErrorName)(refused, &text));
+    const CUresult named = CU(cuGetErrorName)(refused, &text);
+    if (named == CUDA_ERROR_NOT_SUPPORTED) skip("cuGetErrorName is not supported by this driver");
+    CHECK_OK(named);
     CHECK_EQ(std::string(text), std::string("CUDA_ERROR_OUT_OF_MEMORY"));
 }
 

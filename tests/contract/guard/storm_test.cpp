@@ -3,7 +3,6 @@
 // Storms at a size for every day. In full, by hand: guard-storm under a node, see guard-storm's head.
 #include <gtest/gtest.h>
 
-#include "sim/node/shared_state.h"
 #include "tests/contract/guard/guard_world.h"
 
 namespace aliquot::guardkit {
@@ -22,9 +21,9 @@ protected:
     }
 };
 
-TEST_F(GuardStorm, OfKillsLeavesTheLedgerRight) { after("kill", "60"); }
-TEST_F(GuardStorm, OfSixtyFourProcessesLeavesTheLedgerRight) { after("churn", "250"); }
-TEST_F(GuardStorm, OfForksAndExecsLeavesTheLedgerRight) { after("tree", "60"); }
+TEST_F(GuardStorm, OfKillsLeavesTheLedgerRight) { after("kill", "200"); }
+TEST_F(GuardStorm, OfSixtyFourProcessesLeavesTheLedgerRight) { after("churn", "2000"); }
+TEST_F(GuardStorm, OfForksAndExecsLeavesTheLedgerRight) { after("tree", "200"); }
 
 }  // namespace
 }  // namespace aliquot::guardkit

@@ -104,33 +104,37 @@ CUresult destroy(Array array, Call call) {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR_v1* shape) {
+GUARD_EXPORT(cuArrayCreate)
+CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR_v1* shape) {
     const auto call = [&] { return g_driver.cuArrayCreate(array, shape); };
     if (!guarded() || shape == nullptr) return call();
     return make(array, size_of(*shape, 1, 0), call);
 }
 
-GUARD_EXPORT CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* shape) {
+GUARD_EXPORT(cuArrayCreate_v2)
+CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* shape) {
     const auto call = [&] { return g_driver.cuArrayCreate_v2(array, shape); };
     if (!guarded() || shape == nullptr) return call();
     return make(array, size_of(*shape, 1, 0), call);
 }
 
-GUARD_EXPORT CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* shape) {
+GUARD_EXPORT(cuArray3DCreate)
+CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* shape) {
     const auto call = [&] { return g_driver.cuArray3DCreate(array, shape); };
     if (!guarded() || shape == nullptr) return call();
     return make(array, size_of(*shape, shape->Depth, shape->Flags), call);
 }
 
-GUARD_EXPORT CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape) {
+GUARD_EXPORT(cuArray3DCreate_v2)
+CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape) {
     const auto call = [&] { return g_driver.cuArray3DCreate_v2(array, shape); };
     if (!guarded() || shape == nullptr) return call();
     return make(array, size_of(*shape, shape->Depth, shape->Flags), call);
 }
 
-GUARD_EXPORT CUresult cuMipmappedArrayCreate(CUmipmappedArray* array,
-                                             const CUDA_ARRAY3D_DESCRIPTOR* shape,
-                                             unsigned int levels) {
+GUARD_EXPORT(cuMipmappedArrayCreate)
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape,
+                                unsigned int levels) {
     const auto call = [&] { return g_driver.cuMipmappedArrayCreate(array, shape, levels); };
     if (!guarded() || shape == nullptr) return call();
     const std::uint64_t base = size_of(*shape, shape->Depth, shape->Flags);
@@ -138,12 +142,12 @@ GUARD_EXPORT CUresult cuMipmappedArrayCreate(CUmipmappedArray* array,
     return make(array, levels > 1 ? base + base / 3 : base, call);
 }
 
-GUARD_EXPORT CUresult cuArrayDestroy(CUarray array) {
+GUARD_EXPORT(cuArrayDestroy) CUresult cuArrayDestroy(CUarray array) {
     const auto call = [&] { return g_driver.cuArrayDestroy(array); };
     return guarded() ? destroy(array, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
+GUARD_EXPORT(cuMipmappedArrayDestroy) CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
     const auto call = [&] { return g_driver.cuMipmappedArrayDestroy(array); };
     return guarded() ? destroy(array, call) : call();
 }

@@ -129,78 +129,86 @@ CUresult load(Call call) {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
+GUARD_EXPORT(cuCtxCreate)
+CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
     return create(context, device, [&] { return g_driver.cuCtxCreate(context, flags, device); });
 }
-GUARD_EXPORT CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
+GUARD_EXPORT(cuCtxCreate_v2)
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
     return create(context, device, [&] { return g_driver.cuCtxCreate_v2(context, flags, device); });
 }
-GUARD_EXPORT CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* params, int count,
-                                     unsigned int flags, CUdevice device) {
+GUARD_EXPORT(cuCtxCreate_v3)
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* params, int count,
+                        unsigned int flags, CUdevice device) {
     return create(context, device,
                   [&] { return g_driver.cuCtxCreate_v3(context, params, count, flags, device); });
 }
-GUARD_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params,
-                                     unsigned int flags, CUdevice device) {
+GUARD_EXPORT(cuCtxCreate_v4)
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned int flags,
+                        CUdevice device) {
     return create(context, device,
                   [&] { return g_driver.cuCtxCreate_v4(context, params, flags, device); });
 }
-GUARD_EXPORT CUresult cuCtxDestroy(CUcontext context) {
+GUARD_EXPORT(cuCtxDestroy) CUresult cuCtxDestroy(CUcontext context) {
     return destroy(context, [&] { return g_driver.cuCtxDestroy(context); });
 }
-GUARD_EXPORT CUresult cuCtxDestroy_v2(CUcontext context) {
+GUARD_EXPORT(cuCtxDestroy_v2) CUresult cuCtxDestroy_v2(CUcontext context) {
     return destroy(context, [&] { return g_driver.cuCtxDestroy_v2(context); });
 }
-GUARD_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+GUARD_EXPORT(cuDevicePrimaryCtxRetain)
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return retain(context, device);
 }
-GUARD_EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+GUARD_EXPORT(cuDevicePrimaryCtxRelease) CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     return let_go(device, false, [&] { return g_driver.cuDevicePrimaryCtxRelease(device); });
 }
-GUARD_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+GUARD_EXPORT(cuDevicePrimaryCtxRelease_v2) CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     return let_go(device, false, [&] { return g_driver.cuDevicePrimaryCtxRelease_v2(device); });
 }
-GUARD_EXPORT CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+GUARD_EXPORT(cuDevicePrimaryCtxReset) CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     return let_go(device, true, [&] { return g_driver.cuDevicePrimaryCtxReset(device); });
 }
-GUARD_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+GUARD_EXPORT(cuDevicePrimaryCtxReset_v2) CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
     return let_go(device, true, [&] { return g_driver.cuDevicePrimaryCtxReset_v2(device); });
 }
-GUARD_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc description,
-                                       CUdevice device, unsigned int flags) {
+GUARD_EXPORT(cuGreenCtxCreate)
+CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc description, CUdevice device,
+                          unsigned int flags) {
     return load([&] { return g_driver.cuGreenCtxCreate(context, description, device, flags); });
 }
-GUARD_EXPORT CUresult cuModuleLoad(CUmodule* module, const char* file) {
+GUARD_EXPORT(cuModuleLoad) CUresult cuModuleLoad(CUmodule* module, const char* file) {
     return load([&] { return g_driver.cuModuleLoad(module, file); });
 }
-GUARD_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+GUARD_EXPORT(cuModuleLoadData) CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     return load([&] { return g_driver.cuModuleLoadData(module, image); });
 }
-GUARD_EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count,
-                                         CUjit_option* options, void** values) {
+GUARD_EXPORT(cuModuleLoadDataEx)
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count,
+                            CUjit_option* options, void** values) {
     return load([&] { return g_driver.cuModuleLoadDataEx(module, image, count, options, values); });
 }
-GUARD_EXPORT CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+GUARD_EXPORT(cuModuleLoadFatBinary)
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
     return load([&] { return g_driver.cuModuleLoadFatBinary(module, image); });
 }
-GUARD_EXPORT CUresult cuLibraryLoadData(CUlibrary* library, const void* code,
-                                        CUjit_option* jitOptions, void** jitValues,
-                                        unsigned int jitCount, CUlibraryOption* options,
-                                        void** values, unsigned int count) {
+GUARD_EXPORT(cuLibraryLoadData)
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jitOptions,
+                           void** jitValues, unsigned int jitCount, CUlibraryOption* options,
+                           void** values, unsigned int count) {
     return load([&] {
         return g_driver.cuLibraryLoadData(library, code, jitOptions, jitValues, jitCount, options,
                                           values, count);
     });
 }
-GUARD_EXPORT CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file,
-                                            CUjit_option* jitOptions, void** jitValues,
-                                            unsigned int jitCount, CUlibraryOption* options,
-                                            void** values, unsigned int count) {
+GUARD_EXPORT(cuLibraryLoadFromFile)
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file, CUjit_option* jitOptions,
+                               void** jitValues, unsigned int jitCount, CUlibraryOption* options,
+                               void** values, unsigned int count) {
     return load([&] {
         return g_driver.cuLibraryLoadFromFile(library, file, jitOptions, jitValues, jitCount,
                                               options, values, count);
     });
 }
-GUARD_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+GUARD_EXPORT(cuCtxSetLimit) CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     return load([&] { return g_driver.cuCtxSetLimit(limit, value); });
 }

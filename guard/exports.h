@@ -6,11 +6,23 @@
 
 /// Everything of the driver's names that the guard exports. With dlsym, dlvsym and dlopen, nothing
 /// else is visible.
-#define GUARD_EXPORT extern "C" __attribute__((visibility("default")))
+///
+/// They have a version that is not the default one: a program that is linked with the driver, which
+/// has no versions, binds to them; a program that asks dlsym() whether there is a driver does not
+/// see them.
+///
+/// A definition begins with GUARD_EXPORT(name).
+#if defined(__clang__)
+#define GUARD_VERSION(symbol)
+#else
+#define GUARD_VERSION(symbol) __attribute__((symver(#symbol "@ALIQUOT_1")))
+#endif
+#define GUARD_VISIBLE extern "C" __attribute__((visibility("default")))
+#define GUARD_EXPORT(symbol) GUARD_VISIBLE GUARD_VERSION(symbol)
 
-#define HOOK(symbol, like) GUARD_EXPORT decltype(::like) symbol;
+#define HOOK(symbol, like) GUARD_VISIBLE decltype(::like) symbol;
 #include "guard/hooks.inc"
 #undef HOOK
-#define NVML_HOOK(symbol) GUARD_EXPORT decltype(::symbol) symbol;
+#define NVML_HOOK(symbol) GUARD_VISIBLE decltype(::symbol) symbol;
 #include "guard/nvml_hooks.inc"
 #undef NVML_HOOK

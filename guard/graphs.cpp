@@ -133,9 +133,9 @@ void forget_graphs() {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
-                                             const CUgraphNode* dependencies, size_t count,
-                                             CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+GUARD_EXPORT(cuGraphAddMemAllocNode)
+CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
     const bool ours = guarded();
     const Inside inside;
     const CUresult result =
@@ -145,9 +145,9 @@ GUARD_EXPORT CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
     return result;
 }
 
-GUARD_EXPORT CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
-                                     const CUgraphNode* dependencies, size_t count,
-                                     CUgraphNodeParams* params) {
+GUARD_EXPORT(cuGraphAddNode)
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                        size_t count, CUgraphNodeParams* params) {
     const bool ours = guarded();
     const Inside inside;
     const CUresult result = g_driver.cuGraphAddNode(node, graph, dependencies, count, params);
@@ -156,10 +156,9 @@ GUARD_EXPORT CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
     return result;
 }
 
-GUARD_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph,
-                                        const CUgraphNode* dependencies,
-                                        const CUgraphEdgeData* edges, size_t count,
-                                        CUgraphNodeParams* params) {
+GUARD_EXPORT(cuGraphAddNode_v2)
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
     const bool ours = guarded();
     const Inside inside;
     const CUresult result =
@@ -169,48 +168,52 @@ GUARD_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph,
     return result;
 }
 
-GUARD_EXPORT CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* errorNode,
-                                         char* log, size_t logSize) {
+GUARD_EXPORT(cuGraphInstantiate)
+CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* errorNode, char* log,
+                            size_t logSize) {
     return instantiate(exec, graph, [&] {
         return g_driver.cuGraphInstantiate(exec, graph, errorNode, log, logSize);
     });
 }
 
-GUARD_EXPORT CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,
-                                            CUgraphNode* errorNode, char* log, size_t logSize) {
+GUARD_EXPORT(cuGraphInstantiate_v2)
+CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* errorNode, char* log,
+                               size_t logSize) {
     return instantiate(exec, graph, [&] {
         return g_driver.cuGraphInstantiate_v2(exec, graph, errorNode, log, logSize);
     });
 }
 
-GUARD_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
-                                                  unsigned long long flags) {
+GUARD_EXPORT(cuGraphInstantiateWithFlags)
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
     return instantiate(exec, graph,
                        [&] { return g_driver.cuGraphInstantiateWithFlags(exec, graph, flags); });
 }
 
-GUARD_EXPORT CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
-                                                   CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+GUARD_EXPORT(cuGraphInstantiateWithParams)
+CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
     return instantiate(exec, graph,
                        [&] { return g_driver.cuGraphInstantiateWithParams(exec, graph, params); });
 }
 
-GUARD_EXPORT CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
-                                                        CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+GUARD_EXPORT(cuGraphInstantiateWithParams_ptsz)
+CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
     return instantiate(exec, graph, [&] {
         return g_driver.cuGraphInstantiateWithParams_ptsz(exec, graph, params);
     });
 }
 
-GUARD_EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec) {
+GUARD_EXPORT(cuGraphExecDestroy) CUresult cuGraphExecDestroy(CUgraphExec exec) {
     return destroy(key_of(exec), [&] { return g_driver.cuGraphExecDestroy(exec); });
 }
 
-GUARD_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
+GUARD_EXPORT(cuGraphDestroy) CUresult cuGraphDestroy(CUgraph graph) {
     return destroy(key_of(graph), [&] { return g_driver.cuGraphDestroy(graph); });
 }
 
-GUARD_EXPORT CUresult cuDeviceGraphMemTrim(CUdevice device) {
+GUARD_EXPORT(cuDeviceGraphMemTrim) CUresult cuDeviceGraphMemTrim(CUdevice device) {
     const bool ours = guarded();
     const Inside inside;
     const CUresult result = g_driver.cuDeviceGraphMemTrim(device);
@@ -220,28 +223,30 @@ GUARD_EXPORT CUresult cuDeviceGraphMemTrim(CUdevice device) {
 
 // ---- capture ----------------------------------------------------------------------------------
 
-GUARD_EXPORT CUresult cuStreamBeginCapture(CUstream stream) {
+GUARD_EXPORT(cuStreamBeginCapture) CUresult cuStreamBeginCapture(CUstream stream) {
     guarded();
     const CUresult result = g_driver.cuStreamBeginCapture(stream);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
     return result;
 }
 
-GUARD_EXPORT CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
+GUARD_EXPORT(cuStreamBeginCapture_ptsz) CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
     guarded();
     const CUresult result = g_driver.cuStreamBeginCapture_ptsz(stream);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
     return result;
 }
 
-GUARD_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+GUARD_EXPORT(cuStreamBeginCapture_v2)
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
     guarded();
     const CUresult result = g_driver.cuStreamBeginCapture_v2(stream, mode);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
     return result;
 }
 
-GUARD_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
+GUARD_EXPORT(cuStreamBeginCapture_v2_ptsz)
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
     guarded();
     const CUresult result = g_driver.cuStreamBeginCapture_v2_ptsz(stream, mode);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
@@ -269,12 +274,13 @@ CUresult end_capture(CUstream stream, const CUgraph* graph, CUresult result) {
 
 }  // namespace
 
-GUARD_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+GUARD_EXPORT(cuStreamEndCapture) CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     guarded();
     return end_capture(stream, graph, g_driver.cuStreamEndCapture(stream, graph));
 }
 
-GUARD_EXPORT CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
+GUARD_EXPORT(cuStreamEndCapture_ptsz)
+CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
     guarded();
     return end_capture(stream, graph, g_driver.cuStreamEndCapture_ptsz(stream, graph));
 }

@@ -15,7 +15,10 @@ void show_slice(unsigned place, Size* free, Size* total) {
     const Device& device = g_ledger.device(place);
     const std::uint64_t limit = device.memory_limit();
     if (limit == 0) return;
-    settle_pools_if_changed();
+    if (has_changed_pools()) {
+        const Inside inside;
+        if (inside) settle_pools();
+    }
     g_ledger.take_truth();
     g_ledger.reap_sometimes();
     const std::uint64_t used = g_ledger.used(place);
@@ -30,8 +33,6 @@ CUresult memory_info(Size* free, Size* total, Call call) {
     const bool ours = guarded();
     const CUresult result = call();
     if (!ours || result != CUDA_SUCCESS) return result;
-    const Inside inside;
-    if (!inside) return result;
     if (const unsigned place = current_place(); place != kNone) show_slice(place, free, total);
     return result;
 }
@@ -55,15 +56,15 @@ CUresult total_memory(Size* bytes, CUdevice device, Call call) {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
+GUARD_EXPORT(cuMemGetInfo_v2) CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
     return memory_info(free, total, [&] { return g_driver.cuMemGetInfo_v2(free, total); });
 }
-GUARD_EXPORT CUresult cuMemGetInfo(unsigned int* free, unsigned int* total) {
+GUARD_EXPORT(cuMemGetInfo) CUresult cuMemGetInfo(unsigned int* free, unsigned int* total) {
     return memory_info(free, total, [&] { return g_driver.cuMemGetInfo(free, total); });
 }
-GUARD_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
+GUARD_EXPORT(cuDeviceTotalMem_v2) CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
     return total_memory(bytes, device, [&] { return g_driver.cuDeviceTotalMem_v2(bytes, device); });
 }
-GUARD_EXPORT CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice device) {
+GUARD_EXPORT(cuDeviceTotalMem) CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice device) {
     return total_memory(bytes, device, [&] { return g_driver.cuDeviceTotalMem(bytes, device); });
 }

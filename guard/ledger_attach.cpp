@@ -224,6 +224,7 @@ const char* Ledger::join(const Settings& settings) {
     if (ledger_->slots_high.load() <= index) ledger_->slots_high.store(index + 1);
     recount();
     unlock();
+    if (ledger_->slots_high.load() > 1) reap();
     return nullptr;
 }
 

@@ -66,30 +66,42 @@ Dynamic dynamic_of(const dl_phdr_info& object) {
     return found;
 }
 
-/// Symbols in the table: nobody stores the number, so it follows from a hash table.
+/// Symbols in the table, where a hash table of the old kind tells.
 std::uint32_t symbol_count(const Dynamic& object) {
-    if (object.hash != nullptr) return object.hash[1];
-    if (object.gnu_hash == nullptr) return 0;
+    return object.hash != nullptr ? object.hash[1] : 0;
+}
+
+std::uint32_t gnu_hash_of(const char* name) {
+    std::uint32_t hash = 5381;
+    for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+    return hash;
+}
+
+/// The first symbol of this name's bucket, and one past the last that may be it.
+void narrow(const Dynamic& object, const char* name, std::uint32_t& first, std::uint32_t& end) {
+    first = 0;
+    end = symbol_count(object);
+    if (object.gnu_hash == nullptr || object.gnu_hash[0] == 0) return;
     const std::uint32_t buckets = object.gnu_hash[0];
-    const std::uint32_t first = object.gnu_hash[1];
-    const std::uint32_t bloom_words = object.gnu_hash[2];
+    const std::uint32_t offset = object.gnu_hash[1];
     const std::uint32_t* bucket =
-        object.gnu_hash + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
-    std::uint32_t last = 0;
-    for (std::uint32_t i = 0; i < buckets; ++i)
-        if (bucket[i] > last) last = bucket[i];
-    if (last < first) return first;
+        object.gnu_hash + 4 + object.gnu_hash[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
     const std::uint32_t* chain = bucket + buckets;
-    while ((chain[last - first] & 1) == 0) ++last;
-    return last + 1;
+    first = bucket[gnu_hash_of(name) % buckets];
+    end = first;
+    if (first < offset) return;  // an empty bucket
+    while ((chain[end - offset] & 1) == 0) ++end;
+    ++end;
 }
 
 /// A function's address; the default version where there are several.
 void* function_in(const dl_phdr_info& place, const Dynamic& object, const char* name) {
     if (object.symbols == nullptr || object.strings == nullptr) return nullptr;
     void* found = nullptr;
-    const std::uint32_t count = symbol_count(object);
-    for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+    narrow(object, name, first, end);
+    for (std::uint32_t i = first; i < end; ++i) {
         const ElfW(Sym)& symbol = object.symbols[i];
         if (symbol.st_shndx == SHN_UNDEF || (symbol.st_info & 0xf) != STT_FUNC) continue;
         if (std::strcmp(object.strings + symbol.st_name, name) != 0) continue;

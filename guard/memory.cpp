@@ -157,29 +157,31 @@ void correct(std::uint64_t key, std::uint64_t bytes) {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytes) {
+GUARD_EXPORT(cuMemAlloc_v2) CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytes) {
     const auto call = [&] { return g_driver.cuMemAlloc_v2(dptr, bytes); };
     if (CUresult no = 0; refused(no)) return no;
     if (!guarded() || dptr == nullptr) return call();
     return allocate(bytes, Kind::kMemory, call, [&] { return *dptr; });
 }
 
-GUARD_EXPORT CUresult cuMemAlloc(CUdeviceptr_v1* dptr, unsigned int bytes) {
+GUARD_EXPORT(cuMemAlloc) CUresult cuMemAlloc(CUdeviceptr_v1* dptr, unsigned int bytes) {
     const auto call = [&] { return g_driver.cuMemAlloc(dptr, bytes); };
     if (CUresult no = 0; refused(no)) return no;
     if (!guarded() || dptr == nullptr) return call();
     return allocate(bytes, Kind::kMemory, call, [&] { return std::uint64_t{*dptr}; });
 }
 
-GUARD_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytes, unsigned int flags) {
+GUARD_EXPORT(cuMemAllocManaged)
+CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytes, unsigned int flags) {
     const auto call = [&] { return g_driver.cuMemAllocManaged(dptr, bytes, flags); };
     if (CUresult no = 0; refused(no)) return no;
     if (!guarded() || dptr == nullptr) return call();
     return allocate(bytes, Kind::kManaged, call, [&] { return *dptr; });
 }
 
-GUARD_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pitch, size_t width,
-                                         size_t height, unsigned int element) {
+GUARD_EXPORT(cuMemAllocPitch_v2)
+CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pitch, size_t width, size_t height,
+                            unsigned int element) {
     const auto call = [&] {
         return g_driver.cuMemAllocPitch_v2(dptr, pitch, width, height, element);
     };
@@ -193,8 +195,9 @@ GUARD_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pitch, size_
     return result;
 }
 
-GUARD_EXPORT CUresult cuMemAllocPitch(CUdeviceptr_v1* dptr, unsigned int* pitch, unsigned int width,
-                                      unsigned int height, unsigned int element) {
+GUARD_EXPORT(cuMemAllocPitch)
+CUresult cuMemAllocPitch(CUdeviceptr_v1* dptr, unsigned int* pitch, unsigned int width,
+                         unsigned int height, unsigned int element) {
     const auto call = [&] { return g_driver.cuMemAllocPitch(dptr, pitch, width, height, element); };
     if (CUresult no = 0; refused(no)) return no;
     if (!guarded() || dptr == nullptr || pitch == nullptr) return call();
@@ -204,48 +207,48 @@ GUARD_EXPORT CUresult cuMemAllocPitch(CUdeviceptr_v1* dptr, unsigned int* pitch,
     return result;
 }
 
-GUARD_EXPORT CUresult cuMemFree_v2(CUdeviceptr dptr) {
+GUARD_EXPORT(cuMemFree_v2) CUresult cuMemFree_v2(CUdeviceptr dptr) {
     const auto call = [&] { return g_driver.cuMemFree_v2(dptr); };
     return guarded() ? give_back(dptr, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMemFree(CUdeviceptr_v1 dptr) {
+GUARD_EXPORT(cuMemFree) CUresult cuMemFree(CUdeviceptr_v1 dptr) {
     const auto call = [&] { return g_driver.cuMemFree(dptr); };
     return guarded() ? give_back(dptr, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream stream) {
+GUARD_EXPORT(cuMemFreeAsync) CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream stream) {
     const auto call = [&] { return g_driver.cuMemFreeAsync(dptr, stream); };
     return guarded() && !is_capturing(stream, false) ? give_back(dptr, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream stream) {
+GUARD_EXPORT(cuMemFreeAsync_ptsz) CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream stream) {
     const auto call = [&] { return g_driver.cuMemFreeAsync_ptsz(dptr, stream); };
     return guarded() && !is_capturing(stream, true) ? give_back(dptr, call) : call();
 }
 
-GUARD_EXPORT CUresult
-cuExternalMemoryGetMappedBuffer(CUdeviceptr* dptr, CUexternalMemory memory,
-                                const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* descriptor) {
+GUARD_EXPORT(cuExternalMemoryGetMappedBuffer)
+CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* dptr, CUexternalMemory memory,
+                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* descriptor) {
     const auto call = [&] {
         return g_driver.cuExternalMemoryGetMappedBuffer(dptr, memory, descriptor);
     };
     return guarded() ? import(call, dptr) : call();
 }
 
-GUARD_EXPORT CUresult cuIpcOpenMemHandle(CUdeviceptr* dptr, CUipcMemHandle handle,
-                                         unsigned int flags) {
+GUARD_EXPORT(cuIpcOpenMemHandle)
+CUresult cuIpcOpenMemHandle(CUdeviceptr* dptr, CUipcMemHandle handle, unsigned int flags) {
     const auto call = [&] { return g_driver.cuIpcOpenMemHandle(dptr, handle, flags); };
     return guarded() ? import(call, dptr) : call();
 }
 
-GUARD_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* dptr, CUipcMemHandle handle,
-                                            unsigned int flags) {
+GUARD_EXPORT(cuIpcOpenMemHandle_v2)
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* dptr, CUipcMemHandle handle, unsigned int flags) {
     const auto call = [&] { return g_driver.cuIpcOpenMemHandle_v2(dptr, handle, flags); };
     return guarded() ? import(call, dptr) : call();
 }
 
-GUARD_EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
+GUARD_EXPORT(cuIpcCloseMemHandle) CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
     const auto call = [&] { return g_driver.cuIpcCloseMemHandle(dptr); };
     return guarded() ? give_back(dptr, call) : call();
 }

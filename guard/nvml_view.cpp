@@ -115,13 +115,15 @@ nvmlReturn_t processes(Function real, nvmlDevice_t device, unsigned* count, Info
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+GUARD_EXPORT(nvmlDeviceGetMemoryInfo)
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
     find_nvml();
     const nvmlReturn_t result = g_nvml.nvmlDeviceGetMemoryInfo(device, memory);
     return result == NVML_SUCCESS && memory != nullptr ? show_memory(device, *memory) : result;
 }
 
-GUARD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+GUARD_EXPORT(nvmlDeviceGetMemoryInfo_v2)
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
     find_nvml();
     const nvmlReturn_t result = g_nvml.nvmlDeviceGetMemoryInfo_v2(device, memory);
     if (result != NVML_SUCCESS || memory == nullptr) return result;
@@ -134,10 +136,11 @@ GUARD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMe
     return result;
 }
 
-#define PROCESS_LIST(symbol, Info)                                                            \
-    GUARD_EXPORT nvmlReturn_t symbol(nvmlDevice_t device, unsigned int* count, Info* infos) { \
-        find_nvml();                                                                          \
-        return processes(g_nvml.symbol, device, count, infos);                                \
+#define PROCESS_LIST(symbol, Info)                                               \
+    GUARD_EXPORT(symbol)                                                         \
+    nvmlReturn_t symbol(nvmlDevice_t device, unsigned int* count, Info* infos) { \
+        find_nvml();                                                             \
+        return processes(g_nvml.symbol, device, count, infos);                   \
     }
 PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses, nvmlProcessInfo_v1_t)
 PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses_v2, nvmlProcessInfo_v2_t)

@@ -189,12 +189,10 @@ void settle_pools() {
     settle_graph_memory();
 }
 
-void settle_pools_if_changed() {
-    if (g_changed.load(std::memory_order_relaxed) || has_graph_memory()) settle_pools();
-}
+bool has_changed_pools() { return g_changed.load(std::memory_order_relaxed) || has_graph_memory(); }
 
 void note_synchronised() {
-    if (!g_changed.load(std::memory_order_relaxed) && !has_graph_memory()) return;
+    if (!has_changed_pools()) return;
     if (kernel::now_ns() - g_settled_ns.load(std::memory_order_relaxed) >= kBetween) settle_pools();
 }
 
@@ -209,25 +207,29 @@ void forget_pools() {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytes, CUstream stream) {
+GUARD_EXPORT(cuMemAllocAsync)
+CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytes, CUstream stream) {
     const auto call = [&] { return g_driver.cuMemAllocAsync(dptr, bytes, stream); };
     return guarded() ? allocate_on_stream(dptr, bytes, stream, false, nullptr, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMemAllocAsync_ptsz(CUdeviceptr* dptr, size_t bytes, CUstream stream) {
+GUARD_EXPORT(cuMemAllocAsync_ptsz)
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr* dptr, size_t bytes, CUstream stream) {
     const auto call = [&] { return g_driver.cuMemAllocAsync_ptsz(dptr, bytes, stream); };
     return guarded() ? allocate_on_stream(dptr, bytes, stream, true, nullptr, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool,
-                                              CUstream stream) {
+GUARD_EXPORT(cuMemAllocFromPoolAsync)
+CUresult
+    cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool, CUstream stream) {
     const auto call = [&] { return g_driver.cuMemAllocFromPoolAsync(dptr, bytes, pool, stream); };
     return guarded() && pool != nullptr ? allocate_on_stream(dptr, bytes, stream, false, pool, call)
                                         : call();
 }
 
-GUARD_EXPORT CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* dptr, size_t bytes,
-                                                   CUmemoryPool pool, CUstream stream) {
+GUARD_EXPORT(cuMemAllocFromPoolAsync_ptsz)
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool,
+                                      CUstream stream) {
     const auto call = [&] {
         return g_driver.cuMemAllocFromPoolAsync_ptsz(dptr, bytes, pool, stream);
     };
@@ -235,7 +237,8 @@ GUARD_EXPORT CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* dptr, size_t byt
                                         : call();
 }
 
-GUARD_EXPORT CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
+GUARD_EXPORT(cuMemPoolCreate)
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     const auto call = [&] { return g_driver.cuMemPoolCreate(pool, props); };
     if (!guarded() || props == nullptr) return call();
     const bool on_device = props->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
@@ -243,20 +246,21 @@ GUARD_EXPORT CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* 
     return create(pool, place, on_device, call);
 }
 
-GUARD_EXPORT CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
-                                                         CUmemAllocationHandleType type,
-                                                         unsigned long long flags) {
+GUARD_EXPORT(cuMemPoolImportFromShareableHandle)
+CUresult
+    cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
+                                       CUmemAllocationHandleType type, unsigned long long flags) {
     const auto call = [&] {
         return g_driver.cuMemPoolImportFromShareableHandle(pool, handle, type, flags);
     };
     return guarded() ? create(pool, kNone, false, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+GUARD_EXPORT(cuMemPoolDestroy) CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     return guarded() ? destroy(pool) : g_driver.cuMemPoolDestroy(pool);
 }
 
-GUARD_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
+GUARD_EXPORT(cuMemPoolTrimTo) CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
     const bool ours = guarded();
     const Inside inside;
     const CUresult result = g_driver.cuMemPoolTrimTo(pool, minBytesToKeep);
@@ -264,8 +268,8 @@ GUARD_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) 
     return result;
 }
 
-GUARD_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
-                                            void* value) {
+GUARD_EXPORT(cuMemPoolSetAttribute)
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
     const bool ours = guarded();
     const Inside inside;
     const CUresult result = g_driver.cuMemPoolSetAttribute(pool, attribute, value);
@@ -273,8 +277,8 @@ GUARD_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribu
     return result;
 }
 
-GUARD_EXPORT CUresult cuMemPoolImportPointer(CUdeviceptr* ptr, CUmemoryPool pool,
-                                             CUmemPoolPtrExportData* data) {
+GUARD_EXPORT(cuMemPoolImportPointer)
+CUresult cuMemPoolImportPointer(CUdeviceptr* ptr, CUmemoryPool pool, CUmemPoolPtrExportData* data) {
     const bool ours = guarded();
     const Inside inside;
     const CUresult result = g_driver.cuMemPoolImportPointer(ptr, pool, data);

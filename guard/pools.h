@@ -14,8 +14,12 @@ void give_back_to_pool(std::uint32_t pool, std::uint64_t bytes);
 
 /// Asks the driver what each pool, and the memory of graphs, really holds.
 void settle_pools();
-/// The same where something was freed since: before anybody is told how much is free.
-void settle_pools_if_changed();
+/// Something was freed since, so they may hold less.
+bool has_changed_pools();
+/// Both together: before anybody is told how much is free.
+inline void settle_pools_if_changed() {
+    if (has_changed_pools()) settle_pools();
+}
 /// The program has waited for the device: a good moment, at most each 10 ms.
 void note_synchronised();
 

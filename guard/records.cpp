@@ -4,6 +4,27 @@
 #include "guard/kernel.h"
 
 namespace aliquot::guard {
+namespace {
+
+/// Zeroed memory; a large piece lies so that it can be had in huge pages.
+void* map_table(std::size_t size) {
+    constexpr std::size_t kHuge = std::size_t{2} << 20;
+    const auto map = [](std::size_t bytes) {
+        return kernel::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    };
+    if (size < kHuge) return map(size);
+    void* room = map(size + kHuge);
+    if (room == nullptr) return nullptr;
+    const auto start = reinterpret_cast<std::uintptr_t>(room);
+    const std::uintptr_t aligned = (start + kHuge - 1) / kHuge * kHuge;
+    if (aligned != start) kernel::unmap(room, aligned - start);
+    if (aligned + size != start + size + kHuge)
+        kernel::unmap(reinterpret_cast<void*>(aligned + size), start + kHuge - aligned);
+    kernel::call(SYS_madvise, static_cast<long>(aligned), static_cast<long>(size), MADV_HUGEPAGE);
+    return reinterpret_cast<void*>(aligned);
+}
+
+}  // namespace
 
 Records::Entry* Records::find(Part& part, std::uint64_t key) {
     if (part.capacity == 0) return nullptr;
@@ -26,8 +47,7 @@ bool Records::make_room(Part& part) {
     if (part.capacity != 0 && part.count * 8 < part.capacity * 5) return true;
     constexpr std::size_t kFirst = 4096 / sizeof(Entry) >= 64 ? 64 : 32;
     const std::size_t capacity = part.capacity == 0 ? kFirst : part.capacity * 2;
-    auto* entries = static_cast<Entry*>(kernel::map(
-        capacity * sizeof(Entry), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* entries = static_cast<Entry*>(map_table(capacity * sizeof(Entry)));
     // Without more memory a table that is not full goes on, only slower.
     if (entries == nullptr) return part.capacity != 0 && part.count + 1 < part.capacity;
     Part grown = {};

@@ -35,7 +35,7 @@ struct Record {
 /// From pointers and handles to records. Its own memory, straight from the kernel: a program may
 /// have us called from inside its allocator. Thread-safe; all zero is empty.
 ///
-/// 64 parts with a lock each; open addressing, no tombstones, so that a million live allocations
+/// 16 parts with a lock each; open addressing, no tombstones, so that a million live allocations
 /// cost what ten do.
 class Records {
 public:
@@ -82,12 +82,13 @@ private:
         std::size_t capacity = 0;  // power of two
         std::size_t count = 0;
     };
-    static constexpr std::size_t kParts = 64;
+    static constexpr std::size_t kParts = 16;
 
-    Part& part_of(std::uint64_t key) { return parts_[hash(key) >> 58]; }
-    static std::uint64_t hash(std::uint64_t key) { return key * 0x9e37'79b9'7f4a'7c15u; }
+    Part& part_of(std::uint64_t key) { return parts_[hash(key) >> 60]; }
+    /// Addresses of one page share it: small allocations that follow each other lie together.
+    static std::uint64_t hash(std::uint64_t key) { return (key >> 12) * 0x9e37'79b9'7f4a'7c15u; }
     static std::size_t home(const Part& part, std::uint64_t key) {
-        return (hash(key) >> 20) & (part.capacity - 1);
+        return ((hash(key) >> 20) + (key >> 9 & 7)) & (part.capacity - 1);
     }
     static Entry* find(Part& part, std::uint64_t key);
     static bool make_room(Part& part);

@@ -28,22 +28,22 @@ void replace(const char* symbol, void** pfn, int version, cuuint64_t flags) {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuInit(unsigned int flags) {
+GUARD_EXPORT(cuInit) CUresult cuInit(unsigned int flags) {
     if (phase_now() == Phase::kClosed) return CUDA_ERROR_SYSTEM_NOT_READY;
     return g_driver.cuInit(flags);
 }
 
-GUARD_EXPORT CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion,
-                                       cuuint64_t flags) {
+GUARD_EXPORT(cuGetProcAddress)
+CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags) {
     find_driver();
     const CUresult result = g_driver.cuGetProcAddress(symbol, pfn, cudaVersion, flags);
     if (result == CUDA_SUCCESS) replace(symbol, pfn, cudaVersion, flags);
     return result;
 }
 
-GUARD_EXPORT CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion,
-                                          cuuint64_t flags,
-                                          CUdriverProcAddressQueryResult* symbolStatus) {
+GUARD_EXPORT(cuGetProcAddress_v2)
+CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* symbolStatus) {
     find_driver();
     const CUresult result =
         g_driver.cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, symbolStatus);

@@ -136,19 +136,10 @@ void* ask(void* handle, const char* name, const char* version) {
                               : loader().dlvsym(handle, name, version);
 }
 
-/// Where the loader searches from a place on instead of in one library.
-Answer answer_for_search(void* handle, const Hook& hook, const char* name, const char* version) {
+/// RTLD_NEXT: as the loader says, but through us where that is the driver.
+Answer answer_for_next(const Hook& hook) {
     const bool there = present(hook.family) && real_of(hook) != nullptr;
-    if (handle == RTLD_NEXT) {
-        // From this library on: the driver's, when it is in the global scope.
-        void* next = ask(RTLD_NEXT, name, version);
-        if (there) return {hook.ours, 1};
-        return {next, 1};
-    }
-    void* first = ask(RTLD_DEFAULT, name, version);
-    if (first != nullptr && first != hook.ours) return {first, 1};  // the program's own
-    void* next = ask(RTLD_NEXT, name, version);
-    return {next == nullptr ? nullptr : there ? hook.ours : next, 1};
+    return there ? Answer{hook.ours, 1} : kAskTheLoader;
 }
 
 }  // namespace
@@ -162,11 +153,10 @@ __attribute__((visibility("hidden"))) Answer guard_symbol(void* handle, const ch
                              (std::strncmp(name, "nvml", 4) == 0 && is_upper(name[4]));
     const Hook* hook = may_be_ours ? find_hook(name) : nullptr;
     if (hook == nullptr) return kAskTheLoader;
-    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
-        return answer_for_search(handle, *hook, name, version);
+    if (handle == RTLD_NEXT) return answer_for_next(*hook);
     void* found = ask(handle, name, version);
-    if (found == nullptr) return {nullptr, 1};
-    if (found == hook->ours) return answer_for_search(RTLD_DEFAULT, *hook, name, version);
+    // Not there: the loader says so itself, and to whom.
+    if (found == nullptr || found == hook->ours) return kAskTheLoader;
     if (!present(hook->family)) {
         const bool cuda = hook->family == Family::kCuda;
         if (!lies_in(found, cuda ? "libcuda." : "libnvidia-ml.")) return {found, 1};

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -62,10 +63,12 @@ void in_child() {
 const char* attach() {
     if (g_settings.problem[0] != '\0') {
         const char* value = std::getenv(g_settings.problem);
-        log(LogLevel::kError,
-            "%s=%.64s: expected a size such as 2Gi, or a percentage from 0 to 100",
-            g_settings.problem, value == nullptr ? "" : value);
-        return "a limit in the environment is not understood";
+        static char text[200];  // under g_lock
+        std::snprintf(text, sizeof text,
+                      "%s=%.64s: expected a size such as 2Gi, a percentage from 0 to 100, or a "
+                      "weight from 1",
+                      g_settings.problem, value == nullptr ? "" : value);
+        return text;
     }
     if (!g_ledger.attached())
         if (const char* problem = g_ledger.attach(g_settings)) return problem;

@@ -59,6 +59,10 @@ bool parse_number(const char*& text, unsigned __int128& billionths) {
     return true;
 }
 
+void name_problem(Settings& settings, const char* name) {
+    std::strncpy(settings.problem, name, sizeof settings.problem - 1);
+}
+
 /// NAME_<index> for each index, then NAME for the rest.
 template <class T, class Parse>
 void read_by_index(const char* ours, const char* theirs, T (&values)[abi::kRegionDevices],
@@ -66,7 +70,7 @@ void read_by_index(const char* ours, const char* theirs, T (&values)[abi::kRegio
     T all = 0;
     if (const char* text = variable(ours, theirs)) {
         settings.wanted = true;
-        if (!parse(text, all)) settings.problem = ours;
+        if (!parse(text, all)) name_problem(settings, variable(ours) != nullptr ? ours : theirs);
     }
     for (unsigned i = 0; i < abi::kRegionDevices; ++i) {
         values[i] = all;
@@ -80,7 +84,9 @@ void read_by_index(const char* ours, const char* theirs, T (&values)[abi::kRegio
             const char* text = variable(indexed);
             if (text == nullptr) continue;
             settings.wanted = true;
-            if (!parse(text, values[i])) settings.problem = ours;
+            if (!parse(text, values[i])) {
+                std::memcpy(settings.problem, indexed, sizeof indexed);
+            }
         }
     }
 }
@@ -120,7 +126,7 @@ void read_environment(Settings& settings) {
         if (parse_bytes(weight, value) && value >= 1 && value <= 1'000'000)
             settings.weight = static_cast<std::uint32_t>(value);
         else
-            settings.problem = "ALIQUOT_GUARD_WEIGHT";
+            name_problem(settings, "ALIQUOT_GUARD_WEIGHT");
     }
     const char* fail = variable("ALIQUOT_GUARD_FAIL");
     settings.fail_open = fail != nullptr && std::strcmp(fail, "open") == 0;

@@ -12,10 +12,10 @@ inline constexpr unsigned kMaxPath = 4096;
 
 /// What this process is asked to keep to, by the mounted config or else by the environment.
 struct Settings {
-    bool wanted = false;       // something limits this process, or wants it to be counted
-    bool mounted = false;      // set by the agent: the environment has no say
-    bool fail_open = false;    // run without limits when the guard cannot work
-    const char* problem = "";  // a setting that could not be understood; empty: none
+    bool wanted = false;     // something limits this process, or wants it to be counted
+    bool mounted = false;    // set by the agent: the environment has no say
+    bool fail_open = false;  // run without limits when the guard cannot work
+    char problem[64] = {};   // the variable that could not be understood; empty: none
     char config[kMaxPath] = {};
     char ledger[kMaxPath] = {};  // empty: this process alone
     char node[kMaxPath] = {};    // empty: none

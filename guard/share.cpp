@@ -37,6 +37,11 @@ struct LastLane {
     Lane* lane;
     bool per_thread;
 };
+
+bool is_current(CUcontext context) {
+    CUcontext current = nullptr;
+    return g_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
+}
 thread_local LastLane t_last = {};
 
 struct Share {
@@ -147,9 +152,8 @@ void checkpoint(Lane& lane) {
     close_segment(lane);
     const bool sole = !turns.joined() || !turns.has_others();
     const bool metered = share.cap_ppm != 0 || !sole;
-    const bool paid_first =
-        share.cap_ppm != 0 &&
-        share.cap_ppm <= (lane.launch_ns > kLong ? kLongPaidFirst : kPaidFirst);
+    const bool paid_first = share.cap_ppm != 0 &&
+                            share.cap_ppm <= (lane.launch_ns > kLong ? kLongPaidFirst : kPaidFirst);
     if (metered)
         if (!wait_pending(lane, paid_first ? 0 : kInFlight, kLongestWait))
             g_ledger.remark(place, abi::kRemarkPersistentKernel);
@@ -201,7 +205,8 @@ void before_launch(CUstream stream, bool per_thread) {
     Lane* lane = last.lane;
     // A default stream is another one after a change of context.
     const bool same = lane != nullptr && last.stream == stream && last.per_thread == per_thread &&
-                      reinterpret_cast<std::uintptr_t>(stream) > CU_STREAM_PER_THREAD_VALUE;
+                      (reinterpret_cast<std::uintptr_t>(stream) > CU_STREAM_PER_THREAD_VALUE ||
+                       is_current(lane->context));
     if (!same) {
         if (g_captures.load(std::memory_order_relaxed) != 0 && is_capturing(stream, per_thread))
             return;

@@ -197,42 +197,45 @@ void forget_vmm() {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
-                                  const CUmemAllocationProp* prop, unsigned long long flags) {
+GUARD_EXPORT(cuMemCreate)
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
+                     const CUmemAllocationProp* prop, unsigned long long flags) {
     return guarded() ? create(handle, size, prop, flags)
                      : g_driver.cuMemCreate(handle, size, prop, flags);
 }
 
-GUARD_EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+GUARD_EXPORT(cuMemRelease) CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     return guarded() ? release_handle(handle) : g_driver.cuMemRelease(handle);
 }
 
-GUARD_EXPORT CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle,
-                                                  void* addr) {
+GUARD_EXPORT(cuMemRetainAllocationHandle)
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* addr) {
     return guarded() ? retain(handle, addr) : g_driver.cuMemRetainAllocationHandle(handle, addr);
 }
 
-GUARD_EXPORT CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
-                               CUmemGenericAllocationHandle handle, unsigned long long flags) {
+GUARD_EXPORT(cuMemMap)
+CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
     return guarded() ? map_handle(ptr, size, offset, handle, flags)
                      : g_driver.cuMemMap(ptr, size, offset, handle, flags);
 }
 
-GUARD_EXPORT CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
+GUARD_EXPORT(cuMemUnmap) CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     return guarded() ? unmap_range(ptr, size) : g_driver.cuMemUnmap(ptr, size);
 }
 
-GUARD_EXPORT CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
-                                                     void* osHandle,
-                                                     CUmemAllocationHandleType type) {
+GUARD_EXPORT(cuMemImportFromShareableHandle)
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* osHandle,
+                                        CUmemAllocationHandleType type) {
     const auto call = [&] {
         return g_driver.cuMemImportFromShareableHandle(handle, osHandle, type);
     };
     return guarded() ? import_handle(handle, call) : call();
 }
 
-GUARD_EXPORT CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle,
-                                        const CUmulticastObjectProp* prop) {
+GUARD_EXPORT(cuMulticastCreate)
+CUresult
+    cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp* prop) {
     const auto call = [&] { return g_driver.cuMulticastCreate(handle, prop); };
     return guarded() ? import_handle(handle, call) : call();
 }

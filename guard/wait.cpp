@@ -47,35 +47,35 @@ CUresult asked(Call call) {
 
 using namespace aliquot::guard;
 
-GUARD_EXPORT CUresult cuStreamSynchronize(CUstream stream) {
+GUARD_EXPORT(cuStreamSynchronize) CUresult cuStreamSynchronize(CUstream stream) {
     return waited([&] { return g_driver.cuStreamSynchronize(stream); });
 }
-GUARD_EXPORT CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+GUARD_EXPORT(cuStreamSynchronize_ptsz) CUresult cuStreamSynchronize_ptsz(CUstream stream) {
     return waited([&] { return g_driver.cuStreamSynchronize_ptsz(stream); });
 }
-GUARD_EXPORT CUresult cuCtxSynchronize() {
+GUARD_EXPORT(cuCtxSynchronize) CUresult cuCtxSynchronize() {
     return waited([] { return g_driver.cuCtxSynchronize(); });
 }
-GUARD_EXPORT CUresult cuCtxSynchronize_v2(CUcontext context) {
+GUARD_EXPORT(cuCtxSynchronize_v2) CUresult cuCtxSynchronize_v2(CUcontext context) {
     return waited([&] { return g_driver.cuCtxSynchronize_v2(context); });
 }
-GUARD_EXPORT CUresult cuEventSynchronize(CUevent event) {
+GUARD_EXPORT(cuEventSynchronize) CUresult cuEventSynchronize(CUevent event) {
     return waited([&] { return g_driver.cuEventSynchronize(event); });
 }
-GUARD_EXPORT CUresult cuStreamQuery(CUstream stream) {
+GUARD_EXPORT(cuStreamQuery) CUresult cuStreamQuery(CUstream stream) {
     return asked([&] { return g_driver.cuStreamQuery(stream); });
 }
-GUARD_EXPORT CUresult cuStreamQuery_ptsz(CUstream stream) {
+GUARD_EXPORT(cuStreamQuery_ptsz) CUresult cuStreamQuery_ptsz(CUstream stream) {
     return asked([&] { return g_driver.cuStreamQuery_ptsz(stream); });
 }
-GUARD_EXPORT CUresult cuEventQuery(CUevent event) {
+GUARD_EXPORT(cuEventQuery) CUresult cuEventQuery(CUevent event) {
     return asked([&] { return g_driver.cuEventQuery(event); });
 }
-GUARD_EXPORT CUresult cuStreamDestroy(CUstream stream) {
+GUARD_EXPORT(cuStreamDestroy) CUresult cuStreamDestroy(CUstream stream) {
     if (guarded()) drop_share_of_stream(stream);
     return g_driver.cuStreamDestroy(stream);
 }
-GUARD_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
+GUARD_EXPORT(cuStreamDestroy_v2) CUresult cuStreamDestroy_v2(CUstream stream) {
     if (guarded()) drop_share_of_stream(stream);
     return g_driver.cuStreamDestroy_v2(stream);
 }

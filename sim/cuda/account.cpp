@@ -43,6 +43,8 @@ unsigned Account::entry(State& state) {
     const auto entered = enter_gpu(state, device_.slot, device_.where, ProcessKind::kCompute);
     if (!entered) return entry_;
     entry_ = *entered;
+    // What a program held that this process was before an exec went with it.
+    if (pid_ == 0) shrink_process(state, entry_, state.processes[entry_].memory_bytes);
     pid_ = static_cast<std::uint32_t>(::getpid());
     if (held_bytes_ > 0) (void)grow_process(state, entry_, held_bytes_);
     return entry_;

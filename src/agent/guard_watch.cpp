@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "catalog/gpu_models.h"
 #include "region/guard_library.h"
+#include "region/uuid.h"
 
 namespace aliquot::agent {
 namespace {
@@ -115,7 +116,8 @@ void GuardLink::change_limits() {
             if (index >= now.devices.size()) continue;
             const region::Limits& old = now.devices[index];
             limits.context_bytes = old.context_bytes;
-            limits.kernel_limit = old.kernel_limit;
+            // The kernel module does not know the new one yet; until then the guard holds it.
+            limits.kernel_limit = old.kernel_limit && limits.memory_bytes == old.memory_bytes;
             region::Limits same = old;
             same.uuid = limits.uuid;
             if (same == limits) continue;
@@ -169,6 +171,9 @@ void GuardLink::learn(const Tracked& tracked, const region::Reading& reading) {
             const auto& bytes = truth.overhead_bytes[i];
             const gpu::Gpu* const gpu = gpu_of(seen->inventory, tracked.record.uuids[i]);
             if (!bytes || *bytes == abi::kNotMeasured || gpu == nullptr) continue;
+            const auto uuid = region::parse_uuid(tracked.record.uuids[i]);
+            const auto place = uuid ? reading.ledger->place_of(*uuid) : std::nullopt;
+            if (!place || slot->devices[*place].contexts != 1) continue;
             const std::string process = tracked.record.id + ":" + std::to_string(truth.owner);
             learned |= estimates_.note(
                 {.model = gpu->model, .driver_version = seen->inventory.driver_version},
@@ -280,18 +285,27 @@ bool GuardLink::name_holders() {
 
 void GuardLink::collect() {
     const os::TimePoint now = clock_.now();
-    const bool unnamed = std::ranges::any_of(
-        tracked_, [](const auto& entry) { return entry.second.record.holder.empty(); });
+    const bool unnamed = std::ranges::any_of(tracked_, [&](const auto& entry) {
+        const Tracked& tracked = entry.second;
+        return tracked.record.holder.empty() && now - tracked.since < options_.grace;
+    });
     if (tracked_.empty() || (now < next_collection_ && !(unnamed && now >= next_naming_))) return;
     next_naming_ = now + kBetweenNamings;
     const bool due = now >= next_collection_;
     if (!name_holders() || !due) return;
     next_collection_ = now + options_.between_collections;
-    std::set<std::string> used;
+    std::set<std::string> idle;
+    for (const auto& [id, tracked] : tracked_) {
+        if (now - tracked.last_held >= options_.grace && !tracked.ledger.held()) idle.insert(id);
+    }
+    // Kubelet does not list everybody, an init container for one; who still runs there may begin to
+    // use the GPU at any time, and must find its limits.
+    if (!idle.empty()) {
+        for (const region::HostProcess& one : processes_.tenants()) idle.erase(one.region);
+    }
     for (auto entry = tracked_.begin(); entry != tracked_.end();) {
         const Tracked& tracked = entry->second;
-        if (now - tracked.last_held < options_.grace || tracked.ledger.held()) {
-            used.insert(tracked.record.library);
+        if (!idle.contains(entry->first)) {
             ++entry;
             continue;
         }
@@ -302,6 +316,7 @@ void GuardLink::collect() {
         entry = tracked_.erase(entry);
     }
     const std::scoped_lock lock(mutex_);
+    std::set<std::string> used;
     for (const region::Record& record : directory_.list()) used.insert(record.library);
     if (!version_.empty()) used.insert(version_);
     if (!used.empty()) region::remove_guards(root_, options_.library_base, used);

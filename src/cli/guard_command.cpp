@@ -55,6 +55,7 @@ Result<Json> from_files(const fs::path& place, const std::string& name) {
     region::Reading reading;
     if (ledger) {
         if (!config) settings.devices = region::devices_in(*ledger);
+        region::apply_truth(file.parent_path() / abi::kConfigFile, *ledger);
         reading.ledger = *std::move(ledger);
     } else {
         if (!config) return std::move(ledger).error();

@@ -176,7 +176,11 @@ std::vector<ChartInstall> chart_installs(const File& file) {
         const std::string& verb = words.front()->text;
         if (verb != "install" && verb != "upgrade") continue;
         if (words.size() < 2) continue;
-        ChartInstall install = read_install(command, *words.back(), urls);
+        const bool more = words.back()->text.starts_with('$') && words.size() > 2 &&
+                          contains((*(words.end() - 2))->text, "/");
+        const Word& chart = more ? **(words.end() - 2) : *words.back();  // chart $HELM_OPTIONS
+        ChartInstall install = read_install(command, chart, urls);
+        install.options = more;
         if (!is_of_another_maker(install)) installs.push_back(std::move(install));
     }
     return installs;

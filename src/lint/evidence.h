@@ -26,6 +26,7 @@ struct ChartInstall {
     std::string name_space;  // "" when none is given
     bool local = false;      // a directory or an archive
     bool values_file = false;
+    bool options = false;  // a variable behind the chart may hold more of them
     std::vector<std::pair<std::string, Word>> sets;  // "driver.enabled", the word with its value
 
     /// The value of a --set; empty when it is not given.

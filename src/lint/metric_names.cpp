@@ -83,7 +83,7 @@ constexpr std::string_view kSum = "DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE";
 constexpr std::string_view kPower = "DCGM_FI_DEV_POWER_USAGE";
 constexpr std::string_view kTemp = "DCGM_FI_DEV_GPU_TEMP";
 
-constexpr std::array<WrongMetric, 47> kWrong{{
+constexpr std::array<WrongMetric, 56> kWrong{{
     {"nvidia_gpu_utilization", kUtil},
     {"nvidia_gpu_utilization_percent", kUtil},
     {"nvidia_gpu_utilization_percentage", kUtil},
@@ -105,6 +105,15 @@ constexpr std::array<WrongMetric, 47> kWrong{{
     {"nvidia_gpu_power_draw_watts", kPower},
     {"nvidia_gpu_power_usage", kPower},
     {"nvidia_gpu_power_watts", kPower},
+    {"nvidia_gpu_power_usage_watts", kPower},
+    {"nvidia_gpu_power_consumption", kPower},
+    {"nvidia_gpu_power_consumption_watts", kPower},
+    {"nvidia_gpu_memory_used_percent", kShare},
+    {"nvidia_gpu_memory_used_percentage", kShare},
+    {"nvidia_gpu_memory_used_mb", kUsed},
+    {"nvidia_gpu_memory_used_mib", kUsed},
+    {"nvidia_gpu_memory_total_mb", kSum},
+    {"nvidia_gpu_temp_celsius", kTemp},
     {"container_gpu_utilization", kUtil},
     {"container_gpu_memory_used_bytes", kUsed},
     {"DCGM_FI_DEV_GPU_UTILIZATION", kUtil, true},

@@ -23,7 +23,7 @@ void check_version(const ChartInstall& install, Report& report) {
     if (!known && !other) return;
     auto entry = report.add("GOP001", install.command->mark,
                             "the chart " + install.chart + " is installed without --version");
-    if (other) entry.severity(Severity::kInfo);
+    if (other || install.options) entry.severity(Severity::kInfo);
 }
 
 void check_install(const File& file, const ChartInstall& install, Report& report) {

@@ -82,7 +82,7 @@ void check_toolkit(const File& file, const std::vector<ChartInstall>& installs, 
     const std::string_view distribution = distribution_of(file);
     if (distribution.empty()) return;
     for (const ChartInstall& install : installs) {
-        if (install.chart != "gpu-operator" || install.values_file) continue;
+        if (install.chart != "gpu-operator" || install.values_file || install.options) continue;
         if (install.value("toolkit.enabled") == "false" || install.sets_any("toolkit.env"))
             continue;
         if (install.value("operator.defaultRuntime") == "" && file.mentions("containerd_socket"))

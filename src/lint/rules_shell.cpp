@@ -209,6 +209,23 @@ void check_docker_proof(const File& file, const Command& command, Report& report
 
 }  // namespace
 
+namespace {
+
+/// The pod is that of the plugin; its namespace may have the name as well.
+bool names_plugin(const Command& command) {
+    std::string text = command.text;
+    for (const std::string_view flag : {"-n", "--namespace"}) {
+        const auto name_space = command.value(flag);
+        if (!name_space || name_space->empty()) continue;
+        if (const auto at = text.find(*name_space); at != std::string::npos) {
+            text.erase(at, name_space->size());
+        }
+    }
+    return contains(text, "device-plugin");
+}
+
+}  // namespace
+
 void check_kubectl_run(const File& file, const Command& command, Report& report) {
     check_docker_proof(file, command, report);
     if (is_kubectl(command, "run")) {
@@ -216,8 +233,7 @@ void check_kubectl_run(const File& file, const Command& command, Report& report)
         check_proof(file, command, report);
         return;
     }
-    if (is_kubectl(command, "exec") && asks_nvidia_smi(command) &&
-        contains(command.text, "device-plugin")) {
+    if (is_kubectl(command, "exec") && asks_nvidia_smi(command) && names_plugin(command)) {
         report
             .add("SH002", command.mark,
                  "nvidia-smi in the pod of the device plugin shows the node's driver, not what a "

@@ -17,6 +17,17 @@ bool is_node_kind(std::string_view word) {
            starts_with(word, "nodes/");
 }
 
+/// "status.capacity", but not that of pods or cpu alone.
+bool shows_gpu_capacity(std::string_view text) {
+    constexpr std::string_view kPath = "status.capacity";
+    const auto at = text.find(kPath);
+    if (at == std::string_view::npos) return false;
+    const auto key = text.substr(at + kPath.size());
+    return !starts_with(key, ".pods") && !starts_with(key, ".cpu") &&
+           !starts_with(key, ".memory") && !starts_with(key, ".ephemeral") &&
+           !starts_with(key, ".storage");
+}
+
 /// The kind that a kubectl command is about: the second positional.
 std::string kind_of(const Command& command) {
     const auto words = command.positionals();
@@ -37,8 +48,7 @@ void check_node_queries(const File& file, const Command& command, Report& report
                 .fix(
                     "kubectl get nodes -o custom-columns='NODE:.metadata.name,"
                     "GPUS:.status.allocatable.nvidia\\.com/gpu'");
-        } else if (text.find("status.capacity") != std::string::npos &&
-                   text.find("llocatable") == std::string::npos) {
+        } else if (shows_gpu_capacity(text) && text.find("llocatable") == std::string::npos) {
             report.add("SH005", command.mark, "status.capacity counts GPUs that are unhealthy, too")
                 .expected("status.allocatable");
         }

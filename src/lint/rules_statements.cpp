@@ -111,6 +111,13 @@ std::size_t match_at(std::string_view text, std::size_t at, std::string_view nam
     return i;
 }
 
+/// "RTX 4070 Laptop", "(mobile)": another GPU than the card of that name.
+bool is_laptop(std::string_view behind) {
+    const auto from = behind.find_first_not_of(" (-");
+    const auto word = lower(behind.substr(std::min(from, behind.size()), 6));
+    return starts_with(word, "laptop") || starts_with(word, "mobile") || starts_with(word, "max-q");
+}
+
 }  // namespace
 
 std::vector<NamedGpu> named_gpus(std::string_view text, bool sure) {
@@ -142,7 +149,7 @@ std::vector<NamedGpu> named_gpus(std::string_view text, bool sure) {
             }
         }
         if (best != nullptr) {
-            found.push_back({best->text, at, end, best->models});
+            if (!is_laptop(text.substr(end))) found.push_back({best->text, at, end, best->models});
             at = end;
         } else {
             while (at < text.size() && is_word_byte(text[at])) {

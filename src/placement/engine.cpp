@@ -2,6 +2,7 @@
 #include "placement/engine.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "placement/fragmentation.h"
@@ -16,7 +17,7 @@ Error unknown(PlacementId id) {
 
 }  // namespace
 
-Engine::Engine(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Engine::Engine(Options options) : state_(std::make_unique<State>(options)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -117,6 +118,44 @@ Result<Done> Engine::move(PlacementId id, const Placement& where) {
     return Done{};
 }
 
+Result<Done> Engine::rearrange(std::span<const Move> moves) {
+    std::unordered_set<PlacementId> ids;
+    for (const Move& move : moves) {
+        if (!state_->live.contains(move.id)) return unknown(move.id);
+        if (!ids.insert(move.id).second)
+            return Error{ErrorCode::kInvalidInput,
+                         "placement " + std::to_string(move.id) + ": is to be moved twice"};
+    }
+    state_->lay_out();
+    Change change;
+    change.kind = Change::Kind::kRearranged;
+    change.scorer = state_->scorer->save();
+    std::vector<Request> requests;
+    for (const Move& move : moves) {
+        requests.push_back(*request_of(move.id));
+        state_->ranking.hold(state_->live.at(move.id).kind);  // known until all have entered
+        change.together.emplace_back(move.id, state_->leave(move.id));
+    }
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+        auto live = state_->live_of(requests[i], moves[i].to);
+        if (live) {
+            state_->enter(moves[i].id, std::move(*live));
+            continue;
+        }
+        while (i-- > 0) state_->leave(moves[i].id);
+        state_->undo_leaving(std::move(change));
+        return std::move(live).error();
+    }
+    state_->departures += moves.size();
+    if (state_->recording) {
+        state_->changes.push_back(std::move(change));
+        return Done{};
+    }
+    for (const auto& [id, before] : change.together) state_->ranking.drop(before.kind);
+    state_->scorer->forget_saved();
+    return Done{};
+}
+
 Result<Placement> Engine::what_if(const Request& request) {
     auto good = checked(request);
     if (!good) return std::move(good).error();
@@ -127,6 +166,19 @@ Result<Placement> Engine::what_if(const Request& request) {
         placement->cost = state_->scorer->breakdown(
             state_->books.node(placement->node), placement->node, state_->ranking.shape_of(*kind));
     return placement;
+}
+
+std::vector<bool> Engine::admitted(const Request& request) const {
+    std::vector<bool> nodes(node_count(), false);
+    auto good = checked(request);
+    if (!good) return nodes;
+    auto kind = state_->kind_of(*good);
+    if (!kind) return nodes;
+    const Shape& shape = state_->ranking.shape_of(*kind);
+    for (NodeId id = 0; id < node_count(); ++id)
+        nodes[id] = state_->ranking.admits(*kind, id) &&
+                    (shape.gpus == 0 || ((shape.models >> state_->books.node(id).model) & 1U) != 0);
+    return nodes;
 }
 
 std::vector<Placement> Engine::alternatives(const Request& request, unsigned count) {
@@ -169,6 +221,8 @@ void Engine::commit() {
     for (const Change& change : kept) {
         if (change.kind == Change::Kind::kArrived)
             state_->learn(*change.arrived);
+        else if (change.kind == Change::Kind::kRearranged)
+            for (const auto& [id, before] : change.together) state_->ranking.drop(before.kind);
         else if (change.kind != Change::Kind::kPlaced)
             state_->ranking.drop(change.before.kind);
     }

@@ -38,6 +38,14 @@ struct Placement {
     Breakdown cost;
 };
 
+/// A live placement and where it goes.
+struct Move {
+    PlacementId id = 0;
+    NodeId from = kNoNode;
+    Placement to;
+    double gained_milli = 0;  // GPU compute that this move alone makes usable again
+};
+
 /// Why no node takes a request: how many nodes fail at which test first, and the node that came nearest.
 struct Refusal {
     std::uint32_t nodes = 0;
@@ -95,11 +103,17 @@ public:
     /// Moves a live placement; it keeps its id. errors: kNotFound; kConflict: it does not fit there.
     Result<Done> move(PlacementId id, const Placement& where);
 
+    /// Moves them together: all leave, then all enter, or nothing changes; so two can change places.
+    /// errors: kNotFound; kInvalidInput: one twice; kConflict: one does not fit
+    Result<Done> rearrange(std::span<const Move> moves);
+
     /// What place() would answer; changes nothing.
     Result<Placement> what_if(const Request& request);
     /// The `count` best places of different nodes, best first, with their cost by terms.
     std::vector<Placement> alternatives(const Request& request, unsigned count);
     Refusal refusal(const Request& request) const;
+    /// Per node: whether GPU model, labels and taints let the request on it.
+    [[nodiscard]] std::vector<bool> admitted(const Request& request) const;
     /// Where a live placement would go if it had to leave its node; changes nothing.
     Result<Placement> elsewhere(PlacementId id);
     /// Live placements whose leaving alone would make room for the request on their node.

@@ -77,7 +77,7 @@ private:
 
     static std::string operation(Engine& engine, Dice& dice) {
         const PlacementId id = 1 + dice.below(static_cast<unsigned>(engine.live()) * 2 + 1);
-        switch (dice.below(12)) {
+        switch (dice.below(13)) {
             case 0: {
                 const Request request = random_request(dice);
                 const std::size_t before = engine.live();
@@ -106,6 +106,16 @@ private:
                 if (dice.one_in(2)) return engine.move(id, where) ? "moved" : "refused";
                 const auto restored = engine.restore(request, where);
                 return restored ? std::to_string(*restored) : outcome_of(restored.error());
+            }
+            case 7: {  // two change places, or a third stands in the way
+                std::vector<Move> moves;
+                const PlacementId other = 1 + dice.below(static_cast<unsigned>(engine.live()) * 2);
+                const auto here = engine.placement_of(id);
+                const auto there = engine.placement_of(other);
+                if (there) moves.push_back({.id = id, .to = *there});
+                if (here && !dice.one_in(4)) moves.push_back({.id = other, .to = *here});
+                const auto done = engine.rearrange(moves);
+                return done ? "rearranged" : outcome_of(done.error());
             }
             case 6: {
                 const Request request = random_request(dice);

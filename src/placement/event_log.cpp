@@ -97,6 +97,17 @@ std::optional<std::string> Player::play_change(std::string_view verb, FieldReade
         const Placement where = fields.where();
         return done_if_good(fields, [&] { return came_out(engine_->move(id, where)); });
     }
+    if (verb == "rearrange") {
+        const auto count = fields.number("moves", 0, std::int64_t{kMostTogether});
+        std::vector<Move> moves;
+        for (std::int64_t i = 0; i < count && fields.error().empty(); ++i) {
+            Move move;
+            move.id = fields.big_number("id");
+            move.to = fields.where();
+            moves.push_back(std::move(move));
+        }
+        return done_if_good(fields, [&] { return came_out(engine_->rearrange(moves)); });
+    }
     if (verb == "mark") return done_if_good(fields, [&] { return came_out(engine_->mark()); });
     if (verb == "undo") {
         const Mark mark{static_cast<std::size_t>(fields.big_number("to"))};
@@ -199,6 +210,18 @@ Result<Done> Recorder::release(PlacementId id) {
 Result<Done> Recorder::move(PlacementId id, const Placement& where) {
     auto done = engine_.move(id, where);
     write("move" + id_field(id) + fields_of(where), came_out(done));
+    return done;
+}
+
+Result<Done> Recorder::rearrange(std::span<const Move> moves) {
+    if (moves.size() > kMostTogether)
+        return Error{ErrorCode::kInvalidInput, std::to_string(moves.size()) +
+                                                   " moves together: expected at most " +
+                                                   std::to_string(kMostTogether)};
+    auto done = engine_.rearrange(moves);
+    std::string what = "rearrange moves=" + std::to_string(moves.size());
+    for (const Move& move : moves) what += id_field(move.id) + fields_of(move.to);
+    write(what, came_out(done));
     return done;
 }
 

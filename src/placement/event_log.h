@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@
 namespace aliquot::placement {
 
 inline constexpr std::size_t kMostLogBytes = std::size_t{1} << 30U;
+inline constexpr std::size_t kMostTogether = 4'096;  // moves of one line
 inline constexpr std::size_t kMostLogLine = std::size_t{1} << 20U;
 
 /// An engine that writes down what is done with it. Whoever changes the engine by another way than
@@ -42,6 +44,7 @@ public:
     Result<PlacementId> restore(const Request& request, const Placement& where);
     Result<Done> release(PlacementId id);
     Result<Done> move(PlacementId id, const Placement& where);
+    Result<Done> rearrange(std::span<const Move> moves);
     Result<Placement> what_if(const Request& request);
     Mark mark();
     void undo_to(Mark mark);

@@ -42,6 +42,16 @@ void act(Recorder& recorder, Dice& dice, unsigned operations) {
                                       : recorder.restore(random_request(dice), where).ok());
                 break;
             }
+            case 7: {
+                std::vector<Move> moves;
+                for (unsigned k = dice.below(4); k > 0; --k) {
+                    const PlacementId id = some_id();
+                    const auto where = recorder.engine().placement_of(some_id());
+                    if (where) moves.push_back({.id = id, .to = *where});
+                }
+                (void)recorder.rearrange(moves);
+                break;
+            }
             default:
                 if (dice.below(10) < 3)
                     (void)recorder.release(some_id());

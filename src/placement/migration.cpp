@@ -14,10 +14,21 @@ std::string kind_of(const Request& request) {
                        std::to_string(request.memory_mib) + "/" + std::to_string(request.gpus) +
                        "/" + std::to_string(request.milli) + "/" + std::to_string(request.mib) +
                        "/" + request.mig_profile;
-    for (const std::string& model : request.models) kind += "/" + model;
-    for (const auto& [key, value] : request.selector) kind += "/" + key + "=" + value;
-    for (const auto& [key, value] : request.tolerations) kind += "/" + key + ":" + value;
-    return kind + "/" + request.anti_affinity;
+    const auto add = [&kind](char mark, const std::string& word) {
+        kind += mark;
+        kind += word;
+    };
+    for (const std::string& model : request.models) add('/', model);
+    for (const auto& [key, value] : request.selector) {
+        add('/', key);
+        add('=', value);
+    }
+    for (const auto& [key, value] : request.tolerations) {
+        add('/', key);
+        add(':', value);
+    }
+    add('/', request.anti_affinity);
+    return kind;
 }
 
 }  // namespace
@@ -89,6 +100,78 @@ Result<Placement> Migration::place(const Request& request) {
     auto second = engine_.place(request);
     if (second) gained_ += request.gpu_milli();
     return second;
+}
+
+Result<Done> Migration::place_what_fits(std::span<const Waiting> waiting,
+                                        std::vector<std::uint32_t>& left, Room& room) {
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        left.push_back(waiting[i].count);
+        while (left[i] > 0) {
+            auto placed = engine_.place(waiting[i].request);
+            if (!placed && placed.error().code != ErrorCode::kUnavailable)
+                return std::move(placed).error();
+            if (!placed) break;
+            --left[i];
+            room.placed.push_back({i, *std::move(placed)});
+        }
+    }
+    return Done{};
+}
+
+Result<Done> Migration::make(const Exchange& exchange, std::span<const Waiting> waiting,
+                             Room& room) {
+    const Mark start = engine_.mark();
+    const std::size_t before = room.placed.size();
+    auto done = engine_.rearrange(exchange.moves);
+    for (const Exchange::Fill& fill : exchange.fills) {
+        if (!done) break;
+        auto id = engine_.restore(waiting[fill.waiting].request, fill.where);
+        if (!id) {
+            done = std::move(id).error();
+            break;
+        }
+        room.placed.push_back({fill.waiting, fill.where});
+        room.placed.back().placement.id = *id;
+    }
+    if (!done) {
+        engine_.undo_to(start);
+        room.placed.resize(before);
+    }
+    engine_.commit();
+    if (!done) return done;
+    for (const Move& move : exchange.moves) touched_.insert(move.id);
+    gained_ += exchange.gained_milli;
+    room.moves += static_cast<std::uint32_t>(exchange.moves.size());
+    return done;
+}
+
+Result<Room> Migration::make_room(std::span<const Waiting> waiting) {
+    Room room;
+    std::vector<std::uint32_t> left;
+    auto fitting = place_what_fits(waiting, left, room);
+    if (!fitting) return std::move(fitting).error();
+    if (moved() >= limits_.most_moves) return room;
+    std::vector<Waiting> rest(waiting.begin(), waiting.end());
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i].count = left[i];
+    MoveSearch search(engine_, rest, [&](PlacementId id) { return may_move(id); });
+    // Dear chains are taken only where no better ones are left, long ones where no shorter ones are.
+    for (std::int64_t share = kWholeGpu;;
+         share = std::max<std::int64_t>(share * 7 / 8, limits_.least_share)) {
+        for (unsigned length = 1; length <= MoveSearch::kMostChain;) {
+            const unsigned most = limits_.most_moves - moved();
+            if (most == 0 || search.steps() >= limits_.most_steps) break;
+            const auto exchange = search.find(share, std::min(length, most));
+            if (!exchange) {
+                ++length;
+                continue;
+            }
+            if (auto done = make(*exchange, rest, room); !done) return std::move(done).error();
+            search.made(*exchange);
+        }
+        if (share <= limits_.least_share) break;
+    }
+    room.steps = search.steps();
+    return room;
 }
 
 std::vector<Move> Migration::plan(std::uint32_t most_moves) {

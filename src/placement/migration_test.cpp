@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "placement/random_cluster.h"
 
 namespace aliquot::placement {
@@ -138,6 +141,161 @@ TEST_F(MigrationTest, MovesEachTaskAtMostOnce) {
             engine_.placement_of(id)->node == other && id == ids_[placed->node];
         EXPECT_EQ(migration.apply({{.id = id, .from = other, .to = to}}).ok(), !moved_before);
     }
+}
+
+/// Nodes of one GPU each that run these shares.
+class MakeRoomTest : public testing::Test {
+protected:
+    void fill(const std::vector<std::vector<std::int32_t>>& shares, bool movable = true) {
+        for (NodeId id = 0; id < shares.size(); ++id) {
+            ASSERT_TRUE(engine_.add_node(node("n" + std::to_string(id), 1)).ok());
+            for (const std::int32_t milli : shares[id])
+                ASSERT_TRUE(
+                    engine_.restore(share(milli, movable), {.node = id, .devices = {0}}).ok());
+        }
+    }
+    std::vector<std::int32_t> free() {
+        std::vector<std::int32_t> all;
+        for (NodeId id = 0; id < engine_.node_count(); ++id)
+            all.push_back(engine_.state(id).devices[0].milli);
+        return all;
+    }
+    Engine engine_;
+};
+
+TEST_F(MakeRoomTest, TwoTasksChangePlacesForAThird) {
+    fill({{320, 470}, {320, 470}});
+    Migration migration(engine_, {.most_moves = 2});
+    const std::vector<Waiting> waiting{{.request = share(320, true), .count = 5}};
+    const auto room = migration.make_room(waiting);
+    ASSERT_TRUE(room.ok()) << room.error().message;
+    EXPECT_EQ(room->moves, 2U);
+    ASSERT_EQ(room->placed.size(), 1U);
+    EXPECT_EQ(engine_.request_of(room->placed[0].placement.id), share(320, true));
+    auto left = free();
+    std::sort(left.begin(), left.end());
+    EXPECT_EQ(left, (std::vector<std::int32_t>{40, 60}));
+    EXPECT_EQ(migration.moved(), 2U);
+    EXPECT_EQ(migration.gained_milli(), 320);
+    EXPECT_EQ(engine_.self_check(), "");
+}
+
+TEST_F(MakeRoomTest, ATaskLeavesAHoleThatTwoFill) {
+    fill({{160, 650}, {810}});
+    Migration migration(engine_, {.most_moves = 5});
+    const std::vector<Waiting> waiting{{.request = share(230, false)},
+                                       {.request = share(120, false)},
+                                       {.request = share(350, false), .count = 0}};
+    const auto room = migration.make_room(waiting);
+    ASSERT_TRUE(room.ok());
+    EXPECT_EQ(room->moves, 1U);
+    EXPECT_EQ(free(), (std::vector<std::int32_t>{0, 30}));
+    EXPECT_EQ(room->placed.size(), 2U);
+}
+
+TEST_F(MakeRoomTest, PlacesWhatFitsWithoutAMove) {
+    fill({{320}, {320, 470}});
+    Migration migration(engine_, {.most_moves = 0});
+    const std::vector<Waiting> waiting{{.request = share(320, false), .count = 3},
+                                       {.request = whole(1), .count = 1}};
+    const auto room = migration.make_room(waiting);
+    ASSERT_TRUE(room.ok());
+    EXPECT_EQ(room->placed.size(), 2U);
+    EXPECT_EQ(room->moves, 0U);
+    EXPECT_EQ(migration.gained_milli(), 0);
+}
+
+TEST_F(MakeRoomTest, LooksAtCpuModelAndWhoMayMove) {
+    fill({{320, 470}, {320, 470}}, false);
+    Migration migration(engine_, {.most_moves = 2});
+    const std::vector<Waiting> one{{.request = share(320, true)}};
+    EXPECT_EQ(migration.make_room(one)->placed.size(), 0U);
+
+    Engine engine;
+    for (NodeId id = 0; id < 2; ++id) {
+        NodeSpec spec = node("n" + std::to_string(id), 1);
+        spec.cpu_milli = 2'500;
+        ASSERT_TRUE(engine.add_node(spec).ok());
+        for (const std::int32_t milli : {320, 470})
+            ASSERT_TRUE(engine.restore(share(milli, true), {.node = id, .devices = {0}}).ok());
+    }
+    Migration tight(engine, {.most_moves = 2});
+    EXPECT_EQ(tight.make_room(one)->placed.size(), 0U);
+    Request light = share(320, false);
+    light.cpu_milli = 500;
+    light.models = {"H900"};
+    EXPECT_EQ(tight.make_room(std::vector<Waiting>{{.request = light}})->placed.size(), 0U);
+    light.models = {"A2", "H900"};
+    EXPECT_EQ(tight.make_room(std::vector<Waiting>{{.request = light}})->placed.size(), 1U);
+    EXPECT_EQ(engine.self_check(), "");
+}
+
+TEST_F(MakeRoomTest, AWrongRequestIsAnErrorAndNoMoveIsMade) {
+    fill({{320, 470}, {320, 470}});
+    Migration migration(engine_, {.most_moves = 2});
+    EXPECT_EQ(migration.make_room(std::vector<Waiting>{{.request = {.gpus = 3, .milli = 10}}})
+                  .error()
+                  .code,
+              ErrorCode::kInvalidInput);
+    EXPECT_EQ(migration.moved(), 0U);
+}
+
+TEST(MigrationProperty, MakesRoomWithinItsBudgetAndAlikeEachTime) {
+    std::uint32_t moves = 0;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        SCOPED_TRACE(seed);
+        const auto run = [&] {
+            Dice dice(seed);
+            Engine engine;
+            EXPECT_TRUE(engine.add_geometry(seven_slices("A100")).ok());
+            for (unsigned i = 0; i < 25; ++i)
+                EXPECT_TRUE(engine.add_node(random_node(dice, i)).ok());
+            engine.set_workload(random_workload(dice));
+            const std::uint32_t budget = dice.below(20);
+            Migration migration(engine, {.most_moves = budget, .least_share = 1});
+            std::map<PlacementId, NodeId> first;  // where each task was when it came
+            std::string story;
+            for (unsigned round = 0; round < 3; ++round) {
+                std::vector<Waiting> waiting;
+                for (unsigned i = 0; i < 250; ++i) {
+                    const Request request = random_request(dice);
+                    const auto placed = engine.place(request);
+                    if (placed)
+                        first[placed->id] = placed->node;
+                    else if (placed.error().code == ErrorCode::kUnavailable)
+                        waiting.push_back({.request = request, .count = 1 + dice.below(3)});
+                }
+                const std::int64_t before = engine.free_milli();
+                const auto room = migration.make_room(waiting);
+                EXPECT_TRUE(room.ok());
+                if (!room) return story;
+                EXPECT_EQ(engine.self_check(), "");
+                EXPECT_LE(migration.moved(), budget);
+                EXPECT_LE(engine.free_milli(), before);
+                std::vector<std::uint32_t> counts(waiting.size(), 0);
+                for (const Room::Placed& placed : room->placed) {
+                    EXPECT_LE(++counts[placed.waiting], waiting[placed.waiting].count);
+                    EXPECT_EQ(engine.placement_of(placed.placement.id)->node,
+                              placed.placement.node);
+                    first[placed.placement.id] = placed.placement.node;
+                    story += std::to_string(placed.waiting) + "@" +
+                             std::to_string(placed.placement.node) + " ";
+                }
+                moves += room->moves;
+                story += std::to_string(room->steps) + "\n";
+            }
+            std::uint32_t away = 0;
+            for (const auto& [id, node] : first) {
+                const bool moved = engine.placement_of(id)->node != node;
+                EXPECT_TRUE(!moved || engine.request_of(id)->movable);
+                away += moved ? 1 : 0;
+            }
+            EXPECT_LE(away, migration.moved());
+            return story;
+        };
+        EXPECT_EQ(run(), run());
+    }
+    EXPECT_GT(moves, 10U);
 }
 
 TEST(MigrationProperty, NeverMovesATaskTwiceAndNeverBreaksTheBooks) {

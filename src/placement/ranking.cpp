@@ -232,10 +232,14 @@ std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const No
     return found;
 }
 
+std::size_t Ranking::most_logged() const {
+    return std::max<std::size_t>(65'536, at_position_.size() * 4);
+}
+
 void Ranking::changed(NodeId node) {
     last_change_[node] = log_base_ + log_.size();
     log_.push_back(node);
-    const std::size_t most = std::max<std::size_t>(65'536, at_position_.size() * 4);
+    const std::size_t most = most_logged();
     if (log_.size() < most) return;
     log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(most / 2));
     log_base_ += most / 2;
@@ -249,7 +253,8 @@ void Ranking::forget() {
     for (std::size_t position = 0; position < at_position_.size(); ++position)
         books_.node(at_position_[position]).position = static_cast<std::uint32_t>(position);
     last_change_.resize(books_.size(), 0);
-    for (const auto& kind : kinds_)  // a model may be new
+    if (books_.size() > kSmallCluster) log_.reserve(most_logged());  // no pause to grow it later
+    for (const auto& kind : kinds_)                                  // a model may be new
         if (kind != nullptr) kind->shape = books_.shape_of(kind->request);
     for (Order* order : order_list_) order->cold = true;
 }

@@ -80,6 +80,7 @@ private:
     };
     using Hidden = std::vector<std::pair<std::size_t, KeyTree::Key>>;
 
+    [[nodiscard]] std::size_t most_logged() const;  // changes kept
     Order& order_of(const Kind& kind);
     void forget_a_kind();
     void admit_all(Order& order) const;

@@ -20,7 +20,7 @@ std::unique_ptr<Scorer> scorer_of(const Options& options) {
 }  // namespace
 
 Engine::State::State(Options chosen)
-    : options(std::move(chosen)), scorer(scorer_of(options)), ranking(books, *scorer) {
+    : options(chosen), scorer(scorer_of(options)), ranking(books, *scorer) {
     options.learn_every = std::max(options.learn_every, 1U);
 }
 
@@ -182,8 +182,22 @@ Result<Placement> Engine::State::place(const Request& request) {
     return placement;
 }
 
+void Engine::State::undo_leaving(Change change) {
+    for (auto& [id, before] : change.together) {
+        ranking.drop(before.kind);
+        enter(id, std::move(before));
+    }
+    scorer->restore(change.scorer);
+}
+
 void Engine::State::undo(Change change) {
     if (change.kind == Change::Kind::kArrived) return;
+    if (change.kind == Change::Kind::kRearranged) {
+        departures -= change.together.size();
+        for (const auto& [id, before] : change.together) leave(id);
+        undo_leaving(std::move(change));
+        return;
+    }
     if (change.kind != Change::Kind::kReleased) leave(change.id);
     if (change.kind == Change::Kind::kPlaced) {
         next_id = change.id;

@@ -23,10 +23,17 @@ struct Live {
 
 /// One change, enough to take it back.
 struct Change {
-    enum class Kind : std::uint8_t { kPlaced, kReleased, kMoved, kArrived } kind = Kind::kPlaced;
+    enum class Kind : std::uint8_t {
+        kPlaced,
+        kReleased,
+        kMoved,
+        kRearranged,
+        kArrived
+    } kind = Kind::kPlaced;
     PlacementId id = 0;
-    Live before;                       // of kReleased and kMoved
-    std::uint32_t scorer = 0;          // Scorer::save() before the change
+    Live before;                                         // of kReleased and kMoved
+    std::uint32_t scorer = 0;                            // Scorer::save() before the change
+    std::vector<std::pair<PlacementId, Live>> together;  // of kRearranged
     std::unique_ptr<Request> arrived;  // of kArrived: not yet part of what was learned
 };
 
@@ -48,6 +55,8 @@ struct Engine::State {
     void note_placed(PlacementId id);
     void note_gone(Change::Kind kind, PlacementId id, const Live& before, std::uint32_t saved);
     void undo(Change change);
+    /// Those that left together are where they were; their kinds were held.
+    void undo_leaving(Change change);
     void learn(const Request& request);
     [[nodiscard]] Error no_room(const Request& request) const;
 

@@ -2,6 +2,7 @@
 #include "region/config_reader.h"
 
 #include "region/config_file.h"
+#include "region/truth.h"
 #include "region/uuid.h"
 
 namespace aliquot::region {
@@ -10,6 +11,11 @@ Result<Settings> read_config(const std::filesystem::path& file) {
     const auto config = ConfigFile::open(file, ConfigFile::Access::kRead);
     if (!config) return config.error();
     return config->settings();
+}
+
+void apply_truth(const std::filesystem::path& file, LedgerView& ledger) {
+    const auto config = ConfigFile::open(file, ConfigFile::Access::kRead);
+    if (config) apply_truth(*config, ledger);
 }
 
 std::vector<Limits> devices_in(const LedgerView& ledger) {

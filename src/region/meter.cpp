@@ -71,6 +71,7 @@ std::vector<Reading> Meter::look(std::span<const Metered> regions) {
         }
         if (region.config == nullptr) continue;
         for (const SlotTruth& truth : reading.truths) region.config->set_truth(truth);
+        if (reading.ledger) apply_truth(*region.config, *reading.ledger);
         if (!answered) continue;
         if (!reading.truths.empty()) region.config->publish_truth();
         region.config->beat();

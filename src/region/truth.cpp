@@ -62,4 +62,19 @@ std::vector<SlotTruth> find_truths(const LedgerView& before, const LedgerView& a
     return truths;
 }
 
+void apply_truth(const ConfigFile& config, LedgerView& ledger) {
+    const Settings settings = config.settings();
+    for (unsigned i = 0; i < settings.devices.size(); ++i) {
+        const auto uuid = parse_uuid(settings.devices[i].uuid);
+        const auto place = uuid ? ledger.place_of(*uuid) : std::nullopt;
+        if (!place) continue;
+        for (SlotView& slot : ledger.slots) {
+            const auto told = config.told_overhead(slot.index, slot.owner, i);
+            if (told && slot.devices[*place].contexts > 0) {
+                slot.devices[*place].overhead_bytes = *told;
+            }
+        }
+    }
+}
+
 }  // namespace aliquot::region

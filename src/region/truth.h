@@ -40,4 +40,8 @@ struct DeviceReading {
 std::vector<SlotTruth> find_truths(const LedgerView& before, const LedgerView& after,
                                    const std::vector<DeviceReading>& devices);
 
+/// Puts the figures that guards were told in the place of those in `ledger`: a process that makes no
+/// call of the driver does not take them by itself.
+void apply_truth(const ConfigFile& config, LedgerView& ledger);
+
 }  // namespace aliquot::region

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "os/temporary_directory.h"
 #include "region/uuid.h"
 
 namespace aliquot::region {
@@ -71,6 +72,20 @@ TEST(Truth, IsNotOfAnotherOwnerNorOfTheDead) {
     dead.slots[0].alive = false;
     EXPECT_TRUE(find_truths(ledger({}), dead, driver(5)).empty());
     EXPECT_TRUE(find_truths(ledger({}), ledger({}), {{.uuid = kGpu, .answered = true}}).empty());
+}
+
+TEST(Truth, IsShownAlsoOfAProcessThatDoesNotTakeIt) {
+    const os::TemporaryDirectory directory;
+    auto config = ConfigFile::create(directory.path() / "config", {.devices = {{.uuid = kGpu}}});
+    ASSERT_TRUE(config);
+    LedgerView view = ledger({.overhead_bytes = 400, .contexts = 1});
+    apply_truth(*config, view);
+    EXPECT_EQ(view.slots[0].devices[kPlace].overhead_bytes, 400U);
+    SlotTruth truth{.slot = 9, .owner = view.slots[0].owner};
+    truth.overhead_bytes[0] = 300;
+    config->set_truth(truth);
+    apply_truth(*config, view);
+    EXPECT_EQ(view.slots[0].devices[kPlace].overhead_bytes, 300U);
 }
 
 }  // namespace

@@ -100,6 +100,20 @@ TEST(Config, SharedResourcesAreReadWithTheirLimits) {
     EXPECT_TRUE(config.sharing.resources[2].devices.all);
 }
 
+TEST(Config, TheGuardIsStrictAndOnlyTellsUnlessToldOtherwise) {
+    const auto guard = [](const std::string& text) {
+        return read_config("f", "sharing: {guard: " + text + "}", Compatibility::kStrict)
+            .config->sharing.guard;
+    };
+    EXPECT_EQ(guard("{}"), GuardConfig{});
+    const GuardConfig all = guard("{fail: open, watchdog: kill, slack: 7.5%, kernelLimit: true}");
+    EXPECT_TRUE(all.fail_open && all.kill && all.kernel_limit);
+    EXPECT_EQ(all.slack_percent, 7.5);
+    EXPECT_EQ(guard("{slack: 256Mi}").slack_bytes, 256ULL << 20U);
+    EXPECT_EQ(guard("{slack: 0}").slack_bytes, 0U);
+    EXPECT_FALSE(read_config("f", "sharing: {guard: {slack: -1}}", Compatibility::kStrict).config);
+}
+
 TEST(Config, MpsRefusesMoreThanOneShareUnlessToldOtherwise) {
     const std::string entry = "resources: [{name: nvidia.com/gpu, replicas: 4}]";
     EXPECT_TRUE(read("sharing: {mps: {" + entry + "}}").sharing.fail_requests_greater_than_one);

@@ -35,6 +35,24 @@ TEST(Grant, EnvvarNamesEachGpuOnceByIndexOrder) {
     EXPECT_EQ(grant->shares[1].compute_percent, 80U);
 }
 
+TEST(Grant, LimitsAreTheGuardsUnlessMpsKeepsThem) {
+    Resource resource = two_shared();
+    resource.gpus[0].weight = 30;
+    auto grant = make_grant(resource, {}, Ids{"GPU-A::0", "GPU-A::2"}, "n");
+    ASSERT_TRUE(grant);
+    EXPECT_TRUE(grant->shares[0].guarded);
+    EXPECT_EQ(grant->shares[0].weight, 60U);
+    resource.gpus[0].mps = true;
+    grant = make_grant(resource, {}, Ids{"GPU-A::0"}, "n");
+    ASSERT_TRUE(grant);
+    EXPECT_FALSE(grant->shares[0].guarded);
+    resource.gpus[1].memory_bytes.reset();
+    resource.gpus[1].compute_percent.reset();
+    grant = make_grant(resource, {}, Ids{"GPU-B::0"}, "n");
+    ASSERT_TRUE(grant);
+    EXPECT_FALSE(grant->shares[0].guarded);
+}
+
 TEST(Grant, IndexStrategyTellsIndices) {
     const auto grant =
         make_grant(two_shared(), {.id_strategy = DeviceIdStrategy::kIndex}, Ids{"GPU-B::1"}, "n");

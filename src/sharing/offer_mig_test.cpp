@@ -171,9 +171,10 @@ TEST(MigOffer, TimeSlicesAProfileWithLimits) {
     const auto grant = make_grant(tiny, {}, Ids{"MIG-w::1"}, "n");
     ASSERT_TRUE(grant);
     EXPECT_EQ(grant->environment.at("NVIDIA_VISIBLE_DEVICES"), "MIG-w");
-    EXPECT_THAT(grant->shares,
-                ElementsAre(kubelet::Grant::Share{
-                    .gpu_uuid = "MIG-w", .memory_bytes = 2 * kGi, .compute_percent = 50}));
+    EXPECT_THAT(
+        grant->shares,
+        ElementsAre(kubelet::Grant::Share{
+            .gpu_uuid = "MIG-w", .memory_bytes = 2 * kGi, .compute_percent = 50, .guarded = true}));
 }
 
 TEST(MigOffer, SelectsDevicesByIndexUuidCountAndGpu) {

@@ -49,6 +49,11 @@ void EventLog::write(const Replay::Step& step) {
         line("leave", step.arrival, gone->second.row, &gone->second.place);
         live_.erase(gone);
     }
+    if (step.places.empty()) line("drop", step.arrival, step.row, nullptr);
+    for (const placement::Placement& place : step.places) {
+        line("place", step.arrival, step.row, &place);
+        live_[place.id] = {step.row, place};
+    }
     if (step.moved) {
         for (auto& [id, live] : live_) {
             auto now = engine_.placement_of(id);
@@ -60,10 +65,9 @@ void EventLog::write(const Replay::Step& step) {
             line("move", step.arrival, live.row, &live.place);
         }
     }
-    if (step.places.empty()) line("drop", step.arrival, step.row, nullptr);
-    for (const placement::Placement& place : step.places) {
-        line("place", step.arrival, step.row, &place);
-        live_[place.id] = {step.row, place};
+    for (const Replay::Step::Late& late : step.late) {
+        line("place", step.arrival, late.row, &late.place);
+        live_[late.place.id] = {late.row, late.place};
     }
 }
 

@@ -9,7 +9,7 @@
 namespace aliquot::trace {
 
 /// Writes what happened in a replay, one line of CSV for each event, in order:
-///   event       place, drop, leave or move
+///   event       place, drop, leave or move; a task that was dropped may be placed after moves
 ///   arrival     number of the arrival in whose course it happened, from 1
 ///   row, task   of the task that arrived (place, drop) or that the placement belongs to
 ///   placement   its number; empty for drop

@@ -65,6 +65,11 @@ private:
             meter_.touched(place.node);
             if (options_.replay.departures) node_of_[place.id] = place.node;
         }
+        for (const Replay::Step::Late& late : step.late) {
+            meter_.touched(late.place.node);
+            ++late_;
+            if (options_.replay.departures) node_of_[late.place.id] = late.place.node;
+        }
         if (!step.moved) return;
         meter_.all_touched();
         for (auto& [id, node] : node_of_) {
@@ -99,6 +104,7 @@ private:
         if (replay_.migration() != nullptr) {
             outcome.migrations = replay_.migration()->moved();
             outcome.gained_milli = replay_.migration()->gained_milli();
+            outcome.placed_late = late_;
         }
         if (options_.replay.departures) outcome.departed = departed_;
         outcome.seconds = std::chrono::duration<double>(spent_).count();
@@ -113,6 +119,7 @@ private:
     std::optional<EventLog> log_;
     std::unordered_map<placement::PlacementId, placement::NodeId> node_of_;  // with departures
     std::int64_t departed_ = 0;
+    std::int64_t late_ = 0;
     std::int64_t peak_ = 0;
     Clock::duration spent_{};
 };

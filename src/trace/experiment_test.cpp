@@ -129,6 +129,66 @@ TEST(Experiment, LearnsTheWorkloadFromTheArrivals) {
     EXPECT_EQ(run(input, options).placed, 4);
 }
 
+/// Two GPUs with 320 and 470 milli each, and another 320: fits once two tasks have changed places.
+Scenario tight_scenario(std::string_view order) {
+    auto read =
+        scenario_of("sn,cpu_milli,memory_mib,gpu,model\na,8000,1000,1,T4\nb,8000,1000,1,T4\n",
+                    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\n"
+                    "small,1000,10,1,320,1,50\nlarge,1000,10,1,470,1,50\nnext,1000,10,1,320,2,50\n"
+                    "whole,1000,10,1,1000,3,90\n",
+                    order);
+    EXPECT_TRUE(read) << read.error().message;
+    make_movable(read->tasks);
+    return *std::move(read);
+}
+
+TEST(Experiment, MovesMakeRoomForATaskThatWaits) {
+    const Scenario input = tight_scenario("P,1\nP,0\nP,1\nP,0\nP,2\n");
+    std::ostringstream log;
+    ExperimentOptions options;
+    options.replay.migrate_share = 0.4;  // two moves
+    options.log = &log;
+    options.at = {95};
+    const Outcome outcome = run(input, options);
+    EXPECT_EQ(outcome.migrations, 2U);
+    EXPECT_EQ(outcome.placed, 5);
+    EXPECT_EQ(outcome.placed_late, 1);
+    EXPECT_EQ(outcome.gained_milli, 320);
+    EXPECT_EQ(outcome.free_milli, 100);
+    const std::string text = log.str();
+    const std::size_t drop = text.find("\ndrop,5,2,next,");
+    const std::size_t move = text.find("\nmove,5,");
+    const std::size_t place = text.find("\nplace,5,2,next,5,");
+    ASSERT_NE(drop, std::string::npos) << text;
+    EXPECT_LT(drop, move);
+    EXPECT_LT(move, place);
+    EXPECT_NE(place, std::string::npos) << text;
+}
+
+// Nothing leaves, so there is never more room than before: what was refused once fits no more.
+TEST(Experiment, WaitingAloneWinsNothing) {
+    const Scenario input = tight_scenario("P,1\nP,0\nP,1\nP,0\nP,2\n");
+    ExperimentOptions options;
+    options.replay.migrate_share = 0.1;  // of five arrivals: no move
+    const Outcome outcome = run(input, options);
+    EXPECT_EQ(outcome.migrations, 0U);
+    EXPECT_EQ(outcome.placed, 4);
+    EXPECT_EQ(outcome.placed_late, 0);
+}
+
+TEST(Experiment, ATaskThatWaitedLeavesAtItsTime) {
+    Scenario input = tight_scenario("P,1\nP,0\nP,1\nP,0\nP,2\nP,3\n");
+    input.tasks.tasks[3].creation = 60;
+    ExperimentOptions options;
+    options.replay.migrate_share = 0.4;
+    options.replay.departures = true;
+    sort_by_creation(input.order, input.tasks);
+    const Outcome outcome = run(input, options);
+    EXPECT_EQ(outcome.placed_late, 1);
+    EXPECT_EQ(outcome.departed, 5);
+    EXPECT_EQ(outcome.free_milli, 1000);
+}
+
 TEST(WorkloadOf, TellsListsOfModelsApartAsTheyAreWritten) {
     const auto read = scenario_of(
         kNodes,

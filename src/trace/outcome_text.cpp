@@ -41,7 +41,7 @@ Row header_row(const Outcome& first) {
         row.push_back("fragmented@" + std::to_string(load) + '%');
     }
     row.insert(row.end(), {"placed", "idle GPUs", "seconds"});
-    if (first.migrations) row.insert(row.end(), {"moves", "GPUs gained"});
+    if (first.migrations) row.insert(row.end(), {"moves", "placed late", "GPUs gained"});
     if (first.departed) row.insert(row.end(), {"ended", "peak"});
     return row;
 }
@@ -58,6 +58,7 @@ Row value_row(const Outcome& outcome) {
     row.push_back(fixed_text(outcome.seconds, 3));
     if (outcome.migrations) {
         row.push_back(std::to_string(*outcome.migrations));
+        row.push_back(std::to_string(outcome.placed_late));
         row.push_back(fixed_text(static_cast<double>(outcome.gained_milli) / 1000.0, 2));
     }
     if (outcome.departed) {
@@ -77,6 +78,7 @@ std::string outcome_json(const Outcome& outcome) {
     json += ",\"fragmentation_percent\":" + map_json(outcome, true);
     if (outcome.migrations) {
         json += ",\"migrations\":" + std::to_string(*outcome.migrations);
+        json += ",\"placed_late\":" + std::to_string(outcome.placed_late);
         json += ",\"gpus_gained\":" + gpus(outcome.gained_milli);
     }
     if (outcome.departed) {

@@ -10,7 +10,7 @@
 namespace aliquot::trace {
 
 /// {"policy","arrivals","placed","allocation_percent":{"100":n},"fragmentation_percent":{"100":n},
-/// "seconds"}, with "migrations" and "gpus_gained" where moves were allowed, "departed" and
+/// "seconds"}, with "migrations", "placed_late" and "gpus_gained" where moves were allowed, "departed" and
 /// "peak_allocation_percent" with departures. A load at which nothing arrived has null.
 std::string outcome_json(const Outcome& outcome);
 

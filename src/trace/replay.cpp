@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/replay.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace aliquot::trace {
+
+namespace {
+
+/// Refused GPU compute that is worth a first round of moves: 1 % of what the cluster has.
+std::int64_t first_round(const placement::Engine& engine) {
+    return std::max<std::int64_t>(engine.capacity_milli() / 100, 1);
+}
+
+}  // namespace
 
 void make_movable(TaskList& tasks) {
     for (Task& task : tasks.tasks) task.request.movable = task.movable.value_or(true);
@@ -16,7 +26,7 @@ Replay::Replay(const Scenario& scenario, const ReplayOptions& options)
     engine.policy = options.policy;
     engine.seed = options.seed;
     engine.learn = options.learn;
-    engine_ = std::make_unique<placement::Engine>(std::move(engine));
+    engine_ = std::make_unique<placement::Engine>(engine);
 }
 
 Result<Replay> Replay::start(const Scenario& scenario, const ReplayOptions& options) {
@@ -37,6 +47,7 @@ Result<Replay> Replay::start(const Scenario& scenario, const ReplayOptions& opti
             options.migrate_share * static_cast<double>(scenario.order.arrivals.size());
         placement::MigrationLimits limits;
         limits.most_moves = static_cast<std::uint32_t>(std::floor(most * (1 + 1e-12)));
+        replay.next_round_ = first_round(*replay.engine_);
         replay.migration_ = std::make_unique<placement::Migration>(*replay.engine_, limits);
     }
     return replay;
@@ -59,11 +70,55 @@ std::vector<placement::PlacementId> Replay::leave_before_next() {
 
 Result<std::vector<placement::Placement>> Replay::place(const Task& task) {
     if (task.count > 1) return engine_->place_gang(task.request, task.count);
-    auto one = migration_ ? migration_->place(task.request) : engine_->place(task.request);
+    auto one = engine_->place(task.request);
     if (!one) return std::move(one).error();
     std::vector<placement::Placement> places;
     places.push_back(*std::move(one));
     return places;
+}
+
+void Replay::wait(std::size_t arrival, std::uint32_t row) {
+    const Task& task = scenario_->tasks.tasks[row];
+    auto queue = std::find_if(queues_.begin(), queues_.end(),
+                              [&](const Queue& one) { return one.request == task.request; });
+    if (queue == queues_.end()) queue = queues_.insert(queue, {task.request, {}});
+    queue->tasks.emplace_back(arrival, row);
+    waiting_milli_ += task.gpu_milli();
+}
+
+/// Moves tasks for those that wait, once twice as many wait as after the last time.
+Result<Done> Replay::make_room(Step& step) {
+    if (waiting_milli_ < next_round_) return Done{};
+    const auto& tasks = scenario_->tasks.tasks;
+    const std::int64_t now = tasks[step.row].creation;
+    std::vector<placement::Waiting> waiting;
+    for (Queue& queue : queues_) {
+        std::erase_if(queue.tasks, [&](const auto& task) {
+            const bool over = departures_ && tasks[task.second].deletion.value_or(now + 1) <= now;
+            if (over) waiting_milli_ -= tasks[task.second].gpu_milli();
+            return over;
+        });
+        waiting.push_back({queue.request, static_cast<std::uint32_t>(queue.tasks.size())});
+    }
+    auto room = migration_->make_room(waiting);
+    if (!room) return std::move(room).error();
+    step.moved = room->moves > 0;
+    for (auto& placed : room->placed) {
+        auto& queue = queues_[placed.waiting].tasks;
+        const auto [arrival, row] = queue.front();
+        queue.pop_front();
+        waiting_milli_ -= tasks[row].gpu_milli();
+        ++placed_;
+        if (departures_ && tasks[row].deletion) {
+            ends_.push({.second = *tasks[row].deletion,
+                        .number = arrival,
+                        .milli = 0,
+                        .ids = {placed.placement.id}});
+        }
+        step.late.push_back({arrival, row, std::move(placed.placement)});
+    }
+    next_round_ = std::max(2 * waiting_milli_, first_round(*engine_));
+    return Done{};
 }
 
 Result<Replay::Step> Replay::step() {
@@ -73,16 +128,19 @@ Result<Replay::Step> Replay::step() {
     step.row = scenario_->order.arrivals[next_++];
     const Task& task = scenario_->tasks.tasks[step.row];
     arrived_ += task.gpu_milli();
-    const std::uint32_t moved_before = migration_ ? migration_->moved() : 0;
     auto places = place(task);
-    if (!places && places.error().code != ErrorCode::kUnavailable) {
+    const bool refused = !places;
+    if (refused && places.error().code != ErrorCode::kUnavailable) {
         return std::move(places).error().during("task " + task.name);
     }
     if (places) {
         step.places = *std::move(places);
         ++placed_;
     }
-    step.moved = migration_ && migration_->moved() != moved_before;
+    if (migration_ && refused && task.count == 1 && task.gpu_milli() > 0) {
+        wait(step.arrival, step.row);
+        if (auto done = make_room(step); !done) return std::move(done).error();
+    }
     if (departures_ && task.deletion) {
         End end{
             .second = *task.deletion, .number = step.arrival, .milli = task.gpu_milli(), .ids = {}};

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -26,16 +28,19 @@ struct Scenario {
 
 struct ReplayOptions {
     placement::Policy policy = placement::Policy::kAliquot;
-    std::uint64_t seed = 1;    // of Policy::kRandom alone
-    bool departures = false;   // tasks leave at their deletion time; arrivals are by creation time
-    bool learn = false;        // the workload from what arrives, not from the scenario
-    double migrate_share = 0;  // moves at most this share of the arrivals, each once
+    std::uint64_t seed = 1;   // of Policy::kRandom alone
+    bool departures = false;  // tasks leave at their deletion time; arrivals are by creation time
+    bool learn = false;       // the workload from what arrives, not from the scenario
+    double migrate_share =
+        0;  // moves at most this share of the arrivals, each once; above 0: refused tasks wait
 };
 
 /// Says that every task may be moved unless the task list says otherwise.
 void make_movable(TaskList& tasks);
 
-/// Gives one arrival after another to the engine. A task that fits nowhere is dropped.
+/// Gives one arrival after another to the engine. A task that fits nowhere is dropped; where tasks
+/// may be moved it waits instead (a gang does not), and every now and then moves make room for those
+/// that wait.
 class Replay {
 public:
     /// One arrival, decided.
@@ -45,6 +50,13 @@ public:
         std::vector<placement::Placement> places;  // one for each of a gang; none: dropped
         std::vector<placement::PlacementId> left;  // those that ended before this arrival
         bool moved = false;                        // the engine moved other tasks to make room
+        /// Tasks that had been refused and were placed after the moves.
+        struct Late {
+            std::size_t arrival = 0;
+            std::uint32_t row = 0;
+            placement::Placement place;
+        };
+        std::vector<Late> late;
     };
 
     /// scenario   must outlive the replay
@@ -81,12 +93,22 @@ private:
 
     Replay(const Scenario& scenario, const ReplayOptions& options);
     Result<std::vector<placement::Placement>> place(const Task& task);
+    void wait(std::size_t arrival, std::uint32_t row);
+    Result<Done> make_room(Step& step);
 
     const Scenario* scenario_;
     bool departures_;
     std::unique_ptr<placement::Engine> engine_;  // stays where it is: the planner refers to it
     std::unique_ptr<placement::Migration> migration_;
     std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+    // Refused tasks by kind, in the order of their arrival; only with migration.
+    struct Queue {
+        placement::Request request;
+        std::deque<std::pair<std::size_t, std::uint32_t>> tasks;  // arrival, row
+    };
+    std::vector<Queue> queues_;
+    std::int64_t waiting_milli_ = 0;
+    std::int64_t next_round_ = 0;  // when so much waits
     std::size_t next_ = 0;
     std::int64_t arrived_ = 0;
     std::int64_t placed_ = 0;

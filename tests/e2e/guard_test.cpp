@@ -60,6 +60,34 @@ protected:
         if (agent_) agent_->terminate(60s);
     }
 
+    /// A CUDA program in a container, with its guard where a runtime would have mounted it.
+    [[nodiscard]] os::Process tenant_in(const kubelet::Grant& grant, bool guarded,
+                                        std::vector<std::string> words) {
+        auto environment = os::current_environment();
+        environment["ALIQUOT_SIM_STATE"] = directory_.path() / "driver";
+        environment["LD_LIBRARY_PATH"] = ALIQUOT_SIM_DIR;
+        environment["ALIQUOT_SIM_CUDA_CONTEXT_BYTES"] = "314572800";
+        environment["ALIQUOT_GUARD_CONFIG"] = guard_of(grant) / "config";
+        environment["ALIQUOT_GUARD_REGION"] = guard_of(grant) / "ledger";
+        environment["ALIQUOT_GUARD_NODE"] = guard_of(grant) / "node";
+        for (const auto& mount : grant.mounts) {
+            if (guarded && mount.container_path == "/run/aliquot/lib") {
+                environment["LD_PRELOAD"] = root_.resolve(mount.host_path) / "libaliquot-guard.so";
+            }
+        }
+        words.insert(words.begin(), ALIQUOT_TEST_DIR "/cuda_tenant");
+        auto process =
+            os::Process::start({.argv = words,
+                                .environment = environment,
+                                .output_path = (directory_.path() / "tenant.log").native()});
+        if (!process) throw std::runtime_error(process.error().message);
+        return *std::move(process);
+    }
+    [[nodiscard]] std::string tenant_log() const {
+        std::ifstream file(directory_.path() / "tenant.log");
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    }
+
     void write_config(const std::string& memory, const std::string& guard = "{}") {
         ASSERT_TRUE(root_.write_atomically("/etc/config.yaml", config_text(memory, guard)));
     }
@@ -202,6 +230,62 @@ TEST_F(GuardAgentTest, WithoutAGuardAPodIsRefusedOrRunsWithoutLimits) {
         return open.ok();
     }));
     EXPECT_TRUE(eventually([&] { return happened("open", std::string(kGpu)); }));
+}
+
+TEST_F(GuardAgentTest, AGuardedProgramKeepsItsLimitAlsoWhenThatChanges) {
+    write_config("2Gi");
+    start_agent();
+    const auto grant = admit("train");
+    ASSERT_TRUE(grant) << grant.error().message;
+    const fs::path more = directory_.path() / "more";
+    const fs::path end = directory_.path() / "end";
+    os::Process process =
+        tenant_in(*grant, true,
+                  {"info", "alloc:1073741824", "alloc:1073741824", "wait:" + more.native(),
+                   "alloc:1073741824", "info", "wait:" + end.native()});
+    ASSERT_TRUE(eventually([&] { return tenant_log().contains("alloc 2\n"); })) << tenant_log();
+    EXPECT_THAT(tenant_log(), HasSubstr("total 2147483648\nalloc 0\nalloc 2\n"));
+    const auto device = [&]() -> Json {
+        const Json seen = status();
+        if (!seen.is_object() || seen["containers"].empty()) return Json::object();
+        return seen["containers"][0]["devices"][0];
+    };
+    // The driver's figure has taken the place of the estimate.
+    EXPECT_TRUE(eventually([&] {
+        const Json one = device();
+        return one.value("trackedBytes", 0ULL) == kGiB &&
+               one.value("overheadBytes", 0ULL) == 314572800 &&
+               one.value("usedBytes", 0ULL) == one.value("driverBytes", 1ULL) &&
+               one.value("processes", 0) == 1 && one.value("unguardedProcesses", 9) == 0 &&
+               one.value("denied", 0) == 1;
+    })) << device().dump();
+    write_config("3Gi");
+    ASSERT_TRUE(eventually([&] {
+        const auto settings = region::read_config(guard_of(*grant) / "config");
+        return settings && settings->devices[0].memory_bytes == 3 * kGiB;
+    }));
+    std::ofstream(more) << "";
+    EXPECT_TRUE(eventually([&] {
+        return tenant_log().contains("waited\nalloc 0\n") &&
+               tenant_log().contains("total 3221225472\n");
+    })) << tenant_log();
+    // It dies with all that it has; nothing of it stays in the books.
+    process.signal(SIGKILL);
+    ASSERT_TRUE(process.wait(60s));
+    EXPECT_TRUE(eventually([&] { return device().value("usedBytes", 1ULL) == 0; }));
+}
+
+TEST_F(GuardAgentTest, AProgramThatDropsItsGuardIsEnded) {
+    write_config("2Gi", "{watchdog: kill}");
+    start_agent();
+    const auto grant = admit("train");
+    ASSERT_TRUE(grant) << grant.error().message;
+    const fs::path end = directory_.path() / "end";
+    os::Process process = tenant_in(*grant, false, {"alloc:4294967296", "wait:" + end.native()});
+    const auto exit = process.wait(60s);
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->signal, SIGKILL);
+    EXPECT_THAT(tenant_log(), HasSubstr("alloc 0\n"));
 }
 
 TEST_F(GuardAgentTest, LimitsChangeWhileAContainerRuns) {

@@ -29,6 +29,8 @@ protected:
                               ALIQUOT_SIM_DIR "/libnvidia-ml.so.1", "");
         ASSERT_TRUE(node) << node.error().message;
         node_.emplace(*std::move(node));
+        const fs::path driver = directory_.path() / "node/lib/libcuda.so.1";
+        if (!fs::exists(driver)) fs::create_symlink(ALIQUOT_SIM_DIR "/libcuda.so.1", driver);
         environment_ = os::current_environment();
         environment_.erase("CUDA_VISIBLE_DEVICES");
         environment_["ALIQUOT_RUN_DIRECTORY"] = books_;
@@ -173,6 +175,64 @@ TEST_F(RunTest, WrongWordsAreUsageErrors) {
     EXPECT_EQ(run({"--gpu-memory", "much"}, {"true"}).exit.code, 2);
     EXPECT_EQ(run({"--gpu-memory", "1Gi", "--gpu", "9"}, {"true"}).exit.code, 2);
     EXPECT_EQ(run({"--gpu-compute", "50", "--gpu-weight", "3"}, {"true"}).exit.code, 2);
+}
+
+const std::string kTenant = ALIQUOT_TEST_DIR "/cuda_tenant";
+
+TEST_F(RunTest, AProgramSeesItsSliceAndGetsNoMore) {
+    const auto said = run({"--gpu-memory", "2Gi", "-v"},
+                          {kTenant, "info", "alloc:1073741824", "alloc:3221225472", "info"});
+    EXPECT_EQ(said.exit.code, 0);
+    EXPECT_THAT(said.output, HasSubstr("total 2147483648\nalloc 0\nalloc 2\n")) << said.output;
+    EXPECT_THAT(said.output, HasSubstr(" of 2Gi, 1 denied"));
+}
+
+TEST_F(RunTest, WhatTheDriverSaysBecomesItsOverhead) {
+    const fs::path end = directory_.path() / "end";
+    environment_["ALIQUOT_SIM_CUDA_CONTEXT_BYTES"] = "314572800";
+    os::Process process =
+        start({"--gpu-memory", "2Gi"}, {kTenant, "alloc:1073741824", "wait:" + end.native()});
+    std::string seen;
+    EXPECT_TRUE(eventually([&] {
+        const auto answer =
+            os::exchange({.argv = {ALIQUOT_BIN_DIR "/aliquot", "guard", "status", "-o", "json"},
+                          .environment = environment_},
+                         "", {.deadline = 60s});
+        seen = answer ? answer->output : answer.error().message;
+        return seen.contains("\"trackedBytes\":1073741824") &&
+               seen.contains("\"overheadBytes\":314572800");
+    })) << seen;
+    std::ofstream(end) << "";
+    const auto exit = process.wait(60s);
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->code, 0);
+}
+
+TEST_F(RunTest, ProgramsTogetherEachKeepTheirOwn) {
+    const fs::path end = directory_.path() / "end";
+    std::vector<os::Process> runs;
+    for (int i = 0; i < 3; ++i) {
+        runs.push_back(start(
+            {"--gpu-memory", "4Gi", "--gpu", "0", "--gpu-weight", "10"},
+            {kTenant, "alloc:3221225472", "alloc:3221225472", "spin:20", "wait:" + end.native()}));
+    }
+    const auto log = [&] {
+        std::ifstream file(directory_.path() / "log");
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    const auto count = [&](std::string_view line) {
+        int found = 0;
+        const std::string text = log();
+        for (auto at = text.find(line); at != text.npos; at = text.find(line, at + 1)) ++found;
+        return found;
+    };
+    EXPECT_TRUE(eventually([&] { return count("spun 0\n") == 3; })) << log();
+    EXPECT_EQ(count("alloc 0\n"), 3);
+    EXPECT_EQ(count("alloc 2\n"), 3);
+    EXPECT_EQ(places(), 3U);
+    std::ofstream(end) << "";
+    for (os::Process& one : runs) EXPECT_TRUE(one.wait(60s));
+    EXPECT_EQ(places(), 0U);
 }
 
 TEST_F(RunTest, SaysAtTheEndWhatWasUsedWhenAsked) {

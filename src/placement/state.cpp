@@ -20,7 +20,7 @@ std::unique_ptr<Scorer> scorer_of(const Options& options) {
 }  // namespace
 
 Engine::State::State(Options chosen)
-    : options(std::move(chosen)), scorer(scorer_of(options)), ranking(books, *scorer) {
+    : options(chosen), scorer(scorer_of(options)), ranking(books, *scorer) {
     options.learn_every = std::max(options.learn_every, 1U);
 }
 

@@ -26,7 +26,7 @@ Replay::Replay(const Scenario& scenario, const ReplayOptions& options)
     engine.policy = options.policy;
     engine.seed = options.seed;
     engine.learn = options.learn;
-    engine_ = std::make_unique<placement::Engine>(std::move(engine));
+    engine_ = std::make_unique<placement::Engine>(engine);
 }
 
 Result<Replay> Replay::start(const Scenario& scenario, const ReplayOptions& options) {
@@ -129,14 +129,15 @@ Result<Replay::Step> Replay::step() {
     const Task& task = scenario_->tasks.tasks[step.row];
     arrived_ += task.gpu_milli();
     auto places = place(task);
-    if (!places && places.error().code != ErrorCode::kUnavailable) {
+    const bool refused = !places;
+    if (refused && places.error().code != ErrorCode::kUnavailable) {
         return std::move(places).error().during("task " + task.name);
     }
     if (places) {
         step.places = *std::move(places);
         ++placed_;
     }
-    if (migration_ && !places && task.count == 1 && task.gpu_milli() > 0) {
+    if (migration_ && refused && task.count == 1 && task.gpu_milli() > 0) {
         wait(step.arrival, step.row);
         if (auto done = make_room(step); !done) return std::move(done).error();
     }

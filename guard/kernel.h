@@ -62,6 +62,14 @@ inline int open(const char* path, int flags, unsigned mode = 0) {
 }
 inline void close(int descriptor) { call(SYS_close, descriptor); }
 
+#if defined(__SANITIZE_THREAD__)
+// The sanitizer has to know which memory is new.
+inline void* map(std::size_t size, int protection, int flags, int descriptor, std::size_t offset) {
+    void* at = ::mmap(nullptr, size, protection, flags, descriptor, static_cast<off_t>(offset));
+    return at == MAP_FAILED ? nullptr : at;
+}
+inline void unmap(void* at, std::size_t size) { ::munmap(at, size); }
+#else
 inline void* map(std::size_t size, int protection, int flags, int descriptor, std::size_t offset) {
     const long at = call(SYS_mmap, 0, static_cast<long>(size), protection, flags, descriptor,
                          static_cast<long>(offset));
@@ -70,6 +78,7 @@ inline void* map(std::size_t size, int protection, int flags, int descriptor, st
 inline void unmap(void* at, std::size_t size) {
     call(SYS_munmap, as_long(at), static_cast<long>(size));
 }
+#endif
 
 /// Size of an open file; below 0: -errno.
 inline long size_of(int descriptor) { return call(SYS_lseek, descriptor, 0, 2 /*SEEK_END*/); }

@@ -57,6 +57,8 @@ void set_word(Settings& settings, const std::string& key, const std::string& val
         settings.config = true;
     } else if (key == "stranger") {
         settings.stranger = true;
+    } else if (key == "node") {
+        settings.node_page = true;
     } else if (key == "twice") {
         settings.twice = true;
     } else {
@@ -143,6 +145,7 @@ std::map<std::string, std::string> GuardWorld::environment() const {
     if (settings_.region == "missing")
         words["ALIQUOT_GUARD_REGION"] = scratch_.path() / "no/such/region";
     if (settings_.config) words["ALIQUOT_GUARD_CONFIG"] = scratch_.path() / "config";
+    if (settings_.node_page) words["ALIQUOT_GUARD_NODE"] = scratch_.path() / "node-page";
     if (!named("ALIQUOT_GUARD_KIT_LIBRARY").empty()) {
         words["ALIQUOT_GUARD_KIT_FOREIGN"] = "1";
         std::string memory = settings_.memory;

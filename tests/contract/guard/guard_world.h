@@ -34,6 +34,7 @@ struct Settings {
     bool config = false;
     bool stranger = false;
     bool twice = false;
+    bool node_page = false;
     std::map<std::string, std::string> environment;
 };
 Settings parse_settings(const std::string& text);

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "os/spawner.h"
+#include "sim/node/shared_state.h"
 
 namespace aliquot::guardkit {
 namespace {
@@ -59,6 +59,8 @@ void set_word(Settings& settings, const std::string& key, const std::string& val
         settings.stranger = true;
     } else if (key == "node") {
         settings.node_page = true;
+    } else if (key == "peak") {
+        settings.peak = true;
     } else if (key == "twice") {
         settings.twice = true;
     } else {
@@ -161,6 +163,15 @@ std::map<std::string, std::string> GuardWorld::environment() const {
         words["ALIQUOT_GUARD_KIT_PRELOADED"] = library_path;
     }
     return words;
+}
+
+std::uint64_t GuardWorld::peak_bytes(unsigned gpu) const {
+    if (!node_) return 0;
+    const auto state = sim::SharedState::open(scratch_.path() / "node" / sim::kStateFile);
+    if (!state) give_up(state.error().message);
+    const auto locked = (*state)->lock();
+    if (!locked) give_up("the node's books are locked");
+    return (*locked)->memory[gpu].peak_bytes;
 }
 
 void GuardWorld::forget_region() {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/log.h"
 #include "base/quantity.h"
@@ -183,31 +182,16 @@ void GuardLink::note(GuardEvent event) {
     if (events_.size() > kMostEvents) events_.pop_front();
 }
 
-std::vector<pid_t> GuardLink::tenants_processes() {
-    std::set<std::string> regions;
-    for (const region::Record& record : directory_.list()) regions.insert(record.id);
-    std::vector<pid_t> pids;
-    if (regions.empty()) return pids;
-    constexpr std::size_t kMostProcesses = 100'000;
-    const auto names = proc_.list("/proc", kMostProcesses);
-    if (!names) return pids;
-    region::HostProcesses processes(proc_);
-    for (const std::string& name : *names) {
-        pid_t pid = 0;
-        const auto [stop, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (problem != std::errc{} || stop != name.data() + name.size()) continue;
-        const auto process = processes.look(pid);
-        if (process && regions.contains(process->region)) pids.push_back(pid);
-    }
-    return pids;
-}
-
 /// Makes the node page and its socket. Containers that an earlier agent has started bring theirs.
 /// Under the lock. A failure leaves weights without effect, which their guards remark.
 void GuardLink::listen() {
     const std::string file = options_.regions + "/node.sock";
     if (const auto made = root_.make_directories(options_.regions, 0700); !made) return;
-    auto page = region::find_node_memory(proc_, tenants_processes());
+    std::vector<pid_t> tenants;
+    if (!directory_.list().empty()) {
+        for (const auto& one : region::HostProcesses(proc_).tenants()) tenants.push_back(one.pid);
+    }
+    auto page = region::find_node_memory(proc_, tenants);
     if (!page) page = region::make_node_memory();
     if (!page) {
         log::warning("guard.no_node_page", {{"why", page.error().message}});

@@ -98,7 +98,6 @@ private:
     void recall();
     void run(const std::stop_token& stop);
     void listen();
-    std::vector<pid_t> tenants_processes();
     void track_new();
     void change_limits();
     void look();

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+
+#include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "region/fake_tenant.h"
 
@@ -17,13 +20,18 @@ using testing::HasSubstr;
 constexpr const char* kGpu = "GPU-00000000-0000-0000-0000-000000000001";
 constexpr std::uint64_t kGiB = 1ULL << 30U;
 
-/// A driver that knows no process.
-class IdleSensors final : public gpu::Sensors {
+/// A driver that knows the processes that it is told.
+class FakeSensors final : public gpu::Sensors {
 public:
+    void set(std::vector<gpu::Process> processes) {
+        const std::scoped_lock lock(mutex_);
+        processes_ = std::move(processes);
+    }
     Result<gpu::Inventory> enumerate(gpu::Links) override { return gpu::Inventory{}; }
     Result<gpu::Sample> sample(const gpu::Uuid&) override { return gpu::Sample{}; }
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid&) override {
-        return std::vector<gpu::Process>{};
+        const std::scoped_lock lock(mutex_);
+        return processes_;
     }
     Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>&) override {
         return std::vector<gpu::Probe>{};
@@ -31,14 +39,25 @@ public:
     Result<std::vector<gpu::FaultEvent>> wait_faults(std::chrono::milliseconds) override {
         return std::vector<gpu::FaultEvent>{};
     }
+
+private:
+    std::mutex mutex_;
+    std::vector<gpu::Process> processes_;
 };
 
-/// A driver before 615.
-class NoLimits final : public gpu::MemoryLimits {
+/// A kernel module that can limit memory, or one of a driver before 615.
+class FakeLimits final : public gpu::MemoryLimits {
 public:
-    Result<Done> set_memory_limit(const gpu::Uuid&, const std::string&, std::uint64_t) override {
-        return Error{ErrorCode::kUnsupported, "function not found"};
+    Result<Done> set_memory_limit(const gpu::Uuid& gpu, const std::string& group,
+                                  std::uint64_t bytes) override {
+        ++calls;
+        if (refuses) return Error{ErrorCode::kUnsupported, "function not found"};
+        last.publish(gpu.text + " " + group + " " + std::to_string(bytes));
+        return Done{};
     }
+    std::atomic<bool> refuses{false};
+    std::atomic<int> calls{0};
+    Latest<std::string> last;
 };
 
 sharing::Resource quarters(std::uint64_t memory, unsigned percent) {
@@ -65,7 +84,7 @@ class GuardLinkTest : public testing::Test {
 protected:
     void SetUp() override { fs::copy_file("/proc/self/exe", library_); }
 
-    void start() {
+    void start(std::chrono::milliseconds grace = 50ms) {
         link_ = std::make_unique<GuardLink>(
             root_, clock_,
             GuardLink::Sources{.sensors = sensors_,
@@ -80,7 +99,7 @@ protected:
             GuardLink::Options{.library = library_,
                                .between_looks = 10ms,
                                .between_collections = 20ms,
-                               .grace = 50ms});
+                               .grace = grace});
     }
     void set_holders(Result<std::vector<kubelet::Holder>> holders) {
         const std::scoped_lock lock(mutex_);
@@ -108,8 +127,8 @@ protected:
     os::Root root_{directory_.path()};
     fs::path library_ = directory_.path() / "libaliquot-guard.so";
     os::SystemClock clock_;
-    IdleSensors sensors_;
-    NoLimits kernel_;
+    FakeSensors sensors_;
+    FakeLimits kernel_;
     Latest<Observation> observations_;
     std::mutex mutex_;
     Result<std::vector<kubelet::Holder>> holders_{Error{ErrorCode::kUnavailable, "no kubelet"}};
@@ -192,6 +211,47 @@ TEST_F(GuardLinkTest, LimitsChangeUnderARunningContainer) {
     }));
 }
 
+TEST_F(GuardLinkTest, TheKernelModuleHoldsTheLimitWhereItCanAndIsToldTo) {
+    // A host whose /proc is ours to write.
+    ASSERT_TRUE(root_.write_atomically("/proc/self/stat", "1 (x) S\n"));
+    start();
+    link_->apply({.kernel_limit = true}, {});
+    kubelet::Grant grant = grant_of(4 * kGiB, 25);
+    const std::vector<std::string> ids{std::string(kGpu) + "::1"};
+    ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
+    const std::string id = guard_of(grant).parent_path().filename();
+    std::string stat = "4711 (train) S";
+    for (int field = 4; field < 22; ++field) stat += " 0";
+    ASSERT_TRUE(root_.write_atomically("/proc/4711/stat", stat + " 987 0\n"));
+    ASSERT_TRUE(root_.write_atomically("/proc/4711/status", "NSpid:\t4711\t1\n"));
+    ASSERT_TRUE(root_.write_atomically("/proc/4711/cgroup", "0::/kubepods.slice/c1\n"));
+    ASSERT_TRUE(root_.write_atomically(
+        "/proc/4711/mountinfo",
+        "36 35 0:25 /regions/" + id + "/guard /run/aliquot/guard ro - tmpfs tmpfs rw\n"));
+    sensors_.set({{.pid = 4711, .memory_bytes = kGiB}});
+    EXPECT_TRUE(eventually([](const GuardSnapshot& seen) {
+        return !seen.regions.empty() && seen.regions[0].devices.at(0).limits.kernel_limit;
+    }));
+    EXPECT_EQ(*kernel_.last.get().value,
+              std::string(kGpu) + " /sys/fs/cgroup/kubepods.slice/c1 " + std::to_string(4 * kGiB));
+    EXPECT_EQ(kernel_.calls, 1);
+
+    // A new limit, and a driver that cannot: said once, and the guard goes on alone.
+    kernel_.refuses = true;
+    link_->apply({.kernel_limit = true}, {.resources = {quarters(2 * kGiB, 25)}});
+    const auto said = [](const GuardSnapshot& seen) {
+        return std::ranges::count(seen.events, "kernel_limit", &GuardEvent::kind) == 1;
+    };
+    EXPECT_TRUE(eventually(said));
+    int looks = 0;
+    EXPECT_TRUE(eventually([&](const GuardSnapshot& seen) { return ++looks > 5 && said(seen); }));
+    EXPECT_EQ(kernel_.calls, 2);
+    const auto config = region::ConfigFile::open(guard_of(grant) / "config");
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->settings().devices.at(0).memory_bytes, 2 * kGiB);
+    EXPECT_FALSE(config->settings().devices.at(0).kernel_limit);
+}
+
 TEST_F(GuardLinkTest, KubeletNamesRegionsAndNobodysAreRemoved) {
     start();
     kubelet::Grant held = grant_of(kGiB, 25);
@@ -223,6 +283,26 @@ TEST_F(GuardLinkTest, KubeletNamesRegionsAndNobodysAreRemoved) {
     tenant.reset();
     EXPECT_TRUE(eventually([](const auto& seen) { return seen.regions.size() == 1; }));
     EXPECT_TRUE(fs::exists(guard_of(held)));
+}
+
+TEST_F(GuardLinkTest, ARegionStaysWhileAProcessOfItsContainerLives) {
+    set_holders(std::vector<kubelet::Holder>{});
+    start(3s);  // for a process to start meanwhile
+    kubelet::Grant idle = grant_of(kGiB, 25);
+    kubelet::Grant gone = grant_of(kGiB, 25);
+    const std::vector<std::string> first{std::string(kGpu) + "::1"};
+    const std::vector<std::string> second{std::string(kGpu) + "::2"};
+    ASSERT_TRUE(link_->complete("nvidia.com/gpu", first, idle));
+    // An init container that does not use its GPU yet; kubelet does not list it.
+    auto environment = os::current_environment();
+    environment["ALIQUOT_GUARD_REGION"] = guard_of(idle) / "ledger";
+    auto process = os::Process::start({.argv = {"/bin/sleep", "1000"}, .environment = environment});
+    ASSERT_TRUE(process) << process.error().message;
+    ASSERT_TRUE(link_->complete("nvidia.com/gpu", second, gone));
+    EXPECT_TRUE(eventually([&](const auto&) { return !fs::exists(guard_of(gone)); }));
+    EXPECT_TRUE(fs::exists(guard_of(idle) / "config"));
+    process->terminate(1s);
+    EXPECT_TRUE(eventually([&](const auto&) { return !fs::exists(guard_of(idle)); }));
 }
 
 TEST_F(GuardLinkTest, ALedgerThatIsCutShortIsAnEventAndNoCrash) {

@@ -116,7 +116,8 @@ void GuardLink::change_limits() {
             if (index >= now.devices.size()) continue;
             const region::Limits& old = now.devices[index];
             limits.context_bytes = old.context_bytes;
-            limits.kernel_limit = old.kernel_limit;
+            // The kernel module does not know the new one yet; until then the guard holds it.
+            limits.kernel_limit = old.kernel_limit && limits.memory_bytes == old.memory_bytes;
             region::Limits same = old;
             same.uuid = limits.uuid;
             if (same == limits) continue;
@@ -284,18 +285,27 @@ bool GuardLink::name_holders() {
 
 void GuardLink::collect() {
     const os::TimePoint now = clock_.now();
-    const bool unnamed = std::ranges::any_of(
-        tracked_, [](const auto& entry) { return entry.second.record.holder.empty(); });
+    const bool unnamed = std::ranges::any_of(tracked_, [&](const auto& entry) {
+        const Tracked& tracked = entry.second;
+        return tracked.record.holder.empty() && now - tracked.since < options_.grace;
+    });
     if (tracked_.empty() || (now < next_collection_ && !(unnamed && now >= next_naming_))) return;
     next_naming_ = now + kBetweenNamings;
     const bool due = now >= next_collection_;
     if (!name_holders() || !due) return;
     next_collection_ = now + options_.between_collections;
-    std::set<std::string> used;
+    std::set<std::string> idle;
+    for (const auto& [id, tracked] : tracked_) {
+        if (now - tracked.last_held >= options_.grace && !tracked.ledger.held()) idle.insert(id);
+    }
+    // Kubelet does not list everybody, an init container for one; who still runs there may begin to
+    // use the GPU at any time, and must find its limits.
+    if (!idle.empty()) {
+        for (const region::HostProcess& one : processes_.tenants()) idle.erase(one.region);
+    }
     for (auto entry = tracked_.begin(); entry != tracked_.end();) {
         const Tracked& tracked = entry->second;
-        if (now - tracked.last_held < options_.grace || tracked.ledger.held()) {
-            used.insert(tracked.record.library);
+        if (!idle.contains(entry->first)) {
             ++entry;
             continue;
         }
@@ -306,6 +316,7 @@ void GuardLink::collect() {
         entry = tracked_.erase(entry);
     }
     const std::scoped_lock lock(mutex_);
+    std::set<std::string> used;
     for (const region::Record& record : directory_.list()) used.insert(record.library);
     if (!version_.empty()) used.insert(version_);
     if (!used.empty()) region::remove_guards(root_, options_.library_base, used);

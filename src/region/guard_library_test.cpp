@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "region/guard_library.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <fstream>
 
@@ -71,7 +71,7 @@ TEST_F(GuardLibraryTest, RemovesOnlyWhatIsNotUsed) {
     remove_guards(root_, kBase, {*first, *second});
     EXPECT_EQ(root_.list(kBase)->size(), 3U);
     remove_guards(root_, kBase, {*second});
-    EXPECT_EQ(*root_.list(kBase), (std::vector<std::string>{*second, "contexts"}));
+    EXPECT_THAT(*root_.list(kBase), testing::UnorderedElementsAre(*second, "contexts"));
 }
 
 TEST_F(GuardLibraryTest, SaysWhatIsNoLibrary) {

@@ -184,6 +184,19 @@ std::optional<HostProcess> HostProcesses::look(pid_t pid) {
     return process;
 }
 
+std::vector<HostProcess> HostProcesses::tenants() {
+    constexpr std::size_t kMostProcesses = 100'000;
+    std::vector<HostProcess> found;
+    const auto names = root_.list("/proc", kMostProcesses);
+    if (!names) return found;
+    for (const std::string& name : *names) {
+        const auto pid = number_of<pid_t>(name);
+        auto process = pid ? look(*pid) : std::nullopt;
+        if (process && !process->region.empty()) found.push_back(*std::move(process));
+    }
+    return found;
+}
+
 Result<Done> HostProcesses::kill(const HostProcess& process) const {
     const std::string subject = "process " + std::to_string(process.pid);
     if (process.pid <= 1) return Error{ErrorCode::kInvalidInput, subject + ": not to be ended"};

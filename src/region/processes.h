@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "os/root.h"
 #include "region/ledger.h"
@@ -58,6 +59,9 @@ public:
 
     /// Empty: there is no such process.
     std::optional<HostProcess> look(pid_t pid);
+
+    /// All processes that have a region. Reads a few files of each process of the host.
+    std::vector<HostProcess> tenants();
 
     /// Ends one process, if it is still the same one.
     /// errors   kNotFound: it is gone; kPermission

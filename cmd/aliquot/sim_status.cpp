@@ -72,6 +72,7 @@ nlohmann::ordered_json to_json(const std::filesystem::path& directory,
                         {"pciBusId", gpu.pci_bus_id},
                         {"memoryTotalBytes", gpu.memory_total_bytes},
                         {"memoryUsedBytes", gpu.memory_used_bytes},
+                        {"memoryPeakBytes", gpu.memory_peak_bytes},
                         {"processes", gpu.processes},
                         {"fault", gpu.fault},
                         {"lastXid", gpu.last_xid}});

@@ -96,6 +96,19 @@ void Account::shrink(std::uint64_t bytes) {
     if (place < kMaxProcesses) shrink_process(**state, place, bytes);
 }
 
+void Account::set_aside() {
+    const std::uint64_t bytes = held_bytes_;
+    shrink(bytes);
+    aside_bytes_ += bytes;
+}
+
+CUresult Account::take_up_again() {
+    if (aside_bytes_ == 0) return CUDA_SUCCESS;
+    const CUresult result = grow(aside_bytes_);
+    if (result == CUDA_SUCCESS) aside_bytes_ = 0;
+    return result;
+}
+
 std::uint64_t Account::free_bytes() {
     // Plain reads of a word each: the sums are written by whoever holds the lock.
     State& state = shared_->content();

@@ -24,6 +24,11 @@ public:
     CUresult grow(std::uint64_t bytes);
     void shrink(std::uint64_t bytes);
 
+    /// What is held is not counted until it is taken up again (a checkpoint).
+    void set_aside();
+    /// CUDA_ERROR_OUT_OF_MEMORY: it does not fit any more.
+    CUresult take_up_again();
+
     /// Not held by any process. Quick while this process is alone on the GPU.
     [[nodiscard]] std::uint64_t free_bytes();
     /// What processes may hold in all.
@@ -44,6 +49,7 @@ private:
     VisibleDevice device_;
     std::uint64_t capacity_bytes_ = 0;
     std::uint64_t held_bytes_ = 0;  // under the node's lock
+    std::uint64_t aside_bytes_ = 0;
     unsigned entry_ = kMaxProcesses;
     std::uint32_t pid_ = 0;
 };

@@ -102,7 +102,7 @@ CUresult copy(const Copy& what, CUstream handle, bool per_thread, When when) {
         perform(what);
         return stream.context->error.load();
     }
-    if (queue.idle()) {
+    if (queue.reached(queue.end())) {
         submit(stream, 0, [&] { perform(what); });
     } else if (what.from.host && !page_locked(what.from.address)) {
         std::shared_ptr<std::vector<unsigned char>> buffer;

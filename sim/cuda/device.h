@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,6 +48,8 @@ struct Device {
     std::unique_ptr<Heap> small_low;
     std::vector<CUmemPoolHandle_st*> pools;  // by heap id
     std::atomic<bool> pools_in_use{false};   // a synchronisation may find something to release
+    std::map<std::uint64_t, int> shared_files;     // of blocks that other processes may map
+    std::map<std::uint64_t, int> graph_addresses;  // of allocation nodes: how many graphs have them
     std::uint64_t graph_reserved_bytes = 0;
     std::uint64_t graph_used_bytes = 0;
     std::uint64_t graph_reserved_high_bytes = 0;

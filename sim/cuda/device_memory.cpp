@@ -4,6 +4,7 @@
 #include "sim/cuda/device.h"
 #include "sim/cuda/driver.h"
 #include "sim/cuda/pool.h"
+#include "sim/cuda/shared_blocks.h"
 
 namespace aliquot::sim {
 namespace {
@@ -49,6 +50,7 @@ Arena& arena_of(Device& device, std::uint64_t address) {
 }
 
 void give_paid_blocks(Device& device, Arena& arena, const Allocation& blocks) {
+    if (!device.shared_files.empty()) unshare_blocks(device, blocks.address, blocks.span);
     arena.give_blocks(blocks.address);
     if (blocks.resident) device.account.shrink(blocks.span);
 }
@@ -56,6 +58,13 @@ void give_paid_blocks(Device& device, Arena& arena, const Allocation& blocks) {
 /// Under the device's lock.
 void give(Device& device, const Allocation& allocation) {
     Arena& arena = arena_of(device, allocation.address);
+    if (allocation.use == Use::kGraph) {
+        // Its graph keeps the memory.
+        if (!allocation.resident) return;
+        arena.set_resident(allocation.address, false);
+        device.graph_used_bytes -= std::min(device.graph_used_bytes, allocation.span);
+        return;
+    }
     if (allocation.heap == 0) {
         give_paid_blocks(device, arena, allocation);
         return;
@@ -113,6 +122,7 @@ bool give_memory_at(Device& device, std::uint64_t address) {
     const std::lock_guard lock(device.mutex);
     const auto found = find(device, address);
     if (!found || found->address != address || found->use == Use::kArray) return false;
+    if (found->use == Use::kGraph && !found->resident) return false;
     give(device, *found);
     return true;
 }

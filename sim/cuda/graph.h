@@ -64,6 +64,10 @@ void destroy_graph(CUgraph_st& graph);
 /// Takes address space for an allocation node; it is paid for when its graph runs.
 CUresult place_allocation(CUgraphNode_st& node, Device& device, std::uint64_t bytes);
 
+/// Its address space stays taken while a graph that could run uses it.
+void hold_allocation(Device& device, std::uint64_t address);
+void drop_allocation(Device& device, std::uint64_t address);
+
 /// What a capturing stream does instead of running.
 CUresult capture_kernel(CUstream_st& stream, Launch launch);
 CUresult capture_effect(CUstream_st& stream, int type, std::function<void()> effect);

@@ -75,31 +75,35 @@ void Queue::run_effects(std::uint64_t executed) {
     }
 }
 
+Queue::Outlook Queue::bring_up(State& state) {
+    Outlook outlook{.now_ns = monotonic_ns()};
+    const unsigned entry = account_.entry(state);
+    const VisibleDevice& device = account_.device();
+    outlook.lost = account_.shared().destroyed() || entry >= kMaxProcesses ||
+                   state.gpus[device.slot].fault.lost != 0;
+    if (outlook.lost) return outlook;
+    if (entry != place_) {
+        // We are new on the device, or somebody threw us off it: what was under way is over.
+        place_ = entry;
+        origin_ = state.work[entry].submitted_ns - end();
+    }
+    advance_engine(state, device.slot, device.where, outlook.now_ns);
+    outlook.executed = state.work[entry].executed_ns - origin_;
+    collect(state, entry, outlook.now_ns);
+    set_marks(state, entry);
+    return outlook;
+}
+
 Queue::Outlook Queue::look_ahead(std::uint64_t position) {
     const std::lock_guard guard(mutex_);
-    Outlook outlook{};
+    Outlook outlook{.lost = true};
     {
         const auto state = account_.shared().lock();
-        outlook.now_ns = monotonic_ns();
-        if (!state || account_.shared().destroyed()) {
-            outlook.lost = true;
-            return outlook;
-        }
-        const unsigned entry = account_.entry(**state);
-        const VisibleDevice& device = account_.device();
-        outlook.lost = entry >= kMaxProcesses || (*state)->gpus[device.slot].fault.lost != 0;
+        if (!state) return outlook;
+        outlook = bring_up(**state);
         if (outlook.lost) return outlook;
-        if (entry != place_) {
-            // Somebody threw us off the device; what was under way is over.
-            place_ = entry;
-            origin_ = (*state)->work[entry].submitted_ns - end();
-        }
-        advance_engine(**state, device.slot, device.where, outlook.now_ns);
-        outlook.executed = (*state)->work[entry].executed_ns - origin_;
-        collect(**state, entry, outlook.now_ns);
-        set_marks(**state, entry);
         if (position > outlook.executed) {
-            outlook.end_ns = predicted_end(**state, entry, position + origin_);
+            outlook.end_ns = predicted_end(**state, place_, position + origin_);
         }
     }
     run_effects(outlook.executed);
@@ -113,20 +117,22 @@ std::uint64_t Queue::look() {
 
 std::uint64_t Queue::submit(std::uint64_t duration_ns, Effect effect) {
     const std::lock_guard guard(mutex_);
-    if (duration_ns > 0) {
-        (void)look_ahead(0);
-        if (const auto state = account_.shared().lock()) {
-            const unsigned entry = account_.entry(**state);
-            if (entry < kMaxProcesses) {
-                submitted_.store(submit_work(**state, entry, duration_ns) - origin_,
-                                 std::memory_order_release);
-            }
-        }
-    } else if (pending_.empty() && idle()) {
+    if (duration_ns == 0 && pending_.empty() && idle()) {
         if (effect) effect();
         return end();
     }
+    std::uint64_t executed = 0;
+    if (duration_ns > 0) {
+        const auto state = account_.shared().lock();
+        if (!state) return end();
+        const Outlook outlook = bring_up(**state);
+        if (outlook.lost) return end();
+        executed = outlook.executed;
+        submitted_.store(submit_work(**state, place_, duration_ns) - origin_,
+                         std::memory_order_release);
+    }
     if (effect) pending_.push_back({.position = end(), .effect = std::move(effect)});
+    if (executed > 0) run_effects(executed);
     return end();
 }
 
@@ -151,12 +157,7 @@ void Queue::watch(CUevent_st& event) {
     const std::lock_guard guard(mutex_);
     event.mark = CUevent_st::kNoMark;
     watched_.push_back(&event);
-    const auto state = account_.shared().lock();
-    if (!state) return;
-    const unsigned entry = account_.entry(**state);
-    if (entry != place_) return;
-    collect(**state, entry, monotonic_ns());
-    set_marks(**state, entry);
+    if (const auto state = account_.shared().lock()) (void)bring_up(**state);
 }
 
 void Queue::forget(CUevent_st& event) {

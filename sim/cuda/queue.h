@@ -51,10 +51,10 @@ private:
         Effect effect;
     };
     struct Outlook {
-        std::uint64_t executed;
-        std::uint64_t end_ns;  // of the position asked for; 0: passed
-        std::uint64_t now_ns;
-        bool lost;
+        std::uint64_t executed = 0;
+        std::uint64_t end_ns = 0;  // of the position asked for; 0: passed
+        std::uint64_t now_ns = 0;
+        bool lost = false;
     };
 
     [[nodiscard]] bool reached_quickly(std::uint64_t position) const {
@@ -62,7 +62,8 @@ private:
     }
     std::uint64_t look();
     Outlook look_ahead(std::uint64_t position);
-    /// Both under mutex_ and the node's lock.
+    /// These three under mutex_ and the node's lock.
+    Outlook bring_up(State& state);
     void collect(State& state, unsigned entry, std::uint64_t now_ns);
     void set_marks(State& state, unsigned entry);
     void run_effects(std::uint64_t executed);

@@ -16,6 +16,7 @@
 #include "os/root.h"
 #include "sim/node/capabilities.h"
 #include "sim/node/driver_root.h"
+#include "sim/node/engine.h"
 #include "sim/node/fault.h"
 #include "sim/node/identity.h"
 #include "sim/node/mig.h"
@@ -245,6 +246,7 @@ std::vector<GpuView> Node::gpus() const {
         view.pci_bus_id = bus_id(gpu.pci_domain, gpu.pci_bus, 8);
         view.memory_total_bytes = model->memory_bytes();
         view.memory_used_bytes = load.memory_bytes + model->reserved_bytes();
+        view.memory_peak_bytes = (*state)->memory[i].peak_bytes;
         view.processes = load.processes;
         view.fault = shared.destroyed() ? "lost" : fault_of(**state, gpu.fault);
         view.last_xid = gpu.fault.last_xid;
@@ -255,6 +257,32 @@ std::vector<GpuView> Node::gpus() const {
         views.push_back(std::move(view));
     }
     return views;
+}
+
+std::vector<ProcessView> Node::processes(unsigned gpu) const {
+    std::vector<ProcessView> views;
+    const auto state = implementation_->state_->lock();
+    if (!state || gpu >= std::min((*state)->gpu_count, kMaxGpus)) return views;
+    drop_dead_processes(**state);
+    advance_gpu(**state, gpu, monotonic_ns());
+    for (unsigned entry = 0; entry < kMaxProcesses; ++entry) {
+        const ProcessState& process = (*state)->processes[entry];
+        if (process.pid == 0 || process.gpu != gpu) continue;
+        const WorkState& work = (*state)->work[entry];
+        views.push_back({.pid = process.pid,
+                         .where = process.where(),
+                         .memory_bytes = process.memory_bytes,
+                         .memory_peak_bytes = process.memory_peak_bytes,
+                         .sm_percent = process.sm_percent,
+                         .submitted_ns = work.submitted_ns,
+                         .executed_ns = work.executed_ns});
+    }
+    std::ranges::sort(views, {}, &ProcessView::pid);
+    return views;
+}
+
+void Node::reset_peaks() {
+    if (const auto state = implementation_->state_->lock()) sim::reset_peaks(**state);
 }
 
 Result<Done> Node::inject(unsigned gpu, FaultKind kind, std::uint64_t value,

@@ -78,6 +78,7 @@ struct GpuView {
     std::string pci_bus_id;  // "00000000:3b:00.0"
     std::uint64_t memory_total_bytes = 0;
     std::uint64_t memory_used_bytes = 0;  // processes and what the driver reserves
+    std::uint64_t memory_peak_bytes = 0;  // of processes together, since made or reset_peaks()
     unsigned processes = 0;
     std::string fault;  // "lost", "call error 999"; empty: none
     std::uint64_t last_xid = 0;
@@ -85,6 +86,17 @@ struct GpuView {
     bool mig_enabled = false;
     bool mig_pending = false;                // the mode after the next reset
     std::vector<MigDeviceView> mig_devices;  // by index
+};
+
+/// A process on a GPU.
+struct ProcessView {
+    std::uint32_t pid = 0;
+    Instance where;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t memory_peak_bytes = 0;
+    unsigned sm_percent = 0;
+    std::uint64_t submitted_ns = 0;  // work it gave to the GPU
+    std::uint64_t executed_ns = 0;   // and what of it ran
 };
 
 /// A simulated node, opened. Many processes may have the same node open at once; every call is safe
@@ -111,6 +123,11 @@ public:
 
     [[nodiscard]] std::vector<GpuView> gpus() const;
     [[nodiscard]] const std::filesystem::path& directory() const;
+
+    /// The processes on one GPU, by pid; none when there is no such GPU.
+    [[nodiscard]] std::vector<ProcessView> processes(unsigned gpu) const;
+    /// Begins all memory peaks anew at what is held now.
+    void reset_peaks();
 
     /// where   the MIG device that an Xid is about
     /// errors   kNotFound: no such GPU or MIG device

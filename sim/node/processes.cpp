@@ -15,6 +15,7 @@
 
 #include "base/quantity.h"
 #include "sim/node/engine.h"
+#include "sim/node/memory.h"
 #include "sim/node/mig.h"
 #include "sim/node/shared_state.h"
 
@@ -48,24 +49,6 @@ bool lives(const ProcessState& process, std::uint64_t own_namespace) {
     return start_time_of(process.pid) == process.start_time;
 }
 
-bool on_instance(const ProcessState& process) { return process.gpu_instance < kMaxGpuInstances; }
-
-/// The only way to change how much an entry holds.
-void set_memory(State& state, ProcessState& process, std::uint64_t bytes) {
-    MemoryState& memory = state.memory[process.gpu];
-    const std::uint64_t before = std::min(process.memory_bytes, kMostBytes);
-    const std::uint64_t after = std::min(bytes, kMostBytes);
-    process.memory_bytes = bytes;
-    process.memory_peak_bytes = std::max(process.memory_peak_bytes, bytes);
-    const std::uint64_t used = memory.used_bytes - before + after;
-    std::atomic_ref(memory.used_bytes).store(used, std::memory_order_relaxed);
-    if (used > memory.peak_bytes) memory.peak_bytes = used;
-    if (on_instance(process)) {
-        auto& part = memory.instance_used_bytes[process.gpu_instance];
-        std::atomic_ref(part).store(part - before + after, std::memory_order_relaxed);
-    }
-}
-
 void count_process(State& state, unsigned gpu, int change) {
     std::uint32_t& count = state.memory[gpu].processes;
     std::atomic_ref(count).store(count + static_cast<std::uint32_t>(change),
@@ -79,7 +62,7 @@ void remove_entry(State& state, ProcessState& process) {
             settle_sums(*model, gpu, load_on(state, process.gpu), monotonic_ns());
         }
         gpu.load_changed_us = epoch_us();
-        set_memory(state, process, 0);
+        set_process_memory(state, process, 0);
         forget_work(state, static_cast<unsigned>(&process - state.processes));
         count_process(state, process.gpu, -1);
     }
@@ -251,65 +234,7 @@ std::uint64_t free_bytes_on(const State& state, unsigned gpu, const Instance& wh
     return rest(model->memory_bytes(), load_on(state, gpu).memory_bytes + model->reserved_bytes());
 }
 
-void recount_memory(State& state) {
-    for (MemoryState& memory : state.memory) {
-        memory.used_bytes = 0;
-        memory.processes = 0;
-        for (std::uint64_t& bytes : memory.instance_used_bytes) bytes = 0;
-    }
-    for (const ProcessState& process : state.processes) {
-        if (process.pid == 0 || !plausible(state, process)) continue;
-        MemoryState& memory = state.memory[process.gpu];
-        const std::uint64_t bytes = std::min(process.memory_bytes, kMostBytes);
-        memory.used_bytes += bytes;
-        ++memory.processes;
-        if (on_instance(process)) memory.instance_used_bytes[process.gpu_instance] += bytes;
-    }
-    for (MemoryState& memory : state.memory) {
-        memory.peak_bytes = std::max(memory.peak_bytes, memory.used_bytes);
-    }
-}
-
-std::uint64_t reserved_bytes_on(const State& state, unsigned gpu, const Instance& where) {
-    if (!where.whole_gpu()) {
-        const auto found = find_gpu_instance(state, gpu, where.gpu_instance);
-        return found ? reserved_bytes_on(*found.profile) : 0;
-    }
-    const Model* const model = find_model(state.gpus[gpu].model.view());
-    return model == nullptr ? 0 : model->reserved_bytes();
-}
-
-std::uint64_t total_bytes_on(const State& state, unsigned gpu, const Instance& where) {
-    if (!where.whole_gpu()) {
-        const auto found = find_gpu_instance(state, gpu, where.gpu_instance);
-        return found ? memory_bytes(*found.profile) : 0;
-    }
-    const Model* const model = find_model(state.gpus[gpu].model.view());
-    return model == nullptr ? 0 : model->memory_bytes();
-}
-
-bool grow_process(State& state, unsigned entry, std::uint64_t bytes) {
-    ProcessState& process = state.processes[entry];
-    const MemoryState& memory = state.memory[process.gpu];
-    const std::uint64_t used =
-        on_instance(process) ? memory.instance_used_bytes[process.gpu_instance] : memory.used_bytes;
-    const std::uint64_t limit = process.capacity_bytes;
-    if (bytes > limit || used > limit - bytes) return false;
-    set_memory(state, process, process.memory_bytes + bytes);
-    return true;
-}
-
-void shrink_process(State& state, unsigned entry, std::uint64_t bytes) {
-    ProcessState& process = state.processes[entry];
-    set_memory(state, process, process.memory_bytes - std::min(bytes, process.memory_bytes));
-}
-
 void leave_gpu(State& state, unsigned entry) { remove_entry(state, state.processes[entry]); }
-
-void reset_peaks(State& state) {
-    for (MemoryState& memory : state.memory) memory.peak_bytes = memory.used_bytes;
-    for (ProcessState& process : state.processes) process.memory_peak_bytes = process.memory_bytes;
-}
 
 namespace {
 
@@ -394,7 +319,7 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
         settle_sums(*model, state_of_gpu, load_on(state, gpu), monotonic_ns());
     }
     state_of_gpu.load_changed_us = epoch_us();
-    set_memory(state, *entry, memory_bytes);
+    set_process_memory(state, *entry, memory_bytes);
     entry->sm_percent = std::min(sm_percent, 100U);
     return Done{};
 }

@@ -100,6 +100,10 @@ void check_told_profiles(const Command& command, const std::vector<std::string>&
         return one.find_first_not_of("0123456789") == std::string::npos;
     };
     if (ids.size() > kMostInstances || !std::all_of(ids.begin(), ids.end(), is_id)) return;
+    for (const std::string_view word : {"old", "delete", "destroy", "remove", "instead", " not ",
+                                        "no ", "was ", "from ", "than "}) {
+        if (contains(command.comment, word)) return;  // of what was there, or will not be
+    }
     const auto told = slices_in(lower(command.comment));
     const auto readings = readings_of(ids);
     if (told.empty() || readings.empty()) return;

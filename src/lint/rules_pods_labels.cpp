@@ -165,7 +165,7 @@ std::vector<Label> commanded_labels(const File& file) {
             std::string of_key = equals == std::string::npos ? "" : value->substr(equals + 1);
             while (starts_with(of_key, "=")) of_key.erase(0, 1);
             const bool one = value->find(',') == std::string::npos && !of_key.empty();
-            Label label{key, one ? std::move(of_key) : *value, word->mark};
+            Label label{key, one ? of_key : *value, word->mark};
             if (is_resource_key(key) || (one && is_hand_made(label))) {
                 labels.push_back(std::move(label));
             }

@@ -24,7 +24,8 @@ constexpr const char* kHelp =
     "  --memory SIZE   held beside what it computes with, as 3Gi\n"
     "  --kernels N     run N kernels after the check, one after the other\n"
     "  --spin NS       how long each of them takes (1000000)\n"
-    "  --for SECONDS   stay so long afterwards\n\n"
+    "  --for SECONDS   stay so long afterwards, or until SIGTERM\n"
+    "  --hold          stay until SIGTERM\n\n"
     "Example: aliquot-cuda-sample --memory 3Gi --for 60\n"
     "Its kernels are an image that only the simulated driver can compute.\n";
 constexpr const char* kImage =
@@ -115,6 +116,21 @@ Result<Done> run_kernels(const CudaCalls& cuda, const SampleArguments& asked) {
     return Done{};
 }
 
+/// Keeps what it holds until SIGTERM or SIGINT, or as long as it was asked to.
+void stay(const SampleArguments& asked) {
+    sigset_t ends{};
+    ::sigemptyset(&ends);
+    ::sigaddset(&ends, SIGTERM);
+    ::sigaddset(&ends, SIGINT);
+    ::sigprocmask(SIG_BLOCK, &ends, nullptr);
+    const timespec limit{.tv_sec = static_cast<time_t>(asked.hold_seconds), .tv_nsec = 0};
+    if (asked.hold) {
+        ::sigwaitinfo(&ends, nullptr);
+    } else if (asked.hold_seconds > 0) {
+        ::sigtimedwait(&ends, nullptr, &limit);
+    }
+}
+
 Result<Done> work(const SampleArguments& asked) {
     const auto cuda = CudaCalls::find();
     if (!cuda) return cuda.error();
@@ -143,8 +159,7 @@ Result<Done> work(const SampleArguments& asked) {
                 aliquot::bytes_text(free).c_str(), aliquot::bytes_text(total).c_str(),
                 static_cast<unsigned long long>(asked.kernels), elapsed.count());
     std::fflush(stdout);
-    const timespec stay{.tv_sec = static_cast<time_t>(asked.hold_seconds), .tv_nsec = 0};
-    if (asked.hold_seconds > 0) ::nanosleep(&stay, nullptr);
+    stay(asked);
     return Done{};
 }
 

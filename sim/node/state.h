@@ -157,6 +157,7 @@ struct ProcessState {
     std::uint64_t since_us;  // since the epoch
     std::uint64_t memory_peak_bytes;
     std::uint64_t capacity_bytes;  // what all processes there may hold together
+    std::uint64_t image;           // differs after exec(), which ends what a process held; 0: not told
 
     [[nodiscard]] Instance where() const { return {gpu_instance, compute_instance}; }
 };

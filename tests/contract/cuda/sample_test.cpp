@@ -45,5 +45,18 @@ TEST_F(SimulatedCudaSample, ComputesRightOnTheNodesDriver) {
     EXPECT_GE(node().gpus()[0].memory_peak_bytes, 3ULL << 30);
 }
 
+TEST_F(SimulatedCudaSample, HoldsNothingOfWhatItsProcessWasBeforeExec) {
+    make_node({"a2"});
+    const pid_t child = start_process(
+        [] {
+            make_context();
+            allocate(14ULL << 30);
+            const char* const words[] = {"aliquot-cuda-sample", "--memory", "14Gi", nullptr};
+            ::execv(ALIQUOT_BIN_DIR "/aliquot-cuda-sample", const_cast<char* const*>(words));
+        },
+        {{"LD_LIBRARY_PATH", (node().directory() / "lib").native()}});
+    finish(child);
+}
+
 }  // namespace
 }  // namespace aliquot::contract

@@ -2,6 +2,7 @@
 // Contexts: a few hundred MiB each that no allocation call shows.
 #include "guard/exports.h"
 #include "guard/graphs.h"
+#include "guard/kernel.h"
 #include "guard/memory.h"
 #include "guard/pools.h"
 #include "guard/share.h"
@@ -103,7 +104,7 @@ CUresult let_go(CUdevice device, bool reset, Call call) {
     if (place == kNone || device >= static_cast<int>(kMaxOrdinals)) return call();
     const bool before = is_active(device);
     const std::uint64_t primary = g_primary[device].load();
-    if (reset) drop_share(reinterpret_cast<CUcontext>(primary));
+    if (reset) drop_share(kernel::as_pointer<CUctx_st>(primary));
     const CUresult result = call();
     if (result != CUDA_SUCCESS || !before) return result;
     const bool after = is_active(device);

@@ -50,6 +50,12 @@ long as_long(T* pointer) {
     return static_cast<long>(reinterpret_cast<std::uintptr_t>(pointer));
 }
 
+/// Addresses come as numbers from the kernel and the loader.
+template <class T>
+T* as_pointer(std::uintptr_t address) {
+    return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 inline int open(const char* path, int flags, unsigned mode = 0) {
     return static_cast<int>(
         call(SYS_openat, AT_FDCWD, as_long(path), flags | O_CLOEXEC, static_cast<long>(mode)));
@@ -59,7 +65,7 @@ inline void close(int descriptor) { call(SYS_close, descriptor); }
 inline void* map(std::size_t size, int protection, int flags, int descriptor, std::size_t offset) {
     const long at = call(SYS_mmap, 0, static_cast<long>(size), protection, flags, descriptor,
                          static_cast<long>(offset));
-    return at < 0 && at > -4096 ? nullptr : reinterpret_cast<void*>(at);
+    return at < 0 && at > -4096 ? nullptr : as_pointer<void>(static_cast<std::uintptr_t>(at));
 }
 inline void unmap(void* at, std::size_t size) {
     call(SYS_munmap, as_long(at), static_cast<long>(size));

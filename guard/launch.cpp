@@ -78,8 +78,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** par
 }
 
 GUARD_EXPORT(cuLaunchKernelEx_ptsz)
-CUresult
-    cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction f, void** params, void** extra) {
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction f, void** params,
+                               void** extra) {
     if (is_passed()) return g_driver.cuLaunchKernelEx_ptsz(config, f, params, extra);
     return metered<&Driver::cuLaunchKernelEx_ptsz>(config == nullptr ? nullptr : config->hStream,
                                                    true, config, f, params, extra);
@@ -97,10 +97,10 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int g
 }
 
 GUARD_EXPORT(cuLaunchCooperativeKernel_ptsz)
-CUresult
-    cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
-                                   unsigned int bx, unsigned int by, unsigned int bz,
-                                   unsigned int shared, CUstream stream, void** params) {
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy,
+                                        unsigned int gz, unsigned int bx, unsigned int by,
+                                        unsigned int bz, unsigned int shared, CUstream stream,
+                                        void** params) {
     if (is_passed())
         return g_driver.cuLaunchCooperativeKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream,
                                                        params);

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "guard/kernel.h"
+
 extern "C" {
 aliquot::guard::Loader guard_loader __attribute__((visibility("hidden"))) = {};
 }
@@ -30,7 +32,7 @@ Dynamic dynamic_of(const dl_phdr_info& object) {
     for (unsigned i = 0; i < object.dlpi_phnum; ++i)
         if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
             entry =
-                reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+                kernel::as_pointer<const ElfW(Dyn)>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
     if (entry == nullptr) return found;
     // The loader has made addresses of most of these; in the vdso they are offsets.
     const auto at = [&](ElfW(Addr) value) {
@@ -41,19 +43,19 @@ Dynamic dynamic_of(const dl_phdr_info& object) {
         const ElfW(Addr) value = entry->d_un.d_ptr;
         switch (entry->d_tag) {
             case DT_SYMTAB:
-                found.symbols = reinterpret_cast<const ElfW(Sym)*>(at(value));
+                found.symbols = kernel::as_pointer<const ElfW(Sym)>(at(value));
                 break;
             case DT_STRTAB:
-                found.strings = reinterpret_cast<const char*>(at(value));
+                found.strings = kernel::as_pointer<const char>(at(value));
                 break;
             case DT_HASH:
-                found.hash = reinterpret_cast<const std::uint32_t*>(at(value));
+                found.hash = kernel::as_pointer<const std::uint32_t>(at(value));
                 break;
             case DT_GNU_HASH:
-                found.gnu_hash = reinterpret_cast<const std::uint32_t*>(at(value));
+                found.gnu_hash = kernel::as_pointer<const std::uint32_t>(at(value));
                 break;
             case DT_VERSYM:
-                found.versions = reinterpret_cast<const ElfW(Half)*>(at(value));
+                found.versions = kernel::as_pointer<const ElfW(Half)>(at(value));
                 break;
             case DT_SONAME:
                 soname = value;
@@ -105,7 +107,7 @@ void* function_in(const dl_phdr_info& place, const Dynamic& object, const char* 
         const ElfW(Sym)& symbol = object.symbols[i];
         if (symbol.st_shndx == SHN_UNDEF || (symbol.st_info & 0xf) != STT_FUNC) continue;
         if (std::strcmp(object.strings + symbol.st_name, name) != 0) continue;
-        found = reinterpret_cast<void*>(place.dlpi_addr + symbol.st_value);
+        found = kernel::as_pointer<void>(place.dlpi_addr + symbol.st_value);
         constexpr ElfW(Half) kHidden = 0x8000;  // not the default version
         if (object.versions == nullptr || (object.versions[i] & kHidden) == 0) break;
     }

@@ -136,6 +136,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
     return result;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a name
 #define PROCESS_LIST(symbol, Info)                                               \
     GUARD_EXPORT(symbol)                                                         \
     nvmlReturn_t symbol(nvmlDevice_t device, unsigned int* count, Info* infos) { \
@@ -152,3 +153,4 @@ PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses, nvmlProcessInfo_v1_t)
 PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses_v2, nvmlProcessInfo_v2_t)
 PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses_v3, nvmlProcessInfo_t)
 #undef PROCESS_LIST
+// NOLINTEND(bugprone-macro-parentheses)

@@ -22,7 +22,7 @@ constexpr std::uint64_t kChunk = std::uint64_t{32} << 20;
 constexpr std::uint64_t kBetween = 10'000'000;
 
 ThreadLock g_lock;  // for g_pools; the ledger's lock may be taken inside
-constinit Pool g_pools[kMost];
+constinit Pool g_pools[kMost] = {};
 std::atomic<unsigned> g_high{0};
 std::atomic<bool> g_changed{false};
 std::atomic<std::uint64_t> g_settled_ns{0};
@@ -220,8 +220,8 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr* dptr, size_t bytes, CUstream stream) 
 }
 
 GUARD_EXPORT(cuMemAllocFromPoolAsync)
-CUresult
-    cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool, CUstream stream) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool,
+                                 CUstream stream) {
     const auto call = [&] { return g_driver.cuMemAllocFromPoolAsync(dptr, bytes, pool, stream); };
     return guarded() && pool != nullptr ? allocate_on_stream(dptr, bytes, stream, false, pool, call)
                                         : call();
@@ -247,9 +247,9 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
 }
 
 GUARD_EXPORT(cuMemPoolImportFromShareableHandle)
-CUresult
-    cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
-                                       CUmemAllocationHandleType type, unsigned long long flags) {
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
+                                            CUmemAllocationHandleType type,
+                                            unsigned long long flags) {
     const auto call = [&] {
         return g_driver.cuMemPoolImportFromShareableHandle(pool, handle, type, flags);
     };

@@ -19,9 +19,9 @@ void* map_table(std::size_t size) {
     const std::uintptr_t aligned = (start + kHuge - 1) / kHuge * kHuge;
     if (aligned != start) kernel::unmap(room, aligned - start);
     if (aligned + size != start + size + kHuge)
-        kernel::unmap(reinterpret_cast<void*>(aligned + size), start + kHuge - aligned);
+        kernel::unmap(kernel::as_pointer<void>(aligned + size), start + kHuge - aligned);
     kernel::call(SYS_madvise, static_cast<long>(aligned), static_cast<long>(size), MADV_HUGEPAGE);
-    return reinterpret_cast<void*>(aligned);
+    return kernel::as_pointer<void>(aligned);
 }
 
 }  // namespace

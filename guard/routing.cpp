@@ -13,19 +13,48 @@
 namespace aliquot::guard {
 namespace {
 
-struct Symbol {
-    const char* base;
-    int version;
-    bool per_thread;
-    const char* exported;
-};
-constexpr Symbol kSymbols[] = {
-#define CUDA_SYMBOL(base, version, per_thread, exported) \
-    {#base, version, per_thread != 0, #exported},
+// NOLINTBEGIN(bugprone-macro-parentheses): rows of tables
+/// All names one after the other, so that the table below needs no address: every address is a page
+/// that the loader would have to write in each program that is started.
+constexpr char kNames[] =
+#define CUDA_SYMBOL(base, version, per_thread, exported) #base "\0" #exported "\0"
 #include "abi/cuda_symbols.inc"
 #undef CUDA_SYMBOL
+    ;
+struct Symbol {
+    std::uint16_t base;      // in kNames
+    std::uint16_t exported;  // in kNames
+    std::uint16_t version;
+    bool per_thread;
 };
-constexpr std::size_t kSymbolCount = sizeof kSymbols / sizeof kSymbols[0];
+static_assert(sizeof kNames <= 0x10000);
+constexpr std::size_t kSymbolCount = 0
+#define CUDA_SYMBOL(base, version, per_thread, exported) +1
+#include "abi/cuda_symbols.inc"
+#undef CUDA_SYMBOL
+    ;
+struct Table {
+    Symbol symbols[kSymbolCount];
+};
+constexpr Table make_table() {
+    Table table = {{
+#define CUDA_SYMBOL(base, version, per_thread, exported) {0, 0, version, per_thread != 0},
+#include "abi/cuda_symbols.inc"
+#undef CUDA_SYMBOL
+    }};
+    std::size_t at = 0;
+    for (Symbol& symbol : table.symbols) {
+        symbol.base = static_cast<std::uint16_t>(at);
+        while (kNames[at] != '\0') ++at;
+        symbol.exported = static_cast<std::uint16_t>(++at);
+        while (kNames[at] != '\0') ++at;
+        ++at;
+    }
+    return table;
+}
+// NOLINTEND(bugprone-macro-parentheses)
+constexpr Table kTable = make_table();
+const char* base_of(const Symbol& symbol) { return kNames + symbol.base; }
 
 constexpr const char* kHookNames[] = {
 #define HOOK(symbol, like) #symbol,
@@ -103,14 +132,19 @@ const char* route(const char* base, int version, std::uint64_t flags) {
     std::size_t high = kSymbolCount;
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        (std::strcmp(kSymbols[middle].base, base) < 0 ? low : high) =
-            std::strcmp(kSymbols[middle].base, base) < 0 ? middle + 1 : middle;
+        if (std::strcmp(base_of(kTable.symbols[middle]), base) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     const char* legacy = nullptr;
     const char* per_thread = nullptr;
-    for (std::size_t i = low; i < kSymbolCount && std::strcmp(kSymbols[i].base, base) == 0; ++i)
-        if (kSymbols[i].version <= version)
-            (kSymbols[i].per_thread ? per_thread : legacy) = kSymbols[i].exported;
+    for (; low < kSymbolCount; ++low) {
+        const Symbol& symbol = kTable.symbols[low];
+        if (std::strcmp(base_of(symbol), base) != 0) break;
+        if (symbol.version <= version)
+            (symbol.per_thread ? per_thread : legacy) = kNames + symbol.exported;
+    }
     const bool wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
     return wants_per_thread && per_thread != nullptr ? per_thread : legacy;
 }

@@ -14,7 +14,7 @@ namespace {
 /// The environment counts for nothing in a program with more rights than its caller.
 const char* variable(const char* name) {
     if (getauxval(AT_SECURE) != 0) return nullptr;
-    const char* value = std::getenv(name);
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as programs do
     return value == nullptr || *value == '\0' ? nullptr : value;
 }
 const char* variable(const char* ours, const char* theirs) {
@@ -53,7 +53,7 @@ bool parse_number(const char*& text, unsigned __int128& billionths) {
         ++text;
         if (!digit(*text)) return false;
         for (unsigned unit = 100'000'000; digit(*text); ++text, unit /= 10)
-            value += static_cast<unsigned>(*text - '0') * unit;
+            value += static_cast<unsigned __int128>(unit) * static_cast<unsigned>(*text - '0');
     }
     billionths = value;
     return true;
@@ -77,7 +77,7 @@ void read_by_index(const char* ours, const char* theirs, T (&values)[abi::kRegio
         for (const char* name : {theirs, ours}) {
             char indexed[64] = {};
             std::size_t length = std::strlen(name);
-            std::memcpy(indexed, name, length);
+            std::memcpy(indexed, name, length + 1);
             indexed[length++] = '_';
             if (i >= 10) indexed[length++] = '1';
             indexed[length] = static_cast<char>('0' + i % 10);
@@ -193,7 +193,8 @@ void read_settings(Settings& settings) {
 }
 
 unsigned container_index(unsigned ordinal) {
-    const char* text = std::getenv("CUDA_VISIBLE_DEVICES");
+    const char* text =
+        std::getenv("CUDA_VISIBLE_DEVICES");  // NOLINT(concurrency-mt-unsafe): as programs do
     if (text == nullptr) return ordinal;
     for (unsigned place = 0; *text != '\0'; ++place) {
         unsigned number = 0;

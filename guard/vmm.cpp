@@ -234,8 +234,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
 }
 
 GUARD_EXPORT(cuMulticastCreate)
-CUresult
-    cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp* prop) {
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle,
+                           const CUmulticastObjectProp* prop) {
     const auto call = [&] { return g_driver.cuMulticastCreate(handle, prop); };
     return guarded() ? import_handle(handle, call) : call();
 }

@@ -266,7 +266,7 @@ TEST_F(GuardAgentTest, AGuardedProgramKeepsItsLimitAlsoWhenThatChanges) {
     }));
     std::ofstream(more) << "";
     EXPECT_TRUE(eventually([&] {
-        return tenant_log().contains("waited\nalloc 0\n") &&
+        return tenant_log().contains("waited 0\nalloc 0\n") &&
                tenant_log().contains("total 3221225472\n");
     })) << tenant_log();
     // It dies with all that it has; nothing of it stays in the books.

@@ -31,6 +31,12 @@ std::size_t lines_of(const std::string& text) {
     return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
+/// "4Gi" of a check's settings.
+std::uint64_t bytes_of(const std::string& text) {
+    EXPECT_TRUE(text.ends_with("Gi"));
+    return std::stoull(text) << 30;
+}
+
 class GuardPath : public testing::TestWithParam<Check> {
 protected:
     void check_by(const Settings& settings, const std::string& route, const std::string& fail) {
@@ -46,6 +52,9 @@ protected:
         if (outcome.code == kExitSkipped) GTEST_SKIP() << outcome.error;
         EXPECT_EQ(outcome.code, 0) << outcome.error;
         EXPECT_EQ(outcome.out, "");
+        if (settings.peak) {
+            EXPECT_LE(world.peak_bytes(0), bytes_of(settings.memory));
+        }
         if (fail == "closed") {
             EXPECT_EQ(lines_of(outcome.error), 1U) << outcome.error;
         } else if (fail == "open") {

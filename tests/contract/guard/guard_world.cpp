@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "os/spawner.h"
+#include "sim/node/shared_state.h"
 
 namespace aliquot::guardkit {
 namespace {
@@ -57,6 +57,10 @@ void set_word(Settings& settings, const std::string& key, const std::string& val
         settings.config = true;
     } else if (key == "stranger") {
         settings.stranger = true;
+    } else if (key == "node") {
+        settings.node_page = true;
+    } else if (key == "peak") {
+        settings.peak = true;
     } else if (key == "twice") {
         settings.twice = true;
     } else {
@@ -143,6 +147,7 @@ std::map<std::string, std::string> GuardWorld::environment() const {
     if (settings_.region == "missing")
         words["ALIQUOT_GUARD_REGION"] = scratch_.path() / "no/such/region";
     if (settings_.config) words["ALIQUOT_GUARD_CONFIG"] = scratch_.path() / "config";
+    if (settings_.node_page) words["ALIQUOT_GUARD_NODE"] = scratch_.path() / "node-page";
     if (!named("ALIQUOT_GUARD_KIT_LIBRARY").empty()) {
         words["ALIQUOT_GUARD_KIT_FOREIGN"] = "1";
         std::string memory = settings_.memory;
@@ -158,6 +163,15 @@ std::map<std::string, std::string> GuardWorld::environment() const {
         words["ALIQUOT_GUARD_KIT_PRELOADED"] = library_path;
     }
     return words;
+}
+
+std::uint64_t GuardWorld::peak_bytes(unsigned gpu) const {
+    if (!node_) return 0;
+    const auto state = sim::SharedState::open(scratch_.path() / "node" / sim::kStateFile);
+    if (!state) give_up(state.error().message);
+    const auto locked = (*state)->lock();
+    if (!locked) give_up("the node's books are locked");
+    return (*locked)->memory[gpu].peak_bytes;
 }
 
 void GuardWorld::forget_region() {

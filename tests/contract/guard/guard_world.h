@@ -34,6 +34,8 @@ struct Settings {
     bool config = false;
     bool stranger = false;
     bool twice = false;
+    bool node_page = false;
+    bool peak = false;
     std::map<std::string, std::string> environment;
 };
 Settings parse_settings(const std::string& text);
@@ -65,6 +67,9 @@ public:
     [[nodiscard]] std::map<std::string, std::string> environment() const;
     [[nodiscard]] fs::path directory() const { return scratch_.path(); }
     [[nodiscard]] sim::Node& node() { return *node_; }
+    /// The most that processes ever held of a GPU together, by the simulated node's own books; 0
+    /// over another driver.
+    [[nodiscard]] std::uint64_t peak_bytes(unsigned gpu) const;
     /// A new container: its files are gone.
     void forget_region();
 

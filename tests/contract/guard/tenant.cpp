@@ -13,6 +13,7 @@
 
 #include "tests/contract/guard/cuda_more.h"
 #include "tests/contract/guard/probe.h"
+#include "tests/contract/guard/spin.h"
 
 namespace aliquot::guardkit {
 namespace {
@@ -25,15 +26,6 @@ Function function(const char* name) {
     return reinterpret_cast<Function>(address);
 }
 #define FIND(name) function<decltype(&name)>(#name)
-
-/// Runs for as many nanoseconds as its argument says, whatever the grid.
-constexpr char kSpin[] =
-    ".version 6.0\n.target sm_50\n.address_size 64\n"
-    ".visible .entry spin(.param .u64 duration)\n{\n"
-    ".reg .pred %p<2>;\n.reg .b64 %rd<5>;\n"
-    "ld.param.u64 %rd1, [duration];\nmov.u64 %rd2, %globaltimer;\n"
-    "again:\nmov.u64 %rd3, %globaltimer;\nsub.u64 %rd4, %rd3, %rd2;\n"
-    "setp.lt.u64 %p1, %rd4, %rd1;\n@%p1 bra again;\nret;\n}\n";
 
 struct Plan {
     std::uint64_t kernel_ns = 0;
@@ -54,7 +46,8 @@ public:
         CHECK_OK(FIND(cuDevicePrimaryCtxRetain)(&context, 0));
         CHECK_OK(FIND(cuCtxSetCurrent)(context));
         CUmodule module = nullptr;
-        CHECK_OK(FIND(cuModuleLoadData)(&module, kSpin));
+        if (FIND(cuModuleLoadData)(&module, kSimulatedSpin) != CUDA_SUCCESS)
+            CHECK_OK(FIND(cuModuleLoadData)(&module, kSpin));
         CHECK_OK(FIND(cuModuleGetFunction)(&spin_, module, "spin"));
         CHECK_OK(FIND(cuStreamCreate)(&stream_, CU_STREAM_NON_BLOCKING));
         if (plan.graph) make_graph();

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "tests/contract/guard/driver.h"
+#include "tests/contract/guard/spin.h"
 
 namespace aliquot::guardkit {
 namespace {
@@ -81,6 +82,8 @@ public:
         if (verb == "fork") return leave_child();
         if (verb == "close") return close_descriptors();
         if (verb == "churn") return churn(bytes);
+        if (verb == "launch") return std::to_string(launch(bytes));
+        if (verb == "sync") return std::to_string(CU(cuCtxSynchronize)());
         return "what?";
     }
 
@@ -154,7 +157,21 @@ private:
         return "0";
     }
 
+    CUresult launch(std::uint64_t nanoseconds) {
+        if (spin_ == nullptr) {
+            CUmodule module = nullptr;
+            CUresult result = CU(cuModuleLoadData)(&module, kSimulatedSpin);
+            if (result != CUDA_SUCCESS) result = CU(cuModuleLoadData)(&module, kSpin);
+            if (result != CUDA_SUCCESS) return result;
+            result = CU(cuModuleGetFunction)(&spin_, module, "spin");
+            if (result != CUDA_SUCCESS) return result;
+        }
+        void* arguments[] = {&nanoseconds};
+        return CU(cuLaunchKernel)(spin_, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr);
+    }
+
     std::vector<CUdeviceptr> pointers_;
+    CUfunction spin_ = nullptr;
 };
 
 }  // namespace

@@ -35,6 +35,8 @@ public:
     ///   fork              leaves a child that only sleeps: its pid
     ///   close             closes every descriptor but the pipes
     ///   churn BYTES       allocates and frees for ever, in a thread
+    ///   launch NS         starts a kernel that runs so long: result
+    ///   sync              cuCtxSynchronize: result
     std::string ask(const std::string& line);
     long long number(const std::string& line);
     [[nodiscard]] pid_t pid() const { return pid_; }

@@ -256,7 +256,8 @@ void GuardLink::raise(const region::Alarm& alarm, const Tracked& tracked) {
 bool GuardLink::name_holders() {
     const auto holders = sources_.holders();
     if (!holders) return false;
-    for (auto& [id, tracked] : tracked_) {
+    for (auto& named : tracked_) {
+        Tracked& tracked = named.second;
         const auto holder = std::ranges::find_if(*holders, [&](const kubelet::Holder& one) {
             return one.resource == tracked.record.resource && one.ids == tracked.record.device_ids;
         });

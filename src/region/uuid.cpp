@@ -38,7 +38,7 @@ Result<abi::DeviceUuid> parse_uuid(std::string_view text) {
         const int value = value_of(text[place]);
         if (value < 0) return malformed;
         std::uint8_t& byte = uuid.bytes[digit / 2];
-        byte = static_cast<std::uint8_t>((byte << 4U) | static_cast<unsigned>(value));
+        byte = static_cast<std::uint8_t>(unsigned{byte} << 4U | static_cast<unsigned>(value));
         ++digit;
     }
     return uuid;

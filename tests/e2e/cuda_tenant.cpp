@@ -4,7 +4,7 @@
 //
 //   alloc:BYTES   "alloc <CUresult>"
 //   info          "free <bytes> total <bytes>"
-//   wait:FILE     waits until the file is there; "waited"
+//   wait:FILE     waits until the file is there; "waited 0"
 //   spin:N        launches N kernels and waits for them; "spun <CUresult>"
 #include <dlfcn.h>
 #include <unistd.h>
@@ -83,7 +83,7 @@ void act(std::string_view word) {
     } else if (word.starts_with("wait:")) {
         constexpr unsigned kPauseUs = 10'000;
         while (::access(value.data(), F_OK) != 0) ::usleep(kPauseUs);
-        say("waited");
+        say("waited %d", 0);
     } else if (word.starts_with("spin:")) {
         say("spun %d", static_cast<int>(spin(number_of(value))));
     }

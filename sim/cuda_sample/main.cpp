@@ -28,8 +28,7 @@ constexpr const char* kHelp =
     "  --hold          stay until SIGTERM\n\n"
     "Example: aliquot-cuda-sample --memory 3Gi --for 60\n"
     "Its kernels are an image that only the simulated driver can compute.\n";
-constexpr const char* kImage =
-    "aliquot-kernels 1\nkernel vector_add\nkernel matmul\nkernel spin\n";
+constexpr const char* kImage = "aliquot-kernels 1\nkernel vector_add\nkernel matmul\nkernel spin\n";
 
 /// Memory of the device with these numbers in it.
 Result<CUdeviceptr> on_device(const CudaCalls& cuda, const std::vector<float>& numbers) {
@@ -44,7 +43,8 @@ Result<CUdeviceptr> on_device(const CudaCalls& cuda, const std::vector<float>& n
 Result<CUfunction> kernel(const CudaCalls& cuda, const char* name) {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
-    if (const auto result = cuda.load(&module, kImage)) return cuda.error("cuModuleLoadData", result);
+    if (const auto result = cuda.load(&module, kImage))
+        return cuda.error("cuModuleLoadData", result);
     const auto found = cuda.function(&function, module, name);
     if (found != CUDA_SUCCESS) return cuda.error("cuModuleGetFunction", found);
     return function;
@@ -66,12 +66,11 @@ Result<std::vector<float>> run(const CudaCalls& cuda, const char* name, const st
     }
     std::array<void*, 4> arguments = {&addresses[0], &addresses[1], &addresses[2], &size};
     const auto blocks = static_cast<unsigned>((a.size() + kBlock - 1) / kBlock);
-    const auto launched = cuda.launch(*function, blocks, 1, 1, kBlock, 1, 1, 0, nullptr,
-                                      arguments.data(), nullptr);
+    const auto launched =
+        cuda.launch(*function, blocks, 1, 1, kBlock, 1, 1, 0, nullptr, arguments.data(), nullptr);
     if (launched != CUDA_SUCCESS) return cuda.error("cuLaunchKernel", launched);
     std::vector<float> answer(a.size());
-    const auto copied =
-        cuda.to_host(answer.data(), addresses[2], answer.size() * sizeof(float));
+    const auto copied = cuda.to_host(answer.data(), addresses[2], answer.size() * sizeof(float));
     if (copied != CUDA_SUCCESS) return cuda.error("cuMemcpyDtoH", copied);
     return answer;
 }
@@ -94,7 +93,8 @@ Result<Done> check_arithmetic(const CudaCalls& cuda) {
             for (unsigned k = 0; k < kSide; ++k) expected += a[i * kSide + k] * b[k * kSide + j];
             const unsigned at = i * kSide + j;
             if ((*product)[at] == expected && (*sums)[at] == a[at] + b[at]) continue;
-            return Error{aliquot::ErrorCode::kUnavailable, "element " + std::to_string(at) + " is wrong"};
+            return Error{aliquot::ErrorCode::kUnavailable,
+                         "element " + std::to_string(at) + " is wrong"};
         }
     }
     return Done{};
@@ -107,8 +107,8 @@ Result<Done> run_kernels(const CudaCalls& cuda, const SampleArguments& asked) {
     std::uint64_t duration = asked.spin_ns;
     std::array<void*, 1> arguments = {&duration};
     for (std::uint64_t i = 0; i < asked.kernels; ++i) {
-        const auto launched = cuda.launch(*function, 1, 1, 1, 1, 1, 1, 0, nullptr,
-                                          arguments.data(), nullptr);
+        const auto launched =
+            cuda.launch(*function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments.data(), nullptr);
         if (launched != CUDA_SUCCESS) return cuda.error("cuLaunchKernel", launched);
     }
     const auto done = cuda.synchronize();
@@ -139,7 +139,8 @@ Result<Done> work(const SampleArguments& asked) {
     if (const auto result = cuda->retain(&context, 0)) {
         return cuda->error("cuDevicePrimaryCtxRetain", result);
     }
-    if (const auto result = cuda->set_current(context)) return cuda->error("cuCtxSetCurrent", result);
+    if (const auto result = cuda->set_current(context))
+        return cuda->error("cuCtxSetCurrent", result);
     if (asked.memory_bytes > 0) {
         CUdeviceptr held = 0;
         const auto result = cuda->allocate(&held, asked.memory_bytes);

@@ -12,8 +12,6 @@
 namespace aliquot::lint {
 namespace {
 
-using findings::Severity;
-
 bool is_scalable(std::string_view kind) {
     static constexpr std::array<std::string_view, 22> kKinds{"deployment",
                                                              "deployments",

@@ -9,8 +9,6 @@
 /// PROM003, PROM004, PROM005, PROM009, PROM010: labels, and who collects the metrics.
 namespace aliquot::lint {
 
-using findings::Severity;
-
 namespace {
 
 bool is_dcgm(std::string_view metric) { return starts_with(metric, "DCGM_FI_"); }

@@ -11,8 +11,6 @@
 /// PROM002, PROM007, PROM008: units and kinds of values.
 namespace aliquot::lint {
 
-using findings::Severity;
-
 namespace {
 
 /// What is done with a metric behind it: "* 1024 * 1024 > 8e9".

@@ -85,7 +85,7 @@ void check_toolkit(const File& file, const std::vector<ChartInstall>& installs, 
         if (install.chart != "gpu-operator" || install.values_file || install.options) continue;
         if (install.value("toolkit.enabled") == "false" || install.sets_any("toolkit.env"))
             continue;
-        if (install.value("operator.defaultRuntime") == "" && file.mentions("containerd_socket"))
+        if (install.value("operator.defaultRuntime").empty() && file.mentions("containerd_socket"))
             continue;
         if (distribution == "k3s" && !file.mentions("/var/lib/rancher")) continue;
         report

@@ -11,8 +11,6 @@
 namespace aliquot::lint {
 namespace {
 
-using findings::Severity;
-
 bool is_operator_object(const File& file, const PodSpec& pod) {
     if (is_management(pod)) return true;
     const Object* object = file.object(pod);

@@ -9,8 +9,6 @@
 
 namespace aliquot::lint {
 
-using findings::Severity;
-
 bool is_kubectl(const Command& command, std::string_view verb) {
     return command.is("kubectl", verb) || command.is("oc", verb) || command.is("k", verb);
 }

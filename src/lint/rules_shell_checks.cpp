@@ -178,7 +178,7 @@ std::string_view line_of(std::string_view text, std::size_t begin) {
 /// "resources:" at the left edge with an indented line below: no command looks like that.
 bool is_manifest_line(std::string_view line, std::string_view next) {
     const auto colon = line.find(':');
-    if (colon == std::string_view::npos || trim(line.substr(colon + 1)) != "" ||
+    if (colon == std::string_view::npos || !trim(line.substr(colon + 1)).empty() ||
         std::find(kManifestKeys.begin(), kManifestKeys.end(), line.substr(0, colon)) ==
             kManifestKeys.end()) {
         return false;

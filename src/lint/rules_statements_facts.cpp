@@ -11,8 +11,6 @@
 /// DOC001: what a text says of a GPU against the table.
 namespace aliquot::lint {
 
-using findings::Severity;
-
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -20,7 +20,7 @@ protected:
             [&] {
                 ::dup2(ends[1], STDOUT_FILENO);
                 const char* const words[] = {"aliquot-cuda-sample", "--memory", memory.c_str(),
-                                             "--kernels", "3", nullptr};
+                                             "--kernels",           "3",        nullptr};
                 ::execv(ALIQUOT_BIN_DIR "/aliquot-cuda-sample", const_cast<char* const*>(words));
                 ADD_FAILURE() << "there is no aliquot-cuda-sample";
             },

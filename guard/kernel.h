@@ -107,6 +107,26 @@ inline std::uint64_t now_ns() {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
            static_cast<std::uint64_t>(time.tv_nsec);
 }
+/// A counter of the processor that is cheaper than a clock, for "not again so soon".
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    std::uint64_t count = 0;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+#endif
+}
+/// About a tenth of a second of them: between 0.04 and 0.2 s on the machines there are.
+inline std::uint64_t tenth_of_ticks() {
+#if defined(__x86_64__)
+    return 200'000'000;
+#else
+    std::uint64_t per_second = 0;
+    asm volatile("mrs %0, cntfrq_el0" : "=r"(per_second));
+    return per_second / 10;
+#endif
+}
 inline void sleep_ns(std::uint64_t duration) {
     timespec time = {static_cast<time_t>(duration / 1'000'000'000u),
                      static_cast<long>(duration % 1'000'000'000u)};

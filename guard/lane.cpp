@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kLanes = 1024;
 constexpr std::uint64_t kBatchNs = 1'000'000;  // GPU time of one segment
-constexpr std::uint32_t kMostLaunches = 64;    // so that a few long kernels cannot hide in one
+constexpr std::uint32_t kMostLaunches = 128;   // so that a few long kernels cannot hide in one
 constinit Lane g_lanes[kLanes];
 std::atomic<unsigned> g_high{0};
 ThreadLock g_lock;

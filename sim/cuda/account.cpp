@@ -67,7 +67,9 @@ void Account::leave() {
         const auto state = shared_->lock();
         if (!state) return;
         const bool ours = entry_ < kMaxProcesses && (*state)->processes[entry_].pid == pid_;
-        if (ours) leave_gpu(**state, entry_);
+        // Another copy of this library may be loaded beside us, with memory of its own.
+        if (ours) shrink_process(**state, entry_, held_bytes_);
+        if (ours && (*state)->processes[entry_].memory_bytes == 0) leave_gpu(**state, entry_);
         entry_ = kMaxProcesses;
         held_bytes_ = 0;
     }

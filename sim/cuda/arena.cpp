@@ -27,8 +27,8 @@ void* reserve_low(std::uint64_t& bytes) {
     constexpr std::uint64_t kStep = 128ULL << 20;
     for (std::uint64_t wanted = bytes; wanted >= kStep; wanted -= kStep) {
         for (std::uint64_t start = kStep; start + wanted <= kEnd; start += kStep) {
-            void* const at = reserve_memory(wanted, reinterpret_cast<void*>(start),
-                                            MAP_FIXED_NOREPLACE);
+            void* const at =
+                reserve_memory(wanted, reinterpret_cast<void*>(start), MAP_FIXED_NOREPLACE);
             if (at == nullptr) continue;
             if (reinterpret_cast<std::uint64_t>(at) + wanted <= kEnd) {
                 bytes = wanted;
@@ -65,10 +65,9 @@ bool Arena::reserve(std::uint64_t bytes, bool low) {
     if (base == nullptr) return false;
     const std::uint64_t blocks = reserved / kBlockBytes;
     blocks_ = static_cast<Unit*>(reserve_memory(blocks * sizeof(Unit), nullptr, 0));
-    heads_ = static_cast<std::uint32_t*>(
-        reserve_memory(blocks * sizeof(std::uint32_t), nullptr, 0));
-    cells_ = static_cast<Unit*>(
-        reserve_memory(blocks * kCellsPerBlock * sizeof(Unit), nullptr, 0));
+    heads_ =
+        static_cast<std::uint32_t*>(reserve_memory(blocks * sizeof(std::uint32_t), nullptr, 0));
+    cells_ = static_cast<Unit*>(reserve_memory(blocks * kCellsPerBlock * sizeof(Unit), nullptr, 0));
     if (blocks_ == nullptr || heads_ == nullptr || cells_ == nullptr) return false;
     const auto address = reinterpret_cast<std::uint64_t>(base);
     base_ = low ? address : (address + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
@@ -123,7 +122,8 @@ std::optional<Allocation> Arena::blocks_at(std::uint64_t address) const {
     // reaches us.
     const std::uint32_t head = heads_[block];
     const Unit& unit = blocks_[head];
-    if (!is_taken(unit) || heads_[head] != head || head + run_size(unit) <= block) return std::nullopt;
+    if (!is_taken(unit) || heads_[head] != head || head + run_size(unit) <= block)
+        return std::nullopt;
     return describe(head);
 }
 

@@ -80,10 +80,10 @@ private:
 
     std::uint64_t base_ = 0;
     std::uint64_t size_ = 0;
-    std::uint32_t used_ = 0;        // blocks that ever were taken lie below
-    Unit* blocks_ = nullptr;        // by block
+    std::uint32_t used_ = 0;          // blocks that ever were taken lie below
+    Unit* blocks_ = nullptr;          // by block
     std::uint32_t* heads_ = nullptr;  // by block: the first one of its run
-    Unit* cells_ = nullptr;         // by cell; for the heaps
+    Unit* cells_ = nullptr;           // by cell; for the heaps
     FreeRuns* runs_ = nullptr;
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points about arrays.
-#include "sim/cuda/array.h"
-
 #include <algorithm>
 #include <limits>
 #include <mutex>
 
+#include "sim/cuda/array.h"
 #include "sim/cuda/capture.h"
 #include "sim/cuda/context.h"
 #include "sim/cuda/driver.h"
@@ -39,10 +38,10 @@ constexpr unsigned kWithoutMemory = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_
 constexpr std::size_t kMostExtent = 131072;
 
 bool plausible(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
-    constexpr int kFormats[] = {
-        CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32,
-        CU_AD_FORMAT_SIGNED_INT8,    CU_AD_FORMAT_SIGNED_INT16,   CU_AD_FORMAT_SIGNED_INT32,
-        CU_AD_FORMAT_HALF,           CU_AD_FORMAT_FLOAT};
+    constexpr int kFormats[] = {CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_UNSIGNED_INT16,
+                                CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT8,
+                                CU_AD_FORMAT_SIGNED_INT16,   CU_AD_FORMAT_SIGNED_INT32,
+                                CU_AD_FORMAT_HALF,           CU_AD_FORMAT_FLOAT};
     const auto channels = descriptor.NumChannels;
     if (channels != 1 && channels != 2 && channels != 4) return false;
     if (std::ranges::find(kFormats, descriptor.Format) == std::end(kFormats)) return false;
@@ -69,10 +68,8 @@ CUresult make(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
     made.descriptor = descriptor;
     made.bytes = aligned(bytes_of(made));
     if ((descriptor.Flags & kWithoutMemory) == 0) {
-        const Granted granted =
-            take_memory(*made.device, {.bytes = made.bytes,
-                                       .use = Use::kArray,
-                                       .owner = current.context->id});
+        const Granted granted = take_memory(
+            *made.device, {.bytes = made.bytes, .use = Use::kArray, .owner = current.context->id});
         if (granted.result != CUDA_SUCCESS) return granted.result;
         made.address = granted.address;
     }
@@ -112,9 +109,9 @@ CUresult make_levels(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR& des
     bytes = aligned(bytes);
     std::uint64_t address = 0;
     if ((descriptor.Flags & kWithoutMemory) == 0) {
-        const Granted granted = take_memory(
-            *current.context->device,
-            {.bytes = bytes, .use = Use::kArray, .owner = current.context->id});
+        const Granted granted =
+            take_memory(*current.context->device,
+                        {.bytes = bytes, .use = Use::kArray, .owner = current.context->id});
         if (granted.result != CUDA_SUCCESS) return granted.result;
         address = granted.address;
     }

@@ -126,8 +126,8 @@ CUresult barred_here_slowly() {
     for (Capture* const capture : captures().active) {
         if (!strict(*capture)) continue;
         const bool own = capture->thread == std::this_thread::get_id();
-        const bool everywhere = capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
-                                mine == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        const bool everywhere =
+            capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && mine == CU_STREAM_CAPTURE_MODE_GLOBAL;
         if (!own && !everywhere) continue;
         invalidate(*capture);
         barred = true;

@@ -28,7 +28,7 @@ struct CUctx_st {
     bool primary = false;
     std::atomic<bool> alive{false};
     std::atomic<CUresult> error{CUDA_SUCCESS};  // sticky: every later call answers it
-    std::atomic<int> captures{0};               // streams that capture so that legacy work is barred
+    std::atomic<int> captures{0};  // streams that capture so that legacy work is barred
     std::uint64_t overhead_bytes = 0;
     int references = 0;  // of a context that was attached to
     std::array<std::size_t, 10> limits{};

@@ -42,9 +42,8 @@ std::optional<Side> side_of(const Plane& plane, std::uint64_t width, std::uint64
             if (!valid(plane.array) || plane.array->address == 0) return std::nullopt;
             side.address = plane.array->address;
             side.pitch = plane.array->row_bytes();
-            side.slice = side.pitch * (plane.array->descriptor.Height == 0
-                                           ? 1
-                                           : plane.array->descriptor.Height);
+            side.slice = side.pitch *
+                         (plane.array->descriptor.Height == 0 ? 1 : plane.array->descriptor.Height);
             break;
         default:
             return std::nullopt;
@@ -71,15 +70,12 @@ std::optional<Copy> copy_of(const CUDA_MEMCPY3D& p) {
     const auto from = side_of({p.srcMemoryType, p.srcXInBytes, p.srcY, p.srcZ, p.srcHost,
                                p.srcDevice, p.srcArray, p.srcPitch, p.srcHeight},
                               p.WidthInBytes, p.Height);
-    const auto to = side_of({p.dstMemoryType, p.dstXInBytes, p.dstY, p.dstZ, p.dstHost,
-                             p.dstDevice, p.dstArray, p.dstPitch, p.dstHeight},
+    const auto to = side_of({p.dstMemoryType, p.dstXInBytes, p.dstY, p.dstZ, p.dstHost, p.dstDevice,
+                             p.dstArray, p.dstPitch, p.dstHeight},
                             p.WidthInBytes, p.Height);
     if (!from || !to) return std::nullopt;
-    return Copy{.from = *from,
-                .to = *to,
-                .width = p.WidthInBytes,
-                .height = p.Height,
-                .depth = p.Depth};
+    return Copy{
+        .from = *from, .to = *to, .width = p.WidthInBytes, .height = p.Height, .depth = p.Depth};
 }
 
 }  // namespace aliquot::sim
@@ -119,8 +115,7 @@ CUresult copy_box(const Parameters* parameters, CUstream stream, bool own_stream
 
 /// Some bytes of an array's memory, row after row.
 CUresult copy_array(CUarray array, std::size_t offset, std::uint64_t other, bool other_is_host,
-                    std::size_t bytes, bool to_array, CUstream stream, bool own_stream,
-                    When when) {
+                    std::size_t bytes, bool to_array, CUstream stream, bool own_stream, When when) {
     if (!valid(array) || array->address == 0) return CUDA_ERROR_INVALID_HANDLE;
     if (offset > array->bytes || bytes > array->bytes - offset) return CUDA_ERROR_INVALID_VALUE;
     const std::uint64_t inside = array->address + offset;
@@ -130,14 +125,31 @@ CUresult copy_array(CUarray array, std::size_t offset, std::uint64_t other, bool
 }
 
 CUDA_MEMCPY3D without_contexts(const CUDA_MEMCPY3D_PEER& p) {
-    return {.srcXInBytes = p.srcXInBytes, .srcY = p.srcY, .srcZ = p.srcZ, .srcLOD = p.srcLOD,
-            .srcMemoryType = p.srcMemoryType, .srcHost = p.srcHost, .srcDevice = p.srcDevice,
-            .srcArray = p.srcArray, .reserved0 = nullptr, .srcPitch = p.srcPitch,
-            .srcHeight = p.srcHeight, .dstXInBytes = p.dstXInBytes, .dstY = p.dstY,
-            .dstZ = p.dstZ, .dstLOD = p.dstLOD, .dstMemoryType = p.dstMemoryType,
-            .dstHost = p.dstHost, .dstDevice = p.dstDevice, .dstArray = p.dstArray,
-            .reserved1 = nullptr, .dstPitch = p.dstPitch, .dstHeight = p.dstHeight,
-            .WidthInBytes = p.WidthInBytes, .Height = p.Height, .Depth = p.Depth};
+    return {.srcXInBytes = p.srcXInBytes,
+            .srcY = p.srcY,
+            .srcZ = p.srcZ,
+            .srcLOD = p.srcLOD,
+            .srcMemoryType = p.srcMemoryType,
+            .srcHost = p.srcHost,
+            .srcDevice = p.srcDevice,
+            .srcArray = p.srcArray,
+            .reserved0 = nullptr,
+            .srcPitch = p.srcPitch,
+            .srcHeight = p.srcHeight,
+            .dstXInBytes = p.dstXInBytes,
+            .dstY = p.dstY,
+            .dstZ = p.dstZ,
+            .dstLOD = p.dstLOD,
+            .dstMemoryType = p.dstMemoryType,
+            .dstHost = p.dstHost,
+            .dstDevice = p.dstDevice,
+            .dstArray = p.dstArray,
+            .reserved1 = nullptr,
+            .dstPitch = p.dstPitch,
+            .dstHeight = p.dstHeight,
+            .WidthInBytes = p.WidthInBytes,
+            .Height = p.Height,
+            .Depth = p.Depth};
 }
 
 CUresult copy_peer(const CUDA_MEMCPY3D_PEER* p, CUstream stream, bool own_stream, When when) {
@@ -152,8 +164,7 @@ extern "C" {
 
 TWO_STREAMS(cuMemcpy, _ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
             copy(anywhere(to, from, bytes), nullptr, own_stream, When::kNow))
-TWO_STREAMS(cuMemcpyAsync, _ptsz,
-            (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+TWO_STREAMS(cuMemcpyAsync, _ptsz, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
             copy(anywhere(to, from, bytes), stream, own_stream, When::kInTurn))
 TWO_STREAMS(cuMemcpyPeer, _ptds,
             (CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes),
@@ -178,14 +189,11 @@ TWO_STREAMS(cuMemcpyDtoDAsync_v2, _ptsz,
             (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
             copy(plain_copy(to, from, bytes), stream, own_stream, When::kInTurn))
 
-TWO_STREAMS(cuMemcpyDtoA_v2, _ptds,
-            (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
+TWO_STREAMS(cuMemcpyDtoA_v2, _ptds, (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
             copy_array(to, offset, from, false, bytes, true, nullptr, own_stream, When::kInTurn))
-TWO_STREAMS(cuMemcpyAtoD_v2, _ptds,
-            (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
+TWO_STREAMS(cuMemcpyAtoD_v2, _ptds, (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
             copy_array(from, offset, to, false, bytes, false, nullptr, own_stream, When::kInTurn))
-TWO_STREAMS(cuMemcpyHtoA_v2, _ptds,
-            (CUarray to, size_t offset, const void* from, size_t bytes),
+TWO_STREAMS(cuMemcpyHtoA_v2, _ptds, (CUarray to, size_t offset, const void* from, size_t bytes),
             copy_array(to, offset, place(from), true, bytes, true, nullptr, own_stream, When::kNow))
 TWO_STREAMS(cuMemcpyAtoH_v2, _ptds, (void* to, CUarray from, size_t offset, size_t bytes),
             copy_array(from, offset, place(to), true, bytes, false, nullptr, own_stream,

@@ -29,8 +29,8 @@ struct Copy {
 Copy plain_copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
 
 enum class When : std::uint8_t {
-    kNow,      // returns when it is done
-    kInTurn,   // put into the stream
+    kNow,     // returns when it is done
+    kInTurn,  // put into the stream
 };
 
 /// Checks both ends and copies, now or when the stream comes to it.
@@ -41,8 +41,8 @@ struct Pattern {
     std::uint64_t address = 0;
     std::uint64_t pitch = 0;
     std::uint32_t value = 0;
-    unsigned element = 1;      // bytes: 1, 2 or 4
-    std::uint64_t width = 0;   // elements of a row
+    unsigned element = 1;     // bytes: 1, 2 or 4
+    std::uint64_t width = 0;  // elements of a row
     std::uint64_t height = 1;
 };
 CUresult set(const Pattern& what, CUstream stream, bool per_thread, When when);

@@ -46,9 +46,9 @@ struct Device {
     Arena low;  // below 4 GiB, for the 32-bit entry points
     std::unique_ptr<Heap> small;
     std::unique_ptr<Heap> small_low;
-    std::vector<CUmemPoolHandle_st*> pools;  // by heap id
-    std::atomic<bool> pools_in_use{false};   // a synchronisation may find something to release
-    std::map<std::uint64_t, int> shared_files;     // of blocks that other processes may map
+    std::vector<CUmemPoolHandle_st*> pools;     // by heap id
+    std::atomic<bool> pools_in_use{false};      // a synchronisation may find something to release
+    std::map<std::uint64_t, int> shared_files;  // of blocks that other processes may map
     std::map<std::uint64_t, int> graph_addresses;  // of allocation nodes: how many graphs have them
     std::uint64_t graph_reserved_bytes = 0;
     std::uint64_t graph_used_bytes = 0;

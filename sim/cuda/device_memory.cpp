@@ -9,8 +9,8 @@
 namespace aliquot::sim {
 namespace {
 
-constexpr std::uint64_t kSmallBytes = 1ULL << 20;          // up to here allocations share blocks
-constexpr std::uint64_t kLowArenaBytes = 3584ULL << 20;    // below 4 GiB there is not more
+constexpr std::uint64_t kSmallBytes = 1ULL << 20;        // up to here allocations share blocks
+constexpr std::uint64_t kLowArenaBytes = 3584ULL << 20;  // below 4 GiB there is not more
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
 std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) {

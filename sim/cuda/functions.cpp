@@ -54,14 +54,17 @@ CUresult blocks(int* count, CUfunction function, int threads, std::size_t shared
     constexpr int kSharedAttribute = 81;
     constexpr int kMostThreads = 1024;
     const Device& device = *current.context->device;
-    const auto most = [&](int attribute) { return device_attribute(device, attribute).value_or(1); };
+    const auto most = [&](int attribute) {
+        return device_attribute(device, attribute).value_or(1);
+    };
     if (threads > kMostThreads) {
         *count = 0;
         return CUDA_SUCCESS;
     }
     int fit = std::min(most(kThreadsAttribute) / threads, most(kBlocksAttribute));
     if (shared > 0) {
-        fit = std::min(fit, static_cast<int>(static_cast<std::size_t>(most(kSharedAttribute)) / shared));
+        fit = std::min(fit,
+                       static_cast<int>(static_cast<std::size_t>(most(kSharedAttribute)) / shared));
     }
     *count = fit;
     return CUDA_SUCCESS;
@@ -154,9 +157,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* count, CUfunction f, i
     return blocks(count, f, threads, shared);
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* count, CUfunction f,
-                                                              int threads, size_t shared,
-                                                              unsigned int) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* count, CUfunction f, int threads,
+                                                              size_t shared, unsigned int) {
     called(__func__);
     return blocks(count, f, threads, shared);
 }

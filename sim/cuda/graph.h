@@ -23,9 +23,9 @@ struct CUgraphNode_st {
     int type = CU_GRAPH_NODE_TYPE_EMPTY;
     bool enabled = true;
     std::vector<CUgraphNode> dependencies;
-    aliquot::sim::Launch launch;        // of a kernel node
-    std::vector<void*> parameters;      // into launch.arguments, as the program gets them back
-    std::function<void()> effect;       // of a copy or set node
+    aliquot::sim::Launch launch;    // of a kernel node
+    std::vector<void*> parameters;  // into launch.arguments, as the program gets them back
+    std::function<void()> effect;   // of a copy or set node
     void (*host_call)(void*) = nullptr;
     void* host_data = nullptr;
     std::uint64_t address = 0;  // of an allocation or what is freed

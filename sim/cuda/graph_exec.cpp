@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs that run.
+#include "sim/cuda/graph_exec.h"
+
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -10,7 +12,6 @@
 #include "sim/cuda/device.h"
 #include "sim/cuda/driver.h"
 #include "sim/cuda/graph.h"
-#include "sim/cuda/graph_exec.h"
 #include "sim/cuda/host_calls.h"
 #include "sim/cuda/launch.h"
 #include "sim/cuda/objects.h"
@@ -90,9 +91,8 @@ void run_step(CUgraphExec_st& exec, CUgraphNode_st& step, CUstream_st& stream) {
             add_host_call(stream, [call = step.host_call, data = step.host_data] { call(data); });
             return;
         case CU_GRAPH_NODE_TYPE_MEM_FREE:
-            submit(stream, 0, [device, address = step.address] {
-                (void)give_memory_at(*device, address);
-            });
+            submit(stream, 0,
+                   [device, address = step.address] { (void)give_memory_at(*device, address); });
             return;
         default:
             return;

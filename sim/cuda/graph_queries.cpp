@@ -69,8 +69,8 @@ CUresult change_edges(CUgraph graph, const CUgraphNode* from, const CUgraphNode*
         return CUDA_ERROR_INVALID_VALUE;
     }
     for (std::size_t i = 0; i < count; ++i) {
-        const bool ours = valid(from[i]) && valid(to[i]) && from[i]->graph == graph &&
-                          to[i]->graph == graph;
+        const bool ours =
+            valid(from[i]) && valid(to[i]) && from[i]->graph == graph && to[i]->graph == graph;
         if (!ours) return CUDA_ERROR_INVALID_VALUE;
         const auto& before = to[i]->dependencies;
         if ((std::ranges::find(before, from[i]) != before.end()) == add) {
@@ -95,8 +95,8 @@ CUresult tell_kernel(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* parameters) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     node->parameters.clear();
-    for (std::size_t i = 0; i < kMostArguments && i * sizeof(CUdeviceptr) < node->launch.arguments.size();
-         ++i) {
+    for (std::size_t i = 0;
+         i < kMostArguments && i * sizeof(CUdeviceptr) < node->launch.arguments.size(); ++i) {
         node->parameters.push_back(node->launch.arguments.data() + i * sizeof(CUdeviceptr));
     }
     const Launch& launch = node->launch;
@@ -203,9 +203,8 @@ CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const
     return change_edges(graph, from, to, count, false);
 }
 
-CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
-                                      const CUgraphNode* to, const CUgraphEdgeData*,
-                                      size_t count) {
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                      const CUgraphEdgeData*, size_t count) {
     called(__func__);
     return change_edges(graph, from, to, count, false);
 }

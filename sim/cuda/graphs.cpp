@@ -179,7 +179,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
 }
 
 TWO_STREAMS(cuGraphInstantiateWithParams, _ptsz,
-            (CUgraphExec* exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* params),
+            (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* params),
             own_stream ? instantiate_with_parameters(exec, graph, params)
                        : instantiate_with_parameters(exec, graph, params))
 TWO_STREAMS(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream),

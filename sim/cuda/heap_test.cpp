@@ -130,7 +130,8 @@ TEST(Heap, StaysWithinItsChunks) {
                 address = heap.take(bytes, Use::kPlain, 1);
             }
             ASSERT_EQ(arena.blocks_at(address)->owner, heap.id());
-            ASSERT_EQ(arena.blocks_at(address + bytes - 1)->address, arena.blocks_at(address)->address);
+            ASSERT_EQ(arena.blocks_at(address + bytes - 1)->address,
+                      arena.blocks_at(address)->address);
             ASSERT_TRUE(taken.emplace(address, &heap).second);
             continue;
         }

@@ -17,6 +17,7 @@ CUresult look_up(const char* symbol, void** pointer, int version, cuuint64_t fla
     if (symbol == nullptr || pointer == nullptr || (flags & ~kKnownFlags) != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    if (tracing) trace("  asks for ", symbol);
     const int driver = Driver::get().cuda_version();
     if (driver != 0 && version > driver) return CUDA_ERROR_INVALID_VALUE;
     const Route found = route(symbol, version, flags, driver == 0 ? version : driver);

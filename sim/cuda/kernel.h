@@ -38,7 +38,7 @@ struct CUmod_st {
     static constexpr std::uint64_t kMagic = 0x65'6c'75'64'6f'6d'00'00;
     std::uint64_t magic = 0;
     CUcontext context = nullptr;  // nullptr: of a library
-    bool own_format = false;      // it names its kernels; any other image has a kernel of every name
+    bool own_format = false;  // it names its kernels; any other image has a kernel of every name
     std::vector<std::string> kernels;
     std::map<std::string, std::uint64_t, std::less<>> global_bytes;
     std::map<std::string, std::uint64_t, std::less<>> global_addresses;

@@ -14,9 +14,9 @@ namespace aliquot::sim {
 namespace {
 
 constexpr std::size_t kPointer = sizeof(CUdeviceptr);
-constexpr std::uint64_t kLaunchNs = 2'000;          // before the first thread runs
+constexpr std::uint64_t kLaunchNs = 2'000;  // before the first thread runs
 constexpr std::uint64_t kDefaultSpinNs = 1'000'000;
-constexpr unsigned kMostMatrix = 4096;              // computed on the CPU, after all
+constexpr unsigned kMostMatrix = 4096;  // computed on the CPU, after all
 
 struct Known {
     std::string_view name;
@@ -68,8 +68,8 @@ private:
 };
 
 CUresult add_vectors(const Launch& launch) {
-    Reader count_reader(std::span(launch.arguments).subspan(std::min<std::size_t>(
-        3 * kPointer, launch.arguments.size())));
+    Reader count_reader(std::span(launch.arguments)
+                            .subspan(std::min<std::size_t>(3 * kPointer, launch.arguments.size())));
     const std::uint64_t count =
         std::min<std::uint64_t>(count_reader.next<std::uint32_t>(), launch.threads());
     Reader reader(launch.arguments);
@@ -82,8 +82,8 @@ CUresult add_vectors(const Launch& launch) {
 }
 
 CUresult fill(const Launch& launch) {
-    Reader values(std::span(launch.arguments).subspan(
-        std::min<std::size_t>(kPointer, launch.arguments.size())));
+    Reader values(std::span(launch.arguments)
+                      .subspan(std::min<std::size_t>(kPointer, launch.arguments.size())));
     const auto value = values.next<float>();
     const std::uint64_t count =
         std::min<std::uint64_t>(values.next<std::uint32_t>(), launch.threads());
@@ -95,8 +95,8 @@ CUresult fill(const Launch& launch) {
 }
 
 CUresult multiply_matrices(const Launch& launch) {
-    Reader size_reader(std::span(launch.arguments).subspan(std::min<std::size_t>(
-        3 * kPointer, launch.arguments.size())));
+    Reader size_reader(std::span(launch.arguments)
+                           .subspan(std::min<std::size_t>(3 * kPointer, launch.arguments.size())));
     const std::uint64_t n = size_reader.next<std::uint32_t>();
     if (n > kMostMatrix) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     Reader reader(launch.arguments);

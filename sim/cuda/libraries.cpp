@@ -109,8 +109,7 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library,
-                            const char* name) {
+CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library, const char* name) {
     called(__func__);
     return global(dptr, bytes, library, name);
 }

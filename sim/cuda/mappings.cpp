@@ -255,8 +255,7 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* des
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
-                        CUdeviceptr ptr) {
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr ptr) {
     called(__func__);
     constexpr unsigned long long kReadWrite = 3;
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;

@@ -19,9 +19,7 @@ namespace {
 constexpr std::size_t kPitchBytes = 512;
 constexpr std::uint64_t kMostNarrow = std::numeric_limits<unsigned>::max();
 
-unsigned narrow(std::uint64_t bytes) {
-    return static_cast<unsigned>(std::min(bytes, kMostNarrow));
-}
+unsigned narrow(std::uint64_t bytes) { return static_cast<unsigned>(std::min(bytes, kMostNarrow)); }
 
 Granted allocate(std::uint64_t bytes, Use use, bool low) {
     const Current current = current_context();

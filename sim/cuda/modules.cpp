@@ -208,8 +208,7 @@ CUresult cuModuleGetLoadingMode(int* mode) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetGlobal_v2(CUdeviceptr* dptr, size_t* bytes, CUmodule module,
-                              const char* name) {
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* dptr, size_t* bytes, CUmodule module, const char* name) {
     called(__func__);
     const Current current = current_context();
     if (!current) return current.result;

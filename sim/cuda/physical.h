@@ -15,7 +15,8 @@ namespace aliquot::sim {
 struct Physical {
     static constexpr std::uint64_t kMagic = 0x6c'61'63'69'73'79'68'70;
     std::uint64_t magic = 0;
-    Device* device = nullptr;  // that pays for it; nullptr: nobody (host memory, imported, multicast)
+    Device* device =
+        nullptr;  // that pays for it; nullptr: nobody (host memory, imported, multicast)
     CUmemAllocationProp props{};
     std::uint64_t bytes = 0;
     std::uint64_t handles = 1;

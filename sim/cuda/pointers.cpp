@@ -177,8 +177,8 @@ CUresult prefetch(CUdeviceptr address, std::size_t bytes, bool to_device, int or
 
 constexpr int kCpu = -1;
 
-CUresult prefetch_to(CUdeviceptr address, std::size_t bytes, CUmemLocation location,
-                     unsigned flags, CUstream stream, bool own_stream) {
+CUresult prefetch_to(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags,
+                     CUstream stream, bool own_stream) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     return prefetch(address, bytes, location.type == CU_MEM_LOCATION_TYPE_DEVICE, location.id,
                     stream, own_stream);

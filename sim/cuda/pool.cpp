@@ -71,7 +71,8 @@ Granted take_from_pool(CUmemPoolHandle_st& pool, std::uint64_t bytes, std::uint3
         if (bytes > most) return {CUDA_ERROR_OUT_OF_MEMORY, 0};
         std::uint64_t span = rounded_up(bytes, kChunkBytes);
         const bool limited = pool.props.maxSize > 0;
-        if (limited && pool.heap->reserved_bytes() + span > rounded_up(pool.props.maxSize, kChunkBytes)) {
+        if (limited &&
+            pool.heap->reserved_bytes() + span > rounded_up(pool.props.maxSize, kChunkBytes)) {
             return {CUDA_ERROR_OUT_OF_MEMORY, 0};
         }
         CUresult paid = device.account.grow(span);

@@ -82,7 +82,9 @@ constexpr CUmemPool_attribute kReuseFirst = CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_D
 constexpr CUmemPool_attribute kReuseLast = CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 
 /// Before a pool's figures are told, whatever a stream was to give back by now is given back.
-void settle(const CUmemPoolHandle_st& pool) { (void)pool.device->queue.reached(pool.device->queue.end()); }
+void settle(const CUmemPoolHandle_st& pool) {
+    (void)pool.device->queue.reached(pool.device->queue.end());
+}
 
 struct Wanted {
     CUresult result;
@@ -110,10 +112,10 @@ CUresult tell(CUmemoryPool* pool, CUmemoryPool known) {
 
 extern "C" {
 
-TWO_STREAMS(cuMemAllocAsync, _ptsz, (CUdeviceptr* dptr, size_t bytesize, CUstream stream),
+TWO_STREAMS(cuMemAllocAsync, _ptsz, (CUdeviceptr * dptr, size_t bytesize, CUstream stream),
             allocate(dptr, bytesize, nullptr, false, stream, own_stream))
 TWO_STREAMS(cuMemAllocFromPoolAsync, _ptsz,
-            (CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool, CUstream stream),
+            (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream stream),
             allocate(dptr, bytesize, pool, true, stream, own_stream))
 TWO_STREAMS(cuMemFreeAsync, _ptsz, (CUdeviceptr dptr, CUstream stream),
             release(dptr, stream, own_stream))

@@ -15,7 +15,7 @@
 namespace aliquot::sim {
 namespace {
 
-constexpr std::uint64_t kLongestSleepNs = 100'000'000;  // then look whether the node still stands
+constexpr std::uint64_t kLongestSleepNs = 100'000'000;   // then look whether the node still stands
 constexpr std::uint64_t kContendedSleepNs = 20'000'000;  // then look whether the others live
 constexpr std::uint64_t kNoTimeNs = 3'000;               // not worth a sleep
 

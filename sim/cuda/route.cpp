@@ -25,8 +25,9 @@ constexpr auto kRows = std::to_array<Row>({
 
 Route route(std::string_view base, int wanted_version, std::uint64_t flags, int driver_version) {
     // The table is ordered by base.
-    auto row = std::lower_bound(kRows.begin(), kRows.end(), base,
-                                [](const Row& left, std::string_view name) { return left.base < name; });
+    auto row =
+        std::lower_bound(kRows.begin(), kRows.end(), base,
+                         [](const Row& left, std::string_view name) { return left.base < name; });
     Route found;
     const Row* plain = nullptr;
     const Row* per_thread = nullptr;

@@ -27,8 +27,8 @@ void unshare_blocks(Device& device, std::uint64_t address, std::uint64_t bytes);
 struct ForeignMemory {
     std::uint64_t magic;
     std::uint32_t pid;
-    std::int32_t file;    // descriptor in that process
-    std::uint64_t inode;  // of the file, so that another one is not taken for it
+    std::int32_t file;     // descriptor in that process
+    std::uint64_t inode;   // of the file, so that another one is not taken for it
     std::uint64_t offset;  // of the allocation in the file
     std::uint64_t bytes;
 };

@@ -36,7 +36,7 @@ struct CUevent_st {
     bool recorded = false;
     std::uint64_t position = 0;
     std::uint64_t mark = kNoMark;
-    std::atomic<std::uint64_t> time_ns{0};  // when the device passed it; 0: not known yet
+    std::atomic<std::uint64_t> time_ns{0};     // when the device passed it; 0: not known yet
     aliquot::sim::Capture* capture = nullptr;  // it was recorded in a stream that captures,
     std::vector<CUgraphNode> after;            // after these
 

@@ -29,7 +29,8 @@ void submit(CUstream_st& stream, std::uint64_t duration_ns, Queue::Effect effect
 
 CUresult synchronize(CUstream_st& stream) {
     Device& device = *stream.context->device;
-    if (const auto waited = device.queue.wait(end_of(stream)); waited != CUDA_SUCCESS) return waited;
+    if (const auto waited = device.queue.wait(end_of(stream)); waited != CUDA_SUCCESS)
+        return waited;
     wait_for_host_calls(stream.host_calls.load(std::memory_order_acquire));
     release_unused(device);
     return stream.context->error.load(std::memory_order_relaxed);

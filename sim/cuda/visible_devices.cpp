@@ -85,7 +85,8 @@ std::vector<VisibleDevice> given_devices(const State& state, const DeviceChoice&
 /// beginning of just one uuid.
 const VisibleDevice* meant(const State& state, const std::vector<VisibleDevice>& all,
                            const std::vector<VisibleDevice>& indexed, std::string_view item) {
-    if (const auto index = number(item)) return *index < indexed.size() ? &indexed[*index] : nullptr;
+    if (const auto index = number(item))
+        return *index < indexed.size() ? &indexed[*index] : nullptr;
     const bool plausible = item.starts_with("GPU-") || item.starts_with("MIG-");
     if (!plausible) return nullptr;
     const VisibleDevice* found = nullptr;
@@ -112,9 +113,10 @@ std::vector<VisibleDevice> visible_devices(const State& state, const DeviceChoic
     }
     if (!whole && indexed.size() > 1) indexed.resize(1);
     if (choice.order != "PCI_BUS_ID") {
-        std::ranges::stable_sort(indexed, [&](const VisibleDevice& left, const VisibleDevice& right) {
-            return speed(state, left) > speed(state, right);
-        });
+        std::ranges::stable_sort(indexed,
+                                 [&](const VisibleDevice& left, const VisibleDevice& right) {
+                                     return speed(state, left) > speed(state, right);
+                                 });
     }
     if (!choice.chosen_set) return indexed;
     std::vector<VisibleDevice> chosen;

@@ -60,8 +60,9 @@ TEST_F(VisibleDevices, CanBeNamedByUuidOrItsBeginning) {
 TEST_F(VisibleDevices, AreNoMoreThanTheContainerHas) {
     EXPECT_THAT(slots({.container = "0,2", .container_set = true}), ElementsAre(2, 0));
     EXPECT_THAT(slots({.container = "", .container_set = true}), IsEmpty());
-    EXPECT_THAT(slots({.container = uuid(1), .container_set = true, .chosen = "0", .chosen_set = true}),
-                ElementsAre(1));
+    EXPECT_THAT(
+        slots({.container = uuid(1), .container_set = true, .chosen = "0", .chosen_set = true}),
+        ElementsAre(1));
 }
 
 TEST_F(VisibleDevices, OfMigAreOneAtATime) {

@@ -28,13 +28,17 @@ Result<SampleArguments> read_arguments(std::span<const char* const> words) {
             arguments.help = true;
             continue;
         }
+        if (option == "--hold") {
+            arguments.hold = true;
+            continue;
+        }
         const bool known = option == "--memory" || option == "--kernels" || option == "--spin" ||
                            option == "--for";
         if (!known || i + 1 == words.size()) {
             return Error{ErrorCode::kInvalidInput,
                          known ? std::string(option) + " needs a value"
                                : "there is no option '" + std::string(option) +
-                                     "'; expected --memory, --kernels, --spin or --for"};
+                                     "'; expected --memory, --kernels, --spin, --for or --hold"};
         }
         const std::string_view text = words[++i];
         if (option == "--memory") {

@@ -14,6 +14,7 @@ struct SampleArguments {
     std::uint64_t kernels = 0;       // of spin_ns each, one after the other; 0: none
     std::uint64_t spin_ns = 1'000'000;
     std::uint64_t hold_seconds = 0;  // how long it stays after its line; 0: not at all
+    bool hold = false;               // until a signal ends it
     bool help = false;
 };
 

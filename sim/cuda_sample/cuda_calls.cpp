@@ -12,8 +12,8 @@ Result<CudaCalls> CudaCalls::find() {
         const char* const why = ::dlerror();  // NOLINT(concurrency-mt-unsafe)
         return Error{ErrorCode::kNotFound, why == nullptr ? "libcuda.so.1: not found" : why};
     }
-    auto* const get = reinterpret_cast<decltype(&cuGetProcAddress_v2)>(
-        ::dlsym(library, "cuGetProcAddress_v2"));
+    auto* const get =
+        reinterpret_cast<decltype(&cuGetProcAddress_v2)>(::dlsym(library, "cuGetProcAddress_v2"));
     if (get == nullptr) {
         return Error{ErrorCode::kUnsupported, "libcuda.so.1 is older than CUDA 12.0"};
     }

@@ -24,11 +24,11 @@ constexpr const char* kHelp =
     "  --memory SIZE   held beside what it computes with, as 3Gi\n"
     "  --kernels N     run N kernels after the check, one after the other\n"
     "  --spin NS       how long each of them takes (1000000)\n"
-    "  --for SECONDS   stay so long afterwards\n\n"
+    "  --for SECONDS   stay so long afterwards, or until SIGTERM\n"
+    "  --hold          stay until SIGTERM\n\n"
     "Example: aliquot-cuda-sample --memory 3Gi --for 60\n"
     "Its kernels are an image that only the simulated driver can compute.\n";
-constexpr const char* kImage =
-    "aliquot-kernels 1\nkernel vector_add\nkernel matmul\nkernel spin\n";
+constexpr const char* kImage = "aliquot-kernels 1\nkernel vector_add\nkernel matmul\nkernel spin\n";
 
 /// Memory of the device with these numbers in it.
 Result<CUdeviceptr> on_device(const CudaCalls& cuda, const std::vector<float>& numbers) {
@@ -43,7 +43,8 @@ Result<CUdeviceptr> on_device(const CudaCalls& cuda, const std::vector<float>& n
 Result<CUfunction> kernel(const CudaCalls& cuda, const char* name) {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
-    if (const auto result = cuda.load(&module, kImage)) return cuda.error("cuModuleLoadData", result);
+    if (const auto result = cuda.load(&module, kImage))
+        return cuda.error("cuModuleLoadData", result);
     const auto found = cuda.function(&function, module, name);
     if (found != CUDA_SUCCESS) return cuda.error("cuModuleGetFunction", found);
     return function;
@@ -65,12 +66,11 @@ Result<std::vector<float>> run(const CudaCalls& cuda, const char* name, const st
     }
     std::array<void*, 4> arguments = {&addresses[0], &addresses[1], &addresses[2], &size};
     const auto blocks = static_cast<unsigned>((a.size() + kBlock - 1) / kBlock);
-    const auto launched = cuda.launch(*function, blocks, 1, 1, kBlock, 1, 1, 0, nullptr,
-                                      arguments.data(), nullptr);
+    const auto launched =
+        cuda.launch(*function, blocks, 1, 1, kBlock, 1, 1, 0, nullptr, arguments.data(), nullptr);
     if (launched != CUDA_SUCCESS) return cuda.error("cuLaunchKernel", launched);
     std::vector<float> answer(a.size());
-    const auto copied =
-        cuda.to_host(answer.data(), addresses[2], answer.size() * sizeof(float));
+    const auto copied = cuda.to_host(answer.data(), addresses[2], answer.size() * sizeof(float));
     if (copied != CUDA_SUCCESS) return cuda.error("cuMemcpyDtoH", copied);
     return answer;
 }
@@ -93,7 +93,8 @@ Result<Done> check_arithmetic(const CudaCalls& cuda) {
             for (unsigned k = 0; k < kSide; ++k) expected += a[i * kSide + k] * b[k * kSide + j];
             const unsigned at = i * kSide + j;
             if ((*product)[at] == expected && (*sums)[at] == a[at] + b[at]) continue;
-            return Error{aliquot::ErrorCode::kUnavailable, "element " + std::to_string(at) + " is wrong"};
+            return Error{aliquot::ErrorCode::kUnavailable,
+                         "element " + std::to_string(at) + " is wrong"};
         }
     }
     return Done{};
@@ -106,13 +107,28 @@ Result<Done> run_kernels(const CudaCalls& cuda, const SampleArguments& asked) {
     std::uint64_t duration = asked.spin_ns;
     std::array<void*, 1> arguments = {&duration};
     for (std::uint64_t i = 0; i < asked.kernels; ++i) {
-        const auto launched = cuda.launch(*function, 1, 1, 1, 1, 1, 1, 0, nullptr,
-                                          arguments.data(), nullptr);
+        const auto launched =
+            cuda.launch(*function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments.data(), nullptr);
         if (launched != CUDA_SUCCESS) return cuda.error("cuLaunchKernel", launched);
     }
     const auto done = cuda.synchronize();
     if (done != CUDA_SUCCESS) return cuda.error("cuCtxSynchronize", done);
     return Done{};
+}
+
+/// Keeps what it holds until SIGTERM or SIGINT, or as long as it was asked to.
+void stay(const SampleArguments& asked) {
+    sigset_t ends{};
+    ::sigemptyset(&ends);
+    ::sigaddset(&ends, SIGTERM);
+    ::sigaddset(&ends, SIGINT);
+    ::sigprocmask(SIG_BLOCK, &ends, nullptr);
+    const timespec limit{.tv_sec = static_cast<time_t>(asked.hold_seconds), .tv_nsec = 0};
+    if (asked.hold) {
+        ::sigwaitinfo(&ends, nullptr);
+    } else if (asked.hold_seconds > 0) {
+        ::sigtimedwait(&ends, nullptr, &limit);
+    }
 }
 
 Result<Done> work(const SampleArguments& asked) {
@@ -123,7 +139,8 @@ Result<Done> work(const SampleArguments& asked) {
     if (const auto result = cuda->retain(&context, 0)) {
         return cuda->error("cuDevicePrimaryCtxRetain", result);
     }
-    if (const auto result = cuda->set_current(context)) return cuda->error("cuCtxSetCurrent", result);
+    if (const auto result = cuda->set_current(context))
+        return cuda->error("cuCtxSetCurrent", result);
     if (asked.memory_bytes > 0) {
         CUdeviceptr held = 0;
         const auto result = cuda->allocate(&held, asked.memory_bytes);
@@ -143,8 +160,7 @@ Result<Done> work(const SampleArguments& asked) {
                 aliquot::bytes_text(free).c_str(), aliquot::bytes_text(total).c_str(),
                 static_cast<unsigned long long>(asked.kernels), elapsed.count());
     std::fflush(stdout);
-    const timespec stay{.tv_sec = static_cast<time_t>(asked.hold_seconds), .tv_nsec = 0};
-    if (asked.hold_seconds > 0) ::nanosleep(&stay, nullptr);
+    stay(asked);
     return Done{};
 }
 

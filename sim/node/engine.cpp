@@ -72,7 +72,10 @@ struct Step {
 class Rotation {
 public:
     Rotation(Runners& runners, const EngineState& engine, std::uint64_t slice_ns)
-        : runners_(runners), turn_(engine.turn), used_ns_(engine.slice_used_ns), slice_ns_(slice_ns) {
+        : runners_(runners),
+          turn_(engine.turn),
+          used_ns_(engine.slice_used_ns),
+          slice_ns_(slice_ns) {
         used_ns_ = std::min(used_ns_, slice_ns_ - 1);
     }
 
@@ -125,7 +128,8 @@ std::uint64_t slice_of(const State& state) {
 void run(WorkState& work, std::uint64_t start_ns, std::uint64_t duration_ns) {
     const std::uint64_t from = work.executed_ns;
     const std::uint64_t to = from + duration_ns;
-    const std::uint64_t kept = std::min<std::uint64_t>(work.marks_end - work.marks_begin, kMaxMarks);
+    const std::uint64_t kept =
+        std::min<std::uint64_t>(work.marks_end - work.marks_begin, kMaxMarks);
     for (std::uint64_t i = work.marks_end - kept; i != work.marks_end; ++i) {
         MarkState& mark = work.marks[i % kMaxMarks];
         if (mark.reached_ns != 0 || mark.position_ns > to) continue;
@@ -141,8 +145,8 @@ void measure(State& state, unsigned gpu, const Instance& where, std::uint64_t no
         WorkState& work = state.work[entry];
         const std::uint64_t elapsed = now_ns - std::min(now_ns, work.window_start_ns);
         if (elapsed < kWindowNs) return;
-        const auto percent = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>((work.executed_ns - work.window_executed_ns) * 100 / elapsed, 100));
+        const auto percent = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+            (work.executed_ns - work.window_executed_ns) * 100 / elapsed, 100));
         work.window_start_ns = now_ns;
         work.window_executed_ns = work.executed_ns;
         if (percent == process.sm_percent) return;
@@ -193,8 +197,8 @@ std::uint64_t submit_work(State& state, unsigned entry, std::uint64_t duration_n
     std::uint64_t& workers = state.workers[state.processes[entry].gpu][entry / 64];
     const std::uint64_t bit = std::uint64_t{1} << entry % 64;
     if ((workers & bit) == 0) {
-        const auto* const engine = engine_of(state, state.processes[entry].gpu,
-                                             state.processes[entry].where());
+        const auto* const engine =
+            engine_of(state, state.processes[entry].gpu, state.processes[entry].where());
         work.window_start_ns = engine == nullptr ? 0 : engine->clock_ns;
         work.window_executed_ns = work.executed_ns;
         workers |= bit;
@@ -210,8 +214,7 @@ std::optional<std::uint64_t> set_mark(State& state, unsigned entry, std::uint64_
         const std::uint64_t last = work.marks_end - 1;
         if (work.marks[last % kMaxMarks].position_ns == position_ns) return last;
     }
-    while (work.marks_begin < work.marks_end &&
-           work.marks_end - work.marks_begin >= kMaxMarks) {
+    while (work.marks_begin < work.marks_end && work.marks_end - work.marks_begin >= kMaxMarks) {
         if (work.marks[work.marks_begin % kMaxMarks].reached_ns == 0) return std::nullopt;
         ++work.marks_begin;
     }

@@ -81,7 +81,8 @@ bool grow_process(State& state, unsigned entry, std::uint64_t bytes) {
 
 void shrink_process(State& state, unsigned entry, std::uint64_t bytes) {
     ProcessState& process = state.processes[entry];
-    set_process_memory(state, process, process.memory_bytes - std::min(bytes, process.memory_bytes));
+    set_process_memory(state, process,
+                       process.memory_bytes - std::min(bytes, process.memory_bytes));
 }
 
 void reset_peaks(State& state) {

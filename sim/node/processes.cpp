@@ -2,6 +2,7 @@
 #include "sim/node/processes.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -238,6 +240,14 @@ void leave_gpu(State& state, unsigned entry) { remove_entry(state, state.process
 
 namespace {
 
+/// What the kernel draws anew for each exec().
+std::uint64_t own_image() {
+    const auto* const random = reinterpret_cast<const void*>(::getauxval(AT_RANDOM));
+    std::uint64_t image = 0;
+    if (random != nullptr) std::memcpy(&image, random, sizeof image);
+    return image;
+}
+
 /// Makes an entry for a process that has none.
 Result<ProcessState*> add_entry(State& state, unsigned gpu, std::uint32_t pid,
                                 const Instance& where, ProcessKind kind) {
@@ -259,6 +269,7 @@ Result<ProcessState*> add_entry(State& state, unsigned gpu, std::uint32_t pid,
     entry->pid_namespace = own_pid_namespace();
     entry->memory_bytes = 0;
     entry->memory_peak_bytes = 0;
+    entry->image = 0;
     entry->capacity_bytes = total - std::min(kept, total);
     entry->sm_percent = 0;
     entry->gpu_instance = where.gpu_instance;
@@ -282,11 +293,17 @@ Result<unsigned> enter_gpu(State& state, unsigned gpu, const Instance& where, Pr
     drop_dead_processes(state);
     const auto pid = static_cast<std::uint32_t>(::getpid());
     ProcessState* entry = find_entry(state, gpu, pid, where);
+    const std::uint64_t image = own_image();
+    if (entry != nullptr && entry->image != 0 && entry->image != image) {
+        remove_entry(state, *entry);  // of what this process was before exec()
+        entry = nullptr;
+    }
     if (entry == nullptr) {
         const auto added = add_entry(state, gpu, pid, where, kind);
         if (!added) return added.error();
         entry = *added;
     }
+    entry->image = image;
     return static_cast<unsigned>(entry - state.processes);
 }
 

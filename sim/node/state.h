@@ -22,7 +22,7 @@ inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kMaxEvents = 256;
 inline constexpr unsigned kMaxGpuInstances = 15;     // per GPU; ids 0 to 14, as the driver numbers
 inline constexpr unsigned kMaxComputeInstances = 8;  // per GPU instance
-inline constexpr unsigned kMaxMarks = 64;               // per process and GPU
+inline constexpr unsigned kMaxMarks = 64;            // per process and GPU
 inline constexpr std::uint32_t kNoInstance = 0xffffffff;
 
 /// Text of fixed size; always ended by a zero, whatever was in the file.
@@ -157,6 +157,7 @@ struct ProcessState {
     std::uint64_t since_us;  // since the epoch
     std::uint64_t memory_peak_bytes;
     std::uint64_t capacity_bytes;  // what all processes there may hold together
+    std::uint64_t image;  // differs after exec(), which ends what a process held; 0: not told
 
     [[nodiscard]] Instance where() const { return {gpu_instance, compute_instance}; }
 };
@@ -221,7 +222,8 @@ struct State {
     ProcessState processes[kMaxProcesses];
     MemoryState memory[kMaxGpus];
     std::uint64_t time_slice_ns;  // of processes that share an engine
-    std::uint64_t workers[kMaxGpus][kMaxProcesses / 64];  // who ever gave work to an engine of a GPU
+    std::uint64_t workers[kMaxGpus]
+                         [kMaxProcesses / 64];  // who ever gave work to an engine of a GPU
     WorkState work[kMaxProcesses];
 };
 

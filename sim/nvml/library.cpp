@@ -12,8 +12,8 @@
 #include <mutex>
 #include <string>
 
-#include "sim/node/fault.h"
 #include "sim/node/engine.h"
+#include "sim/node/fault.h"
 #include "sim/node/processes.h"
 #include "sim/node/state_place.h"
 #include "sim/nvml/instances.h"

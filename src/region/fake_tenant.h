@@ -23,12 +23,11 @@ namespace aliquot::region {
 class FakeTenant {
 public:
     explicit FakeTenant(const std::filesystem::path& ledger)
-        : file_(::open(ledger.c_str(), O_RDWR | O_CLOEXEC)) {
+        : path_(ledger), file_(::open(ledger.c_str(), O_RDWR | O_CLOEXEC)) {
         void* const place = ::mmap(nullptr, sizeof(abi::Ledger), PROT_READ | PROT_WRITE, MAP_SHARED,
                                    file_.get(), 0);
         if (place == MAP_FAILED) throw std::runtime_error("no ledger");
         ledger_ = static_cast<abi::Ledger*>(place);
-        path_ = ledger;
     }
     ~FakeTenant() { ::munmap(ledger_, sizeof(abi::Ledger)); }
     FakeTenant(const FakeTenant&) = delete;

@@ -48,21 +48,27 @@ TEST_F(SimulatedCudaDevices, AreChosenByIndexOrUuid) {
         environment["CUDA_VISIBLE_DEVICES"] = chosen;
         return environment;
     };
-    in_process([] {
-        EXPECT_EQ(count(), 2);
-        EXPECT_EQ(name_of(0), "Tesla T4");
-        EXPECT_EQ(name_of(1), "NVIDIA A2");
-    }, with("2,0,9,1"));
-    in_process([] {
-        EXPECT_EQ(count(), 1);
-        EXPECT_EQ(name_of(0), "NVIDIA A2");
-    }, with(uuid.substr(0, 12)));
+    in_process(
+        [] {
+            EXPECT_EQ(count(), 2);
+            EXPECT_EQ(name_of(0), "Tesla T4");
+            EXPECT_EQ(name_of(1), "NVIDIA A2");
+        },
+        with("2,0,9,1"));
+    in_process(
+        [] {
+            EXPECT_EQ(count(), 1);
+            EXPECT_EQ(name_of(0), "NVIDIA A2");
+        },
+        with(uuid.substr(0, 12)));
     in_process([] { EXPECT_EQ(CALL(cuInit)(0), CUDA_ERROR_NO_DEVICE); }, with("-1"));
     in_process([] { EXPECT_EQ(CALL(cuInit)(0), CUDA_ERROR_NO_DEVICE); }, with(""));
-    in_process([] {
-        EXPECT_EQ(count(), 1);
-        EXPECT_EQ(name_of(0), "Tesla T4");
-    }, {{"ALIQUOT_SIM_VISIBLE_DEVICES", "2"}});
+    in_process(
+        [] {
+            EXPECT_EQ(count(), 1);
+            EXPECT_EQ(name_of(0), "Tesla T4");
+        },
+        {{"ALIQUOT_SIM_VISIBLE_DEVICES", "2"}});
 }
 
 TEST_F(SimulatedCudaDevices, OfMigHaveTheirOwnUuidAndMemory) {
@@ -70,22 +76,24 @@ TEST_F(SimulatedCudaDevices, OfMigHaveTheirOwnUuidAndMemory) {
     ASSERT_TRUE(node().cut(0, "3g.20gb,1g.5gb"));
     const auto views = node().gpus()[0].mig_devices;
     for (const auto& view : views) {
-        in_process([&] {
-            EXPECT_EQ(count(), 1);
-            make_context();
-            std::size_t total = 0;
-            EXPECT_EQ(CALL(cuDeviceTotalMem_v2)(&total, 0), CUDA_SUCCESS);
-            EXPECT_LE(total, view.memory_total_bytes);
-            EXPECT_GT(total, view.memory_total_bytes * 9 / 10);
-            CUuuid own{};
-            CUuuid of_gpu{};
-            EXPECT_EQ(CALL(cuDeviceGetUuid_v2)(&own, 0), CUDA_SUCCESS);
-            EXPECT_EQ(CALL(cuDeviceGetUuid)(&of_gpu, 0), CUDA_SUCCESS);
-            EXPECT_NE(std::memcmp(&own, &of_gpu, sizeof own), 0);
-            CUdeviceptr address = 0;
-            EXPECT_EQ(CALL(cuMemAlloc_v2)(&address, total), CUDA_ERROR_OUT_OF_MEMORY);
-            EXPECT_EQ(node().processes(0).at(0).where, view.instance);
-        }, {{"CUDA_VISIBLE_DEVICES", view.uuid}});
+        in_process(
+            [&] {
+                EXPECT_EQ(count(), 1);
+                make_context();
+                std::size_t total = 0;
+                EXPECT_EQ(CALL(cuDeviceTotalMem_v2)(&total, 0), CUDA_SUCCESS);
+                EXPECT_LE(total, view.memory_total_bytes);
+                EXPECT_GT(total, view.memory_total_bytes * 9 / 10);
+                CUuuid own{};
+                CUuuid of_gpu{};
+                EXPECT_EQ(CALL(cuDeviceGetUuid_v2)(&own, 0), CUDA_SUCCESS);
+                EXPECT_EQ(CALL(cuDeviceGetUuid)(&of_gpu, 0), CUDA_SUCCESS);
+                EXPECT_NE(std::memcmp(&own, &of_gpu, sizeof own), 0);
+                CUdeviceptr address = 0;
+                EXPECT_EQ(CALL(cuMemAlloc_v2)(&address, total), CUDA_ERROR_OUT_OF_MEMORY);
+                EXPECT_EQ(node().processes(0).at(0).where, view.instance);
+            },
+            {{"CUDA_VISIBLE_DEVICES", view.uuid}});
     }
 }
 
@@ -129,11 +137,13 @@ TEST_F(CudaContexts, TakeTheirMemoryWithThem) {
 
 TEST_F(SimulatedCudaContexts, ThatDoNotFitAreRefusedAndLeaveNothing) {
     make_node({"a2"});
-    in_process([] {
-        EXPECT_EQ(CALL(cuInit)(0), CUDA_SUCCESS);
-        CUcontext context = nullptr;
-        EXPECT_EQ(CALL(cuCtxCreate_v2)(&context, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
-    }, {{"ALIQUOT_SIM_CUDA_CONTEXT_BYTES", std::to_string(1ULL << 40)}});
+    in_process(
+        [] {
+            EXPECT_EQ(CALL(cuInit)(0), CUDA_SUCCESS);
+            CUcontext context = nullptr;
+            EXPECT_EQ(CALL(cuCtxCreate_v2)(&context, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        },
+        {{"ALIQUOT_SIM_CUDA_CONTEXT_BYTES", std::to_string(1ULL << 40)}});
     EXPECT_EQ(node().gpus()[0].processes, 0U);
 }
 

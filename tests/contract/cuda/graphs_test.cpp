@@ -61,8 +61,7 @@ TEST_F(CudaCapture, IsSpoiltByWaitingForItsStream) {
         EXPECT_EQ(CALL(cuStreamIsCapturing)(stream, &status), CUDA_SUCCESS);
         EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
         CUgraph graph = nullptr;
-        EXPECT_EQ(CALL(cuStreamEndCapture)(stream, &graph),
-                  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        EXPECT_EQ(CALL(cuStreamEndCapture)(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         EXPECT_EQ(graph, nullptr);
         EXPECT_EQ(CALL(cuStreamSynchronize)(stream), CUDA_SUCCESS);
     });
@@ -81,8 +80,7 @@ TEST_F(CudaCapture, BarsUnsafeCallsUnlessTheThreadIsRelaxed) {
         CUdeviceptr address = 0;
         EXPECT_EQ(CALL(cuMemAlloc_v2)(&address, 100), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         CUgraph graph = nullptr;
-        EXPECT_EQ(CALL(cuStreamEndCapture)(stream, &graph),
-                  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        EXPECT_EQ(CALL(cuStreamEndCapture)(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         allocate(100);
     });
 }

@@ -19,26 +19,29 @@ class SimulatedCudaMemory : public SimulatedCuda {};
 TEST_F(SimulatedCudaMemory, IsCountedInTheNodeUntilItIsFreed) {
     make_node({"a2"});
     const auto idle = node().gpus()[0].memory_used_bytes;
-    in_process([&] {
-        const auto used = [&] { return node().gpus()[0].memory_used_bytes - idle; };
-        make_context();
-        EXPECT_EQ(used(), 64 * kMi);
-        EXPECT_EQ(node().gpus()[0].processes, 1U);
-        const CUdeviceptr large = allocate(5 * kMi);
-        EXPECT_EQ(used(), (64 + 6) * kMi) << "whole blocks of 2 MiB";
-        const CUdeviceptr small = allocate(100);
-        const CUdeviceptr other = allocate(100);
-        EXPECT_EQ(used(), (64 + 8) * kMi) << "small ones share a block";
-        EXPECT_EQ(CALL(cuMemFree_v2)(large), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuMemFree_v2)(small), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuMemFree_v2)(other), CUDA_SUCCESS);
-        EXPECT_EQ(used(), 64 * kMi);
-        const auto views = node().processes(0);
-        ASSERT_EQ(views.size(), 1U);
-        EXPECT_EQ(views[0].pid, static_cast<std::uint32_t>(::getpid()));
-        EXPECT_EQ(views[0].memory_peak_bytes, (64 + 8) * kMi);
-    }, {{"ALIQUOT_SIM_CUDA_CONTEXT_BYTES", std::to_string(64 * kMi)}});
-    EXPECT_EQ(node().gpus()[0].memory_used_bytes, idle) << "of a process that has ended nothing stays";
+    in_process(
+        [&] {
+            const auto used = [&] { return node().gpus()[0].memory_used_bytes - idle; };
+            make_context();
+            EXPECT_EQ(used(), 64 * kMi);
+            EXPECT_EQ(node().gpus()[0].processes, 1U);
+            const CUdeviceptr large = allocate(5 * kMi);
+            EXPECT_EQ(used(), (64 + 6) * kMi) << "whole blocks of 2 MiB";
+            const CUdeviceptr small = allocate(100);
+            const CUdeviceptr other = allocate(100);
+            EXPECT_EQ(used(), (64 + 8) * kMi) << "small ones share a block";
+            EXPECT_EQ(CALL(cuMemFree_v2)(large), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuMemFree_v2)(small), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuMemFree_v2)(other), CUDA_SUCCESS);
+            EXPECT_EQ(used(), 64 * kMi);
+            const auto views = node().processes(0);
+            ASSERT_EQ(views.size(), 1U);
+            EXPECT_EQ(views[0].pid, static_cast<std::uint32_t>(::getpid()));
+            EXPECT_EQ(views[0].memory_peak_bytes, (64 + 8) * kMi);
+        },
+        {{"ALIQUOT_SIM_CUDA_CONTEXT_BYTES", std::to_string(64 * kMi)}});
+    EXPECT_EQ(node().gpus()[0].memory_used_bytes, idle)
+        << "of a process that has ended nothing stays";
     EXPECT_EQ(node().gpus()[0].memory_peak_bytes, (64 + 8) * kMi);
     node().reset_peaks();
     EXPECT_EQ(node().gpus()[0].memory_peak_bytes, 0U);
@@ -103,7 +106,8 @@ TEST_F(CudaMemory, KeepsWhatIsCopiedAndSet) {
         EXPECT_EQ(CALL(cuMemcpyDtoH_v2)(in.data(), b, bytes), CUDA_SUCCESS);
         for (std::size_t i = 10; i < 20; ++i) out[i] = 0xabcd;
         EXPECT_EQ(in, out);
-        EXPECT_EQ(CALL(cuMemcpyHtoD_v2)(b + bytes + (4 << 20), in.data(), 4), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(cuMemcpyHtoD_v2)(b + bytes + (4 << 20), in.data(), 4),
+                  CUDA_ERROR_INVALID_VALUE);
     });
 }
 

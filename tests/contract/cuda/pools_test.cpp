@@ -161,8 +161,8 @@ TEST_F(CudaSharing, OfMappedMemoryGoesThroughAFileAndIsPaidOnce) {
         make_context();
         const auto handle = create(2 * kMi);
         int file = -1;
-        EXPECT_EQ(CALL(cuMemExportToShareableHandle)(
-                      &file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        EXPECT_EQ(CALL(cuMemExportToShareableHandle)(&file, handle,
+                                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
                   CUDA_SUCCESS);
         const std::size_t before = free_memory();
         CUmemGenericAllocationHandle imported = 0;

@@ -20,7 +20,7 @@ protected:
             [&] {
                 ::dup2(ends[1], STDOUT_FILENO);
                 const char* const words[] = {"aliquot-cuda-sample", "--memory", memory.c_str(),
-                                             "--kernels", "3", nullptr};
+                                             "--kernels",           "3",        nullptr};
                 ::execv(ALIQUOT_BIN_DIR "/aliquot-cuda-sample", const_cast<char* const*>(words));
                 ADD_FAILURE() << "there is no aliquot-cuda-sample";
             },
@@ -43,6 +43,19 @@ TEST_F(SimulatedCudaSample, ComputesRightOnTheNodesDriver) {
     EXPECT_EQ(line.find("NVIDIA A2: arithmetic right, 3Gi held, "), 0U) << line;
     EXPECT_NE(line.find("3 kernels in "), std::string::npos) << line;
     EXPECT_GE(node().gpus()[0].memory_peak_bytes, 3ULL << 30);
+}
+
+TEST_F(SimulatedCudaSample, HoldsNothingOfWhatItsProcessWasBeforeExec) {
+    make_node({"a2"});
+    const pid_t child = start_process(
+        [] {
+            make_context();
+            allocate(14ULL << 30);
+            const char* const words[] = {"aliquot-cuda-sample", "--memory", "14Gi", nullptr};
+            ::execv(ALIQUOT_BIN_DIR "/aliquot-cuda-sample", const_cast<char* const*>(words));
+        },
+        {{"LD_LIBRARY_PATH", (node().directory() / "lib").native()}});
+    finish(child);
 }
 
 }  // namespace

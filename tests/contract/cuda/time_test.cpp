@@ -122,22 +122,25 @@ TEST_F(SimulatedCudaTime, OfAKilledProcessIsGivenToTheOthers) {
 
 TEST_F(SimulatedCudaTime, OfEveryKernelCanBeSet) {
     make_node({"a2"});
-    in_process([&] {
-        make_context();
-        CUmodule module = nullptr;
-        CUfunction any = nullptr;
-        EXPECT_EQ(CALL(cuModuleLoadData)(&module, "some image"), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuModuleGetFunction)(&any, module, "anything"), CUDA_SUCCESS);
-        for (int i = 0; i < 4; ++i) {
-            EXPECT_EQ(CALL(cuLaunchKernel)(any, 9, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr),
-                      CUDA_SUCCESS);
-        }
-        EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_SUCCESS);
-        const auto views = node().processes(0);
-        ASSERT_EQ(views.size(), 1U);
-        EXPECT_EQ(views[0].submitted_ns, 4 * 250'000U);
-        EXPECT_EQ(views[0].executed_ns, views[0].submitted_ns);
-    }, {{"ALIQUOT_SIM_CUDA_KERNEL_NS", "250000"}});
+    in_process(
+        [&] {
+            make_context();
+            CUmodule module = nullptr;
+            CUfunction any = nullptr;
+            EXPECT_EQ(CALL(cuModuleLoadData)(&module, "some image"), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuModuleGetFunction)(&any, module, "anything"), CUDA_SUCCESS);
+            for (int i = 0; i < 4; ++i) {
+                EXPECT_EQ(
+                    CALL(cuLaunchKernel)(any, 9, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr),
+                    CUDA_SUCCESS);
+            }
+            EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_SUCCESS);
+            const auto views = node().processes(0);
+            ASSERT_EQ(views.size(), 1U);
+            EXPECT_EQ(views[0].submitted_ns, 4 * 250'000U);
+            EXPECT_EQ(views[0].executed_ns, views[0].submitted_ns);
+        },
+        {{"ALIQUOT_SIM_CUDA_KERNEL_NS", "250000"}});
 }
 
 TEST_F(CudaTime, ComesWithRightResults) {
@@ -189,8 +192,8 @@ TEST_F(CudaTime, ReachesFunctionsOfTheProgram) {
         make_context();
         static int calls = 0;
         spin(kMs);
-        EXPECT_EQ(CALL(cuLaunchHostFunc)(nullptr, [](void* data) { ++*static_cast<int*>(data); },
-                                         &calls),
+        EXPECT_EQ(CALL(cuLaunchHostFunc)(
+                      nullptr, [](void* data) { ++*static_cast<int*>(data); }, &calls),
                   CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuStreamSynchronize)(nullptr), CUDA_SUCCESS);
         EXPECT_EQ(calls, 1);

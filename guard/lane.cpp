@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kLanes = 1024;
 constexpr std::uint64_t kBatchNs = 1'000'000;  // GPU time of one segment
-constexpr std::uint32_t kMostLaunches = 64;    // so that a few long kernels cannot hide in one
+constexpr std::uint32_t kMostLaunches = 128;   // so that a few long kernels cannot hide in one
 constinit Lane g_lanes[kLanes];
 std::atomic<unsigned> g_high{0};
 ThreadLock g_lock;
@@ -61,13 +61,17 @@ CUevent record(Lane& lane) {
 
 bool is_done(CUevent event) { return g_driver.cuEventQuery(event) != CUDA_ERROR_NOT_READY; }
 
-/// Lanes of this device with work in flight: their times overlap, and only one of them counts.
-unsigned lanes_at_work(unsigned place) {
-    unsigned busy = 0;
-    const unsigned high = g_high.load(std::memory_order_relaxed);
-    for (unsigned i = 0; i < high; ++i)
-        if (g_lanes[i].place == place && g_lanes[i].pending_count != 0) ++busy;
-    return busy == 0 ? 1 : busy;
+/// Of the time that this segment took by its events, what is still to be paid. Where several streams
+/// or processes of the container compute at once, the device takes turns between them, and the events
+/// of each span the others' turns: together they cannot have had more than the time that went by.
+std::uint64_t unpaid(const Lane& lane, const Segment& done, std::uint64_t ns) {
+    const std::uint64_t total = g_ledger.totals(lane.place).gpu_ns.load(std::memory_order_relaxed);
+    const std::uint64_t by_all = total - done.charged_ns;
+    const std::uint64_t by_lane = lane.charged_ns - done.lane_ns;
+    const std::uint64_t by_others = by_all > by_lane ? by_all - by_lane : 0;
+    const std::uint64_t passed = kernel::now_ns() - done.opened_ns;
+    const std::uint64_t left = passed > by_others ? passed - by_others : 0;
+    return ns < left ? ns : left;
 }
 
 void adapt(Lane& lane, std::uint64_t ns, std::uint32_t launches) {
@@ -150,6 +154,9 @@ void open_segment(Lane& lane) {
     }
     if (segment.start == nullptr) return;
     segment.launches = lane.batch;
+    segment.opened_ns = kernel::now_ns();
+    segment.charged_ns = g_ledger.totals(lane.place).gpu_ns.load(std::memory_order_relaxed);
+    segment.lane_ns = lane.charged_ns;
     lane.open = segment;
 }
 
@@ -157,16 +164,17 @@ std::uint64_t harvest(Lane& lane) {
     std::uint64_t total = 0;
     while (lane.pending_count != 0 && is_done(lane.pending[0].end)) {
         const Segment done = lane.pending[0];
-        const unsigned sharing = lanes_at_work(lane.place);
         float milliseconds = 0;
         if (g_driver.cuEventElapsedTime(&milliseconds, done.start, done.end) == CUDA_SUCCESS &&
             milliseconds >= 0) {
             const auto ns = static_cast<std::uint64_t>(milliseconds * 1e6);
             adapt(lane, ns, done.launches);
-            charge_time(lane.place, ns / sharing);
+            const std::uint64_t charge = unpaid(lane, done, ns);
+            charge_time(lane.place, charge);
+            lane.charged_ns += charge;
             g_ledger.totals(lane.place)
                 .launches.fetch_add(done.launches, std::memory_order_relaxed);
-            total += ns / sharing;
+            total += charge;
         }
         if (done.owns_start) put_back(lane, done.start);
         --lane.pending_count;

@@ -15,6 +15,9 @@ struct Segment {
     CUevent end;
     bool owns_start;  // else it is the end of the segment before
     std::uint32_t launches;
+    std::uint64_t opened_ns;   // CLOCK_MONOTONIC
+    std::uint64_t charged_ns;  // to the container until then
+    std::uint64_t lane_ns;     // of it, for this lane
 };
 
 /// One stream (or a context's default stream) on which this process launches. Never freed, so that
@@ -39,8 +42,9 @@ struct Lane {
     unsigned pending_count = 0;
     CUevent spare[2 * kPending + 2] = {};
     unsigned spare_count = 0;
-    std::uint64_t launch_ns = 0;  // of late, per launch; 0: not known
-    std::uint32_t batch = 0;      // launches per segment
+    std::uint64_t charged_ns = 0;  // for this lane, ever
+    std::uint64_t launch_ns = 0;   // of late, per launch; 0: not known
+    std::uint32_t batch = 0;       // launches per segment
 };
 
 /// The lane of a stream; made if there is none. nullptr: too many, or no context.

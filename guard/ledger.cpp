@@ -152,10 +152,9 @@ void Ledger::reap() {
 
 void Ledger::reap_sometimes() {
     if (ledger_->slots_high.load(std::memory_order_relaxed) <= 1) return;
-    constexpr std::uint64_t kBetween = 100'000'000;
-    const std::uint64_t now = kernel::now_ns();
-    if (now - reaped_ns_.load(std::memory_order_relaxed) < kBetween) return;
-    reaped_ns_.store(now, std::memory_order_relaxed);
+    const std::uint64_t now = kernel::ticks();
+    if (now - reaped_ticks_.load(std::memory_order_relaxed) < kernel::tenth_of_ticks()) return;
+    reaped_ticks_.store(now, std::memory_order_relaxed);
     reap();
 }
 

@@ -124,7 +124,7 @@ private:
     unsigned slot_ = kNone;
     bool private_ = false;  // nobody but this process and its forks: liveness goes by pid
     std::atomic<std::uint64_t> truth_seen_{0};
-    std::atomic<std::uint64_t> reaped_ns_{0};
+    std::atomic<std::uint64_t> reaped_ticks_{0};
     Device devices_[abi::kRegionDevices] = {};
     std::atomic<std::uint32_t> devices_known_{0};  // bit by place: devices_ is filled
 };

@@ -22,8 +22,7 @@ bool make_content(abi::Ledger& ledger) {
     ledger.abi = abi::kRegionAbi;
     ledger.size = sizeof(abi::Ledger);
     ledger.region = random_number();
-    std::atomic_thread_fence(std::memory_order_release);
-    ledger.magic = abi::kLedgerMagic;
+    __atomic_store_n(&ledger.magic, abi::kLedgerMagic, __ATOMIC_RELEASE);
     return true;
 }
 

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace aliquot::guard {
@@ -206,6 +208,26 @@ TEST_F(LedgerTest, TwoNeverBothGetTheLastBytes) {
         }
         ASSERT_LE(winners, 1) << round;
     }
+}
+
+TEST_F(LedgerTest, ManyThreadsNeverPassTheLimit) {
+    const auto ledger = joined();
+    std::vector<std::thread> threads;
+    std::atomic<std::uint64_t> highest{0};
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 20'000; ++i) {
+                if (!ledger->grow(0, 40 * kMiB, Part::kTracked)) continue;
+                const std::uint64_t used = ledger->used(0);
+                std::uint64_t seen = highest.load();
+                while (used > seen && !highest.compare_exchange_weak(seen, used)) {
+                }
+                ledger->shrink(0, 40 * kMiB, Part::kTracked);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_LE(highest.load(), 100 * kMiB);
+    EXPECT_EQ(ledger->used(0), 0U);
 }
 
 TEST_F(LedgerTest, RefusesAFileThatIsNoLedger) {

@@ -24,7 +24,7 @@ constexpr unsigned kInFlight = 1;  // whole segments behind the one that is bein
 constexpr std::uint32_t kPaidFirst = 500'000;
 constexpr std::uint32_t kLongPaidFirst = 800'000;
 constexpr std::uint64_t kLong = 4'000'000;
-constexpr std::uint32_t kUnmetered = 64;
+constexpr std::uint32_t kUnmetered = 128;
 constexpr std::uint64_t kRefresh = 10'000'000;
 
 constinit Turns g_turns[abi::kRegionDevices];
@@ -232,8 +232,9 @@ void before_launch(CUstream stream, bool per_thread) {
     checkpoint(*lane);
     const std::uint32_t given = lane->credit.load(std::memory_order_relaxed);
     if (given != 0) lane->credit.store(given - 1, std::memory_order_relaxed);
+    const bool metered = lane->open.start != nullptr;
     lane->lock.unlock();
-    if (!share_is_set()) refresh_share();
+    if (!metered) refresh_share();
 }
 
 void before_wait() {

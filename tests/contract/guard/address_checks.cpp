@@ -181,7 +181,7 @@ void too_old_and_too_new_versions() {
     for (const char* name : {"cuMemAlloc", "cuMemAllocAsync", "cuLaunchKernelEx", "cuGraphLaunch",
                              "cuMemCreate", "cuDeviceGetCount", "cuNoSuchThing", "cuMemAlloc_v2"}) {
         for (const int version : {-1, 0, 1, 1999, 2000, 3010, 11010, 13000, 13010, 99990})
-            for (const cuuint64_t flags : {0, 1, 2, 3}) same_as_bare(names, name, version, flags);
+            for (const cuuint64_t flags : {0UL, 1UL, 2UL, 3UL}) same_as_bare(names, name, version, flags);
     }
 }
 
@@ -191,7 +191,7 @@ void the_first_version_of_the_resolver() {
     const auto get = CU(cuGetProcAddress);
     for (const std::string& name : base_names()) {
         for (const int version : {2000, 3020, 7000, 11030, 12000, 13000}) {
-            for (const cuuint64_t flags : {0, 2}) {
+            for (const cuuint64_t flags : {0UL, 2UL}) {
                 void* expected = kUntouched;
                 void* got = kUntouched;
                 const CUresult result = bare(name.c_str(), &expected, version, flags);
@@ -222,7 +222,7 @@ void every_name_at_every_version() {
     for (const std::string& name : base_names()) {
         for (const int version : versions) {
             if (version > driver_version + 200) continue;
-            for (const cuuint64_t flags : {0, 1, 2})
+            for (const cuuint64_t flags : {0UL, 1UL, 2UL})
                 same_as_bare(names, name.c_str(), version, flags);
         }
     }

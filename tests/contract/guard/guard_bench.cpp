@@ -124,6 +124,7 @@ private:
         if (way == Way::kBare) words.erase("LD_PRELOAD");
         if (way == Way::kHami) {
             words["LD_PRELOAD"] = hami_;
+            words.erase("ALIQUOT_SIM_STATE");  // over the plain driver it does not want an NVML
             words["CUDA_DEVICE_MEMORY_LIMIT"] = "64g";
             words["CUDA_DEVICE_MEMORY_SHARED_CACHE"] = world_.directory() / "hami";
             words["LIBCUDA_LOG_LEVEL"] = "0";
@@ -142,7 +143,7 @@ private:
         command.output_descriptor = ends[1];
         auto process = os::Process::start(command);
         ::close(ends[1]);
-        char text[256] = {};
+        char text[4096] = {};
         std::size_t length = 0;
         ssize_t got = 0;
         while (length < sizeof text - 1 &&
@@ -151,7 +152,11 @@ private:
         ::close(ends[0]);
         if (!process) return 0;
         const auto exit = process->wait(std::chrono::minutes(5));
-        return exit && exit->code == 0 ? std::strtod(text, nullptr) : 0;
+        if (!exit || exit->code != 0) return 0;
+        // The last line; a library may have said something before.
+        while (length > 0 && text[length - 1] == '\n') text[--length] = '\0';
+        const char* const line = std::strrchr(text, '\n');
+        return std::strtod(line == nullptr ? text : line + 1, nullptr);
     }
 
     /// Median of 51 executions, seen from outside.

@@ -181,7 +181,8 @@ void too_old_and_too_new_versions() {
     for (const char* name : {"cuMemAlloc", "cuMemAllocAsync", "cuLaunchKernelEx", "cuGraphLaunch",
                              "cuMemCreate", "cuDeviceGetCount", "cuNoSuchThing", "cuMemAlloc_v2"}) {
         for (const int version : {-1, 0, 1, 1999, 2000, 3010, 11010, 13000, 13010, 99990})
-            for (const cuuint64_t flags : {0UL, 1UL, 2UL, 3UL}) same_as_bare(names, name, version, flags);
+            for (const cuuint64_t flags : {0UL, 1UL, 2UL, 3UL})
+                same_as_bare(names, name, version, flags);
     }
 }
 

@@ -79,7 +79,7 @@ CUresult make(Array* array, std::uint64_t wanted, Call call) {
         record.bytes = now;
     }
     record.context = current_context();
-    if (!g_memory.put(reinterpret_cast<std::uintptr_t>(*array), record))
+    if (!g_memory.add(reinterpret_cast<std::uintptr_t>(*array), record))
         g_ledger.shrink(place, record.bytes, Part::kTracked);
     return result;
 }

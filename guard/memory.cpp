@@ -86,7 +86,7 @@ CUresult allocate(std::uint64_t wanted, Kind kind, Call call, Made made) {
         return result;
     }
     record.context = current_context();
-    if (!g_memory.put(made(), record)) {
+    if (!g_memory.add(made(), record)) {
         g_ledger.shrink(place, record.bytes, part);
         g_ledger.remark(place, abi::kRemarkTableFull);
     }

@@ -115,7 +115,7 @@ CUresult allocate(CUdeviceptr* dptr, std::uint64_t wanted, CUmemoryPool handle, 
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     const CUresult result = call();
-    if (result != CUDA_SUCCESS || !g_memory.put(*dptr, record))
+    if (result != CUDA_SUCCESS || !g_memory.add(*dptr, record))
         give_back_to_pool(index, record.bytes);
     return result;
 }

@@ -27,6 +27,12 @@ void* map_table(std::size_t size) {
 }  // namespace
 
 Records::Entry* Records::find(Part& part, std::uint64_t key) {
+    for (Entry& entry : part.newest)
+        if (entry.key == key && entry.record.kind != Kind::kFree) return &entry;
+    return find_in_table(part, key);
+}
+
+Records::Entry* Records::find_in_table(Part& part, std::uint64_t key) {
     if (part.capacity == 0) return nullptr;
     const std::size_t mask = part.capacity - 1;
     for (std::size_t i = home(part, key);; i = (i + 1) & mask) {
@@ -75,6 +81,17 @@ void Records::erase(Part& part, std::size_t index) {
     part.entries[index].record.kind = Kind::kFree;
 }
 
+bool Records::put_in_table(Part& part, const Entry& entry) {
+    if (Entry* there = find_in_table(part, entry.key)) {
+        *there = entry;
+        return true;
+    }
+    if (!make_room(part)) return false;
+    place(part, entry);
+    ++part.count;
+    return true;
+}
+
 bool Records::put(std::uint64_t key, const Record& record) {
     Part& part = part_of(key);
     const ThreadLocked locked(part.lock);
@@ -82,9 +99,26 @@ bool Records::put(std::uint64_t key, const Record& record) {
         entry->record = record;
         return true;
     }
-    if (!make_room(part)) return false;
-    place(part, Entry{key, record});
-    ++part.count;
+    return put_in_table(part, Entry{key, record});
+}
+
+bool Records::add(std::uint64_t key, const Record& record) {
+    Part& part = part_of(key);
+    const ThreadLocked locked(part.lock);
+    Entry* place = nullptr;
+    for (Entry& entry : part.newest) {
+        if (entry.record.kind == Kind::kFree) place = place == nullptr ? &entry : place;
+        // Of one that the driver took back without our knowing.
+        else if (entry.key == key) {
+            place = &entry;
+            break;
+        }
+    }
+    if (place == nullptr) {
+        place = &part.newest[part.next++ % kNewest];
+        if (!put_in_table(part, *place)) return false;
+    }
+    *place = Entry{key, record};
     return true;
 }
 
@@ -94,7 +128,10 @@ bool Records::take(std::uint64_t key, Record& record) {
     Entry* entry = find(part, key);
     if (entry == nullptr) return false;
     record = entry->record;
-    erase(part, static_cast<std::size_t>(entry - part.entries));
+    if (entry >= part.newest && entry < part.newest + kNewest)
+        entry->record.kind = Kind::kFree;
+    else
+        erase(part, static_cast<std::size_t>(entry - part.entries));
     return true;
 }
 
@@ -114,6 +151,7 @@ void Records::forget() {
         part.entries = nullptr;
         part.capacity = 0;
         part.count = 0;
+        for (Entry& entry : part.newest) entry = Entry{};
     }
 }
 

@@ -63,6 +63,35 @@ TEST(Records, DoWhatAMapDoes) {
     EXPECT_EQ(sum, expected);
 }
 
+TEST(Records, TheNewestAreFoundLikeTheOthers) {
+    auto records = std::make_unique<Records>();
+    std::map<std::uint64_t, std::uint64_t> model;
+    std::mt19937_64 random(11);
+    for (int step = 0; step < 200'000; ++step) {
+        const std::uint64_t key = (random() % 3000) * 4096 + 0x7f00'0000'0000;
+        Record found;
+        if (model.count(key) == 0 && random() % 2 == 0) {
+            ASSERT_TRUE(records->add(key, memory(static_cast<std::uint64_t>(step) + 1)));
+            model[key] = static_cast<std::uint64_t>(step) + 1;
+        } else if (random() % 2 == 0) {
+            ASSERT_EQ(records->look(key, found), model.count(key) == 1);
+            if (model.count(key) == 1) {
+                ASSERT_EQ(found.bytes, model[key]);
+            }
+        } else {
+            const bool there = records->take(key, found);
+            ASSERT_EQ(there, model.count(key) == 1);
+            model.erase(key);
+        }
+    }
+    std::uint64_t count = 0;
+    records->take_all([&](const Record&) {
+        ++count;
+        return true;
+    });
+    EXPECT_EQ(count, model.size());
+}
+
 TEST(Records, TakeAllLeavesTheOthers) {
     auto records = std::make_unique<Records>();
     for (std::uint64_t i = 1; i <= 10'000; ++i) {

@@ -117,12 +117,18 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* list, unsigned
 }
 
 GUARD_EXPORT(cuGraphLaunch) CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-    if (is_passed() && !has_graph_memory()) return g_driver.cuGraphLaunch(exec, stream);
+    if (!has_graph_memory()) {
+        if (is_passed()) return g_driver.cuGraphLaunch(exec, stream);
+        return metered<&Driver::cuGraphLaunch>(stream, false, exec, stream);
+    }
     return launch_graph(exec, stream, false, [&] { return g_driver.cuGraphLaunch(exec, stream); });
 }
 
 GUARD_EXPORT(cuGraphLaunch_ptsz) CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
-    if (is_passed() && !has_graph_memory()) return g_driver.cuGraphLaunch_ptsz(exec, stream);
+    if (!has_graph_memory()) {
+        if (is_passed()) return g_driver.cuGraphLaunch_ptsz(exec, stream);
+        return metered<&Driver::cuGraphLaunch_ptsz>(stream, true, exec, stream);
+    }
     return launch_graph(exec, stream, true,
                         [&] { return g_driver.cuGraphLaunch_ptsz(exec, stream); });
 }

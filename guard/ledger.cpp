@@ -146,6 +146,10 @@ void Ledger::reap() {
             found = true;
         }
         if (found) recount();
+        unsigned high = ledger_->slots_high.load();
+        while (high > 1 && high <= abi::kRegionSlots && value(ledger_->slots[high - 1].owner) == 0)
+            --high;
+        ledger_->slots_high.store(high);
     }
     if (file >= 0) kernel::close(file);
 }

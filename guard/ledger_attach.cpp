@@ -186,9 +186,14 @@ const char* Ledger::join(const Settings& settings) {
     const int pid = kernel::own_pid();
     const std::uint64_t owner =
         static_cast<std::uint64_t>(pid) << 32 | ((random_number() & 0xffff'ffffu) | 1);
+    // The lowest ones first, whoever had them: where one program follows the other there is one slot.
+    // Then those that nobody has, then those of the dead.
+    constexpr unsigned kLowest = 4;
     unsigned index = kNone;
-    for (const bool any : {false, true})  // never used or given back ones first
-        for (unsigned i = 0; i < abi::kRegionSlots && index == kNone; ++i) {
+    for (unsigned i = 0; i < kLowest && index == kNone; ++i)
+        if (claim(file, i, owner)) index = i;
+    for (const bool any : {false, true})
+        for (unsigned i = kLowest; i < abi::kRegionSlots && index == kNone; ++i) {
             if (!any && ledger_->slots[i].owner.load(std::memory_order_relaxed) != 0) continue;
             if (claim(file, i, owner)) index = i;
         }

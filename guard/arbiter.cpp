@@ -14,6 +14,9 @@ constexpr std::uint64_t kQuantum = 8'000'000;
 constexpr std::uint64_t kCredit = 24'000'000;
 /// A holder with nothing to do keeps its turn that long: it may be about to launch again.
 constexpr std::uint64_t kRest = 200'000;
+/// Whoever is that far behind a holder at rest gets the turn at once; with less, each wait of a program
+/// that waits for every launch would cost a change of turns.
+constexpr std::uint64_t kEager = 2'000'000;
 /// A holder that does not pass the turn on is passed over after that long.
 constexpr std::uint64_t kOverdue = 20'000'000;
 constexpr std::uint64_t kLook = 1'000'000;
@@ -179,6 +182,15 @@ void Turns::give_to(unsigned tenant, std::uint64_t now) {
     arbiter_->turn.fetch_add(1);
 }
 
+/// Whether `tenant` has had that much less than the holder, with what the holder has had of this turn.
+bool Turns::is_well_behind(unsigned tenant, unsigned holder, std::uint64_t now) const {
+    const abi::Tenant& one = arbiter_->tenants[tenant];
+    const abi::Tenant& other = arbiter_->tenants[holder];
+    const std::uint64_t since = value(arbiter_->since_ns);
+    return value(one.virtual_ns) + by_weight(kEager, one) <
+           value(other.virtual_ns) + by_weight(now > since ? now - since : 0, other);
+}
+
 /// Under the lock: whether the turn of whoever has it can be taken from it.
 bool Turns::may_be_taken(std::uint64_t now) const {
     const std::uint32_t holder = value(arbiter_->holder);
@@ -186,9 +198,8 @@ bool Turns::may_be_taken(std::uint64_t now) const {
     const abi::Tenant& tenant = arbiter_->tenants[holder - 1];
     const std::uint64_t idle = value(arbiter_->idle_ns);
     if (idle != 0) {
-        // At rest: at once for whoever is behind it, else after a moment.
-        if (value(arbiter_->tenants[tenant_].virtual_ns) <= value(tenant.virtual_ns)) return true;
-        return now > idle + kRest;
+        // At rest: at once for whoever is well behind it, else after a moment.
+        return is_well_behind(tenant_, holder - 1, idle) || now > idle + kRest;
     }
     const std::uint64_t since = value(arbiter_->since_ns);
     const std::uint64_t busy = value(arbiter_->busy_until_ns);
@@ -273,8 +284,12 @@ void Turns::pass_on() {
 
 void Turns::rest() {
     if (!is_mine() || value(arbiter_->idle_ns) != 0) return;
-    set(arbiter_->idle_ns, kernel::now_ns());
+    const std::uint64_t now = kernel::now_ns();
+    set(arbiter_->idle_ns, now);
     if (value(arbiter_->waiting) == 0) return;
+    // Others look by themselves after a while.
+    const unsigned other = next();
+    if (other == abi::kNodeTenants || !is_well_behind(other, tenant_, now)) return;
     arbiter_->turn.fetch_add(1);
     kernel::wake(arbiter_->turn, 1 << 30, true);
 }

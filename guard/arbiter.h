@@ -50,6 +50,7 @@ private:
     bool lock();
     void unlock();
     bool may_be_taken(std::uint64_t now) const;
+    bool is_well_behind(unsigned tenant, unsigned holder, std::uint64_t now) const;
     void charge_holder(std::uint64_t now);
     void give_to(unsigned tenant, std::uint64_t now);
     [[nodiscard]] unsigned next() const;

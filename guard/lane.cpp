@@ -160,8 +160,7 @@ void open_segment(Lane& lane) {
     lane.open = segment;
 }
 
-std::uint64_t harvest(Lane& lane) {
-    std::uint64_t total = 0;
+void harvest(Lane& lane) {
     while (lane.pending_count != 0 && is_done(lane.pending[0].end)) {
         const Segment done = lane.pending[0];
         float milliseconds = 0;
@@ -174,7 +173,6 @@ std::uint64_t harvest(Lane& lane) {
             lane.charged_ns += charge;
             g_ledger.totals(lane.place)
                 .launches.fetch_add(done.launches, std::memory_order_relaxed);
-            total += charge;
         }
         if (done.owns_start) put_back(lane, done.start);
         --lane.pending_count;
@@ -187,7 +185,6 @@ std::uint64_t harvest(Lane& lane) {
         else
             put_back(lane, done.end);
     }
-    return total;
 }
 
 bool wait_pending(Lane& lane, unsigned count, std::uint64_t longest_ns) {

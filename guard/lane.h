@@ -56,8 +56,8 @@ Lane* lanes(unsigned& count);
 void close_segment(Lane& lane);
 /// Opens one: from here, or from the end of the last where the device is still at that.
 void open_segment(Lane& lane);
-/// Books what has been done. returns the GPU time
-std::uint64_t harvest(Lane& lane);
+/// Books what has been done.
+void harvest(Lane& lane);
 /// Waits until at most `count` segments are pending, at most `longest_ns`.
 /// returns  false: not in time
 bool wait_pending(Lane& lane, unsigned count, std::uint64_t longest_ns);

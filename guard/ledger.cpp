@@ -39,13 +39,13 @@ private:
     Ledger& ledger_;
 };
 
-bool Ledger::lock() {
+void Ledger::lock() {
     const std::uint32_t self = slot_ + 1;
     std::uint32_t word = 0;
-    if (ledger_->lock.compare_exchange_strong(word, self, std::memory_order_acquire)) return true;
+    if (ledger_->lock.compare_exchange_strong(word, self, std::memory_order_acquire)) return;
     for (unsigned spin = 0; spin < 200; ++spin) {
         word = 0;
-        if (ledger_->lock.compare_exchange_weak(word, self, std::memory_order_acquire)) return true;
+        if (ledger_->lock.compare_exchange_weak(word, self, std::memory_order_acquire)) return;
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
@@ -83,7 +83,6 @@ bool Ledger::lock() {
         break;
     }
     if (file >= 0) kernel::close(file);
-    return true;
 }
 
 void Ledger::unlock() {

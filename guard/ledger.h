@@ -113,7 +113,7 @@ private:
     void recount();
     void merge_truth();
     void clear_slot(unsigned index);
-    bool lock();
+    void lock();
     void unlock();
     [[nodiscard]] int reopen() const;
     void set_limits(Device& device, unsigned container_index);

@@ -42,7 +42,10 @@ Phase fail(const char* problem) {
     log(LogLevel::kError, "%s (config %s, ledger %s): %s", problem,
         g_settings.config[0] == '\0' ? "none" : g_settings.config,
         g_settings.ledger[0] == '\0' ? "none" : g_settings.ledger,
-        open ? "this program runs without limits" : "CUDA is refused to this program");
+        open                 ? "this program runs without limits"
+        : g_settings.mounted ? "CUDA is refused to this program"
+                             : "CUDA is refused to this program; with ALIQUOT_GUARD_FAIL=open it "
+                               "runs without limits");
     return open ? Phase::kPassive : Phase::kClosed;
 }
 
@@ -93,10 +96,7 @@ Phase begin() {
         if (problem == nullptr) problem = g_ledger.join(g_settings);
         phase = problem == nullptr ? Phase::kGuarded : fail(problem);
     }
-    if (phase == Phase::kGuarded)
-        begin_share();
-    else if (phase == Phase::kPassive)
-        pass_launches();
+    if (phase == Phase::kPassive) pass_launches();
     g_phase.store(phase, std::memory_order_release);
     return phase;
 }

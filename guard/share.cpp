@@ -35,14 +35,28 @@ std::atomic<std::uint64_t> g_refreshed_ns{0};
 struct LastLane {
     CUstream stream;
     Lane* lane;
+    std::uint64_t key;  // of the lane then
     bool per_thread;
 };
+
+thread_local LastLane t_last = {};
 
 bool is_current(CUcontext context) {
     CUcontext current = nullptr;
     return g_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
 }
-thread_local LastLane t_last = {};
+
+/// Whether the lane that this thread used last is still this stream's: the stream may have been
+/// destroyed and the lane given to another one, and a default stream is another one after a change of
+/// context.
+bool is_lane_of(const LastLane& last, CUstream stream, bool per_thread) {
+    if (last.lane == nullptr || last.stream != stream || last.per_thread != per_thread)
+        return false;
+    const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+    const std::uint64_t key = last.lane->key.load(std::memory_order_relaxed);
+    if (handle > CU_STREAM_PER_THREAD_VALUE) return key == handle;
+    return key == last.key && is_current(last.lane->context);
+}
 
 struct Share {
     std::uint32_t cap_ppm = 0;
@@ -57,6 +71,11 @@ Share share_of(unsigned place) {
     return share;
 }
 
+/// A cap is a weight as well: while others have the GPU, its time cannot be measured.
+std::uint32_t weight_of(const Share& share) {
+    return share.weight != 0 ? share.weight : share.cap_ppm / 10'000 + 1;
+}
+
 /// The turns of a device; not joined where there is no page or no need.
 Turns& turns_of(unsigned place, const Share& share) {
     Turns& turns = g_turns[place];
@@ -64,11 +83,9 @@ Turns& turns_of(unsigned place, const Share& share) {
     if ((g_turns_asked.load(std::memory_order_acquire) & bit) != 0) return turns;
     const ThreadLocked locked(g_lock);
     if ((g_turns_asked.load() & bit) != 0) return turns;
-    // A cap is a weight as well: while others have the GPU, its time cannot be measured.
-    const std::uint32_t weight = share.weight != 0 ? share.weight : share.cap_ppm / 10'000 + 1;
     const bool joined =
-        g_settings.node[0] != '\0' &&
-        turns.join(g_settings.node, g_ledger.device(place).uuid, g_ledger.region(), weight);
+        g_settings.node[0] != '\0' && turns.join(g_settings.node, g_ledger.device(place).uuid,
+                                                 g_ledger.region(), weight_of(share));
     if (!joined && share.weight != 0) {
         g_ledger.remark(place, abi::kRemarkNoArbiter);
         log(LogLevel::kError, "a weight is set, and the node page %s cannot be used: no turns",
@@ -118,7 +135,8 @@ void wait_for_time(unsigned place, std::uint32_t cap_ppm, Turns& turns) {
     const std::uint64_t since = kernel::now_ns();
     bool in_time = true;
     while (wait != 0 && in_time) {
-        const std::uint64_t left = kLongestWait - (kernel::now_ns() - since);
+        const std::uint64_t waited = kernel::now_ns() - since;
+        const std::uint64_t left = waited < kLongestWait ? kLongestWait - waited : 0;
         kernel::sleep_ns(wait < left ? wait : left);
         wait = time_until_allowed(place, cap_ppm);
         in_time = kernel::now_ns() - since < kLongestWait;
@@ -159,6 +177,7 @@ void checkpoint(Lane& lane) {
             g_ledger.remark(place, abi::kRemarkPersistentKernel);
     if (share.cap_ppm != 0) wait_for_time(place, share.cap_ppm, turns);
     if (turns.joined()) {
+        turns.set_weight(weight_of(share));  // it may have been changed
         lane.word = &turns.word();
         const std::uint32_t seen = turns.word().load(std::memory_order_acquire);
         lane.lock.unlock();  // others drain this lane while we wait
@@ -186,11 +205,6 @@ bool share_is_set() {
 
 }  // namespace
 
-void begin_share() {
-    // Until a device is known nobody knows its share.
-    g_launch_mode.store(kLaunchMetered);
-}
-
 void pass_launches() { g_launch_mode.store(kLaunchPassed); }
 
 void refresh_share() {
@@ -203,16 +217,12 @@ void refresh_share() {
 void before_launch(CUstream stream, bool per_thread) {
     LastLane& last = t_last;
     Lane* lane = last.lane;
-    // A default stream is another one after a change of context.
-    const bool same = lane != nullptr && last.stream == stream && last.per_thread == per_thread &&
-                      (reinterpret_cast<std::uintptr_t>(stream) > CU_STREAM_PER_THREAD_VALUE ||
-                       is_current(lane->context));
-    if (!same) {
+    if (!is_lane_of(last, stream, per_thread)) {
         if (g_captures.load(std::memory_order_relaxed) != 0 && is_capturing(stream, per_thread))
             return;
         lane = lane_of(stream, per_thread);
         if (lane == nullptr) return;
-        last = LastLane{stream, lane, per_thread};
+        last = LastLane{stream, lane, lane->key.load(std::memory_order_relaxed), per_thread};
     }
     const std::uint32_t credit = lane->credit.load(std::memory_order_relaxed);
     if (__builtin_expect(credit != 0 && lane->word->load(std::memory_order_relaxed) ==
@@ -223,12 +233,13 @@ void before_launch(CUstream stream, bool per_thread) {
     }
     const Inside inside;
     if (!inside || is_capturing(stream, per_thread)) return;
-    if (lane->key.load() == 0) {  // dropped meanwhile
+    const CaptureRelaxed relaxed;
+    if (!lane->lock.try_lock()) return;  // another thread is at it
+    if (lane->key.load() != last.key) {  // dropped meanwhile
+        lane->lock.unlock();
         last = LastLane{};
         return;
     }
-    const CaptureRelaxed relaxed;
-    if (!lane->lock.try_lock()) return;  // another thread is at it
     checkpoint(*lane);
     const std::uint32_t given = lane->credit.load(std::memory_order_relaxed);
     if (given != 0) lane->credit.store(given - 1, std::memory_order_relaxed);

@@ -13,11 +13,10 @@ namespace aliquot::guard {
 
 enum LaunchMode : std::uint32_t {
     kLaunchPassed = 0,   // no share is set: straight to the driver
-    kLaunchMetered = 1,  // also the cold phase
+    kLaunchMetered = 1,  // also until a device is known: nobody knows its share before
 };
 extern std::atomic<std::uint32_t> g_launch_mode;
 
-void begin_share();
 void pass_launches();
 /// Looks whether a share is set now; the agent may change it at any time.
 void refresh_share();

@@ -12,6 +12,7 @@
 #include "base/quantity.h"
 #include "cli/agent_page.h"
 #include "cli/command.h"
+#include "cli/rows.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "os/spawner.h"
@@ -145,25 +146,6 @@ std::string share_of(const Json& device) {
     const std::string weight = word(device, "weight");
     if (weight.empty()) return cap;
     return (cap.empty() ? "" : cap + ", ") + "weight " + weight;
-}
-
-using Row = std::vector<std::string>;
-
-void print_rows(std::ostream& out, const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths;
-    for (const Row& row : rows) {
-        widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    for (const Row& row : rows) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            line += row[i].empty() ? "-" : row[i];
-            const std::size_t shown = std::max<std::size_t>(row[i].size(), 1);
-            if (i + 1 < row.size()) line.append(widths[i] + 2 - shown, ' ');
-        }
-        out << line << '\n';
-    }
 }
 
 void print_notes(std::ostream& out, const View& view) {

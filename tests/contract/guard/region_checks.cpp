@@ -200,6 +200,28 @@ void limits_change_while_programs_run() {
     check_sums();
 }
 
+void weights_change_while_programs_run() {
+    ConfigFile config;
+    config->devices[0].weight.store(30);
+    Worker worker = Worker::start();
+    CHECK_EQ(worker.number("init"), 0);
+    const auto weight_after_a_launch = [&] {
+        CHECK_EQ(worker.number("launch 1000000"), 0);
+        CHECK_EQ(worker.number("sync"), 0);
+        const int page = ::open(environment("ALIQUOT_GUARD_NODE").c_str(), O_RDONLY | O_CLOEXEC);
+        std::uint32_t weight = 0;
+        CHECK_EQ(::pread(page, &weight, sizeof weight,
+                         offsetof(abi::NodePage, devices) + offsetof(abi::Arbiter, tenants) +
+                             offsetof(abi::Tenant, weight)),
+                 static_cast<long>(sizeof weight));
+        ::close(page);
+        return weight;
+    };
+    CHECK_EQ(weight_after_a_launch(), 30U);
+    config->devices[0].weight.store(70);
+    CHECK_EQ(weight_after_a_launch(), 70U);
+}
+
 void a_context_that_does_not_fit_is_refused() {
     ConfigFile config;
     config->heartbeat_ns.store(now_ns());

@@ -24,7 +24,7 @@ namespace aliquot::telemetry {
 
 using gpu::Moment;
 
-inline constexpr std::uint64_t kWhole = 1'000'000;  // parts per million that are all of something
+inline constexpr std::uint64_t kMillion = 1'000'000;  // parts per million that are all of something
 
 /// What can be divided between tenants. Counters start at 0 with the agent, but for the energy of a
 /// whole GPU, which is the driver's own count.
@@ -67,7 +67,7 @@ struct Tenant {
     /// say. 0: it holds nothing.
     std::uint64_t entitlement_ppm = 0;
     Amounts amounts;
-    std::optional<std::uint64_t> share_utilization_ppm;  // of its entitlement; may exceed kWhole
+    std::optional<std::uint64_t> share_utilization_ppm;  // of its entitlement; may exceed kMillion
     std::optional<std::uint64_t> memory_limit_bytes;
     std::optional<std::uint64_t> memory_peak_bytes;  // since it came
     std::optional<std::uint64_t> denied;             // counter: requests for memory above the limit

@@ -136,6 +136,8 @@ std::vector<Trouble> troubles_of(const Device& device) {
     return troubles;
 }
 
+}  // namespace
+
 std::string degraded_text(pods::Degraded degraded) {
     switch (degraded) {
         case pods::Degraded::kNoHostPid:
@@ -147,6 +149,8 @@ std::string degraded_text(pods::Degraded degraded) {
     }
     return std::string(pods::to_text(degraded));
 }
+
+namespace {
 
 std::vector<Trouble> troubles_of(const Snapshot& node) {
     std::vector<Trouble> troubles;

@@ -171,9 +171,9 @@ Cell state_cell(const Agent& agent, const Sums& sums) {
     if (!agent.snapshot->driver_problem.empty())
         return {shown(agent.snapshot->driver_problem), Tone::kBad};
     if (sums.silent_gpus > 0)
-        return {std::to_string(sums.silent_gpus) + " GPUs do not answer", Tone::kBad};
+        return {std::to_string(sums.silent_gpus) + " of its GPUs silent", Tone::kBad};
     if (sums.unhealthy_gpus > 0)
-        return {std::to_string(sums.unhealthy_gpus) + " GPUs unhealthy", Tone::kBad};
+        return {std::to_string(sums.unhealthy_gpus) + " of its GPUs unhealthy", Tone::kBad};
     return {"ok", Tone::kGood};
 }
 

@@ -30,6 +30,8 @@ Subject subject_of(const telemetry::Snapshot& node, const telemetry::Device& dev
 Subject subject_of(const Place& place, const telemetry::Tenant& tenant);
 /// "0", "0:3" for the GPU instance 3.
 std::string gpu_text(const Place& place);
+/// What it means, for a person.
+std::string degraded_text(pods::Degraded degraded);
 /// Sorts rows by a column; rows whose cell is not known come last either way.
 void sort_rows(Table& table, Sort sort, bool reverse);
 

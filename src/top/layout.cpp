@@ -6,9 +6,6 @@
 namespace aliquot::top {
 namespace {
 
-constexpr std::size_t kGap = 1;
-constexpr std::size_t kLeastName = 12;  // what an elastic column keeps
-constexpr std::size_t kLeastFirst = 16;
 constexpr std::size_t kHistoryWidth = 20;
 constexpr std::size_t kLeastHistory = 8;
 
@@ -44,8 +41,8 @@ std::size_t natural_width(const Table& table, std::size_t place) {
 
 std::size_t sum_of(const Columns& columns) {
     std::size_t sum = 0;
-    for (const std::size_t width : columns.widths) sum += width + kGap;
-    return sum == 0 ? 0 : sum - kGap;
+    for (const std::size_t width : columns.widths) sum += width + columns.gap;
+    return sum == 0 ? 0 : sum - columns.gap;
 }
 
 /// Takes `excess` from elastic columns, widest first; returns what could not be taken.
@@ -54,9 +51,7 @@ std::size_t squeeze(const Table& table, Columns& columns, std::size_t excess) {
         std::size_t widest = columns.places.size();
         for (std::size_t i = 0; i < columns.places.size(); ++i) {
             const Column& column = table.columns[columns.places[i]];
-            const bool dynamic = column.shown == Shown::kDynamic;
-            const std::size_t least = dynamic ? kLeastHistory : i == 0 ? kLeastFirst : kLeastName;
-            if ((!column.elastic && !dynamic) || columns.widths[i] <= least) continue;
+            if (!column.elastic || columns.widths[i] <= column.least) continue;
             if (widest == columns.places.size() || columns.widths[i] > columns.widths[widest])
                 widest = i;
         }
@@ -65,6 +60,26 @@ std::size_t squeeze(const Table& table, Columns& columns, std::size_t excess) {
         --excess;
     }
     return excess;
+}
+
+void remove(Columns& columns, std::size_t i) {
+    columns.places.erase(columns.places.begin() + static_cast<std::ptrdiff_t>(i));
+    columns.widths.erase(columns.widths.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+/// Histories are an ornament: they take what the others leave.
+void shrink_histories(const Table& table, Columns& columns, std::size_t width) {
+    for (std::size_t i = columns.places.size(); i-- > 0;) {
+        const std::size_t sum = sum_of(columns);
+        if (sum <= width) return;
+        if (table.columns[columns.places[i]].shown != Shown::kDynamic) continue;
+        const std::size_t excess = sum - width;
+        if (columns.widths[i] >= excess + kLeastHistory) {
+            columns.widths[i] -= excess;
+        } else {
+            remove(columns, i);
+        }
+    }
 }
 
 /// The place in `columns` of the one that leaves first; none: all must stay.
@@ -151,7 +166,10 @@ Columns fit(const Table& table, const Fit& wanted) {
         columns.places.push_back(place);
         columns.widths.push_back(natural_width(table, place));
     }
-    if (wanted.width == 0) return columns;
+    columns.gap = 2;
+    if (wanted.width == 0 || sum_of(columns) <= wanted.width) return columns;
+    columns.gap = 1;
+    shrink_histories(table, columns, wanted.width);
     for (;;) {
         const std::size_t sum = sum_of(columns);
         if (sum <= wanted.width) return columns;
@@ -159,8 +177,7 @@ Columns fit(const Table& table, const Fit& wanted) {
         if (squeeze(table, squeezed, sum - wanted.width) == 0) return squeezed;
         const auto leaves = least_needed(table, columns);
         if (!leaves) return squeezed;  // what still does not fit is cut at the right
-        columns.places.erase(columns.places.begin() + static_cast<std::ptrdiff_t>(*leaves));
-        columns.widths.erase(columns.widths.begin() + static_cast<std::ptrdiff_t>(*leaves));
+        remove(columns, *leaves);
     }
 }
 
@@ -168,7 +185,7 @@ Line heading(const Table& table, const Columns& columns, const Style& /*style*/)
     std::string text;
     for (std::size_t i = 0; i < columns.places.size(); ++i) {
         const Column& column = table.columns[columns.places[i]];
-        if (i > 0) text.append(kGap, ' ');
+        if (i > 0) text.append(columns.gap, ' ');
         text += padded(std::string(column.title).substr(0, columns.widths[i]), columns.widths[i],
                        column.right);
     }
@@ -194,7 +211,7 @@ Line row_line(const Table& table, const Row& row, const Columns& columns, const 
                                             : cut_end(own, room, style.charset));
             if (own.empty() && place != 0) text = "-";
         }
-        if (i > 0) line.push_back({std::string(kGap, ' ')});
+        if (i > 0) line.push_back({std::string(columns.gap, ' ')});
         line.push_back({padded(text, width, column.right), row.cells[place].tone});
     }
     // No blanks at the end: what is printed is compared and copied.

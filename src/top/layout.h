@@ -37,11 +37,12 @@ struct Fit {
     bool live = false;  // with what only a live screen shows
 };
 
-/// Puts the columns in line: `first` is the heading. Where the width does not suffice, names are
-/// cut in the middle, then columns leave by their priority.
+/// Puts the columns in line. Where the width does not suffice, histories shrink, names are cut in
+/// the middle, then columns leave by their priority.
 struct Columns {
     std::vector<std::size_t> places;  // in Table::columns
     std::vector<std::size_t> widths;
+    std::size_t gap = 1;  // blanks between them
 };
 Columns fit(const Table& table, const Fit& wanted);
 

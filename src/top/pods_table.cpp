@@ -11,7 +11,7 @@ using telemetry::Tenant;
 std::vector<Column> columns() {
     using enum Shown;
     return {
-        {.title = "POD", .field = "pod", .sort = Sort::kPod, .elastic = true},
+        {.title = "POD", .field = "pod", .sort = Sort::kPod, .elastic = true, .least = 16},
         {.title = "NS",
          .field = "namespace",
          .sort = Sort::kNamespace,

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 
+#include "top/kinds.h"
 #include "top/sums.h"
 
 namespace aliquot::top {
@@ -39,32 +41,42 @@ bool several_nodes(const World& world) { return world.agents.size() > 1; }
 
 }  // namespace
 
-Line sums_line(const World& world) {
+Line sums_line(const World& world, std::size_t width) {
     const Sums sums = sums_of(world);
     const auto silent = std::ranges::count_if(
         world.agents, [](const Agent& agent) { return !agent.problem.empty(); });
-    Line line{{several_nodes(world) ? counted(world.agents.size(), "node", "nodes")
-               : !world.agents.empty() && world.agents.front().snapshot
-                   ? shown(world.agents.front().snapshot->node)
-                   : "1 node",
-               Tone::kTitle}};
+    std::vector<Line> words{{{several_nodes(world) ? counted(world.agents.size(), "node", "nodes")
+                              : !world.agents.empty() && world.agents.front().snapshot
+                                  ? shown(world.agents.front().snapshot->node)
+                                  : "1 node",
+                              Tone::kTitle}}};
     if (silent > 0 && several_nodes(world))
-        line.push_back({" (" + std::to_string(silent) + " silent)", Tone::kBad});
-    line.push_back({"  " + counted(sums.gpus, "GPU", "GPUs")});
+        words.back().push_back({" (" + std::to_string(silent) + " silent)", Tone::kBad});
+    words.push_back({{counted(sums.gpus, "GPU", "GPUs")}});
     if (sums.unhealthy_gpus > 0)
-        line.push_back({" (" + std::to_string(sums.unhealthy_gpus) + " unhealthy)", Tone::kBad});
-    if (const auto busy = sums.utilization_ppm()) line.push_back({" " + percent_text(busy) + "%"});
+        words.back().push_back(
+            {" (" + std::to_string(sums.unhealthy_gpus) + " unhealthy)", Tone::kBad});
+    if (const auto busy = sums.utilization_ppm())
+        words.back().push_back({" " + percent_text(busy) + "%"});
     if (sums.memory_total_bytes)
-        line.push_back(
-            {"  mem " + memory_of_text(sums.memory_used_bytes, sums.memory_total_bytes)});
-    if (sums.power_milliwatts) line.push_back({"  " + power_text(*sums.power_milliwatts)});
+        words.push_back(
+            {{"mem " + memory_of_text(sums.memory_used_bytes, sums.memory_total_bytes)}});
+    if (sums.power_milliwatts) words.push_back({{power_text(*sums.power_milliwatts)}});
     if (sums.slots > 0)
-        line.push_back(
-            {"  slots " + std::to_string(sums.allocated) + "/" + std::to_string(sums.slots)});
-    line.push_back({"  " + counted(sums.pods, "pod", "pods")});
+        words.push_back(
+            {{"slots " + std::to_string(sums.allocated) + "/" + std::to_string(sums.slots)}});
+    words.push_back({{counted(sums.pods, "pod", "pods")}});
     if (sums.idle_pods > 0)
-        line.push_back({" (" + std::to_string(sums.idle_pods) + " idle)", Tone::kWarn});
-    if (sums.price_per_hour) line.push_back({"  cost " + number_text(*sums.price_per_hour) + "/h"});
+        words.back().push_back({" (" + std::to_string(sums.idle_pods) + " idle)", Tone::kWarn});
+    if (sums.price_per_hour)
+        words.push_back({{"cost " + number_text(*sums.price_per_hour) + "/h"}});
+    Line line;
+    for (Line& word : words) {
+        const std::size_t taken = width_of(line) + (line.empty() ? 0 : 2);
+        if (width > 0 && !line.empty() && taken + width_of(word) > width) break;
+        if (!line.empty()) line.push_back({"  "});
+        std::ranges::move(word, std::back_inserter(line));
+    }
     return line;
 }
 
@@ -85,9 +97,7 @@ std::vector<Line> doubts(const World& world) {
                                   Tone::kBad}});
         }
         for (const pods::Degraded degraded : agent.snapshot->sight.degraded)
-            lines.push_back({{"! " + name + ": " + std::string(pods::to_text(degraded)) +
-                                  ": pods' figures are incomplete (x: errors)",
-                              Tone::kWarn}});
+            lines.push_back({{"! " + name + ": " + degraded_text(degraded), Tone::kWarn}});
     }
     return lines;
 }
@@ -101,13 +111,14 @@ std::string print_once(const World& world, const View& view, bool wide, std::siz
     const auto put = [&](const Line& line) {
         return to_text(width == 0 ? line : cut(line, width), style.colour) + "\n";
     };
-    std::string text = put(sums_line(world)) + "\n";
+    std::string text = put(sums_line(world, width)) + "\n";
     if (table.rows.empty()) {
         text += table.empty + "\n";
     } else {
         text += put(heading(table, columns, style));
         for (const Row& row : table.rows)
             text += put(row_line(table, row, columns, style, history));
+        if (!table.total.empty()) text += "\n" + table.total + "\n";
     }
     const auto notes = view.kind == Kind::kErrors ? std::vector<Line>{} : doubts(world);
     if (!notes.empty()) text += "\n";

@@ -19,7 +19,8 @@ std::string print_once(const World& world, const View& view, bool wide, std::siz
 std::string print_csv(const World& world, const View& view);
 
 /// "3 nodes (1 silent)  16 GPUs 63% busy  mem 412/1273Gi  5.1kW  slots 61/64  cost 38.4/h".
-Line sums_line(const World& world);
+/// width   what does not fit is left out from the end; 0: no limit
+Line sums_line(const World& world, std::size_t width);
 /// A line for each agent that does not answer and each reason for doubt. Empty: all is well.
 std::vector<Line> doubts(const World& world);
 

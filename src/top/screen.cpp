@@ -55,6 +55,7 @@ Line state_line(const Desk& desk, const Table& table, const Style& style) {
         line.push_back({"  filter " + shown(desk.filter_text), Tone::kWarn});
     }
     if (view.idle_only) line.push_back({"  idle only", Tone::kWarn});
+    if (!table.total.empty()) line.push_back({"  " + table.total});
     if (desk.paused) line.push_back({"  PAUSED", Tone::kWarn});
     return line;
 }
@@ -133,7 +134,7 @@ Line keys_line(const Desk& desk, std::size_t width) {
     if (desk.help) return {{"any key: back", Tone::kDim}};
     const char* const keys =
         width >= 78
-            ? "Enter open  Esc back  s sort  / filter  i idle  w waste  x errors  t tree  ? help  q"
+            ? "Enter open  Esc back  s sort  / filter  i idle  w waste  x errors  t tree  ? q"
             : "Enter Esc s:sort / i w x t ?:help q:quit";
     return {{keys, Tone::kDim}};
 }
@@ -205,7 +206,7 @@ Screen draw(const World& world, const History& history, const Table& table, Desk
     } else {
         const auto now =
             std::chrono::duration_cast<std::chrono::seconds>(world.now.time_since_epoch()).count();
-        Line sums = sums_line(world);
+        Line sums = sums_line(world, size.width);
         const std::string clock = clock_text(now, false);
         const std::size_t taken = width_of(sums) + clock.size();
         if (taken + 2 <= size.width)

@@ -58,6 +58,7 @@ struct Column {
     Shown shown = Shown::kAlways;
     bool right = false;     // numbers stand at the right
     bool elastic = false;   // may be cut in the middle when the screen is narrow
+    unsigned least = 12;    // what it keeps then
     unsigned priority = 0;  // who leaves first when the screen is narrow: the greatest
 };
 
@@ -100,6 +101,7 @@ struct Table {
     std::vector<Column> columns;
     std::vector<Row> rows;
     std::string empty;  // what to say when there is no row
+    std::string total;  // what the rows add up to, in words; may be empty
 };
 
 }  // namespace aliquot::top

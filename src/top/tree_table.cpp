@@ -10,7 +10,7 @@ using telemetry::Tenant;
 
 std::vector<Column> columns() {
     return {
-        {.title = "NODE / GPU / POD / PROCESS", .field = "name", .elastic = true},
+        {.title = "NODE / GPU / POD / PROCESS", .field = "name", .elastic = true, .least = 34},
         {.title = "SHARE", .field = "share_percent", .right = true, .priority = 4},
         {.title = "%GPU", .field = "utilization_percent", .right = true},
         {.title = "%SHARE", .field = "share_utilization_percent", .right = true, .priority = 2},

@@ -158,7 +158,10 @@ void sort_rows(Table& table, Sort sort, bool reverse) {
 
 Table table_of(const World& world, const History& history, const View& view) {
     Table table = all_rows(world, history, view);
+    const std::size_t all = table.rows.size();
     keep_wanted(table, view);
+    if (table.rows.empty() && all > 0)
+        table.empty = "none of " + std::to_string(all) + " rows is what the filter wants";
     if (view.kind != Kind::kTree)
         sort_rows(table, view.sort.value_or(usual_sort(view.kind)), view.reverse);
     return table;

@@ -11,7 +11,7 @@ constexpr double kNsPerHour = 3.6e12;
 std::vector<Column> columns() {
     using enum Shown;
     return {
-        {.title = "POD", .field = "pod", .sort = Sort::kPod, .elastic = true},
+        {.title = "POD", .field = "pod", .sort = Sort::kPod, .elastic = true, .least = 16},
         {.title = "NS",
          .field = "namespace",
          .sort = Sort::kNamespace,
@@ -88,7 +88,7 @@ std::optional<Row> free_row(const telemetry::Snapshot& node, const telemetry::De
     unsigned allocated = 0;
     for (const auto& [resource, count] : device.layout.slots) slots += count;
     for (const auto& [resource, count] : device.layout.allocated) allocated += count;
-    if (slots == 0 || allocated >= slots) return std::nullopt;
+    if (slots == 0 || allocated >= slots || !device.gpu.health.ok()) return std::nullopt;
     const double part = static_cast<double>(slots - allocated) / slots;
     Row row{.key = gpu_key(device) + "/free", .subject = subject_of(node, device), .idle = true};
     const Cell nothing{"", std::nullopt};
@@ -111,6 +111,28 @@ std::optional<Row> free_row(const telemetry::Snapshot& node, const telemetry::De
 
 }  // namespace
 
+namespace {
+
+/// "0.52 GPU-h held idle, cost 1.30; 1.25/h now".
+std::string total_of(const Table& table) {
+    double hours = 0;
+    double cost = 0;
+    double per_hour = 0;
+    bool priced = false;
+    for (const Row& row : table.rows) {
+        hours += row.cells[8].number.value_or(0);
+        cost += row.cells[9].number.value_or(0);
+        per_hour += row.cells[10].number.value_or(0);
+        priced = priced || row.cells[10].number;
+    }
+    if (table.rows.empty()) return "";
+    std::string text = number_text(hours) + " GPU-h held idle";
+    if (priced) text += ", cost " + number_text(cost) + "; " + number_text(per_hour) + "/h now";
+    return text;
+}
+
+}  // namespace
+
 Table waste_table(const World& world) {
     Table table{.columns = columns(), .empty = "nothing is wasted: no share is held unused"};
     for (const Agent& agent : world.agents) {
@@ -126,6 +148,7 @@ Table waste_table(const World& world) {
             if (auto row = free_row(*agent.snapshot, device)) table.rows.push_back(*std::move(row));
         }
     }
+    table.total = total_of(table);
     return table;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -29,6 +31,9 @@ Connection::Connection(Descriptor socket, std::shared_ptr<const Admission> admis
     : phase(admission->tls == nullptr ? Phase::kReading : Phase::kGreeting),
       socket_(std::move(socket)),
       admission_(std::move(admission)) {
+    // Head and body are two writes: the second must not wait until the first is acknowledged.
+    const int on = 1;
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (admission_->tls != nullptr) {
         tls_ = std::make_unique<TlsSession>(admission_->tls, socket_.get());
     }
@@ -49,9 +54,10 @@ Progress Connection::fill() {
     return progress;
 }
 
-Progress Connection::write_some(std::string_view text, std::size_t& bytes) {
+Progress Connection::write_some(std::string_view text, bool more, std::size_t& bytes) {
     if (tls_ != nullptr) return tls_->write(text, bytes);
-    const ssize_t sent = ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    const ssize_t sent =
+        ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL | (more ? MSG_MORE : 0));
     if (sent < 0) return after_failure(Progress::kWantsWrite);
     bytes = static_cast<std::size_t>(sent);
     return Progress::kDone;
@@ -69,7 +75,7 @@ Progress Connection::drain() {
         const std::string_view rest = in_head ? std::string_view(reply_.head).substr(sent_)
                                               : body.substr(sent_ - reply_.head.size());
         std::size_t bytes = 0;
-        const Progress progress = write_some(rest, bytes);
+        const Progress progress = write_some(rest, in_head && !body.empty(), bytes);
         if (progress != Progress::kDone) return progress;
         sent_ += bytes;
     }
@@ -79,7 +85,7 @@ Progress Connection::drain() {
 
 void Connection::say(std::string_view text) {
     std::size_t bytes = 0;
-    (void)write_some(text, bytes);
+    (void)write_some(text, false, bytes);
 }
 
 void Connection::say_plain(std::string_view text) const {

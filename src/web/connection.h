@@ -66,7 +66,8 @@ public:
     bool told_continue = false;
 
 private:
-    Progress write_some(std::string_view text, std::size_t& bytes);
+    /// more   further bytes follow at once
+    Progress write_some(std::string_view text, bool more, std::size_t& bytes);
 
     Descriptor socket_;
     std::shared_ptr<const Admission> admission_;

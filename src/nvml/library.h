@@ -126,15 +126,17 @@ std::vector<std::string> library_candidates(const os::Root& root, const std::str
 /// and read the older layouts. Used by one thread.
 class Library {
 public:
-    /// errors   kNotFound: none of `candidates` exists; kUnavailable: it does not load;
-    ///          kUnsupported: it lacks what every NVML has
-    static Result<std::unique_ptr<Library>> open(const std::vector<std::string>& candidates,
+    /// errors   kNotFound: none of `candidates` exists; kUnavailable: it does not load
+    static Result<std::unique_ptr<os::DynamicLibrary>> find(
+        const std::vector<std::string>& candidates);
+    /// file     must be open during every call of the Library
+    /// errors   kUnsupported: it lacks what every NVML has
+    static Result<std::unique_ptr<Library>> over(const os::DynamicLibrary& file,
                                                  std::shared_ptr<CallPosition> position);
 
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    [[nodiscard]] const std::string& path() const { return file_.path(); }
     [[nodiscard]] const Functions& nvml() const { return nvml_; }
     /// Whether a call since the last question was told that the driver is gone.
     bool take_driver_gone();
@@ -163,8 +165,7 @@ public:
     [[nodiscard]] Answer<std::uint64_t> field(nvmlDevice_t device, unsigned id) const;
 
 private:
-    Library(os::DynamicLibrary file, std::shared_ptr<CallPosition> position);
-    os::DynamicLibrary file_;
+    Library(const os::DynamicLibrary& file, std::shared_ptr<CallPosition> position);
     CallWatch watch_;
     Functions nvml_;
     const char* (*error_string_)(nvmlReturn_t) = nullptr;

@@ -41,8 +41,7 @@ Result<std::shared_ptr<Attachment>> Attachment::open(const os::Root& root,
 
 Attachment::~Attachment() {
     if (!started_ || !file_) return;
-    const auto shut_down =
-        reinterpret_cast<decltype(&nvmlShutdown)>(file_->symbol("nvmlShutdown"));
+    const auto shut_down = reinterpret_cast<decltype(&nvmlShutdown)>(file_->symbol("nvmlShutdown"));
     if (shut_down != nullptr) shut_down();
 }
 
@@ -103,7 +102,8 @@ Attachment::Visit::~Visit() {
 
 bool Attachment::Caller::current() const {
     const std::lock_guard lock(attachment_->mutex_);
-    return attachment_->started_ && !attachment_->let_go_ && attachment_->generation_ == generation_;
+    return attachment_->started_ && !attachment_->let_go_ &&
+           attachment_->generation_ == generation_;
 }
 
 Result<Attachment::Visit> Attachment::Caller::enter() {
@@ -173,8 +173,8 @@ Result<Attachment::Visit> Attachment::Caller::start(std::unique_lock<std::mutex>
 
 std::optional<Attachment::Visit> Attachment::Caller::enter_again() {
     const std::lock_guard lock(attachment_->mutex_);
-    const bool same = attachment_->started_ && !attachment_->busy_ &&
-                      attachment_->generation_ == generation_;
+    const bool same =
+        attachment_->started_ && !attachment_->busy_ && attachment_->generation_ == generation_;
     if (!same) return std::nullopt;
     ++attachment_->inside_;
     return Visit(*this);

@@ -77,7 +77,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::unique_ptr<os::DynamicLibrary> file_;  // nullptr: closed, and could not be opened again
-    std::uint64_t generation_ = 0;            // counts starts
+    std::uint64_t generation_ = 0;              // counts starts
     unsigned inside_ = 0;
     unsigned closures_ = 0;
     bool started_ = false;

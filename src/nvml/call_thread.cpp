@@ -147,9 +147,9 @@ Result<Done> CallThread::wait(const Begun& begun, SteadyClock::time_point end) {
     }
     std::erase(state.queue, mine);
     if (state.stuck()) return state.stuck_error(mine->what);
-    return Error{ErrorCode::kUnavailable,
-                 mine->what + ": the NVIDIA driver was busy for " +
-                     seconds_text(SteadyClock::now() - mine->begun) + ": " + state.running_text()};
+    return Error{ErrorCode::kUnavailable, mine->what + ": the NVIDIA driver was busy for " +
+                                              seconds_text(SteadyClock::now() - mine->begun) +
+                                              ": " + state.running_text()};
 }
 
 Result<Done> CallThread::run(const std::string& what, std::chrono::milliseconds deadline,

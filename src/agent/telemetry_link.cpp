@@ -39,18 +39,18 @@ telemetry::Offered offered_devices(const sharing::Offer& offer) {
     telemetry::Offered offered;
     for (const sharing::Resource& resource : offer.resources) {
         for (const sharing::OfferedGpu& one : resource.gpus) {
-            telemetry::OfferedDevice device{
-                .resource = resource.name,
-                .replicas = one.replicas,
-                .terms = {.memory_bytes = one.memory_bytes, .compute_percent = one.compute_percent}};
+            telemetry::OfferedDevice device{.resource = resource.name,
+                                            .replicas = one.replicas,
+                                            .terms = {.memory_bytes = one.memory_bytes,
+                                                      .compute_percent = one.compute_percent}};
             if (one.mps) {
                 device.mechanism = "mps";
             } else if (one.replicas > 1) {
                 device.mechanism = "time-slicing";
             }
             for (const sharing::ShareLimits& share : one.shares) {
-                device.shares.push_back({.memory_bytes = share.memory_bytes,
-                                         .compute_percent = share.compute_percent});
+                device.shares.push_back(
+                    {.memory_bytes = share.memory_bytes, .compute_percent = share.compute_percent});
             }
             offered.insert_or_assign(one.uuid().text, std::move(device));
         }
@@ -65,11 +65,10 @@ TelemetryLink::TelemetryLink(const os::Root& root, os::Clock& clock, Sources sou
       sources_(std::move(sources)),
       options_(std::move(options)),
       census_(root, clock, {}, sources_.holders),
-      sampler_(clock,
-               {.meters = sources_.meters,
-                .census = census_,
-                .observed = [this] { return observed(); }},
-               sampler_options(options_)) {}
+      sampler_(
+          clock,
+          {.meters = sources_.meters, .census = census_, .observed = [this] { return observed(); }},
+          sampler_options(options_)) {}
 
 TelemetryLink::~TelemetryLink() { server_.reset(); }
 
@@ -160,8 +159,7 @@ void TelemetryLink::read_counters() {
 std::string TelemetryLink::make(Kind kind, const telemetry::Snapshot& snapshot) const {
     if (kind == kState) return telemetry::to_json(snapshot);
     exposition::Style style = options_.style;
-    style.format =
-        kind == kText ? exposition::Format::kText : exposition::Format::kOpenMetrics;
+    style.format = kind == kText ? exposition::Format::kText : exposition::Format::kOpenMetrics;
     {
         const std::scoped_lock lock(mutex_);
         style.counters = counters_;
@@ -188,6 +186,13 @@ HttpAnswer TelemetryLink::state() const {
     const auto text = page(kState);
     if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
     return {.content_type = "application/json", .body = *text + "\n"};
+}
+
+HttpAnswer TelemetryLink::metrics() const {
+    const auto text = page(kText);
+    if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
+    return {.content_type = std::string(exposition::content_type(exposition::Format::kText)),
+            .body = *text};
 }
 
 web::Answer TelemetryLink::health() const {

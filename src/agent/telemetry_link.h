@@ -14,6 +14,7 @@
 #include "agent/guard_snapshot.h"
 #include "agent/http_endpoint.h"
 #include "agent/observer.h"
+#include "agent/telemetry_options.h"
 #include "base/latest.h"
 #include "base/result.h"
 #include "exposition/style.h"
@@ -27,17 +28,6 @@
 #include "web/server.h"
 
 namespace aliquot::agent {
-
-/// What telemetry is told by the command line.
-struct TelemetryOptions {
-    std::string listen = ":9400";  // as web::ServerOptions::address, or "off"
-    exposition::Style style;       // without format and counters
-    std::string web_config;        // host path of the Prometheus web-config file; empty: none
-    std::string counters;          // host path of NVIDIA's list of counters; empty: none
-    std::chrono::milliseconds interval{1000};
-    std::string node;  // empty: the host's name
-    std::optional<double> price_per_gpu_hour;
-};
 
 /// Measures who uses the GPUs and tells it: samples on threads of its own (telemetry/sampler.h),
 /// serves /metrics, /api/v1/state, /health and an index on an address of the node. Each text is
@@ -65,8 +55,9 @@ public:
     void apply(const sharing::Offer& offer);
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
 
-    /// The state as JSON, for the status page.
+    /// The state as JSON and the metrics as text, for the status page.
     [[nodiscard]] HttpAnswer state() const;
+    [[nodiscard]] HttpAnswer metrics() const;
     /// That /metrics is served on; 0: it is not.
     [[nodiscard]] unsigned port() const;
 

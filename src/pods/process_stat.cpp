@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pods/process_stat.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 

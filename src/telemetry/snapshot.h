@@ -23,6 +23,7 @@
 namespace aliquot::telemetry {
 
 using gpu::Moment;
+using gpu::XidCount;
 
 inline constexpr std::uint64_t kMillion = 1'000'000;  // parts per million that are all of something
 
@@ -92,12 +93,6 @@ struct Part {
     std::uint64_t ended_busy_ns = 0;
     std::uint64_t ended_energy_millijoules = 0;
     std::vector<Process> others;  // processes of no tenant
-};
-
-struct XidCount {
-    std::uint64_t xid = 0;
-    std::uint64_t count = 0;  // since the agent started
-    Moment last;
 };
 
 /// How a GPU is offered.

@@ -279,11 +279,17 @@ private:
         }
         if (container != nullptr) {
             owner.container = container->container;
-        } else if (devices != devices_.end()) {
+            return owner;
+        }
+        if (devices != devices_.end()) {
             const auto& holding = devices->second.containers;
             if (holding.size() == 1) owner.container = *holding.begin();
         } else {
             owner.container = names_.only_container(place.pod_uid).value_or("");
+        }
+        // That container has another id: this is the pod's sandbox.
+        if (names_.knows({{owner.pod_namespace, owner.pod}, owner.container})) {
+            owner.container.clear();
         }
         return owner;
     }

@@ -211,6 +211,8 @@ private:
                                       "--kubelet-socket",
                                       "/var/lib/kubelet/device-plugins/kubelet.sock",
                                       "--http-listen",
+                                      "unix:/run/aliquot/agent.sock",
+                                      "--metrics-listen",
                                       "off",
                                       "--log-format",
                                       "json"};

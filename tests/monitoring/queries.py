@@ -82,9 +82,10 @@ def alerts():
     return re.findall(r"- alert: (\S+)", (DEPLOY / "rules.yaml").read_text())
 
 
-def filled(query):
-    """As Grafana fills in its variables when all is chosen."""
-    for name in ("node", "gpu", "namespace", "pod"):
+def filled(query, node=".*"):
+    """As Grafana fills in its variables when all is chosen, or one node."""
+    query = query.replace('"$node"', f'"{node}"')
+    for name in ("gpu", "namespace", "pod"):
         query = query.replace(f'"${name}"', '".*"')
     return query.replace("$__rate_interval", "1m").replace("$__range", "1h")
 

@@ -15,6 +15,8 @@ sharing:
     resources:
     - name: nvidia.com/gpu
       replicas: 4
+      memory: 3Gi
+      compute: 25
 """
 POD = """\
 apiVersion: v1

@@ -29,6 +29,8 @@ enum class Guards : std::uint8_t {
     kAll,
     kOff,
 };
+/// "own", "all" or "off"; empty: another word.
+std::optional<Guards> guards_of(std::string_view word);
 
 /// "classic", "4.9", "both" or "off"; empty: another word.
 std::optional<Compat> compat_of(std::string_view word);

@@ -262,14 +262,15 @@ Outcome<Scale> Api::set_scale(const Resource& resource, const ObjectKey& key, un
 Outcome<Done> Api::bind(const ObjectKey& pod, std::string_view node, const WriteOptions& options) {
     WriteOptions write = options;
     write.subresource = "binding";
-    auto body = body_of(
-        {.method = "POST",
-         .path = write_path(resources::pods(), pod, write),
-         .body = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":)" + json_quoted(pod.name) +
-                 R"(},"target":{"apiVersion":"v1","kind":"Node","name":)" + json_quoted(node) + "}}",
-         .content_type = std::string(kJson),
-         .what = describe("bind", resources::pods(), pod),
-         .call = options.call});
+    auto body = body_of({.method = "POST",
+                         .path = write_path(resources::pods(), pod, write),
+                         .body = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":)" +
+                                 json_quoted(pod.name) +
+                                 R"(},"target":{"apiVersion":"v1","kind":"Node","name":)" +
+                                 json_quoted(node) + "}}",
+                         .content_type = std::string(kJson),
+                         .what = describe("bind", resources::pods(), pod),
+                         .call = options.call});
     if (!body) return std::move(body).failure();
     return Done{};
 }
@@ -280,7 +281,8 @@ Outcome<Done> Api::evict(const ObjectKey& pod, std::optional<unsigned> grace_sec
     write.subresource = "eviction";
     write.field_manager.clear();
     std::string json = R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":)" +
-                       json_quoted(pod.name) + R"(,"namespace":)" + json_quoted(pod.namespace_name) + "}";
+                       json_quoted(pod.name) + R"(,"namespace":)" +
+                       json_quoted(pod.namespace_name) + "}";
     if (grace_seconds) {
         json += R"(,"deleteOptions":{"gracePeriodSeconds":)" + std::to_string(*grace_seconds) + "}";
     }

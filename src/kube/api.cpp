@@ -138,7 +138,7 @@ Outcome<Page> Api::list_page(const Resource& resource, const ListOptions& option
                           .call = call};
     auto body = body_of(request);
     if (!body) return std::move(body).failure();
-    return read_page(*body, request.what);
+    return read_page(*body, request.what, options.keep_managed_fields);
 }
 
 Outcome<Page> Api::list(const Resource& resource, const ListOptions& options, const Call& call) {

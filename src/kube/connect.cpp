@@ -109,9 +109,8 @@ Result<Connection> by_kubeconfig(const ConnectOptions& options,
     return connection;
 }
 
-Result<Connection> by_service_account(const ConnectOptions& options,
-                                      const Environment& environment) {
-    const os::Root root;
+Result<Connection> by_service_account(const ConnectOptions& options, const Environment& environment,
+                                      const os::Root& root) {
     const std::string directory(kServiceAccount);
     Url url{.scheme = "https", .host = variable(environment, "KUBERNETES_SERVICE_HOST")};
     const std::string port = variable(environment, "KUBERNETES_SERVICE_PORT");
@@ -124,7 +123,7 @@ Result<Connection> by_service_account(const ConnectOptions& options,
     IdentityFiles sources;
     sources.token_file = directory + "token";
     if (root.exists(directory + "ca.crt")) sources.ca_file = directory + "ca.crt";
-    auto credentials = std::make_unique<FileCredentials>(std::move(sources), system_clock());
+    auto credentials = std::make_unique<FileCredentials>(std::move(sources), system_clock(), root);
     if (auto shown = credentials->current({}); !shown) return std::move(shown).error();
 
     Connection connection;
@@ -138,8 +137,8 @@ Result<Connection> by_service_account(const ConnectOptions& options,
     return connection;
 }
 
-Result<Connection> choose_way(const ConnectOptions& options) {
-    const Environment environment = os::current_environment();
+Result<Connection> choose_way(const ConnectOptions& options, const Environment& environment,
+                              const os::Root& root) {
     if (!options.kubeconfig.empty()) {
         const std::string& file = options.kubeconfig;
         auto connection = by_kubeconfig(options, {file});
@@ -152,8 +151,10 @@ Result<Connection> choose_way(const ConnectOptions& options) {
     const auto listed = split_list(variable(environment, "KUBECONFIG"));
     if (!listed.empty()) return by_kubeconfig(options, listed);
     const bool in_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty() &&
-                        os::Root().exists(std::string(kServiceAccount) + "token");
-    if (in_pod && options.context.empty()) return by_service_account(options, environment);
+                        root.exists(std::string(kServiceAccount) + "token");
+    if (in_pod && options.context.empty()) {
+        return by_service_account(options, environment, root);
+    }
     const std::string home = variable(environment, "HOME");
     if (home.empty()) {
         return Error{ErrorCode::kNotFound,
@@ -165,7 +166,12 @@ Result<Connection> choose_way(const ConnectOptions& options) {
 }  // namespace
 
 Result<Connection> connect(const ConnectOptions& options) {
-    auto connection = choose_way(options);
+    return connect(options, os::current_environment(), os::Root());
+}
+
+Result<Connection> connect(const ConnectOptions& options, const Environment& environment,
+                           const os::Root& root) {
+    auto connection = choose_way(options, environment, root);
     if (!connection) return connection;
     if (!options.namespace_name.empty()) connection->namespace_name = options.namespace_name;
     if (connection->namespace_name.empty()) connection->namespace_name = "default";

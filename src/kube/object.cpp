@@ -54,6 +54,8 @@ Error no_object(simdjson::error_code error) {
 }  // namespace
 
 Result<Object> read_object(std::string json) {
+    // The server ends its answers with a line break.
+    while (json.ends_with('\n') || json.ends_with('\r')) json.pop_back();
     PaddedText padded;
     simdjson::ondemand::parser parser;
     simdjson::ondemand::document document;

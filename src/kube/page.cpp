@@ -9,6 +9,7 @@ namespace {
 using simdjson::error_code;
 
 struct ListHead {
+    bool keep_managed_fields = true;
     std::string kind;
     std::string api_version;
     std::vector<std::size_t> bare;  // items without a kind of their own
@@ -28,7 +29,11 @@ error_code read_items(simdjson::ondemand::value value, Page& page, ListHead& lis
         if (const auto error = read_head(object, head)) return error;
         if (head.object.name.empty()) return simdjson::NO_SUCH_FIELD;
         if (head.kind.empty()) list.bare.push_back(page.items.size());
-        head.object.json.assign(head.raw);
+        if (list.keep_managed_fields || head.managed_fields.empty()) {
+            head.object.json.assign(head.raw);
+        } else {
+            head.object.json = without_field(head.raw, head.managed_fields);
+        }
         page.items.push_back(std::move(head.object));
     }
     return simdjson::SUCCESS;
@@ -92,9 +97,9 @@ void name_kinds(Page& page, const ListHead& list) {
 
 }  // namespace
 
-Outcome<Page> read_page(std::string_view body, std::string_view what) {
+Outcome<Page> read_page(std::string_view body, std::string_view what, bool keep_managed_fields) {
     Page page;
-    ListHead list;
+    ListHead list{.keep_managed_fields = keep_managed_fields};
     PaddedText padded;
     simdjson::ondemand::parser parser;
     simdjson::ondemand::document document;

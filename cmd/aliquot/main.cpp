@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
         aliquot::cli::add_size_command,
         aliquot::cli::add_gpu_command,
         aliquot::cli::add_mig_command,
+        aliquot::cli::add_top_command,
         aliquot::cli::add_run_command,
         aliquot::cli::add_guard_command,
         aliquot::cli::add_simulate_command,

@@ -62,6 +62,7 @@ void add_plan_command(CLI::App& program, Context& context);
 void add_run_command(CLI::App& program, Context& context);
 void add_simulate_command(CLI::App& program, Context& context);
 void add_size_command(CLI::App& program, Context& context);
+void add_top_command(CLI::App& program, Context& context);
 void add_version_command(CLI::App& program, Context& context);
 
 }  // namespace aliquot::cli

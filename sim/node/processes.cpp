@@ -163,10 +163,10 @@ std::uint64_t own_pid_namespace() {
     return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-void drop_dead_processes(State& state) {
+void drop_dead_processes(State& state, std::optional<unsigned> gpu) {
     std::uint64_t own_namespace = 0;  // asked of the kernel only when there is a process at all
     for (ProcessState& process : state.processes) {
-        if (process.pid == 0) continue;
+        if (process.pid == 0 || (gpu && process.gpu != *gpu && plausible(state, process))) continue;
         if (own_namespace == 0) own_namespace = own_pid_namespace();
         if (!plausible(state, process) || !lives(process, own_namespace))
             remove_entry(state, process);

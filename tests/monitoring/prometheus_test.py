@@ -198,9 +198,9 @@ class Live(unittest.TestCase):
         """Over the whole way: what the rows of pods and the rest sum to is what the GPU reports."""
         for node in self.prometheus.query("count by (node) (gpu_pod_info)"):
             name = node["metric"]["node"]
-            total = self.prometheus.query(f'sum(gpu_power_watts{{node="{name}"}})')
-            parts = self.prometheus.query(f'sum(gpu_pod_power_watts{{node="{name}"}}) + '
-                                          f'sum(gpu_unattributed_power_watts{{node="{name}"}})')
+            total = self.prometheus.query(f'sum(gpu_memory_used_bytes{{node="{name}"}})')
+            parts = self.prometheus.query(f'sum(gpu_pod_memory_used_bytes{{node="{name}"}}) + '
+                                          f'sum(gpu_unattributed_memory_bytes{{node="{name}"}})')
             if total and parts:
                 self.assertAlmostEqual(float(total[0]["value"][1]), float(parts[0]["value"][1]), 6, name)
 

@@ -18,11 +18,11 @@ Error refused(std::string_view what) {
 
 Result<ProxyAuthority> read_proxy_authority(std::string_view json) {
     ProxyAuthority made;
-    made.certificates =
-        kube::string_at(json, "/data/requestheader-client-ca-file").value_or("");
+    made.certificates = kube::string_at(json, "/data/requestheader-client-ca-file").value_or("");
     if (made.certificates.empty()) {
-        return refused("requestheader-client-ca-file is missing; start the API server with "
-                       "--requestheader-client-ca-file");
+        return refused(
+            "requestheader-client-ca-file is missing; start the API server with "
+            "--requestheader-client-ca-file");
     }
     const std::string names =
         kube::string_at(json, "/data/requestheader-allowed-names").value_or("[]");
@@ -38,13 +38,14 @@ Result<ProxyAuthority> read_proxy_authority(std::string_view json) {
 }
 
 Result<ProxyAuthority> ask_proxy_authority(kube::Api& api) {
-    const auto map = api.get(kube::resources::config_maps(),
-                             {std::string(kNamespace), std::string(kName)});
+    const auto map =
+        api.get(kube::resources::config_maps(), {std::string(kNamespace), std::string(kName)});
     if (!map) {
         Error error = map.error();
         if (error.code == ErrorCode::kPermission) {
-            error.message += "; bind role extension-apiserver-authentication-reader of "
-                             "kube-system to this service account";
+            error.message +=
+                "; bind role extension-apiserver-authentication-reader of "
+                "kube-system to this service account";
         }
         return error;
     }

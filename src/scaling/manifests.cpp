@@ -9,7 +9,8 @@
 namespace aliquot::scaling {
 namespace {
 
-constexpr std::string_view kAccess = R"(# Pods are read for their labels; nothing else of the cluster is.
+constexpr std::string_view kAccess =
+    R"(# Pods are read for their labels; nothing else of the cluster is.
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -245,7 +246,8 @@ std::string base64(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); i += 3) {
         unsigned bits = 0;
         for (std::size_t j = 0; j < 3; ++j) {
-            bits = bits << 8U | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0U);
+            bits =
+                bits << 8U | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0U);
         }
         for (std::size_t j = 0; j < 4; ++j) {
             made += i + j > text.size() ? '=' : kLetters[bits >> (18U - 6U * j) & 63U];
@@ -262,11 +264,10 @@ bool is_dns_label(std::string_view text) {
 }
 
 bool is_image(std::string_view text) {
-    return !text.empty() && text.size() <= 512 &&
-           std::all_of(text.begin(), text.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      std::string_view("-._/:@").contains(c);
-           });
+    return !text.empty() && text.size() <= 512 && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("-._/:@").contains(c);
+    });
 }
 
 std::string api_services(const ManifestOptions& options, const std::string& trust) {

@@ -135,11 +135,20 @@ Result<Done> Host::make_simulated_node() {
 Result<Done> Host::use_real_driver() {
     // The agent's tree is ours, but the driver, its devices and sysfs are the machine's own.
     driver_root_ = "/";
-    for (const char* name : {"bin", "dev", "lib", "lib64", "proc", "sbin", "sys", "usr"}) {
+    for (const char* name : {"bin", "dev", "lib", "lib64", "sbin", "sys", "usr"}) {
         const fs::path target = fs::path("/") / name;
         std::error_code ignored;
         if (!fs::exists(target, ignored)) continue;
         auto linked = make_link(base_ / "root" / name, target);
+        if (!linked) return linked;
+    }
+    // Of /proc all but the processes: those are shown as this node's pods have them.
+    std::error_code problem;
+    fs::directory_iterator entry("/proc", problem);
+    for (; !problem && entry != fs::directory_iterator(); entry.increment(problem)) {
+        const std::string name = entry->path().filename().native();
+        if (name.front() >= '0' && name.front() <= '9') continue;
+        auto linked = make_link(base_ / "root/proc" / name, entry->path());
         if (!linked) return linked;
     }
     auto driver = nvml::Driver::open(*root_, {});

@@ -290,6 +290,58 @@ void add_own_options(Reader& reader, Options& options) {
                         options.config_interval);
 }
 
+void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
+    reader.text("--metrics-listen", {"ALIQUOT_METRICS_LISTEN", "DCGM_EXPORTER_LISTEN"},
+                "where /metrics and /api/v1/state are served: ADDRESS:PORT, :PORT, or off "
+                "(default :9400)",
+                telemetry.listen);
+    reader.add("--metrics-compat", {"ALIQUOT_METRICS_COMPAT"},
+               "other exporters' names besides ours: classic (default), 4.9, both, off",
+               [&telemetry](const std::string& name, const std::string& text) {
+                   const auto compat = exposition::compat_of(text);
+                   if (!compat) {
+                       throw CLI::ValidationError(
+                           name, "'" + text + "' is not one of classic, 4.9, both, off");
+                   }
+                   telemetry.style.compat = *compat;
+               });
+    reader.text("--metrics-web-config", {"ALIQUOT_METRICS_WEB_CONFIG"},
+                "Prometheus web-config file: TLS and passwords for /metrics", telemetry.web_config);
+    reader.text("--metrics-counters", {"DCGM_EXPORTER_COLLECTORS"},
+                "NVIDIA's csv file of counters: only these of NVIDIA's names are served",
+                telemetry.counters);
+    const auto boolean = [&reader](const std::string& flag, const std::string& help, bool& target) {
+        reader.add(
+            flag, {}, help,
+            [&target](const std::string& name, const std::string& text) {
+                target = word_value(booleans(), name, text);
+            },
+            true);
+    };
+    boolean("--metrics-exported-labels",
+            "rows of pods have exported_pod, ... too, for scrapes without honorLabels",
+            telemetry.style.exported_labels);
+    boolean("--metrics-hostname", "NVIDIA's names have the label hostname besides Hostname",
+            telemetry.style.small_hostname);
+    boolean("--metrics-pod-uid", "NVIDIA's names have the label pod_uid", telemetry.style.pod_uid);
+    reader.milliseconds("--metrics-interval-ms", "between looks at the GPUs (default 1000)",
+                        telemetry.interval);
+    reader.text("--node-name", {"NODE_NAME"}, "this node's name in Kubernetes (default: host name)",
+                telemetry.node);
+    reader.add("--gpu-price-per-hour", {"ALIQUOT_GPU_PRICE_PER_HOUR"},
+               "what a GPU of this node costs, for the cost panels",
+               [&telemetry](const std::string& name, const std::string& text) {
+                   double price = 0;
+                   const char* const end = text.data() + text.size();
+                   const auto [stop, problem] = std::from_chars(text.data(), end, price);
+                   if (problem != std::errc{} || stop != end || !(price >= 0) || price > 1e6) {
+                       throw CLI::ValidationError(name,
+                                                  "'" + text + "' is not a price, such as 1.20");
+                   }
+                   telemetry.price_per_gpu_hour = price;
+               });
+}
+
 std::string variable(const Environment& environment, const std::string& name) {
     const auto found = environment.find(name);
     return found == environment.end() ? "" : found->second;
@@ -313,6 +365,7 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
     Reader reader(app, environment);
     add_nvidia_options(reader, options);
     add_own_options(reader, options);
+    add_telemetry_options(reader, options.telemetry);
     try {
         app.parse(argc, argv);
         reader.finish();

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/telemetry_options.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "kubelet/device_plugin.h"
@@ -32,6 +33,7 @@ struct Options {
     std::string cdi_directory = "/var/run/cdi";
     std::string state_directory = "/var/lib/aliquot";  // the last good configuration is kept here
     std::string http_listen = "unix:/run/aliquot/agent.sock";  // or 127.0.0.1:PORT, or off
+    TelemetryOptions telemetry;                                // node: NODE_NAME
     std::string guard_library;  // in our own file tree; empty: beside this program
     bool keep_capabilities = false;
     log::Level log_level = log::Level::kInfo;

@@ -2,6 +2,7 @@
 #include "pods/census.h"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -55,6 +56,7 @@ public:
     }
 
     void refresh() {
+        std::unique_lock lock(mutex_);
         const auto now = clock_.now();
         if (!view_ || now >= next_view_) look_at_processes(now);
         names_.refresh();
@@ -62,7 +64,7 @@ public:
         if (list_) {
             const bool early = changed && !failing_ && (!asked_ || now - *asked_ >= kShortestPause);
             if (early || now >= next_question_) {
-                ask(now);
+                ask(now, lock);
             } else if (changed && !failing_) {
                 next_question_ = std::min(next_question_, *asked_ + kShortestPause);
             }
@@ -74,6 +76,7 @@ public:
     [[nodiscard]] std::shared_ptr<const Holders> holders() const { return published_.get().value; }
 
     Belonging belonging_of(std::uint32_t pid) {
+        const std::scoped_lock lock(mutex_);
         const auto now = clock_.now();
         if (!view_) look_at_processes(now);
         if (*view_ == HostView::kNone || *view_ == HostView::kOwn) return {};
@@ -143,9 +146,12 @@ private:
         return true;
     }
 
-    void ask(os::TimePoint now) {
+    /// Lets others in while kubelet answers.
+    void ask(os::TimePoint now, std::unique_lock<std::mutex>& lock) {
         asked_ = now;
+        lock.unlock();
         auto listed = list_(options_.list_timeout);
+        lock.lock();
         now = clock_.now();
         if (!listed) {
             if (!failing_) {
@@ -273,11 +279,17 @@ private:
         }
         if (container != nullptr) {
             owner.container = container->container;
-        } else if (devices != devices_.end()) {
+            return owner;
+        }
+        if (devices != devices_.end()) {
             const auto& holding = devices->second.containers;
             if (holding.size() == 1) owner.container = *holding.begin();
         } else {
             owner.container = names_.only_container(place.pod_uid).value_or("");
+        }
+        // That container has another id: this is the pod's sandbox.
+        if (names_.knows({{owner.pod_namespace, owner.pod}, owner.container})) {
+            owner.container.clear();
         }
         return owner;
     }
@@ -286,6 +298,7 @@ private:
     os::Clock& clock_;
     const CensusOptions options_;
     const List list_;
+    std::mutex mutex_;  // guards all that follows but what is published
     LogNames names_;
     HolderJoin join_;
     std::optional<os::FileStatus::Identity> checkpoint_;

@@ -80,8 +80,8 @@ struct CensusOptions {
 
 /// Puts together what kubelet's checkpoint (device -> pod uid and container), kubelet's PodResources
 /// (device -> names), the names of the log files (uid -> pod, container id -> container) and /proc
-/// (pid -> uid) tell. Any of them may be missing. refresh() and belonging_of() are for one thread
-/// at a time; holders() for any.
+/// (pid -> uid) tell. Any of them may be missing. Thread-safe; refresh() by one thread at a time.
+/// A kubelet that hangs keeps only refresh() waiting.
 ///
 /// The owner of a Holder has no container_id, that of a process has one; a process' container is
 /// empty when neither its log file nor the devices of its pod tell it.

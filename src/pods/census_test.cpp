@@ -57,6 +57,9 @@ protected:
             root_.write_atomically(kCheckpoint, R"({"Data":{"PodDeviceEntries":[)" + entries +
                                                     R"(],"RegisteredDevices":{}},"Checksum":1})"));
     }
+    void log_container(const std::string& name) {
+        ASSERT_TRUE(root_.write_atomically("/var/log/containers/" + name + ".log", ""));
+    }
     void make(const std::string& path) { ASSERT_TRUE(root_.make_directories(path)); }
 
     Census& census(bool with_kubelet = true) {
@@ -116,11 +119,62 @@ TEST_F(CensusTest, TellsContainersOfAPodApartByTheirLogFiles) {
     make("/var/log/pods/ai_trainer_" + kUid + "/two");
     census(false).refresh();
     EXPECT_EQ(census().belonging_of(500).owner.container, "");  // nothing tells
-    ASSERT_TRUE(root_.write_atomically("/var/log/containers/trainer_ai_one-" + kId + ".log", ""));
-    ASSERT_TRUE(root_.write_atomically("/var/log/containers/trainer_ai_two-" + other + ".log", ""));
+    log_container("trainer_ai_one-" + kId);
+    log_container("trainer_ai_two-" + other);
     census().refresh();
     EXPECT_EQ(census().belonging_of(500).owner.container, "one");
     EXPECT_EQ(census().belonging_of(501).owner.container, "two");
+}
+
+// As a node with kubelet 1.36, containerd 2.1 and the cgroupfs driver showed it: a pod whose init
+// container and first container have the same device, and one that has ended.
+TEST_F(CensusTest, ReadsANodeAsItWasSeen) {
+    const std::string ended = "bfd8337a-a88a-44d4-bc39-003d76c4f06f";
+    const std::string sandbox(64, 'a');
+    const std::string one(64, 'b');
+    const std::string prepare(64, 'e');
+    write_checkpoint(entry(kUid, "prepare", "GPU-a::0") + "," + entry(kUid, "one", "GPU-a::0") +
+                     "," + entry(kUid, "two", "GPU-b::0") + "," + entry(ended, "main", "GPU-a::1"));
+    listed_ = {{"default", "trainer", "one", "nvidia.com/gpu", {"GPU-a::0"}},
+               {"default", "trainer", "two", "nvidia.com/gpu", {"GPU-b::0"}}};
+    make("/var/log/pods/default_trainer_" + kUid + "/prepare");
+    make("/var/log/pods/default_trainer_" + kUid + "/one");
+    make("/var/log/pods/default_short_" + ended + "/main");
+    log_container("trainer_default_prepare-" + prepare);
+    log_container("trainer_default_one-" + one);
+    put_process(24827, 70, "pause", "/kubepods/besteffort/pod" + kUid + "/" + sandbox);
+    put_process(25652, 71, "sleep", "/kubepods/besteffort/pod" + kUid + "/" + one);
+    put_process(25653, 71, "sleep", "/kubepods/besteffort/pod" + kUid + "/" + prepare);
+    for (int second = 0; second < 4; ++second, clock_.advance(1000ms)) census().refresh();
+    EXPECT_THAT(census().holders()->list,
+                ElementsAre(Holder{.owner = {kUid, "default", "trainer", "one", ""},
+                                   .resource = "nvidia.com/gpu",
+                                   .ids = {"GPU-a::0"}},
+                            Holder{.owner = {kUid, "default", "trainer", "two", ""},
+                                   .resource = "nvidia.com/gpu",
+                                   .ids = {"GPU-b::0"}}));
+    EXPECT_THAT(census().holders()->degraded, IsEmpty());
+    EXPECT_EQ(census().belonging_of(24827).owner, (Owner{kUid, "default", "trainer", "", sandbox}));
+    EXPECT_EQ(census().belonging_of(25652).owner.container, "one");
+    EXPECT_EQ(census().belonging_of(25653).owner.container, "prepare");
+}
+
+TEST_F(CensusTest, DoesNotTakeASandboxForTheOnlyContainer) {
+    put_process(500, 77, "pause", in_pod(kUid, std::string(64, 'a')));
+    write_checkpoint(entry(kUid, "main", "GPU-a::3"));
+    listed_ = {{"ai", "trainer", "main", "nvidia.com/gpu", {"GPU-a::3"}}};
+    log_container("trainer_ai_main-" + kId);
+    census().refresh();
+    EXPECT_EQ(census().belonging_of(500).owner.container, "");
+}
+
+TEST_F(CensusTest, NamesAStaticPod) {
+    const std::string hash = "656c84258b904c0a21201f9b769e33f9";
+    put_process(500, 77, "sleep", in_pod(hash));
+    make("/var/log/pods/kube-system_static-vm_" + hash + "/main");
+    census().refresh();
+    EXPECT_EQ(census().belonging_of(500).owner,
+              (Owner{hash, "kube-system", "static-vm", "main", kId}));
 }
 
 TEST_F(CensusTest, SaysThatAProcessHasEndedAndWhoseItWas) {
@@ -190,6 +244,7 @@ TEST_F(CensusTest, DoesNotSayGoneOnANodeInsideAnotherMachine) {
 }
 
 TEST_F(CensusTest, AsksKubeletSeldomAndWhenTheCheckpointChanges) {
+    make("/var/log/pods/ai_trainer_" + kUid);
     write_checkpoint("");
     for (int second = 0; second < 10; ++second, clock_.advance(1000ms)) census().refresh();
     EXPECT_EQ(questions_, 1);

@@ -47,8 +47,7 @@ std::optional<CheckpointEntry> read_entry(const Json& json) {
         add_ids(*devices, entry.ids);
     }
     std::ranges::sort(entry.ids);
-    const auto repeated = std::ranges::unique(entry.ids);
-    entry.ids.erase(repeated.begin(), repeated.end());
+    entry.ids.erase(std::unique(entry.ids.begin(), entry.ids.end()), entry.ids.end());
     if (entry.ids.empty()) return std::nullopt;
     return entry;
 }

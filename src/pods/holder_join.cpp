@@ -18,8 +18,6 @@ Key key_of(const kubelet::Holder& holder) {
     return {holder.container, holder.resource, holder.ids};
 }
 
-using Device = std::pair<std::string, std::string>;  // resource, id
-
 }  // namespace
 
 void HolderJoin::set_entries(std::optional<std::vector<CheckpointEntry>> entries) {
@@ -84,18 +82,42 @@ bool HolderJoin::wants_another_answer() const {
            });
 }
 
-std::vector<Holder> HolderJoin::join(const LogNames& names) const {
-    std::vector<Holder> holders;
-    std::set<std::size_t> joined;         // of listed_
-    std::map<Device, std::string> taken;  // by the uid of its pod; "": told of, not written down
-    std::set<std::string> told;           // uids of pods that kubelet tells of
-    const auto add = [&](Holder holder) {
-        for (const std::string& id : holder.ids) {
-            taken.emplace(Device{holder.resource, id}, holder.owner.pod_uid);
+/// What is put together, one holder after another.
+class HolderJoin::Joined {
+public:
+    void add(Holder holder) {
+        for (const std::string& id : holder.ids) taken_.emplace(holder.resource, id);
+        if (!holder.owner.pod_uid.empty()) {
+            told_.try_emplace(holder.owner.pod_uid,
+                              PodName{holder.owner.pod_namespace, holder.owner.pod});
         }
-        holders.push_back(std::move(holder));
-    };
+        holders_.push_back(std::move(holder));
+    }
+    [[nodiscard]] bool is_taken(const std::string& resource, const std::string& id) const {
+        return taken_.contains({resource, id});
+    }
+    /// The name of a pod that has been added.
+    [[nodiscard]] const PodName* told(const std::string& uid) const {
+        const auto found = told_.find(uid);
+        return found == told_.end() ? nullptr : &found->second;
+    }
+    [[nodiscard]] std::vector<Holder> sorted() && {
+        std::ranges::sort(holders_, {}, [](const Holder& holder) {
+            return std::tie(holder.owner.pod_namespace, holder.owner.pod, holder.owner.container,
+                            holder.resource, holder.owner.pod_uid);
+        });
+        return std::move(holders_);
+    }
 
+private:
+    std::vector<Holder> holders_;
+    std::set<std::pair<std::string, std::string>> taken_;  // resource, id
+    std::map<std::string, PodName> told_;                  // by uid
+};
+
+void HolderJoin::add_listed(const LogNames& names, Joined& joined) const {
+    if (!listed_) return;
+    std::vector<std::string> uids(listed_->size());
     if (entries_) {
         for (const Entry& entry : *entries_) {
             if (!entry.listed) continue;
@@ -103,54 +125,54 @@ std::vector<Holder> HolderJoin::join(const LogNames& names) const {
             // The device went from one pod to another since the checkpoint was read.
             const PodName* const name = names.pod(entry.written.pod_uid);
             if (name != nullptr && *name != PodName{listed.pod_namespace, listed.pod}) continue;
-            joined.insert(*entry.listed);
-            told.insert(entry.written.pod_uid);
-            add({.owner = {.pod_uid = entry.written.pod_uid,
-                           .pod_namespace = listed.pod_namespace,
-                           .pod = listed.pod,
-                           .container = listed.container},
-                 .resource = listed.resource,
-                 .ids = listed.ids});
+            uids[*entry.listed] = entry.written.pod_uid;
         }
     }
-    if (listed_) {
-        for (std::size_t i = 0; i < listed_->size(); ++i) {
-            if (joined.contains(i)) continue;
-            const kubelet::Holder& listed = (*listed_)[i];
-            const auto uids = names.uids_of({listed.pod_namespace, listed.pod});
-            add({.owner = {.pod_uid = uids.size() == 1 ? uids.front() : std::string(),
-                           .pod_namespace = listed.pod_namespace,
-                           .pod = listed.pod,
-                           .container = listed.container},
-                 .resource = listed.resource,
-                 .ids = listed.ids});
+    for (std::size_t i = 0; i < listed_->size(); ++i) {
+        const kubelet::Holder& listed = (*listed_)[i];
+        if (uids[i].empty()) {
+            const auto known = names.uids_of({listed.pod_namespace, listed.pod});
+            if (known.size() == 1) uids[i] = known.front();
         }
+        joined.add({.owner = {.pod_uid = uids[i],
+                              .pod_namespace = listed.pod_namespace,
+                              .pod = listed.pod,
+                              .container = listed.container},
+                    .resource = listed.resource,
+                    .ids = listed.ids});
     }
-    if (entries_) {
-        for (const Entry& entry : *entries_) {
-            // An init container is never told of, but its pod is.
-            if (entry.listed || (entry.ended && !told.contains(entry.written.pod_uid))) continue;
-            Holder holder{
-                .owner = {.pod_uid = entry.written.pod_uid, .container = entry.written.container},
-                .resource = entry.written.resource};
-            // What is another's by now, or went from an init container to the pod's next one.
-            std::ranges::copy_if(entry.written.ids, std::back_inserter(holder.ids),
-                                 [&](const std::string& id) {
-                                     return !taken.contains(Device{holder.resource, id});
-                                 });
-            if (holder.ids.empty()) continue;
-            if (const PodName* const name = names.pod(holder.owner.pod_uid)) {
-                holder.owner.pod_namespace = name->pod_namespace;
-                holder.owner.pod = name->pod;
-            }
-            add(std::move(holder));
+}
+
+void HolderJoin::add_written(const LogNames& names, Joined& joined) const {
+    if (!entries_) return;
+    for (const auto& [written, listed, missed, ended] : *entries_) {
+        if (listed) continue;
+        // An init container is never told of, but its pod is.
+        const PodName* name = joined.told(written.pod_uid);
+        if (name == nullptr && ended) continue;
+        if (name == nullptr) name = names.pod(written.pod_uid);
+        // Neither told of nor named: its pod is no more, or is only coming into being.
+        if (name == nullptr && listed_) continue;
+        Holder holder{.owner = {.pod_uid = written.pod_uid, .container = written.container},
+                      .resource = written.resource};
+        // Without what is another's by now, or went from an init container to the pod's next one.
+        for (const std::string& id : written.ids) {
+            if (!joined.is_taken(written.resource, id)) holder.ids.push_back(id);
         }
+        if (holder.ids.empty()) continue;
+        if (name != nullptr) {
+            holder.owner.pod_namespace = name->pod_namespace;
+            holder.owner.pod = name->pod;
+        }
+        joined.add(std::move(holder));
     }
-    std::ranges::sort(holders, {}, [](const Holder& holder) {
-        return std::tie(holder.owner.pod_namespace, holder.owner.pod, holder.owner.container,
-                        holder.resource, holder.owner.pod_uid);
-    });
-    return holders;
+}
+
+std::vector<Holder> HolderJoin::join(const LogNames& names) const {
+    Joined joined;
+    add_listed(names, joined);
+    add_written(names, joined);
+    return std::move(joined).sorted();
 }
 
 }  // namespace aliquot::pods

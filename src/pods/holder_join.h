@@ -18,7 +18,8 @@ namespace aliquot::pods {
 ///
 /// An entry of the checkpoint that kubelet does not tell of counts until kubelet has not told of it
 /// twice, `settle` apart: a pod is written down before it is told of, and a kubelet that has just
-/// started tells of nobody.
+/// started tells of nobody. An entry without a log directory does not count then either: kubelet
+/// keeps entries of deleted pods too.
 class HolderJoin {
 public:
     explicit HolderJoin(std::chrono::milliseconds settle) : settle_(settle) {}
@@ -44,7 +45,10 @@ private:
         std::optional<os::TimePoint> missed;
         bool ended = false;
     };
+    class Joined;
     void match();
+    void add_listed(const LogNames& names, Joined& joined) const;
+    void add_written(const LogNames& names, Joined& joined) const;
 
     std::chrono::milliseconds settle_;
     std::optional<std::vector<Entry>> entries_;

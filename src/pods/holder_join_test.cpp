@@ -74,9 +74,11 @@ TEST_F(HolderJoinTest, NamesWhatIsWrittenDownByTheLogDirectoryWhenKubeletIsSilen
 }
 
 TEST_F(HolderJoinTest, DropsAnEntryOfWhichKubeletDoesNotTellTwice) {
+    name_pod(kUid, "t0");
+    name_pod(kOtherUid, "t1");
     join_.set_entries({{written(kUid, "main", {"a::0"})}});
     join_.set_listed({}, now_);  // it may be too early
-    EXPECT_THAT(joined(), ElementsAre(holder(kUid, "", "main", {"a::0"})));
+    EXPECT_THAT(joined(), ElementsAre(holder(kUid, "t0", "main", {"a::0"})));
     EXPECT_TRUE(join_.wants_another_answer());
     join_.set_listed({}, now_ + 1s);
     EXPECT_EQ(joined().size(), 1U);
@@ -85,11 +87,20 @@ TEST_F(HolderJoinTest, DropsAnEntryOfWhichKubeletDoesNotTellTwice) {
     EXPECT_FALSE(join_.wants_another_answer());
     // Another pod is written down; what has ended stays ended.
     join_.set_entries({{written(kUid, "main", {"a::0"}), written(kOtherUid, "main", {"a::1"})}});
-    EXPECT_THAT(joined(), ElementsAre(holder(kOtherUid, "", "main", {"a::1"})));
+    EXPECT_THAT(joined(), ElementsAre(holder(kOtherUid, "t1", "main", {"a::1"})));
     // It was a mistake.
     join_.set_listed({listed("t0", "main", {"a::0"})}, now_ + 4s);
-    EXPECT_THAT(joined(), ElementsAre(holder(kOtherUid, "", "main", {"a::1"}),
-                                      holder(kUid, "t0", "main", {"a::0"})));
+    EXPECT_THAT(joined(), ElementsAre(holder(kUid, "t0", "main", {"a::0"}),
+                                      holder(kOtherUid, "t1", "main", {"a::1"})));
+}
+
+TEST_F(HolderJoinTest, DoesNotCountAnEntryOfADeletedPod) {
+    join_.set_entries({{written(kUid, "main", {"a::0"})}});
+    EXPECT_EQ(joined().size(), 1U);  // kubelet has not said anything yet
+    join_.set_listed({}, now_);
+    EXPECT_THAT(joined(), IsEmpty());
+    join_.forget_listed();
+    EXPECT_EQ(joined().size(), 1U);
 }
 
 TEST_F(HolderJoinTest, DoesNotCountTwiceWhatAnInitContainerLeftToTheNextOne) {

@@ -101,8 +101,12 @@ bool LogNames::refresh() {
     const auto containers = read_if_changed(container_logs_);
     if (containers) {
         containers_.clear();
+        container_names_.clear();
         for (const std::string& name : *containers) {
-            if (auto read = parse_container_log_name(name)) containers_.insert(*std::move(read));
+            auto read = parse_container_log_name(name);
+            if (!read) continue;
+            container_names_.insert(read->second);
+            containers_.insert(*std::move(read));
         }
     }
     return pods || containers;
@@ -117,6 +121,8 @@ const ContainerName* LogNames::container(const std::string& id) const {
     const auto found = containers_.find(id);
     return found == containers_.end() ? nullptr : &found->second;
 }
+
+bool LogNames::knows(const ContainerName& name) const { return container_names_.contains(name); }
 
 std::vector<std::string> LogNames::uids_of(const PodName& name) const {
     std::vector<std::string> uids;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@ struct ContainerName {
     PodName pod;
     std::string container;
     friend bool operator==(const ContainerName&, const ContainerName&) = default;
+    friend auto operator<=>(const ContainerName&, const ContainerName&) = default;
 };
 
 /// "<namespace>_<pod>_<uid>" of /var/log/pods: no name can hold an underscore. Pure.
@@ -44,6 +46,8 @@ public:
 
     [[nodiscard]] const PodName* pod(const std::string& uid) const;
     [[nodiscard]] const ContainerName* container(const std::string& id) const;
+    /// Whether the id of this container is known.
+    [[nodiscard]] bool knows(const ContainerName& name) const;
     /// Uids of pods with this name: two when one was deleted and made anew a moment ago.
     [[nodiscard]] std::vector<std::string> uids_of(const PodName& name) const;
     /// The pod's container when it has only ever had one; reads its directory.
@@ -63,6 +67,7 @@ private:
     std::map<std::string, PodName> pods_;  // by uid
     std::multimap<PodName, std::string> uids_;
     std::map<std::string, ContainerName> containers_;  // by id
+    std::set<ContainerName> container_names_;
 };
 
 }  // namespace aliquot::pods

@@ -35,10 +35,14 @@ void expect_exact(const Device& device) {
                 sum += (tenant.amounts.*member).value_or(0);
                 of_device += (tenant.amounts.*member).value_or(0);
             }
-            if (part.total.*member) EXPECT_EQ(sum, *(part.total.*member));
+            if (part.total.*member) {
+                EXPECT_EQ(sum, *(part.total.*member));
+            }
             EXPECT_EQ((part.total.*member).has_value(), (part.remainder.*member).has_value());
         }
-        if (device.total.*member) EXPECT_EQ(of_device, *(device.total.*member));
+        if (device.total.*member) {
+            EXPECT_EQ(of_device, *(device.total.*member));
+        }
         EXPECT_EQ((device.total.*member).has_value(), (device.remainder.*member).has_value());
     }
 }
@@ -322,7 +326,9 @@ TEST_F(SharedGpu, SumsAreExactWhateverHappens) {
         }
         const Device device = world.second();
         expect_exact(device);
-        if (before.total.busy_ns) EXPECT_GE(device.total.busy_ns, before.total.busy_ns);
+        if (before.total.busy_ns) {
+            EXPECT_GE(device.total.busy_ns, before.total.busy_ns);
+        }
         if (before.total.energy_millijoules) {
             EXPECT_GE(device.total.energy_millijoules, before.total.energy_millijoules);
         }

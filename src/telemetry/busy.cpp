@@ -18,9 +18,10 @@ std::uint64_t longest_span(std::chrono::nanoseconds elapsed) {
 BusyStretch BusySamples::take(std::span<const gpu::BusySample> samples,
                               std::chrono::nanoseconds elapsed) {
     BusyStretch stretch;
+    const bool first = newest_us_ == 0;  // the driver still has samples of the time before us
     for (const gpu::BusySample& sample : samples) {
         if (sample.at_us <= newest_us_) continue;
-        if (newest_us_ != 0) {
+        if (!first) {
             const std::uint64_t span = std::min((sample.at_us - newest_us_) * kNsPerUs,
                                                 longest_span(elapsed) - stretch.span_ns);
             stretch.span_ns += span;

@@ -14,7 +14,9 @@ using namespace std::chrono_literals;
 
 TEST(BusySamples, StandForTheTimeSinceTheOneBefore) {
     BusySamples samples;
-    const std::vector<gpu::BusySample> first{{.at_us = 1'000'000, .percent = 100}};
+    const std::vector<gpu::BusySample> first{{.at_us = 600'000, .percent = 100},
+                                             {.at_us = 800'000, .percent = 100},
+                                             {.at_us = 1'000'000, .percent = 100}};
     EXPECT_EQ(samples.take(first, 0s).span_ns, 0U) << "nothing is known of the time before";
     const std::vector<gpu::BusySample> more{{.at_us = 1'200'000, .percent = 50},
                                             {.at_us = 1'400'000, .percent = 0}};

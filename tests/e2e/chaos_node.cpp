@@ -94,8 +94,8 @@ ChaosNode::~ChaosNode() {
 void ChaosNode::start_agent() {
     auto process = os::Process::start(
         {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", temporary_.path().string(),
-                  "--driver-root", "/driver", "--config-file", "/etc/aliquot/config.yaml",
-                  "--device-list-strategy", "envvar,cdi-cri"},
+                  "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
+                  "/etc/aliquot/config.yaml", "--device-list-strategy", "envvar,cdi-cri"},
          .environment = os::current_environment(),
          .working_directory = temporary_.path().string(),
          .output_path = (temporary_.path() / "agent.log").string()});

@@ -44,7 +44,7 @@ std::string unique_identity(std::string_view host) {
     return identity;
 }
 
-Elector::Elector(Api& api, os::Clock& clock, ElectionOptions options, Callbacks callbacks)
+Elector::Elector(Api& api, os::Clock& clock, ElectionOptions options, ElectionCallbacks callbacks)
     : api_(api), clock_(clock), options_(std::move(options)), callbacks_(std::move(callbacks)) {}
 
 bool Elector::leads() const { return clock_.now() < until_.load(); }

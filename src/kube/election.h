@@ -27,6 +27,13 @@ struct ElectionOptions {
     std::chrono::milliseconds retry{2'000};
 };
 
+struct ElectionCallbacks {
+    std::function<void()> started{};
+    /// Called when we lead no more; when it returns, no write may be under way.
+    std::function<void()> stopped{};
+    std::function<void(std::string_view identity)> leader_changed{};
+};
+
 /// "HOST_" with 16 random hex digits: never the same twice.
 std::string unique_identity(std::string_view host);
 
@@ -51,14 +58,7 @@ public:
 /// One thread runs it; leads(), left(), call() and epoch() are for any.
 class Elector {
 public:
-    struct Callbacks {
-        std::function<void()> started{};
-        /// Called when we lead no more; when it returns, no write may be under way.
-        std::function<void()> stopped{};
-        std::function<void(std::string_view identity)> leader_changed{};
-    };
-
-    Elector(Api& api, os::Clock& clock, ElectionOptions options, Callbacks callbacks = {});
+    Elector(Api& api, os::Clock& clock, ElectionOptions options, ElectionCallbacks callbacks = {});
 
     /// Until a stop: then the lease is released, so that the next leader need not wait.
     void run(std::stop_token stop);
@@ -98,7 +98,7 @@ private:
     Api& api_;
     os::Clock& clock_;
     const ElectionOptions options_;
-    const Callbacks callbacks_;
+    const ElectionCallbacks callbacks_;
 
     // Of the thread.
     std::optional<Object> lease_;  // as last seen; empty: to be asked for

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kube/stub_api.h"
 
 namespace aliquot::kube {

@@ -100,6 +100,7 @@ void StubApi::compact() {
     const std::scoped_lock lock(mutex_);
     compacted_ = version_;
     history_.clear();
+    pictures_.clear();
     changed_.notify_all();
 }
 
@@ -125,27 +126,30 @@ std::optional<std::string> StubApi::json(const std::string& collection,
 }
 
 Reply StubApi::list(const Place& place) {
-    const Collection& objects = collections_[place.collection];
+    const Collection* objects = &collections_[place.collection];
     const auto limit = place.query.contains("limit") ? std::stoul(place.query.at("limit")) : 0;
-    ObjectKey after;
+    ObjectKey last;
     std::uint64_t version = version_;
     if (place.query.contains("continue")) {
         const auto parts = split(place.query.at("continue"), '|');
         version = std::stoull(parts[0]);
-        after = {parts[1], parts[2]};
-        // The stub keeps one state only: a list that has changed meanwhile is forgotten.
-        if (version != version_) return refuse(410, "Expired");
+        last = {parts[1], parts[2]};
+        const auto picture = pictures_.find(version);
+        if (picture == pictures_.end()) return refuse(410, "Expired");
+        objects = &picture->second;
     }
     std::string items;
     std::string next;
     std::size_t count = 0;
-    for (auto at = objects.upper_bound(after); at != objects.end(); ++at) {
+    for (auto at = objects->upper_bound(last); at != objects->end(); ++at) {
         if (!place.key.namespace_name.empty() &&
             at->first.namespace_name != place.key.namespace_name) {
             continue;
         }
         items += (items.empty() ? "" : ",") + at->second.json;
-        if (++count == limit && std::next(at) != objects.end()) {
+        if (++count == limit && std::next(at) != objects->end()) {
+            pictures_.try_emplace(version, *objects);
+            if (pictures_.size() > 5) pictures_.erase(pictures_.begin());
             next = std::to_string(version) + "|" + at->first.namespace_name + "|" + at->first.name;
             break;
         }
@@ -308,7 +312,8 @@ Outcome<std::unique_ptr<ByteStream>> StubApi::open(const Request& request) {
     if (mine.kind == Fate::Kind::kRefusedGone || from < compacted_) {
         return failure_of(410, status(410, "Expired"), request.what);
     }
-    return std::make_unique<Stream>(*this, std::move(place), from, mine);
+    return std::unique_ptr<ByteStream>(
+        std::make_unique<Stream>(*this, std::move(place), from, mine));
 }
 
 }  // namespace aliquot::kube

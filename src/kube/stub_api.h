@@ -92,6 +92,7 @@ private:
     std::uint64_t uids_ = 0;
     std::map<std::string, Collection> collections_;
     std::vector<Happened> history_;
+    std::map<std::uint64_t, Collection> pictures_;  // that lists are read from, by version
 };
 
 }  // namespace aliquot::kube

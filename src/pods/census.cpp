@@ -91,8 +91,11 @@ public:
                 return belonging(known->second);
             }
             const auto text = root_.read(directory_of(pid) + "/cgroup", kMostCgroupBytes);
+            if (!text && text.error().code == ErrorCode::kPermission) return Belonging{};
             const auto again = read_stat(pid);
-            if (!text || !again || *again != *stat) continue;
+            const bool same =
+                again && again->has_value() && (*again)->start_ticks == (*stat)->start_ticks;
+            if (!text || !same) continue;
             return belonging(remember(pid, **stat, *text, now));
         }
         return gone(pid);

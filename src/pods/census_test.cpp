@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <latch>
+#include <thread>
 
 #include "base/log.h"
 #include "os/temporary_directory.h"
@@ -323,6 +325,24 @@ TEST_F(CensusTest, KeepsALimitedNumberOfProcesses) {
     for (std::uint32_t pid = 100; pid < 140; ++pid) {
         EXPECT_EQ(census().belonging_of(pid).owner.pod_uid, kUid);
     }
+}
+
+TEST_F(CensusTest, AnswersWhileKubeletDoesNot) {
+    put_process(500, 77, "python3", in_pod(kUid));
+    make("/var/log/pods/ai_trainer_" + kUid + "/main");
+    std::latch asked(1);
+    std::latch released(1);
+    Census census(root_, clock_, options_,
+                  [&](std::chrono::milliseconds) -> Result<std::vector<kubelet::Holder>> {
+                      asked.count_down();
+                      released.wait();
+                      return std::vector<kubelet::Holder>{};
+                  });
+    std::jthread refreshing([&] { census.refresh(); });
+    asked.wait();
+    EXPECT_EQ(census.belonging_of(500).owner.pod, "trainer");
+    EXPECT_THAT(census.holders()->list, IsEmpty());
+    released.count_down();
 }
 
 TEST_F(CensusTest, PublishesOnlyWhatIsNew) {

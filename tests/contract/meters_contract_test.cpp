@@ -22,13 +22,8 @@ namespace {
 
 using contract::MeteredWorld;
 using gpu::Figure;
-using gpu::Reading;
 using namespace std::chrono_literals;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
-
-constexpr std::uint64_t kGi = std::uint64_t{1} << 30U;
 
 using Wanted = std::vector<Figure>;
 
@@ -78,7 +73,8 @@ const Wanted kMonitored = {Figure::kGraphicsActive,
                            Figure::kFp32Active,
                            Figure::kFp16Active,
                            Figure::kPcieTxBytesPerSecond,
-                           Figure::kPcieRxBytesPerSecond};
+                           Figure::kPcieRxBytesPerSecond,
+                           Figure::kContextSwitchActive};
 const Wanted kAmpere = {Figure::kPowerInstantMilliwatts, Figure::kThrottleSoftwareThermalNs,
                         Figure::kThrottleHardwareThermalNs, Figure::kThrottlePowerBrakeNs};
 const Wanted kFan = {Figure::kFanPercent};
@@ -139,6 +135,48 @@ INSTANTIATE_TEST_SUITE_P(
                     Model{"t4", "t4:1", nullptr, kUncut + kEnergy + kEcc + kPages},
                     Model{"gtx_1070", "gtx-1070:1", nullptr, kUncut + kFan}),
     [](const auto& test) { return std::string(test.param.name); });
+
+void check_reading(const gpu::Reading& reading, const gpu::Gpu& gpu) {
+    EXPECT_EQ(reading.figures.get(Figure::kMemoryTotalBytes),
+              static_cast<double>(gpu.memory_bytes));
+    EXPECT_LE(reading.figures.get(Figure::kMemoryUsedBytes),
+              reading.figures.get(Figure::kMemoryTotalBytes));
+    EXPECT_LE(reading.figures.get(Figure::kTemperatureCelsius).value_or(0), 200);
+    EXPECT_LE(reading.figures.get(Figure::kGpuBusyPercent).value_or(0), 100);
+    for (const auto figure : kMonitored) {
+        const auto value = reading.figures.get(figure);
+        if (value) {
+            EXPECT_GE(*value, 0) << static_cast<int>(figure);
+        }
+    }
+    if (gpu.mig_enabled) return;
+    for (const auto& use : reading.uses.value_or(std::vector<gpu::ProcessUse>{})) {
+        EXPECT_LE(use.sm_percent, 100U);
+    }
+    EXPECT_TRUE(reading.instances.empty());
+}
+
+TEST(Meters, ReadTheInstalledDriver) {
+    const char* const place =
+        std::getenv("ALIQUOT_CONTRACT_DRIVER_ROOT");  // NOLINT(concurrency-mt-unsafe)
+    if (place == nullptr) GTEST_SKIP() << "ALIQUOT_CONTRACT_DRIVER_ROOT is not set";
+    const os::Root host;
+    auto driver = nvml::Driver::open(host, {.driver_root = place});
+    auto meters = nvml::Meters::open(host, {.driver_root = place});
+    ASSERT_TRUE(driver && meters);
+    const auto inventory = (*driver)->enumerate();
+    ASSERT_TRUE(inventory) << inventory.error().message;
+    std::vector<gpu::MeterQuestion> questions;
+    for (const auto& gpu : inventory->gpus) questions.push_back({gpu.uuid, {}});
+    ASSERT_EQ((*meters)->read(questions, 30s).size(), questions.size());
+    std::this_thread::sleep_for(1200ms);
+    const auto readings = (*meters)->read(questions, 30s);
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+        ASSERT_TRUE(readings[i]) << readings[i].error().message;
+        check_reading(*readings[i], inventory->gpus[i]);
+    }
+    (*meters)->release();
+}
 
 }  // namespace
 }  // namespace aliquot

@@ -19,6 +19,13 @@ def catalogue():
     return set(re.findall(r"^  - name: (\S+)$", (ROOT / "api" / "metrics.yaml").read_text(), re.M))
 
 
+def by_choice():
+    """Of these, what is there only when the agent is told so."""
+    text = (ROOT / "api" / "metrics.yaml").read_text()
+    blocks = re.split(r"^  - name: ", text, flags=re.M)[1:]
+    return {block.split("\n", 1)[0].strip() for block in blocks if re.search(r"^    listed: yes$", block, re.M)}
+
+
 def panels(dashboard=None):
     for panel in (dashboard or json.loads((DEPLOY / "dashboard.json").read_text()))["panels"]:
         yield panel

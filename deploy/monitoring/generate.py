@@ -226,17 +226,19 @@ MIG = [
     graph("Pods on instances", (f"gpu_pod_utilization_ratio{{{POD},gi!=\"\"}}", "{{profile}} {{gi}} " + OWNER), "percentunit"),
 ]
 
+GUARDED = f"and on (namespace, pod, container) aliquot_guard_ledger_readable{{{GUARD}}}"
 GUARD_ROW = [
-    graph("Memory and limit", [(f"gpu_pod_memory_used_bytes{{{POD}}} and gpu_pod_memory_limit_bytes", OWNER),
-                               (f"gpu_pod_memory_limit_bytes{{{POD}}}", OWNER + " limit")], "bytes"),
-    graph("Held back", (f"rate(gpu_pod_throttled_seconds_total{{{POD}}}[$__rate_interval])", OWNER), "percentunit"),
-    graph("GPU time", (f"rate(gpu_pod_busy_seconds_total{{{POD}}}[$__rate_interval]) and gpu_pod_throttled_seconds_total",
-                       OWNER), "percentunit"),
+    graph("Memory and limit", [(f"gpu_pod_memory_used_bytes{{{POD}}} {GUARDED}", OWNER),
+                               (f"gpu_pod_memory_limit_bytes{{{POD}}} {GUARDED}", OWNER + " limit")], "bytes"),
+    graph("Held back", (f"rate(gpu_pod_throttled_seconds_total{{{POD}}}[$__rate_interval]) {GUARDED}", OWNER), "percentunit"),
+    graph("GPU time", (f"rate(gpu_pod_busy_seconds_total{{{POD}}}[$__rate_interval]) {GUARDED}", OWNER), "percentunit"),
     graph("Refused, let through, beside the guard",
-          [(f"increase(gpu_pod_memory_limit_hits_total{{{POD}}}[$__rate_interval])", OWNER + " refused"),
+          [(f"increase(gpu_pod_memory_limit_hits_total{{{POD}}}[$__rate_interval]) {GUARDED}", OWNER + " refused"),
            (f"increase(aliquot_guard_overruns_total{{{GUARD}}}[$__rate_interval])", OWNER + " let through"),
            (f"aliquot_guard_unguarded_processes{{{GUARD}}}", OWNER + " beside the guard"),
            (f"1 - aliquot_guard_ledger_readable{{{GUARD}}}", OWNER + " ledger damaged")]),
+    graph("Remarks", (f"aliquot_guard_remarks{{{GUARD}}}", OWNER + " {{remark}}"), width=24,
+          help_text="Something went on without the limit it should have had; docs/guide/guard.md has what each remark means."),
 ]
 
 ENGINES = [

@@ -37,13 +37,13 @@ void restore() {
 }
 
 /// A crash: the terminal first, then what would have happened without us.
-void crash(int number) {
+void crash(int number, siginfo_t* info, void* /*context*/) {
     restore();
     for (std::size_t i = 0; i < kCrashes.size(); ++i) {
         if (kCrashes[i] == number) ::sigaction(number, &handlers[i], nullptr);
     }
-    // A fault happens again when we return; what was raised is not.
-    if (number == SIGABRT) ::raise(number);
+    // A fault happens again when we return; what somebody sent does not.
+    if (info->si_code <= 0) ::raise(number);
 }
 
 }  // namespace
@@ -61,7 +61,8 @@ Result<Done> Terminal::take(int in, int out) {
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     struct sigaction action {};
-    action.sa_handler = crash;
+    action.sa_sigaction = crash;
+    action.sa_flags = SA_SIGINFO;
     for (std::size_t i = 0; i < kCrashes.size(); ++i)
         ::sigaction(kCrashes[i], &action, &handlers[i]);
     taken = true;

@@ -259,7 +259,7 @@ class Terminal:
         if not frames:
             return []
         text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", frames[-1].decode())
-        return text.split("\r\n")
+        return re.split(r"\r+\n", text)  # the terminal adds one itself
 
     def wait_for(self, holds, what):
         end = time.monotonic() + PATIENCE_S
@@ -318,7 +318,7 @@ class Live(Scene):
         terminal.wait_for_text(r"pods \(2\)")
         terminal.press("s")
         terminal.wait_for_text("sort share-util")
-        terminal.press("\r")
+        terminal.press("\x1b[H\r")
         terminal.wait_for_text(r"evil\?\[2J")
         terminal.press("?")
         terminal.wait_for_text("any key: back")

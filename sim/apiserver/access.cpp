@@ -87,11 +87,11 @@ std::vector<Value> rules_behind(const World& world, const Value& binding) {
 }
 
 std::vector<EntryPtr> bindings_for(const World& world, const std::string& name_space) {
-    std::vector<EntryPtr> found = world.store.list(kClusterRoleBindings, "", 0, "", 0)->entries;
+    const auto everywhere = world.store.list(kClusterRoleBindings, "", 0, "", 0);
+    std::vector<EntryPtr> found = everywhere->entries;
     if (!name_space.empty()) {
-        for (EntryPtr& one : world.store.list(kRoleBindings, name_space + "/", 0, "", 0)->entries) {
-            found.push_back(std::move(one));
-        }
+        const auto here = world.store.list(kRoleBindings, name_space + "/", 0, "", 0);
+        found.insert(found.end(), here->entries.begin(), here->entries.end());
     }
     return found;
 }

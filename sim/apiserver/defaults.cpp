@@ -5,6 +5,7 @@
 
 #include "sim/apiserver/pod_defaults.h"
 #include "sim/apiserver/strategy.h"
+#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -229,7 +230,15 @@ void network_policy(Value& object) {
 }
 
 void priority_class(Value& object) { set_default(object, "preemptionPolicy", "PreemptLowerPriority"); }
-void secret(Value& object) { set_default(object, "type", "Opaque"); }
+void secret(Value& object) {
+    set_default(object, "type", "Opaque");
+    // What is given as text is kept as bytes.
+    const Value texts = object.at("stringData");
+    for (const Member& one : texts.members()) {
+        object["data"][one.name] = encode_base64(one.value.text());
+    }
+    object.erase("stringData");
+}
 void pod_template(Value& object) { template_defaults(object); }
 
 void limit_range(Value& object) {

@@ -136,7 +136,11 @@ HttpAnswer answer_resource(World& world, const HttpRequest& request, const User&
     if (call.resource->namespaced && route.name_space.empty() && !anywhere) {
         return answer_failure(page_not_found());
     }
-    if (!allows(call)) return answer_failure(method_not_allowed());
+    const bool one = call.verb == "update" || call.verb == "patch";
+    const bool whole = call.verb == "create" && call.subresource == nullptr;
+    if (!allows(call) || (one && call.name.empty()) || (whole && !call.name.empty())) {
+        return answer_failure(method_not_allowed());
+    }
     auto options = read_options(call);
     if (!options) return answer_failure(options.failure());
     count(world, call);

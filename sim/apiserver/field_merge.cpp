@@ -54,8 +54,10 @@ Result<Done> collect(FieldSet& set, const Value& value, const Type& type, unsign
                              "associative list with keys has an element that omits key field"};
             }
             if (set.children.contains(step)) {
-                return Error{ErrorCode::kInvalidInput, "duplicate entries for key [" +
-                                                           step.substr(2) + "]"};
+                FieldSet one;
+                one.children[step].owned = true;
+                return Error{ErrorCode::kInvalidInput,
+                             "duplicate entries for key " + spell_paths(one).front()};
             }
             FieldSet& child = set.children[step];
             child.owned = true;

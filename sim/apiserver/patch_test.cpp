@@ -125,7 +125,7 @@ TEST(StrategicPatch, ObeysItsDirectives) {
     EXPECT_EQ(strategic(R"({"finalizers":["a","b"]})",
                         R"({"$deleteFromPrimitiveList/finalizers":["a"],"finalizers":["c"]})",
                         "meta.ObjectMeta"),
-              json(R"({"finalizers":["b","c"]})"));
+              json(R"({"finalizers":["c","b"]})"));
     EXPECT_EQ(strategic(R"({"rollingUpdate":{"maxSurge":1},"type":"RollingUpdate"})",
                         R"({"$retainKeys":["type"],"type":"Recreate"})", "apps.v1.DeploymentStrategy"),
               json(R"({"type":"Recreate"})"));

@@ -2,12 +2,13 @@
 #include "sim/apiserver/pod_defaults.h"
 
 #include <string>
+#include <utility>
 
 namespace aliquot::sim::apiserver {
 
-void set_default(Value& object, std::string_view name, const Value& content) {
+void set_default(Value& object, std::string_view name, Value content) {
     Value& place = object[name];
-    if (place.is_null()) place = content;
+    if (place.is_null()) place = std::move(content);
 }
 
 namespace {
@@ -134,9 +135,9 @@ void pod_spec_defaults(Value& spec, bool is_pod) {
     }
     // The old and the new name of the same field.
     if (!spec.at("serviceAccountName").is_null()) {
-        spec["serviceAccount"] = spec.at("serviceAccountName");
+        spec["serviceAccount"] = Value(spec.at("serviceAccountName"));
     } else if (!spec.at("serviceAccount").is_null()) {
-        spec["serviceAccountName"] = spec.at("serviceAccount");
+        spec["serviceAccountName"] = Value(spec.at("serviceAccount"));
     }
 }
 

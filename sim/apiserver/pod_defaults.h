@@ -7,8 +7,8 @@
 
 namespace aliquot::sim::apiserver {
 
-/// Gives a member that is missing or null this content.
-void set_default(Value& object, std::string_view name, const Value& content);
+/// Gives a member that is missing or null this content (a copy: it may come from the same object).
+void set_default(Value& object, std::string_view name, Value content);
 
 /// Of a pod, and of a template for pods (where what belongs to a pod alone stays away).
 void pod_spec_defaults(Value& spec, bool is_pod);

@@ -65,8 +65,8 @@ public:
             const std::string name = member.name.substr(kOrderPrefix.size());
             const Type* list = type.member(name);
             Value* place = made.find(name);
-            if (place != nullptr && place->is_array()) {
-                order(*place, member.value, list == nullptr ? "" : list->patch_key, patch.at(name));
+            if (place != nullptr && place->is_array() && patch.find(name) == nullptr) {
+                arrange(*place, document.at(name), member.value, list == nullptr ? "" : list->patch_key);
             }
         }
         return made;
@@ -90,7 +90,7 @@ private:
     }
 
     Result<Done> one_member(Value& made, const Member& member, const Type& type,
-                            const Value& /*patch*/) {
+                            const Value& patch) {
         if (member.value.is_null()) {
             made.erase(member.name);
             return Done{};
@@ -111,6 +111,12 @@ private:
         if (member.value.is_array() && known.patch_merge) {
             auto merged = list(before == nullptr ? kNone : *before, member.value, known);
             if (!merged) return std::move(merged).error();
+            const Value* order = patch.find(std::string(kOrderPrefix) + member.name);
+            const bool replaced = replaces(member.value);
+            const Value server = before == nullptr ? Value() : *before;
+            if (!replaced) {
+                arrange(*merged, server, order == nullptr ? member.value : *order, known.patch_key);
+            }
             made[member.name] = std::move(*merged);
             return Done{};
         }
@@ -119,10 +125,7 @@ private:
     }
 
     Result<Value> list(const Value& document, const Value& patch, const Type& type) {
-        const bool replaces = std::ranges::any_of(patch.items(), [](const Value& item) {
-            return item.at("$patch").text() == "replace";
-        });
-        if (replaces) return without_directives(patch);
+        if (replaces(patch)) return without_directives(patch);
         Value made = document.is_array() ? document : Value::array();
         for (const Value& item : patch.items()) {
             if (type.patch_key.empty()) {
@@ -158,27 +161,44 @@ private:
         return Done{};
     }
 
-    /// Elements named in `wanted` come in its order; the others stay where they were among them:
-    /// those that only the server has keep their place behind the element they followed.
-    static void order(Value& list, const Value& wanted, const std::string& key,
-                      const Value& /*patch*/) {
-        const auto rank = [&](const Value& item) {
-            const Value& mine = key.empty() ? item : item.at(key);
-            for (std::size_t i = 0; i < wanted.size(); ++i) {
-                const Value& one = wanted.items()[i];
-                if ((key.empty() ? one : one.at(key)) == mine) return static_cast<std::ptrdiff_t>(i);
-            }
-            return std::ptrdiff_t{-1};
-        };
-        Value::Array named;
+    static bool replaces(const Value& patch) {
+        return std::ranges::any_of(patch.items(), [](const Value& item) {
+            return item.at("$patch").text() == "replace";
+        });
+    }
+
+    static std::ptrdiff_t rank(const Value& list, const Value& item, const std::string& key) {
+        const Value& mine = key.empty() ? item : item.at(key);
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            const Value& one = list.items()[i];
+            if ((key.empty() ? one : one.at(key)) == mine) return static_cast<std::ptrdiff_t>(i);
+        }
+        return -1;
+    }
+
+    /// Elements that the patch names come in its order, those that only the server has in the
+    /// server's; between the two the server's order decides, and without one the patch comes first.
+    static void arrange(Value& list, const Value& server, const Value& wanted,
+                        const std::string& key) {
+        Value::Array left;
+        Value::Array right;
         for (const Value& item : list.items()) {
-            if (rank(item) >= 0) named.push_back(item);
+            (rank(wanted, item, key) >= 0 ? left : right).push_back(item);
         }
-        std::ranges::stable_sort(named, {}, rank);
-        std::size_t next = 0;
-        for (Value& item : list.items()) {
-            if (rank(item) >= 0) item = named[next++];
+        std::ranges::stable_sort(left, {}, [&](const Value& one) { return rank(wanted, one, key); });
+        Value::Array made;
+        std::size_t i = 0;
+        std::size_t j = 0;
+        while (i < left.size() || j < right.size()) {
+            bool patch_first = j >= right.size();
+            if (i < left.size() && j < right.size()) {
+                const std::ptrdiff_t mine = rank(server, left[i], key);
+                const std::ptrdiff_t theirs = rank(server, right[j], key);
+                patch_first = mine < 0 || theirs < 0 || mine < theirs;
+            }
+            made.push_back(std::move(patch_first ? left[i++] : right[j++]));
         }
+        list.items() = std::move(made);
     }
 };
 

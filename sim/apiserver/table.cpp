@@ -100,13 +100,15 @@ Value make_table(const Resource& resource, const std::vector<Value>& objects,
     if (resource.custom && columns.empty()) {
         columns.push_back({"Age", "date", "", ".metadata.creationTimestamp", 0});
     }
+    // Events have theirs at the end.
+    const bool name_first = resource.storage != "/events";
     Value definitions = Value::array();
-    definitions.push(to_column({"Name", "string", "name", "", 0}));
+    if (name_first) definitions.push(to_column({"Name", "string", "name", "", 0}));
     for (const Column& column : columns) definitions.push(to_column(column));
     Value rows = Value::array();
     for (const Value& object : objects) {
         Value cells = Value::array();
-        cells.push(object.at_path("metadata.name"));
+        if (name_first) cells.push(object.at_path("metadata.name"));
         if (resource.custom) {
             for (const Column& column : columns) cells.push(cell_of(column, object));
         } else {

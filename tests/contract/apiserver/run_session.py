@@ -40,7 +40,7 @@ def main():
             try:
                 step(talk)
             except Exception:  # a step that breaks is a failure of that step
-                traceback.print_exc(file=sys.stdout)
+                print("FAIL %s: %s" % (name, " ".join(traceback.format_exc().split("\n")[-6:])))
                 talk.failures.append(name)
             print("%-36s %.2f s" % (name, time.monotonic() - begin))
     talk.delete("/api/v1/namespaces/NS")

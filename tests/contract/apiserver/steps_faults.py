@@ -65,7 +65,7 @@ def step_watch_faults(s):
 def step_compaction(s):
     old = s.get(CORE + "configmaps").at("metadata.resourceVersion")
     first = s.get(CORE + "configmaps?limit=1")
-    s.post(CORE + "configmaps", config_map("compacted"))
+    s.post(CORE + "configmaps", config_map("zz-compacted"))
     s.post("/_sim/compact", {})
     watch = s.watch("/api/v1/namespaces/NS/configmaps?watch=1&resourceVersion=" + old)
     events = watch.wait(1)
@@ -73,7 +73,7 @@ def step_compaction(s):
     gone = s.get(CORE + "configmaps?limit=1&continue=" + first.at("metadata.continue"))
     s.expect("token", (gone.status, gone.at("reason")), (410, "Expired"))
     rest = s.get(CORE + "configmaps?limit=500&continue=" + gone.at("metadata.continue"))
-    s.expect("inconsistent rest", (rest.status, "compacted" in [i["metadata"]["name"] for i in rest.json["items"]]),
+    s.expect("inconsistent rest", (rest.status, "zz-compacted" in [i["metadata"]["name"] for i in rest.json["items"]]),
              (200, True))
     exact = s.get(CORE + "configmaps?resourceVersionMatch=Exact&resourceVersion=" + old)
     s.expect("exact", exact.status, 410)

@@ -320,7 +320,8 @@ enum {
     NVML_GPM_METRIC_PCIE_RX_PER_SEC = 21, NVML_GPM_METRIC_NVDEC_0_UTIL = 30,
     NVML_GPM_METRIC_NVJPG_0_UTIL = 40, NVML_GPM_METRIC_NVOFA_0_UTIL = 50,
     NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC = 60, NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC = 61,
-    NVML_GPM_METRIC_NVLINK_L0_RX_PER_SEC = 62, NVML_GPM_METRIC_NVLINK_L0_TX_PER_SEC = 63
+    NVML_GPM_METRIC_NVLINK_L0_RX_PER_SEC = 62, NVML_GPM_METRIC_NVLINK_L0_TX_PER_SEC = 63,
+    NVML_GPM_METRIC_GR0_CTXSW_ACTIVE_PCT = 174 /* time spent on switching contexts */
 };
 
 /* clang-format on */
@@ -792,6 +793,24 @@ typedef struct nvmlGpmMetricsGet_st {
 NVML_ABI_SIZE(nvmlGpmMetricsGet_t, 64);
 NVML_ABI_AT(nvmlGpmMetricsGet_t, metrics, 24);
 
+typedef struct nvmlGridLicensableFeature_st {
+    int32_t featureCode; /* 1 vGPU, 2 workstation, 3 gaming, 4 compute */
+    uint32_t featureState; /* not 0: licensed now */
+    char licenseInfo[128];
+    char productName[128];
+    uint32_t featureEnabled;
+    uint32_t licenseExpiry[4];
+} nvmlGridLicensableFeature_t;
+NVML_ABI_SIZE(nvmlGridLicensableFeature_t, 284);
+NVML_ABI_AT(nvmlGridLicensableFeature_t, featureEnabled, 264);
+
+typedef struct nvmlGridLicensableFeatures_st { /* nvmlDeviceGetGridLicensableFeatures_v4 */
+    int32_t isGridLicenseSupported;
+    uint32_t licensableFeaturesCount;
+    nvmlGridLicensableFeature_t gridLicensableFeatures[3];
+} nvmlGridLicensableFeatures_t;
+NVML_ABI_SIZE(nvmlGridLicensableFeatures_t, 860);
+
 typedef struct nvmlDeviceAddressingMode_v1_st {
     uint32_t version;
     uint32_t value;
@@ -990,6 +1009,10 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t* data,
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types,
                                       nvmlEventSet_t set);
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long* types);
+
+/* ---- Functions: licences ----------------------------------------------------------------- */
+nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device,
+                                                    nvmlGridLicensableFeatures_t* features);
 
 /* ---- Functions: links -------------------------------------------------------------------- */
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,

@@ -97,6 +97,10 @@ TEST_F(SimCommand, HoldsMemoryForAWhileAndGivesItBack) {
     EXPECT_EQ(run("use --memory 2Gi --gpus 2 --for 0"), cli::kFindings);
     EXPECT_TRUE(err_.str().contains("no CUDA-capable device")) << err_.str();
     EXPECT_EQ(run("use --memory lots --for 0"), cli::kUsage);
+    EXPECT_EQ(run("use --for 0"), cli::kUsage);
+    EXPECT_EQ(run("use --script 0s:80%:2Gi,10s:0% --for 0"), 0) << err_.str();
+    EXPECT_EQ(run("use --script 0s:80% --for 0"), cli::kUsage);
+    EXPECT_EQ(run("use --script 0s:80%:2Gi --memory 2Gi --for 0"), cli::kUsage);
     EXPECT_EQ(run("fault lost"), 0);
     EXPECT_EQ(run("use --memory 2Gi --for 0"), cli::kFindings);
 }

@@ -5,12 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <ostream>
 
 #include "base/quantity.h"
 #include "cmd/aliquot/sim_command.h"
 #include "sim/mps/client.h"
+#include "sim/node/script.h"
 
 namespace aliquot::sim {
 namespace {
@@ -19,11 +22,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kGlance{200};  // how often it looks whether its GPU still works
 constexpr double kLongestSeconds = 1e8;
+constexpr std::size_t kLongestScript = 1 << 16;  // bytes
 
 struct UseOptions {
     std::string memory;
     unsigned sm_percent = 30;
     std::optional<double> seconds;
+    std::optional<std::string> script;
     unsigned gpus = 1;
     std::optional<std::string> mig;
     std::string state;
@@ -95,9 +100,59 @@ std::optional<mps::Client> connect_to_mps(cli::Context& context, std::uint64_t b
     return *std::move(client);
 }
 
-void run_use(const UseOptions& options, cli::Context& context) {
+/// What it does over time: --script, or --memory and --sm for ever.
+Result<LoadScript> wanted_load(const UseOptions& options) {
+    if (options.script) {
+        std::error_code ignored;
+        if (!std::filesystem::is_regular_file(*options.script, ignored)) {
+            return parse_load_script(*options.script);
+        }
+        std::ifstream file(*options.script);
+        std::string text(kLongestScript, '\0');
+        file.read(text.data(), static_cast<std::streamsize>(text.size()));
+        if (file.bad() || file.gcount() == static_cast<std::streamsize>(kLongestScript)) {
+            return Error{ErrorCode::kInvalidInput,
+                         *options.script + ": cannot be read, or is longer than a load script is"};
+        }
+        text.resize(static_cast<std::size_t>(file.gcount()));
+        auto script = parse_load_script(text);
+        if (!script) return std::move(script).error().during(*options.script);
+        return script;
+    }
+    if (options.memory.empty()) {
+        return Error{ErrorCode::kInvalidInput,
+                     "say what it does: --memory SIZE, or --script SCRIPT"};
+    }
     const auto bytes = parse_bytes(options.memory);
-    if (!bytes) return fail_with(context, Error(bytes.error()).during("--memory"));
+    if (!bytes) return Error(bytes.error()).during("--memory");
+    return LoadScript{.phases = {{.sm_percent = options.sm_percent, .memory_bytes = *bytes}}};
+}
+
+/// As much of it as an MPS client may.
+LoadScript limited(LoadScript script, unsigned most_percent) {
+    for (LoadPhase& phase : script.phases) {
+        phase.sm_percent = std::min(phase.sm_percent, most_percent);
+    }
+    return script;
+}
+
+Result<Done> begin(Node& node, const UsablePlace& place, std::uint32_t pid, const LoadScript& load,
+                   ProcessKind kind) {
+    const LoadPhase& first = load.phases.front();
+    if (load.phases.size() > 1 || load.period.count() > 0) {
+        return node.run_script(place.gpu.index, pid, load, place.instance(), kind);
+    }
+    return node.set_process(place.gpu.index, pid, first.memory_bytes, first.sm_percent,
+                            place.instance(), kind);
+}
+
+std::uint64_t most_memory(const LoadScript& load) {
+    return std::ranges::max_element(load.phases, {}, &LoadPhase::memory_bytes)->memory_bytes;
+}
+
+void run_use(const UseOptions& options, cli::Context& context) {
+    auto load = wanted_load(options);
+    if (!load) return fail_with(context, load.error());
     auto node = open_node(state_directory(options.state));
     if (!node) return fail_with(context, node.error());
     const auto visible = wanted_places(options, node->gpus());
@@ -118,14 +173,12 @@ void run_use(const UseOptions& options, cli::Context& context) {
     const auto pid = static_cast<std::uint32_t>(::getpid());
     std::vector<UsablePlace> held;
     std::string trouble;
-    auto client = connect_to_mps(context, *bytes, trouble);
+    auto client = connect_to_mps(context, most_memory(*load), trouble);
     const auto kind = client ? ProcessKind::kMpsClient : ProcessKind::kCompute;
-    const unsigned busy =
-        client ? std::min(options.sm_percent, client->thread_percent()) : options.sm_percent;
+    if (client) load = limited(*std::move(load), client->thread_percent());
     for (unsigned i = 0; i < options.gpus && trouble.empty(); ++i) {
         const UsablePlace& place = (*visible)[i];
-        const auto taken =
-            node->set_process(place.gpu.index, pid, *bytes, busy, place.instance(), kind);
+        const auto taken = begin(*node, place, pid, *load, kind);
         if (taken) {
             held.push_back(place);
         } else {
@@ -136,8 +189,10 @@ void run_use(const UseOptions& options, cli::Context& context) {
     }
     if (trouble.empty()) {
         for (const UsablePlace& place : held) {
-            context.out << "process " << pid << " holds " << bytes_text(*bytes) << " and " << busy
-                        << " % of " << name_of(place) << "\n";
+            const LoadPhase& first = load->phases.front();
+            context.out << "process " << pid << " holds " << bytes_text(first.memory_bytes)
+                        << " and " << first.sm_percent << " % of " << name_of(place)
+                        << (load->phases.size() > 1 ? ", then as its script says" : "") << "\n";
         }
         context.out.flush();
         std::optional<Clock::time_point> until;
@@ -162,13 +217,21 @@ void add_sim_use(CLI::App& sim, cli::Context& context) {
     auto* const command =
         sim.add_subcommand("use", "stand in for a workload: hold memory of a GPU");
     const auto options = std::make_shared<UseOptions>();
-    command->add_option("--memory", options->memory, "how much, as 2Gi or 512Mi")
-        ->required()
-        ->type_name("SIZE");
-    command->add_option("--sm", options->sm_percent, "how busy it keeps the GPU, in percent")
-        ->check(CLI::Range(0U, 100U))
-        ->capture_default_str()
-        ->type_name("PERCENT");
+    auto* const memory =
+        command->add_option("--memory", options->memory, "how much, as 2Gi or 512Mi")
+            ->type_name("SIZE");
+    auto* const busy =
+        command->add_option("--sm", options->sm_percent, "how busy it keeps the GPU, in percent")
+            ->check(CLI::Range(0U, 100U))
+            ->capture_default_str()
+            ->type_name("PERCENT");
+    command
+        ->add_option("--script", options->script,
+                     "instead: what it does over time, as "
+                     "0s:80%:2Gi,10s:0%,20s:again, or a file of such lines")
+        ->excludes(memory)
+        ->excludes(busy)
+        ->type_name("SCRIPT");
     command
         ->add_option("--for", options->seconds,
                      "end after so long; otherwise when it gets a signal")

@@ -49,10 +49,11 @@ sim::ContainerRequest request_of(const Container& container) {
 
 }  // namespace
 
-Cluster::Cluster(Host& host, sim::Kubelet& kubelet, sharing::Offer offer, gpu::Inventory inventory,
-                 Labels labels, std::vector<Workload> workloads)
+Cluster::Cluster(Host& host, sim::Kubelet& kubelet, PodProcesses& processes, sharing::Offer offer,
+                 gpu::Inventory inventory, Labels labels, std::vector<Workload> workloads)
     : host_(host),
       kubelet_(kubelet),
+      processes_(processes),
       offer_(std::move(offer)),
       inventory_(std::move(inventory)),
       labels_(std::move(labels)),
@@ -99,6 +100,7 @@ void Cluster::tick(TimePoint now) {
     schedule(now);
     run_pods(now);  // what has just been admitted starts now
     for (Job& job : jobs_) run_job(job, now);
+    show_processes(now);
 }
 
 void Cluster::look_at_node(TimePoint now) {
@@ -250,6 +252,20 @@ void Cluster::run_pods(TimePoint now) {
         }
         pod->phase = pod->run ? pod->run->phase() : pod->phase;
     }
+}
+
+void Cluster::show_processes(TimePoint now) {
+    for (const auto& pod : pods_) {
+        if (!pod->run) continue;
+        for (const ContainerRun& container : pod->run->init_containers()) {
+            processes_.note(pod->identity, container);
+        }
+        for (const ContainerRun& container : pod->run->containers()) {
+            processes_.note(pod->identity, container);
+        }
+    }
+    processes_.refresh(now);
+    if (auto problem = processes_.take_problem()) notes_.push_back(*std::move(problem));
 }
 
 /// The pod is over: its devices are free for others.

@@ -8,6 +8,7 @@
 
 #include "cmd/aliquot/up_host.h"
 #include "cmd/aliquot/up_pod_run.h"
+#include "cmd/aliquot/up_processes.h"
 #include "cmd/aliquot/up_schedule.h"
 #include "cmd/aliquot/up_shares.h"
 #include "cmd/aliquot/up_snapshot.h"
@@ -41,9 +42,9 @@ struct Pod {
 /// Scheduler, controllers and container runtime of the one node. Not thread-safe.
 class Cluster {
 public:
-    /// host, kubelet   must outlive the cluster
-    Cluster(Host& host, sim::Kubelet& kubelet, sharing::Offer offer, gpu::Inventory inventory,
-            Labels labels, std::vector<Workload> workloads);
+    /// host, kubelet, processes   must outlive the cluster
+    Cluster(Host& host, sim::Kubelet& kubelet, PodProcesses& processes, sharing::Offer offer,
+            gpu::Inventory inventory, Labels labels, std::vector<Workload> workloads);
 
     /// Does all that can be done now.
     void tick(TimePoint now);
@@ -81,6 +82,7 @@ private:
     Result<ContainerPlan> plan_of(const Pod& pod, const Container& container,
                                   const kubelet::Grant& grant);
     void run_pods(TimePoint now);
+    void show_processes(TimePoint now);
     void finish(Pod& pod, Phase phase, std::string reason);
     void run_job(Job& job, TimePoint now);
     void give_up(Job& job);
@@ -88,6 +90,7 @@ private:
 
     Host& host_;
     sim::Kubelet& kubelet_;
+    PodProcesses& processes_;
     sharing::Offer offer_;
     gpu::Inventory inventory_;
     Labels labels_;

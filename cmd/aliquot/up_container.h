@@ -48,6 +48,7 @@ public:
     [[nodiscard]] int exit_code() const { return exit_code_; }  // of the last end
     [[nodiscard]] unsigned restarts() const { return restarts_; }
     [[nodiscard]] bool is_pause() const { return plan_.argv.empty(); }
+    [[nodiscard]] pid_t pid() const { return process_ ? process_->pid() : 0; }  // 0: none runs
     [[nodiscard]] const ContainerPlan& plan() const { return plan_; }
     /// "exit code 127", "killed by signal 9", "no program 'x' on this machine".
     [[nodiscard]] const std::string& ending() const { return ending_; }

@@ -32,6 +32,9 @@ public:
     [[nodiscard]] bool is_crashing() const;
     [[nodiscard]] unsigned restarts() const;
     [[nodiscard]] TimePoint changed() const;  // of the newest change of a container
+    [[nodiscard]] const std::vector<ContainerRun>& init_containers() const {
+        return init_containers_;
+    }
     [[nodiscard]] const std::vector<ContainerRun>& containers() const { return containers_; }
 
 private:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <ostream>
 
 #include "base/log.h"
@@ -103,10 +104,13 @@ public:
             host_->root(), sim::KubeletOptions{.reproduce_registration_race = false});
         auto listening = kubelet_->start();
         if (!listening) return fail(std::move(listening).error().during("kubelet's sockets"));
+        processes_.emplace(host_->root());
+        auto shown = processes_->begin();
+        if (!shown) return fail(shown.error());
         if (!start_agent()) return false;
-        cluster_ =
-            std::make_unique<Cluster>(*host_, *kubelet_, *std::move(offer), *std::move(inventory),
-                                      std::move(labels), std::move(workloads_));
+        cluster_ = std::make_unique<Cluster>(*host_, *kubelet_, *processes_, *std::move(offer),
+                                             *std::move(inventory), std::move(labels),
+                                             std::move(workloads_));
         if (!options_.once || host_->keeps_logs()) {  // else they are gone before they can be read
             if (!host_->node_directory().empty()) {
                 view_.say("simulated node in " + host_->node_directory());
@@ -207,6 +211,8 @@ private:
                                       "--kubelet-socket",
                                       "/var/lib/kubelet/device-plugins/kubelet.sock",
                                       "--http-listen",
+                                      "unix:/run/aliquot/agent.sock",
+                                      "--metrics-listen",
                                       "off",
                                       "--log-format",
                                       "json"};
@@ -269,6 +275,7 @@ private:
     sharing::Config config_;
     std::unique_ptr<Host> host_;
     std::unique_ptr<sim::Kubelet> kubelet_;
+    std::optional<PodProcesses> processes_;
     std::unique_ptr<AgentRun> agent_;
     std::unique_ptr<Cluster> cluster_;
 };

@@ -11,6 +11,7 @@
 #include "sim/node/model.h"
 #include "sim/node/processes.h"
 #include "sim/node/shared_state.h"
+#include "sim/node/usage.h"
 
 namespace aliquot::sim {
 namespace {
@@ -150,11 +151,8 @@ void measure(State& state, unsigned gpu, const Instance& where, std::uint64_t no
         work.window_start_ns = now_ns;
         work.window_executed_ns = work.executed_ns;
         if (percent == process.sm_percent) return;
-        GpuState& owner = state.gpus[gpu];
-        if (const Model* const model = find_model(owner.model.view()); model != nullptr) {
-            settle_sums(*model, owner, load_on(state, gpu), now_ns);
-        }
-        owner.load_changed_us = epoch_us();
+        settle_gpu(state, gpu, now_ns);
+        state.gpus[gpu].load_changed_us = epoch_us();
         state.processes[entry].sm_percent = percent;
     });
 }

@@ -10,6 +10,7 @@
 #include "sim/node/model.h"
 #include "sim/node/processes.h"
 #include "sim/node/shared_state.h"
+#include "sim/node/usage.h"
 
 namespace aliquot::sim {
 namespace {
@@ -129,7 +130,7 @@ Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64
                                                std::to_string(where.gpu_instance) + "/" +
                                                std::to_string(where.compute_instance)};
     }
-    settle_sums(*model, changed, load_on(state, gpu), monotonic_ns());  // sensors may jump now
+    settle_gpu(state, gpu, monotonic_ns());  // sensors may jump now
     switch (kind) {
         case FaultKind::kXid:
             return apply_xid(state, gpu, value, where);
@@ -178,7 +179,7 @@ Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64
 void apply_reset(State& state, unsigned gpu) {
     GpuState& changed = state.gpus[gpu];
     if (const Model* const model = find_model(changed.model.view()); model != nullptr) {
-        settle_sums(*model, changed, load_on(state, gpu), monotonic_ns());
+        settle_gpu(state, gpu, monotonic_ns());
         reset_mig(state, gpu);
     }
     const std::uint32_t remap_failed = changed.fault.remap_failed;

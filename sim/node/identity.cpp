@@ -13,6 +13,7 @@
 #include "sim/node/model.h"
 #include "sim/node/shared_state.h"
 #include "sim/node/topology.h"
+#include "sim/node/usage.h"
 
 namespace aliquot::sim {
 namespace {
@@ -196,6 +197,7 @@ Result<std::unique_ptr<State>> state_for(const NodeOptions& options) {
     state->cuda_version = options.cuda_version;
     state->time_slice_ns = kTimeSliceNs;
     state->created_us = epoch_us();
+    state->clock_offset_us = state->created_us - monotonic_ns() / 1000;
     state->driver_version.assign(options.driver_version);
     std::uint64_t random = options.seed;
     unsigned group = 0;
@@ -216,6 +218,8 @@ Result<std::unique_ptr<State>> state_for(const NodeOptions& options) {
             gpu.group_size = request.count;
             gpu.minor = state->gpu_count;
             describe(gpu, *model, places[i], random);
+            state->samples[state->gpu_count].newest =
+                driver_us(*state, gpu.sums.since_ns) / kSamplingPeriodUs;
             ++state->gpu_count;
         }
         ++group;

@@ -71,16 +71,4 @@ Figures figures_of(const Model& model, const GpuState& gpu, const Load& load) {
     return figures;
 }
 
-void settle_sums(const Model& model, GpuState& gpu, const Load& load, std::uint64_t now_ns) {
-    LoadSums& sums = gpu.sums;
-    if (now_ns <= sums.since_ns) return;
-    const std::uint64_t ms = (now_ns - sums.since_ns) / 1'000'000;
-    // First the time, then the sums: a writer killed in between loses a stretch, and none counts
-    // twice.
-    sums.since_ns += ms * 1'000'000;
-    sums.energy_microjoules += figures_of(model, gpu, load).power_milliwatts * ms;
-    sums.busy_percent_ms += load.sm_percent * ms;
-    sums.memory_busy_percent_ms += load.memory_percent * ms;
-}
-
 }  // namespace aliquot::sim

@@ -35,13 +35,17 @@ struct Figures {
 inline constexpr std::uint64_t kReasonIdle = 0x1;
 inline constexpr std::uint64_t kReasonClockSetting = 0x2;
 inline constexpr std::uint64_t kReasonPowerCap = 0x4;
+inline constexpr std::uint64_t kReasonSyncBoost = 0x10;
 inline constexpr std::uint64_t kReasonThermal = 0x20;
 inline constexpr std::uint64_t kReasonHardwareThermal = 0x40;
+inline constexpr std::uint64_t kReasonPowerBrake = 0x80;
 
-/// Sensors follow the load: settled values, no noise, so that a test can compute them.
+/// Sensors follow the load: settled values, no noise and no inertia, so that a test can compute
+/// them.
 Figures figures_of(const Model& model, const GpuState& gpu, const Load& load);
 
-/// Brings gpu.sums up to `now_ns`. To be called before anything changes the load.
-void settle_sums(const Model& model, GpuState& gpu, const Load& load, std::uint64_t now_ns);
+/// How busy memory is when the multiprocessors are, in the same unit: a memory-hungry kernel, as
+/// most are.
+constexpr std::uint32_t memory_share(std::uint32_t busy) { return busy * 6 / 10; }
 
 }  // namespace aliquot::sim

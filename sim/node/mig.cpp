@@ -212,6 +212,7 @@ Made create_gpu_instance(State& state, unsigned gpu, unsigned profile_id,
     made.profile_id = profile->id;
     made.start = place;
     made.size = profile->size;
+    made.busy = made.switching = 0;
     std::atomic_ref(made.incarnation).store(next_incarnation(state), std::memory_order_release);
     push_event(state, gpu, kEventMigChange, 0, {.gpu_instance = id});
     return {MigAnswer::kDone, id};

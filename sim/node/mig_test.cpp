@@ -14,6 +14,7 @@
 #include "sim/node/fault.h"
 #include "sim/node/identity.h"
 #include "sim/node/processes.h"
+#include "sim/node/usage.h"
 
 namespace aliquot::sim {
 namespace {

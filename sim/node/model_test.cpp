@@ -99,18 +99,6 @@ TEST(Load, DrivesTheSensors) {
     EXPECT_LT(hot.graphics_mhz, full.graphics_mhz);
 }
 
-TEST(Load, IsSummedOverTime) {
-    const Model& a2 = *find_model("a2");
-    GpuState gpu{};
-    gpu.power_limit_milliwatts = 60000;
-    settle_sums(a2, gpu, {}, 2'000'000'000);
-    EXPECT_EQ(gpu.sums.energy_microjoules, 12'000'000U);  // 6 W for 2 s
-    settle_sums(a2, gpu, {.processes = 1, .sm_percent = 50}, 3'000'000'000);
-    EXPECT_EQ(gpu.sums.busy_percent_ms, 50'000U);
-    settle_sums(a2, gpu, {}, 1);  // time never runs backwards
-    EXPECT_EQ(gpu.sums.since_ns, 3'000'000'000U);
-}
-
 unsigned links_of(const State& state, unsigned gpu) {
     unsigned sum = 0;
     for (unsigned other = 0; other < state.gpu_count; ++other)

@@ -23,6 +23,7 @@
 #include "sim/node/processes.h"
 #include "sim/node/shared_state.h"
 #include "sim/node/topology.h"
+#include "sim/node/usage.h"
 
 namespace aliquot::sim {
 namespace {
@@ -233,7 +234,9 @@ std::vector<GpuView> Node::gpus() const {
     const auto state = shared.lock();
     if (!state) return views;
     drop_dead_processes(**state);
+    const std::uint64_t now = monotonic_ns();
     for (unsigned i = 0; i < std::min((*state)->gpu_count, kMaxGpus); ++i) {
+        settle_gpu(**state, i, now);
         const GpuState& gpu = (*state)->gpus[i];
         const Model* const model = find_model(gpu.model.view());
         if (model == nullptr) continue;
@@ -264,7 +267,9 @@ std::vector<ProcessView> Node::processes(unsigned gpu) const {
     const auto state = implementation_->state_->lock();
     if (!state || gpu >= std::min((*state)->gpu_count, kMaxGpus)) return views;
     drop_dead_processes(**state);
-    advance_gpu(**state, gpu, monotonic_ns());
+    const std::uint64_t now = monotonic_ns();
+    advance_gpu(**state, gpu, now);
+    settle_gpu(**state, gpu, now);
     for (unsigned entry = 0; entry < kMaxProcesses; ++entry) {
         const ProcessState& process = (*state)->processes[entry];
         if (process.pid == 0 || process.gpu != gpu) continue;
@@ -274,6 +279,7 @@ std::vector<ProcessView> Node::processes(unsigned gpu) const {
                          .memory_bytes = process.memory_bytes,
                          .memory_peak_bytes = process.memory_peak_bytes,
                          .sm_percent = process.sm_percent,
+                         .share_percent = (share_of(**state, entry) + 500) / 1000,
                          .submitted_ns = work.submitted_ns,
                          .executed_ns = work.executed_ns});
     }
@@ -313,6 +319,23 @@ Result<Done> Node::set_process(unsigned gpu, std::uint32_t pid, std::uint64_t me
         }
         auto put = put_process(**state, gpu, pid, memory_bytes, sm_percent, where, kind);
         if (!put) return put;
+    }
+    shared.announce();
+    return Done{};
+}
+
+Result<Done> Node::run_script(unsigned gpu, std::uint32_t pid, const LoadScript& script,
+                              const Instance& where, ProcessKind kind) {
+    SharedState& shared = *implementation_->state_;
+    if (shared.destroyed()) return Error{ErrorCode::kUnavailable, "the node was taken down"};
+    {
+        const auto state = shared.lock();
+        if (!state) return locked_up(directory());
+        if (gpu >= (*state)->gpu_count) return no_such_gpu(**state, gpu);
+        if ((*state)->gpus[gpu].fault.lost != 0) {
+            return Error{ErrorCode::kUnavailable, "GPU " + std::to_string(gpu) + " is lost"};
+        }
+        if (auto put = put_script(**state, gpu, pid, script, where, kind); !put) return put;
     }
     shared.announce();
     return Done{};

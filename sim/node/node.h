@@ -94,10 +94,13 @@ struct ProcessView {
     Instance where;
     std::uint64_t memory_bytes = 0;
     std::uint64_t memory_peak_bytes = 0;
-    unsigned sm_percent = 0;
+    unsigned sm_percent = 0;         // that it wants
+    unsigned share_percent = 0;      // that it gets: others may want more than there is, too
     std::uint64_t submitted_ns = 0;  // work it gave to the GPU
     std::uint64_t executed_ns = 0;   // and what of it ran
 };
+
+struct LoadScript;  // script.h
 
 /// A simulated node, opened. Many processes may have the same node open at once; every call is safe
 /// between threads and processes, also when one of them is killed in the middle of a call.
@@ -141,6 +144,12 @@ public:
     Result<Done> set_process(unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
                              unsigned sm_percent, const Instance& where = {},
                              ProcessKind kind = ProcessKind::kCompute);
+
+    /// The same, and from now on the process does as the script says, by the clock and however rarely
+    /// somebody looks. set_process() ends the script.
+    /// errors   besides: kInvalidInput: not a good script
+    Result<Done> run_script(unsigned gpu, std::uint32_t pid, const LoadScript& script,
+                            const Instance& where = {}, ProcessKind kind = ProcessKind::kCompute);
 
     /// Cuts a GPU anew as a layout says ("3g.20gb,1g.5gb*4", "2g.10gb@2"): MIG mode on, the old
     /// instances gone. As an administrator with a reset would.

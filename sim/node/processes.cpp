@@ -19,7 +19,9 @@
 #include "sim/node/engine.h"
 #include "sim/node/memory.h"
 #include "sim/node/mig.h"
+#include "sim/node/script.h"
 #include "sim/node/shared_state.h"
+#include "sim/node/usage.h"
 
 namespace aliquot::sim {
 namespace {
@@ -59,13 +61,11 @@ void count_process(State& state, unsigned gpu, int change) {
 
 void remove_entry(State& state, ProcessState& process) {
     if (plausible(state, process)) {
-        GpuState& gpu = state.gpus[process.gpu];
-        if (const Model* const model = find_model(gpu.model.view()); model != nullptr) {
-            settle_sums(*model, gpu, load_on(state, process.gpu), monotonic_ns());
-        }
-        gpu.load_changed_us = epoch_us();
+        settle_gpu(state, process.gpu, monotonic_ns());
+        state.gpus[process.gpu].load_changed_us = epoch_us();
         set_process_memory(state, process, 0);
         forget_work(state, static_cast<unsigned>(&process - state.processes));
+        forget_use(state, static_cast<unsigned>(&process - state.processes));
         count_process(state, process.gpu, -1);
     }
     std::atomic_ref(process.pid).store(0, std::memory_order_release);
@@ -87,16 +87,6 @@ ProcessState* free_entry(State& state) {
         if (process.pid == 0) return &process;
     }
     return nullptr;
-}
-
-/// Which part of the whole GPU a process keeps busy, in percent.
-unsigned gpu_percent(const State& state, const ProcessState& process) {
-    const unsigned percent = std::min(process.sm_percent, 100U);
-    if (process.where().whole_gpu()) return percent;
-    const auto found = find_gpu_instance(state, process.gpu, process.gpu_instance);
-    const Model* const model = find_model(state.gpus[process.gpu].model.view());
-    if (!found || model == nullptr) return 0;
-    return percent * found.profile->multiprocessors / model->multiprocessors;
 }
 
 Error out_of_memory(unsigned gpu, const Instance& where, std::uint32_t pid, std::uint64_t wanted,
@@ -173,10 +163,10 @@ std::uint64_t own_pid_namespace() {
     return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-void drop_dead_processes(State& state) {
+void drop_dead_processes(State& state, std::optional<unsigned> gpu) {
     std::uint64_t own_namespace = 0;  // asked of the kernel only when there is a process at all
     for (ProcessState& process : state.processes) {
-        if (process.pid == 0) continue;
+        if (process.pid == 0 || (gpu && process.gpu != *gpu && plausible(state, process))) continue;
         if (own_namespace == 0) own_namespace = own_pid_namespace();
         if (!plausible(state, process) || !lives(process, own_namespace))
             remove_entry(state, process);
@@ -190,20 +180,6 @@ std::vector<ProcessState> processes_on(const State& state, unsigned gpu) {
     }
     std::ranges::sort(found, {}, &ProcessState::pid);
     return found;
-}
-
-Load load_on(const State& state, unsigned gpu) {
-    Load load;
-    std::uint64_t sm_percent = 0;
-    for (const ProcessState& process : state.processes) {
-        if (process.pid == 0 || process.gpu != gpu) continue;
-        ++load.processes;
-        load.memory_bytes += std::min(process.memory_bytes, kMostBytes);
-        sm_percent += gpu_percent(state, process);
-    }
-    load.sm_percent = static_cast<unsigned>(std::min<std::uint64_t>(sm_percent, 100));
-    load.memory_percent = load.sm_percent * 6 / 10;  // a memory-hungry kernel, as most are
-    return load;
 }
 
 std::uint64_t used_bytes_on(const State& state, unsigned gpu, unsigned gpu_instance) {
@@ -277,11 +253,9 @@ Result<ProcessState*> add_entry(State& state, unsigned gpu, std::uint32_t pid,
     entry->kind = static_cast<std::uint32_t>(kind);
     entry->since_us = epoch_us();
     forget_work(state, static_cast<unsigned>(entry - state.processes));
-    GpuState& state_of_gpu = state.gpus[gpu];
-    if (const Model* const model = find_model(state_of_gpu.model.view()); model != nullptr) {
-        settle_sums(*model, state_of_gpu, load_on(state, gpu), monotonic_ns());
-    }
-    state_of_gpu.load_changed_us = epoch_us();
+    forget_use(state, static_cast<unsigned>(entry - state.processes));
+    settle_gpu(state, gpu, monotonic_ns());
+    state.gpus[gpu].load_changed_us = epoch_us();
     count_process(state, gpu, 1);
     std::atomic_ref(entry->pid).store(pid, std::memory_order_release);
     return entry;
@@ -305,6 +279,17 @@ Result<unsigned> enter_gpu(State& state, unsigned gpu, const Instance& where, Pr
     }
     entry->image = image;
     return static_cast<unsigned>(entry - state.processes);
+}
+
+Result<Done> put_script(State& state, unsigned gpu, std::uint32_t pid, const LoadScript& script,
+                        const Instance& where, ProcessKind kind) {
+    if (auto good = check(script); !good) return good;
+    const LoadPhase& first = script.phases.front();
+    auto put = put_process(state, gpu, pid, first.memory_bytes, first.sm_percent, where, kind);
+    if (!put) return put;
+    const ProcessState* const entry = find_entry(state, gpu, pid, where);
+    begin_script(state, static_cast<unsigned>(entry - state.processes), script, monotonic_ns());
+    return Done{};
 }
 
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
@@ -331,11 +316,9 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
         if (!added) return added.error();
         entry = *added;
     }
-    GpuState& state_of_gpu = state.gpus[gpu];
-    if (const Model* const model = find_model(state_of_gpu.model.view()); model != nullptr) {
-        settle_sums(*model, state_of_gpu, load_on(state, gpu), monotonic_ns());
-    }
-    state_of_gpu.load_changed_us = epoch_us();
+    settle_gpu(state, gpu, monotonic_ns());
+    state.scripts[entry - state.processes].phases = 0;
+    state.gpus[gpu].load_changed_us = epoch_us();
     set_process_memory(state, *entry, memory_bytes);
     entry->sm_percent = std::min(sm_percent, 100U);
     return Done{};

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/node/load.h"
 #include "sim/node/mig_profiles.h"
+#include "sim/node/script.h"
 #include "sim/node/state.h"
 
 /// The process table of a node. All of it under the node's lock.
@@ -21,12 +21,11 @@ std::optional<std::uint64_t> start_time_of(std::uint32_t pid);
 std::uint64_t own_pid_namespace();
 
 /// Removes the entries of processes that are gone (or that make no sense).
-void drop_dead_processes(State& state);
+/// gpu   only those of this one: each look at a process costs a read of /proc
+void drop_dead_processes(State& state, std::optional<unsigned> gpu = std::nullopt);
 
 /// The processes on one GPU, by pid.
 std::vector<ProcessState> processes_on(const State& state, unsigned gpu);
-
-Load load_on(const State& state, unsigned gpu);
 
 /// What is taken of an instance's memory by its processes. Compute instances of one GPU instance
 /// share its memory.
@@ -64,5 +63,10 @@ void reset_peaks(State& state);
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,
                          unsigned sm_percent, const Instance& where = {},
                          ProcessKind kind = ProcessKind::kCompute);
+
+/// Adds or changes the entry of `pid` and has it do as `script` says from now on.
+/// errors   as put_process, for the memory of the first phase; kInvalidInput: not a good script
+Result<Done> put_script(State& state, unsigned gpu, std::uint32_t pid, const LoadScript& script,
+                        const Instance& where, ProcessKind kind);
 
 }  // namespace aliquot::sim

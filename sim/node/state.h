@@ -16,13 +16,16 @@
 namespace aliquot::sim {
 
 inline constexpr std::uint64_t kStateMagic = 0x51'4c'41'4d'49'53'0a'1a;
-inline constexpr std::uint32_t kStateVersion = 3;
+inline constexpr std::uint32_t kStateVersion = 4;
 inline constexpr unsigned kMaxGpus = 32;
 inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kMaxEvents = 256;
 inline constexpr unsigned kMaxGpuInstances = 15;     // per GPU; ids 0 to 14, as the driver numbers
 inline constexpr unsigned kMaxComputeInstances = 8;  // per GPU instance
 inline constexpr unsigned kMaxMarks = 64;            // per process and GPU
+inline constexpr unsigned kMaxPhases = 16;           // of a process's script
+inline constexpr unsigned kMaxSamples = 120;         // that the driver keeps: twenty seconds
+inline constexpr unsigned kThrottles = 5;
 inline constexpr std::uint32_t kNoInstance = 0xffffffff;
 
 /// Text of fixed size; always ended by a zero, whatever was in the file.
@@ -63,12 +66,49 @@ struct FaultState {
 };
 
 /// Load over time, so that averages and energy are exact: sums up to `since_ns`, the current load
-/// goes on from there (load.h).
+/// goes on from there (usage.h). How busy something was is summed in thousandths of a percent times
+/// microseconds.
 struct LoadSums {
     std::uint64_t since_ns;  // monotonic
-    std::uint64_t energy_microjoules;
-    std::uint64_t busy_percent_ms;
-    std::uint64_t memory_busy_percent_ms;
+    std::uint64_t energy_nanojoules;
+    std::uint64_t busy;
+    std::uint64_t memory_busy;
+    std::uint64_t switching;  // from the context of one process to another's
+    /// Slowed down by: power cap, thermal, hardware thermal, power brake, sync boost.
+    std::uint64_t throttled_us[kThrottles];
+};
+
+/// What the driver sampled of a GPU, a ring: the sample of a period is at its number modulo
+/// kMaxSamples.
+struct SampleState {
+    std::uint64_t newest;     // number of the last period that has ended
+    std::uint64_t told_busy;  // of LoadSums, what the samples have told so far
+    std::uint64_t told_memory_busy;
+    std::uint8_t gpu[kMaxSamples];  // percent
+    std::uint8_t memory[kMaxSamples];
+};
+
+/// The same of a process.
+struct UseState {
+    std::uint64_t busy;
+    std::uint64_t told_busy;
+    std::uint8_t samples[kMaxSamples];
+};
+
+struct PhaseState {
+    std::uint64_t at_ns;  // since the script began
+    std::uint64_t memory_bytes;
+    std::uint32_t sm_percent;
+    std::uint32_t reserved;
+};
+
+/// What a process does over time (script.h).
+struct ScriptState {
+    std::uint64_t begun_ns;   // monotonic
+    std::uint64_t period_ns;  // 0: it does not begin anew
+    std::uint32_t phases;     // 0: it has no script
+    std::uint32_t reserved;
+    PhaseState phase[kMaxPhases];
 };
 
 /// How far a compute engine has come (engine.h). Whoever looks brings it up to the present.
@@ -128,6 +168,8 @@ struct GpuInstanceState {
     std::uint32_t start;  // memory slice
     std::uint32_t size;   // memory slices
     std::uint32_t reserved;
+    std::uint64_t busy;  // as LoadSums
+    std::uint64_t switching;
     ComputeInstanceState compute[kMaxComputeInstances];  // the place is the id
 };
 
@@ -141,6 +183,7 @@ enum class ProcessKind : std::uint32_t {
     kCompute,    // by itself
     kMpsServer,  // for its clients
     kMpsClient,  // through an MPS server: shares the server's right to be there
+    kGraphics,   // draws
 };
 
 /// A process that holds memory of a GPU. The entry exists while `pid` is not 0.
@@ -212,6 +255,7 @@ struct State {
     std::uint32_t change;           // futex word: counts changes that a sleeper may wait for
     std::uint32_t driver_mismatch;  // the driver's library is of another version than its module
     std::uint64_t created_us;
+    std::uint64_t clock_offset_us;  // from the monotonic clock to the driver's
     Text<32> driver_version;
     pthread_mutex_t mutex;  // shared between processes, robust
     std::uint64_t next_event;
@@ -225,6 +269,9 @@ struct State {
     std::uint64_t workers[kMaxGpus]
                          [kMaxProcesses / 64];  // who ever gave work to an engine of a GPU
     WorkState work[kMaxProcesses];
+    SampleState samples[kMaxGpus];
+    UseState uses[kMaxProcesses];
+    ScriptState scripts[kMaxProcesses];
 };
 
 // NVML event bits that the node sends.

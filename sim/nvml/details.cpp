@@ -189,21 +189,18 @@ nvmlReturn_t nvmlDeviceGetRepairStatus(nvmlDevice_t device, RepairStatus* status
 }
 
 /// Licences of virtual GPUs: an unlicensable machine has neither the feature nor a list.
-struct LicensableFeatures {
-    int supported;
-    unsigned count;
-};
-static nvmlReturn_t tell_no_licence(nvmlDevice_t device, LicensableFeatures* features) {
+static nvmlReturn_t tell_no_licence(nvmlDevice_t device, nvmlGridLicensableFeatures_t* features) {
     return with_gpu(device, [&](const Gpu&) -> nvmlReturn_t {
         if (features == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-        *features = {.supported = 0, .count = 0};
+        features->isGridLicenseSupported = 0;  // all that older layouts have in common
+        features->licensableFeaturesCount = 0;
         return NVML_SUCCESS;
     });
 }
-#define LICENCE_CALL(name)                                                 \
-    nvmlReturn_t name(nvmlDevice_t device, LicensableFeatures* features);  \
-    nvmlReturn_t name(nvmlDevice_t device, LicensableFeatures* features) { \
-        return tell_no_licence(device, features);                          \
+#define LICENCE_CALL(name)                                                           \
+    nvmlReturn_t name(nvmlDevice_t device, nvmlGridLicensableFeatures_t* features);  \
+    nvmlReturn_t name(nvmlDevice_t device, nvmlGridLicensableFeatures_t* features) { \
+        return tell_no_licence(device, features);                                    \
     }
 LICENCE_CALL(nvmlDeviceGetGridLicensableFeatures)
 LICENCE_CALL(nvmlDeviceGetGridLicensableFeatures_v2)

@@ -83,7 +83,7 @@ Answer power_field(const Gpu& gpu, unsigned field) {
         case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION:
         case NVML_FI_DEV_ENERGY:
             return only_if(model.architecture >= NVML_DEVICE_ARCH_VOLTA,
-                           wide(gpu.state.sums.energy_microjoules / 1000));
+                           wide(gpu.state.sums.energy_nanojoules / 1'000'000));
         case NVML_FI_DEV_POWER_AVERAGE:
         case NVML_FI_DEV_POWER_INSTANT:
             return only_if(model.architecture >= NVML_DEVICE_ARCH_AMPERE,
@@ -113,13 +113,19 @@ Answer power_field(const Gpu& gpu, unsigned field) {
         case NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT:
         case NVML_FI_DEV_PERF_POLICY_LOW_UTILIZATION:
         case NVML_FI_DEV_PERF_POLICY_RELIABILITY:
+            return wide(violation_ns(gpu.state.sums, field - NVML_FI_DEV_PERF_POLICY_POWER));
         case NVML_FI_DEV_PERF_POLICY_TOTAL_APP_CLOCKS:
         case NVML_FI_DEV_PERF_POLICY_TOTAL_BASE_CLOCKS:
             return wide(0);
         case NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN:
         case NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN:
         case NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN:
-            return only_if(model.architecture >= NVML_DEVICE_ARCH_AMPERE, wide(0));
+            return only_if(
+                model.architecture >= NVML_DEVICE_ARCH_AMPERE,
+                wide(
+                    gpu.state.sums.throttled_us[1 + field -
+                                                NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN] *
+                    1000));
         default:
             return {};
     }
@@ -199,7 +205,7 @@ Answer answer_field(const Gpu& gpu, unsigned field, unsigned scope) {
                                   ? full.pcie_tx_kib_per_second
                                   : full.pcie_rx_kib_per_second;
             return only_if(model.architecture >= NVML_DEVICE_ARCH_AMPERE,
-                           wide(gpu.state.sums.busy_percent_ms / 1000 * rate / 100 * 1024));
+                           wide(gpu.state.sums.busy / 1'000'000 * rate / 100 * 1024 / 1000));
         }
         case NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED:
             return narrow(

@@ -18,7 +18,6 @@ struct nvmlGpmSample_st {
     LoadSums sums{};
     unsigned gpu_instance = NVML_NO_INSTANCE;
     std::uint64_t instance_incarnation = 0;
-    unsigned instance_percent = 0;      // how busy a GPU instance was when the sample was taken
     double full_rx_mib_per_second = 0;  // of PCIe, when the GPU is busy all the time
 };
 
@@ -44,9 +43,30 @@ std::optional<Sample> copy_of(nvmlGpmSample_t handle) {
 
 bool has_gpm(const Model& model) { return model.architecture >= NVML_DEVICE_ARCH_HOPPER; }
 
-/// What one metric was on average, given how busy GPU and memory were. The shares of the parts of a
-/// multiprocessor are those of mixed-precision training.
-std::optional<double> metric(unsigned id, double busy, double memory, double full_rx) {
+/// Averages between two samples, in percent.
+struct Averages {
+    double busy = 0;
+    double memory = 0;
+    double switching = 0;
+    double full_rx = 0;  // MiB a second, of a GPU that is busy all the time
+};
+
+Averages averages_of(const Sample& first, const Sample& second) {
+    // Thousandths of a percent times microseconds, over nanoseconds.
+    const double unit = static_cast<double>(second.at_ns - first.at_ns);
+    const auto mean = [unit](std::uint64_t from, std::uint64_t to) {
+        return static_cast<double>(to - from) / unit;
+    };
+    return {.busy = mean(first.sums.busy, second.sums.busy),
+            .memory = mean(first.sums.memory_busy, second.sums.memory_busy),
+            .switching = mean(first.sums.switching, second.sums.switching),
+            .full_rx = second.full_rx_mib_per_second};
+}
+
+/// What one metric was. The shares of the parts of a multiprocessor are those of mixed-precision
+/// training.
+std::optional<double> metric(unsigned id, const Averages& averages) {
+    const double busy = averages.busy;
     switch (id) {
         case NVML_GPM_METRIC_GRAPHICS_UTIL:
         case NVML_GPM_METRIC_SM_UTIL:
@@ -67,11 +87,13 @@ std::optional<double> metric(unsigned id, double busy, double memory, double ful
         case NVML_GPM_METRIC_FP64_UTIL:
             return 0;
         case NVML_GPM_METRIC_DRAM_BW_UTIL:
-            return memory;
+            return averages.memory;
+        case NVML_GPM_METRIC_GR0_CTXSW_ACTIVE_PCT:
+            return averages.switching;
         case NVML_GPM_METRIC_PCIE_RX_PER_SEC:
-            return full_rx * busy / 100;
+            return averages.full_rx * busy / 100;
         case NVML_GPM_METRIC_PCIE_TX_PER_SEC:
-            return full_rx * busy / 400;
+            return averages.full_rx * busy / 400;
         default:
             if (id >= NVML_GPM_METRIC_NVDEC_0_UTIL &&
                 id < NVML_GPM_METRIC_NVLINK_L0_TX_PER_SEC + 36) {
@@ -81,16 +103,16 @@ std::optional<double> metric(unsigned id, double busy, double memory, double ful
     }
 }
 
-/// How busy the processes of a GPU instance keep it, in percent.
-unsigned percent_of(const State& state, unsigned slot, unsigned gpu_instance) {
-    unsigned percent = 0;
-    for (const ProcessState& process : state.processes) {
-        const bool here = process.pid != 0 && process.gpu == slot;
-        if (here && process.gpu_instance == gpu_instance) {
-            percent += std::min(process.sm_percent, 100U);
-        }
+/// What was summed of a GPU or of one instance. Memory of an instance is as busy as that of a GPU
+/// would be.
+LoadSums sums_of(const GpuState& gpu, const GpuInstanceState* instance) {
+    LoadSums sums = gpu.sums;
+    if (instance != nullptr) {
+        sums.busy = instance->busy;
+        sums.memory_busy = instance->busy * 6 / 10;
+        sums.switching = instance->switching;
     }
-    return std::min(percent, 100U);
+    return sums;
 }
 
 /// gpu_instance   NVML_NO_INSTANCE: the whole GPU
@@ -108,11 +130,10 @@ nvmlReturn_t take_sample(nvmlDevice_t device, unsigned gpu_instance, nvmlGpmSamp
         *found->second = {
             .taken = true,
             .slot = gpu.slot,
-            .at_ns = gpu.state.sums.since_ns,
-            .sums = gpu.state.sums,
+            .at_ns = state.gpus[gpu.slot].sums.since_ns,
+            .sums = sums_of(state.gpus[gpu.slot], whole ? nullptr : instance.state),
             .gpu_instance = gpu_instance,
             .instance_incarnation = instance ? instance.state->incarnation : 0,
-            .instance_percent = whole ? 0 : percent_of(state, gpu.slot, gpu_instance),
             .full_rx_mib_per_second = static_cast<double>(full.pcie_rx_kib_per_second) / 1024};
         return NVML_SUCCESS;
     });
@@ -181,21 +202,10 @@ nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* metrics) {
         second->at_ns <= first->at_ns) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    const double milliseconds = static_cast<double>(second->at_ns - first->at_ns) / 1e6;
-    // Of a GPU instance no sums are kept: the mean of what it was at both ends.
-    const bool whole = first->gpu_instance == NVML_NO_INSTANCE;
-    const double ends = (first->instance_percent + second->instance_percent) / 2.0;
-    const double gpu_busy =
-        static_cast<double>(second->sums.busy_percent_ms - first->sums.busy_percent_ms) /
-        milliseconds;
-    const double gpu_memory = static_cast<double>(second->sums.memory_busy_percent_ms -
-                                                  first->sums.memory_busy_percent_ms) /
-                              milliseconds;
-    const double busy = whole ? gpu_busy : ends;
-    const double memory = whole ? gpu_memory : ends * 0.6;
+    const Averages averages = averages_of(*first, *second);
     nvmlGpmMetric_t* const asked = metrics->metrics;
     for (unsigned i = 0; i < metrics->numMetrics; ++i) {
-        const auto value = metric(asked[i].metricId, busy, memory, second->full_rx_mib_per_second);
+        const auto value = metric(asked[i].metricId, averages);
         asked[i].nvmlReturn = value ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
         asked[i].value = value.value_or(0);
         asked[i].metricInfo = {};

@@ -189,14 +189,14 @@ nvmlReturn_t Session::look_at(const Target& target, Gpu& gpu) {
                 if (content.fault.call_error != 0) {
                     return static_cast<nvmlReturn_t>(content.fault.call_error);
                 }
-                drop_dead_processes(**state);
+                drop_dead_processes(**state, gpu.slot);
                 advance_gpu(**state, gpu.slot, now);
                 if (!target.instance.whole_gpu()) {
                     gpu.device = look_at_device(**state, gpu.slot, target);
                     if (!gpu.device) return NVML_ERROR_INVALID_ARGUMENT;
                 }
+                settle_gpu(**state, gpu.slot, now);
                 gpu.load = load_on(**state, gpu.slot);
-                settle_sums(*gpu.model, content, gpu.load, now);
                 gpu.state = content;
                 break;
             }
@@ -208,6 +208,20 @@ nvmlReturn_t Session::look_at(const Target& target, Gpu& gpu) {
     }
     gpu.figures = figures_of(*gpu.model, gpu.state, gpu.load);
     return NVML_SUCCESS;
+}
+
+std::uint64_t violation_ns(const LoadSums& sums, nvmlPerfPolicyType_t policy) {
+    const auto& us = sums.throttled_us;  // in the order of its comment
+    switch (policy) {
+        case NVML_PERF_POLICY_POWER:
+            return us[0] * 1000;
+        case NVML_PERF_POLICY_THERMAL:
+            return (us[1] + us[2]) * 1000;
+        case NVML_PERF_POLICY_SYNC_BOOST:
+            return us[4] * 1000;
+        default:
+            return 0;  // nothing simulated slows down for another reason
+    }
 }
 
 nvmlReturn_t copy_text(std::string_view text, char* to, unsigned length) {

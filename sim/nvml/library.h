@@ -18,6 +18,7 @@
 #include "sim/node/model.h"
 #include "sim/node/shared_state.h"
 #include "sim/node/state.h"
+#include "sim/node/usage.h"
 
 /// What all calls of the simulated libnvidia-ml.so.1 have in common: is it initialised, which node
 /// is it about, which GPU does a handle mean, and does that GPU answer at all.
@@ -166,6 +167,9 @@ nvmlReturn_t with_pair(nvmlDevice_t first, nvmlDevice_t second, Answer&& answer)
                              [&](const Gpu& b, const State& state) { return answer(a, b, state); });
     });
 }
+
+/// How long a GPU was slowed down by a policy, in nanoseconds.
+std::uint64_t violation_ns(const LoadSums& sums, nvmlPerfPolicyType_t policy);
 
 /// Copies text with its zero. Answers INVALID_ARGUMENT or INSUFFICIENT_SIZE.
 nvmlReturn_t copy_text(std::string_view text, char* to, unsigned length);

@@ -10,8 +10,7 @@ using namespace aliquot::sim;
 
 namespace {
 
-constexpr unsigned kSamplingPeriodUs = 166'667;  // six times a second
-constexpr unsigned kMostSamples = 119;
+constexpr unsigned kMostSamples = kMaxSamples - 1;
 constexpr std::uint64_t kBar1UsedBytes = std::uint64_t{1} << 20;
 
 /// A GPU in MIG mode and its MIG devices do not tell how busy they are.
@@ -46,12 +45,12 @@ nvmlReturn_t tell_engine(nvmlDevice_t device, unsigned* percent, unsigned* perio
         if (percent == nullptr || period == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (!has(*gpu.model) || !tells_utilization(gpu)) return NVML_ERROR_NOT_SUPPORTED;
         *percent = 0;
-        *period = kSamplingPeriodUs;
+        *period = static_cast<unsigned>(kSamplingPeriodUs);
         return NVML_SUCCESS;
     });
 }
 
-/// What a buffer of samples holds; empty: this GPU has no such buffer.
+/// What a buffer of samples holds since the load changed last; empty: this GPU has no such buffer.
 std::optional<unsigned> sampled_value(const Gpu& gpu, nvmlSamplingType_t type) {
     switch (type) {
         case NVML_TOTAL_POWER_SAMPLES:
@@ -61,12 +60,6 @@ std::optional<unsigned> sampled_value(const Gpu& gpu, nvmlSamplingType_t type) {
                 return std::nullopt;
             }
             return static_cast<unsigned>(gpu.figures.power_milliwatts);
-        case NVML_GPU_UTILIZATION_SAMPLES:
-            if (!tells_utilization(gpu)) return std::nullopt;
-            return gpu.load.sm_percent;
-        case NVML_MEMORY_UTILIZATION_SAMPLES:
-            if (!tells_utilization(gpu)) return std::nullopt;
-            return gpu.load.memory_percent;
         case NVML_ENC_UTILIZATION_SAMPLES:
         case NVML_DEC_UTILIZATION_SAMPLES:
             if (!tells_utilization(gpu)) return std::nullopt;
@@ -78,6 +71,37 @@ std::optional<unsigned> sampled_value(const Gpu& gpu, nvmlSamplingType_t type) {
         default:
             return std::nullopt;
     }
+}
+
+bool is_utilization(nvmlSamplingType_t type) {
+    return type == NVML_GPU_UTILIZATION_SAMPLES || type == NVML_MEMORY_UTILIZATION_SAMPLES;
+}
+
+/// How busy the GPU or its memory was in each sampling period after `last_seen`.
+nvmlReturn_t tell_utilization(nvmlDevice_t device, nvmlSamplingType_t type, std::uint64_t last_seen,
+                              unsigned* count, nvmlSample_t* samples) {
+    return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
+        if (!tells_utilization(gpu)) return NVML_ERROR_NOT_SUPPORTED;
+        if (samples == nullptr) {
+            *count = kMostSamples;
+            return NVML_SUCCESS;
+        }
+        const std::uint64_t newest = newest_period(state, gpu.slot);
+        std::uint64_t period = std::max(last_seen / kSamplingPeriodUs, newest - kMostSamples) + 1;
+        unsigned given = 0;
+        for (; period <= newest && given < *count; ++period) {
+            const auto value = type == NVML_GPU_UTILIZATION_SAMPLES
+                                   ? gpu_sample(state, gpu.slot, period)
+                                   : memory_sample(state, gpu.slot, period);
+            if (!value) continue;
+            samples[given] = {};
+            samples[given].timeStamp = period * kSamplingPeriodUs;
+            samples[given].sampleValue.uiVal = *value;
+            ++given;
+        }
+        *count = given;
+        return given == 0 ? NVML_ERROR_NOT_FOUND : NVML_SUCCESS;
+    });
 }
 
 }  // namespace
@@ -156,6 +180,10 @@ nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type,
                                   unsigned int* count, nvmlSample_t* samples) {
     return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (valueType == nullptr || count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+        if (is_utilization(type)) {
+            *valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+            return tell_utilization(device, type, lastSeen, count, samples);
+        }
         const auto value = sampled_value(gpu, type);
         if (!value) return NVML_ERROR_NOT_SUPPORTED;
         *valueType = NVML_VALUE_TYPE_UNSIGNED_INT;

@@ -4,6 +4,7 @@
 #include "sim/node/processes.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "sim/nvml/library.h"
@@ -12,7 +13,6 @@ using namespace aliquot::sim;
 
 namespace {
 
-constexpr std::uint64_t kSamplingPeriodUs = 166'667;
 constexpr unsigned kAccountingEntries = 4000;
 
 void fill(nvmlProcessInfo_v1_t& info, const ProcessState& process) {
@@ -52,15 +52,17 @@ nvmlReturn_t with_processes(nvmlDevice_t device, Answer&& answer) {
     });
 }
 
-bool is_mps_client(const ProcessState& process) {
-    return process.kind == static_cast<std::uint32_t>(ProcessKind::kMpsClient);
+/// Which list a process is in. Clients of MPS have one of their own; their server is in the list of
+/// compute processes.
+ProcessKind list_of(const ProcessState& process) {
+    const auto kind = static_cast<ProcessKind>(process.kind);
+    return kind == ProcessKind::kMpsServer ? ProcessKind::kCompute : kind;
 }
 
-/// Clients of MPS have a list of their own; their server is in the list of compute processes.
 template <class Info>
-nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos, bool mps) {
+nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos, ProcessKind list) {
     return with_processes(device, [&](std::vector<ProcessState> processes) -> nvmlReturn_t {
-        std::erase_if(processes, [&](const auto& one) { return is_mps_client(one) != mps; });
+        std::erase_if(processes, [&](const auto& one) { return list_of(one) != list; });
         const auto result = begin_list(count, infos, processes.size());
         if (result != NVML_SUCCESS) return result;
         for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -71,26 +73,29 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos, b
     });
 }
 
-/// Graphics processes: there are none.
-nvmlReturn_t list_none(nvmlDevice_t device, unsigned* count) {
-    return with_device(device,
-                       [&](const Gpu&) -> nvmlReturn_t { return begin_list(count, nullptr, 0); });
-}
+/// A process that kept the GPU busy.
+struct Use {
+    std::uint32_t pid;
+    unsigned percent;
+};
 
-/// Processes that kept the GPU busy at a sampling point after `last_seen`; sets when that was.
-std::vector<ProcessState> active_since(const State& state, unsigned slot, std::uint64_t last_seen,
-                                       std::uint64_t& when) {
-    when = epoch_us() / kSamplingPeriodUs * kSamplingPeriodUs;
-    std::vector<ProcessState> active;
-    if (when <= last_seen) return active;
-    for (const ProcessState& process : processes_on(state, slot)) {
-        if (process.sm_percent > 0) active.push_back(process);
+/// Those that did so after `last_seen`, with the mean since then; `when` is set to the end of the
+/// last sampling period. Who has seen nothing yet is told how busy they are now.
+std::vector<Use> uses_since(const State& state, unsigned slot, std::uint64_t last_seen,
+                            std::uint64_t& when) {
+    when = newest_period(state, slot) * kSamplingPeriodUs;
+    std::vector<Use> uses;
+    if (when <= last_seen) return uses;
+    for (unsigned entry = 0; entry < kMaxProcesses; ++entry) {
+        const ProcessState& process = state.processes[entry];
+        if (process.pid == 0 || process.gpu != slot) continue;
+        const unsigned percent = last_seen == 0
+                                     ? (share_of(state, entry) + 500) / 1000
+                                     : use_after(state, entry, last_seen / kSamplingPeriodUs);
+        if (percent > 0) uses.push_back({process.pid, percent});
     }
-    return active;
-}
-
-unsigned memory_percent(const ProcessState& process) {
-    return std::min(process.sm_percent, 100U) * 6 / 10;  // as Load has it
+    std::ranges::sort(uses, {}, &Use::pid);
+    return uses;
 }
 
 }  // namespace
@@ -99,39 +104,39 @@ extern "C" {
 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
                                                   nvmlProcessInfo_v1_t* infos) {
-    return list_processes(device, count, infos, false);
+    return list_processes(device, count, infos, ProcessKind::kCompute);
 }
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_v2_t* infos) {
-    return list_processes(device, count, infos, false);
+    return list_processes(device, count, infos, ProcessKind::kCompute);
 }
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_t* infos) {
-    return list_processes(device, count, infos, false);
+    return list_processes(device, count, infos, ProcessKind::kCompute);
 }
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned int* count,
-                                                   nvmlProcessInfo_v1_t* /*infos*/) {
-    return list_none(device, count);
+                                                   nvmlProcessInfo_v1_t* infos) {
+    return list_processes(device, count, infos, ProcessKind::kGraphics);
 }
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
-                                                      nvmlProcessInfo_v2_t* /*infos*/) {
-    return list_none(device, count);
+                                                      nvmlProcessInfo_v2_t* infos) {
+    return list_processes(device, count, infos, ProcessKind::kGraphics);
 }
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
-                                                      nvmlProcessInfo_t* /*infos*/) {
-    return list_none(device, count);
+                                                      nvmlProcessInfo_t* infos) {
+    return list_processes(device, count, infos, ProcessKind::kGraphics);
 }
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_v1_t* infos) {
-    return list_processes(device, count, infos, true);
+    return list_processes(device, count, infos, ProcessKind::kMpsClient);
 }
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
                                                         nvmlProcessInfo_v2_t* infos) {
-    return list_processes(device, count, infos, true);
+    return list_processes(device, count, infos, ProcessKind::kMpsClient);
 }
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
                                                         nvmlProcessInfo_t* infos) {
-    return list_processes(device, count, infos, true);
+    return list_processes(device, count, infos, ProcessKind::kMpsClient);
 }
 
 nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
@@ -140,9 +145,10 @@ nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
         if (list == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (list->version != nvmlProcessDetailList_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
         if (list->mode > NVML_PROCESS_MODE_MPS) return NVML_ERROR_INVALID_ARGUMENT;
-        const bool mps = list->mode == NVML_PROCESS_MODE_MPS;
-        if (list->mode != NVML_PROCESS_MODE_COMPUTE && !mps) processes.clear();
-        std::erase_if(processes, [&](const auto& one) { return is_mps_client(one) != mps; });
+        constexpr std::array kModes = {ProcessKind::kCompute, ProcessKind::kGraphics,
+                                       ProcessKind::kMpsClient};
+        const ProcessKind wanted = kModes[list->mode];
+        std::erase_if(processes, [&](const auto& one) { return list_of(one) != wanted; });
         const auto result =
             begin_list(&list->numProcArrayEntries, list->procArray, processes.size());
         if (result != NVML_SUCCESS) return result;
@@ -164,7 +170,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
         if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
         std::uint64_t when = 0;
-        const auto active = active_since(state, gpu.slot, lastSeen, when);
+        const auto active = uses_since(state, gpu.slot, lastSeen, when);
         if (samples == nullptr) {
             *count = static_cast<unsigned>(std::max<std::size_t>(active.size(), 1));
             return NVML_ERROR_INSUFFICIENT_SIZE;
@@ -179,8 +185,8 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
             samples[i] = {};
             samples[i].pid = active[i].pid;
             samples[i].timeStamp = when;
-            samples[i].smUtil = active[i].sm_percent;
-            samples[i].memUtil = memory_percent(active[i]);
+            samples[i].smUtil = active[i].percent;
+            samples[i].memUtil = memory_share(active[i].percent);
         }
         return NVML_SUCCESS;
     });
@@ -195,7 +201,7 @@ nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
         }
         if (gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
         std::uint64_t when = 0;
-        const auto active = active_since(state, gpu.slot, info->lastSeenTimeStamp, when);
+        const auto active = uses_since(state, gpu.slot, info->lastSeenTimeStamp, when);
         if (info->procUtilArray == nullptr) {
             info->processSamplesCount =
                 static_cast<unsigned>(std::max<std::size_t>(active.size(), 1));
@@ -212,8 +218,8 @@ nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
             info->procUtilArray[i] = {};
             info->procUtilArray[i].timeStamp = when;
             info->procUtilArray[i].pid = active[i].pid;
-            info->procUtilArray[i].smUtil = active[i].sm_percent;
-            info->procUtilArray[i].memUtil = memory_percent(active[i]);
+            info->procUtilArray[i].smUtil = active[i].percent;
+            info->procUtilArray[i].memUtil = memory_share(active[i].percent);
         }
         info->lastSeenTimeStamp = when;
         return NVML_SUCCESS;
@@ -252,7 +258,7 @@ nvmlReturn_t nvmlDeviceGetAccountingStats(nvmlDevice_t device, unsigned int pid,
             if (process.pid != pid) continue;
             *stats = {};
             stats->gpuUtilization = process.sm_percent;
-            stats->memoryUtilization = memory_percent(process);
+            stats->memoryUtilization = memory_share(process.sm_percent);
             stats->maxMemoryUsage = process.memory_bytes;
             stats->startTime = process.since_us;
             stats->isRunning = 1;

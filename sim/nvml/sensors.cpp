@@ -182,7 +182,7 @@ nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device,
     return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (millijoules == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
         if (gpu.model->architecture < NVML_DEVICE_ARCH_VOLTA) return NVML_ERROR_NOT_SUPPORTED;
-        *millijoules = gpu.state.sums.energy_microjoules / 1000;
+        *millijoules = gpu.state.sums.energy_nanojoules / 1'000'000;
         return NVML_SUCCESS;
     });
 }
@@ -344,14 +344,14 @@ nvmlReturn_t nvmlDeviceGetSupportedClocksThrottleReasons(nvmlDevice_t device,
 }
 nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t device, nvmlPerfPolicyType_t policy,
                                           nvmlViolationTime_t* time) {
-    return with_gpu(device, [&](const Gpu&) -> nvmlReturn_t {
+    return with_gpu(device, [&](const Gpu& gpu) -> nvmlReturn_t {
         if (time == nullptr ||
             (policy > NVML_PERF_POLICY_RELIABILITY && policy != NVML_PERF_POLICY_TOTAL_APP_CLOCKS &&
              policy != NVML_PERF_POLICY_TOTAL_BASE_CLOCKS)) {
             return NVML_ERROR_INVALID_ARGUMENT;
         }
         time->referenceTime = epoch_us();
-        time->violationTime = 0;  // time spent slowed down is not simulated
+        time->violationTime = violation_ns(gpu.state.sums, policy);
         return NVML_SUCCESS;
     });
 }

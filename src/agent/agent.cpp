@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "agent/config_source.h"
+#include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/held_devices.h"
 #include "agent/late_driver.h"
@@ -18,7 +19,9 @@
 #include "agent/serving.h"
 #include "agent/settings.h"
 #include "agent/status_page.h"
+#include "agent/telemetry_link.h"
 #include "base/log.h"
+#include "nvml/meters.h"
 
 namespace aliquot::agent {
 namespace {
@@ -198,7 +201,8 @@ Result<sharing::Offer> decide(const Settings& settings, const Observation& seen,
 /// Returns false when nothing could be offered because even the configuration in force does not
 /// fit.
 bool reconcile(Configuration& configuration, const Observation& seen, HeldDevices& held,
-               MpsLink& mps, GuardLink& guard, Serving& serving, StatusBoard& board) {
+               MpsLink& mps, GuardLink& guard, TelemetryLink& telemetry, FeatureFile& features,
+               Serving& serving, StatusBoard& board) {
     auto offer = decide(configuration.settings(), seen, mps);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
@@ -216,8 +220,10 @@ bool reconcile(Configuration& configuration, const Observation& seen, HeldDevice
     Settings settings = configuration.settings();
     mps.complete(settings.grant);
     guard.apply(settings.config.sharing.guard, *offer);
+    telemetry.apply(*offer);
     // Failures are logged where they arise; the next round tries again.
     const bool done = serving.apply(settings, *offer, seen.inventory).ok();
+    features.apply(settings, *offer, seen.inventory);
     configuration.accept();  // after the act: it writes to the disk, and kubelet waits
     return done;
 }
@@ -249,14 +255,16 @@ struct Parts {
     kubelet::PodResources& pods;
     MpsLink& mps;
     GuardLink& guard;
+    TelemetryLink& telemetry;
+    FeatureFile& features;
     Serving& serving;
     StatusBoard& board;
 };
 
 void reconcile_until_told(const Parts& parts) {
     constexpr std::chrono::milliseconds kGlance{100};  // at what daemons do meanwhile
-    auto& [options, clock, signals, configuration, observer, restore, pods, mps, guard, serving,
-           board] = parts;
+    auto& [options, clock, signals, configuration, observer, restore, pods, mps, guard, telemetry,
+           features, serving, board] = parts;
     std::uint64_t version = 0;
     std::uint64_t mps_version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
@@ -291,8 +299,9 @@ void reconcile_until_told(const Parts& parts) {
                                                      signals.stop());
             continue;
         }
-        again =
-            !reconcile(configuration, *seen.value, held, mps, guard, serving, board) || held.any();
+        again = !reconcile(configuration, *seen.value, held, mps, guard, telemetry, features,
+                           serving, board) ||
+                held.any();
     }
 }
 
@@ -350,12 +359,22 @@ int run(const Options& options) {
                   << " (failOnInitError is true: set it to false to wait for the driver)\n";
         return kCouldNotRun;
     }
+    nvml::LateMeters meters(root, driver_options(options, configuration.settings(), root));
+    TelemetryLink telemetry(root, clock,
+                            {.meters = meters,
+                             .holders = [&pods](auto timeout) { return pods.list(timeout); },
+                             .observations = observer.observations()},
+                            options.telemetry);
     GuardLink guard(root, clock,
                     {.sensors = driver,
                      .kernel = driver,
                      .observations = observer.observations(),
                      .holders = [&pods] { return pods.list(kHolderTimeout); },
-                     .publish = [&board](auto snapshot) { board.set_guard(std::move(snapshot)); }},
+                     .publish =
+                         [&](auto snapshot) {
+                             board.set_guard(snapshot);
+                             telemetry.set_guard(std::move(snapshot));
+                         }},
                     {.library = guard_library(options.guard_library),
                      .library_base = options.state_directory + "/guard",
                      .regions = kRegions});
@@ -371,6 +390,8 @@ int run(const Options& options) {
     if (options.http_listen != "off") {
         auto listening =
             HttpEndpoint::listen(root, options.http_listen, [&](std::string_view path) {
+                if (path == "/api/v1/state") return telemetry.state();
+                if (path == "/metrics") return telemetry.metrics();
                 return board.answer(path, observer.observations(), serving);
             });
         // The status page is beside the point: without it the GPUs are served all the same.
@@ -379,6 +400,9 @@ int run(const Options& options) {
     }
     MpsLink mps(root, driver, driver, configuration.settings(),
                 {.journal = mps_journal_path(options.state_directory), .allowed = mps_allowed});
+    FeatureFile features(root, options.feature_file, options.label_profiles);
+    telemetry.start();
+    board.set_metrics_port(telemetry.port());
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
     reconcile_until_told({.options = options,
                           .clock = clock,
@@ -389,6 +413,8 @@ int run(const Options& options) {
                           .pods = pods,
                           .mps = mps,
                           .guard = guard,
+                          .telemetry = telemetry,
+                          .features = features,
                           .serving = serving,
                           .board = board});
     return kOk;

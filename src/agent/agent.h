@@ -10,6 +10,8 @@ namespace aliquot::agent {
 ///   observer   asks the driver (agent/observer.h); nvml keeps one more for the calls themselves
 ///   signals    waits for SIGTERM, SIGINT, SIGHUP
 ///   http       status page (agent/http_endpoint.h)
+///   telemetry  one looks at the GPUs (nvml keeps one more for each), one follows the pods, web
+///              serves /metrics (agent/telemetry_link.h)
 ///   mps        one per GPU that MPS shares or shared (mps/control_daemon.h)
 ///   per resource: registration, and what gRPC needs (kubelet/device_plugin.h)
 ///

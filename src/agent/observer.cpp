@@ -95,6 +95,7 @@ void Observer::publish_if(bool changed) {
         } else {
             one.health = book_.health_of(one.uuid);
             observation.xids[one.uuid] = book_.seen_on(one.uuid);
+            observation.xid_counts[one.uuid] = book_.counted_on(one.uuid);
         }
         for (gpu::MigDevice& device : one.mig_devices) {
             device.health = book_.health_of(one.uuid, device);

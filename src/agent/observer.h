@@ -22,6 +22,7 @@ struct Observation {
     gpu::Inventory inventory;
     std::string driver_problem;  // why the driver as a whole does not answer; empty: it does
     std::map<gpu::Uuid, std::vector<gpu::SeenXid>> xids;  // the last ones of each GPU
+    std::map<gpu::Uuid, std::vector<gpu::XidCount>> xid_counts;
 };
 
 struct ObserverOptions {

@@ -7,7 +7,6 @@
 #include "agent/mps_json.h"
 #include "agent/mps_link.h"
 #include "gpu/json.h"
-#include "region/metrics.h"
 
 namespace aliquot::agent {
 namespace {
@@ -91,14 +90,9 @@ void StatusBoard::set_guard(std::shared_ptr<const GuardSnapshot> snapshot) {
     guard_ = std::move(snapshot);
 }
 
-HttpAnswer StatusBoard::metrics() const {
-    std::shared_ptr<const GuardSnapshot> guard;
-    {
-        const std::scoped_lock lock(mutex_);
-        guard = guard_;
-    }
-    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-            .body = guard ? region::metrics_text(guard->regions) : std::string()};
+void StatusBoard::set_metrics_port(unsigned port) {
+    const std::scoped_lock lock(mutex_);
+    metrics_port_ = port;
 }
 
 HttpAnswer StatusBoard::answer(std::string_view path, const Latest<Observation>& observations,
@@ -107,8 +101,8 @@ HttpAnswer StatusBoard::answer(std::string_view path, const Latest<Observation>&
     if (path == "/healthz") return health();
     if (path == "/readyz") return readiness(seen.get(), serving);
     if (path == "/status") return status(seen.get(), serving);
-    if (path == "/metrics") return metrics();
-    return {.status = 404, .body = "there are /healthz, /readyz, /status and /metrics\n"};
+    return {.status = 404,
+            .body = "there are /healthz, /readyz, /status, /metrics and /api/v1/state\n"};
 }
 
 HttpAnswer StatusBoard::health() const {
@@ -171,6 +165,7 @@ HttpAnswer StatusBoard::status(const Observation* seen, const Serving& serving) 
         page["config"]["findings"].push_back(finding_json(finding));
     }
     page["remarks"] = remarks_;
+    page["metricsPort"] = metrics_port_ == 0 ? Json(nullptr) : Json(metrics_port_);
     return {.content_type = "application/json",
             .body = page.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
 }

@@ -41,14 +41,14 @@ public:
     void set_remarks(std::vector<std::string> remarks);
     void set_mps(std::vector<mps::Status> statuses);
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
+    void set_metrics_port(unsigned port);  // 0: not served
 
-    /// GET /healthz, /readyz, /status, /metrics; everything else is 404.
+    /// GET /healthz, /readyz, /status; everything else is 404.
     [[nodiscard]] HttpAnswer answer(std::string_view path, const Latest<Observation>& observations,
                                     const Serving& serving) const;
 
 private:
     [[nodiscard]] HttpAnswer health() const;
-    [[nodiscard]] HttpAnswer metrics() const;
     [[nodiscard]] static HttpAnswer readiness(const Observation* seen, const Serving& serving);
     [[nodiscard]] HttpAnswer status(const Observation* seen, const Serving& serving) const;
 
@@ -59,6 +59,7 @@ private:
     std::vector<std::string> remarks_;
     std::vector<mps::Status> mps_;
     std::shared_ptr<const GuardSnapshot> guard_;  // null: not looked yet
+    unsigned metrics_port_ = 0;
 };
 
 }  // namespace aliquot::agent

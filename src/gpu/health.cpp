@@ -277,6 +277,10 @@ bool HealthBook::note_faults(std::span<const FaultEvent> faults, Moment now) {
         Record& record = record_of(event.gpu, now);
         record.seen.push_back({event.xid, now, event.gpu_instance, event.compute_instance});
         if (record.seen.size() > kMostSeen) record.seen.pop_front();
+        if (record.counts.size() < kMostNumbers || record.counts.contains(event.xid)) {
+            XidCount& counted = record.counts[event.xid];
+            counted = {.xid = event.xid, .count = counted.count + 1, .last = now};
+        }
         changed = true;
         const Health::State effect = policy_.effect(event.xid);
         if (effect == Health::State::kHealthy) continue;
@@ -355,6 +359,14 @@ Health HealthBook::health_of(const Uuid& gpu, const MigDevice& device) const {
         if (health.state > worst.state) worst = health;
     }
     return worst;
+}
+
+std::vector<XidCount> HealthBook::counted_on(const Uuid& gpu) const {
+    std::vector<XidCount> counts;
+    const auto found = records_.find(gpu);
+    if (found == records_.end()) return counts;
+    for (const auto& [xid, count] : found->second.counts) counts.push_back(count);
+    return counts;
 }
 
 std::vector<SeenXid> HealthBook::seen_on(const Uuid& gpu) const {

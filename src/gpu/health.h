@@ -39,6 +39,14 @@ struct SeenXid {
     std::optional<unsigned> compute_instance;
 };
 
+/// How often one Xid was reported on a GPU, whether it counted or not.
+struct XidCount {
+    std::uint64_t xid = 0;
+    std::uint64_t count = 0;  // since the agent started
+    Moment last;
+    friend bool operator==(const XidCount&, const XidCount&) = default;
+};
+
 /// The part of a GPU in MIG mode that a fault is about.
 struct MigPart {
     unsigned gpu_instance = 0;
@@ -60,6 +68,7 @@ class HealthBook {
 public:
     /// Xids kept of one GPU, newest last.
     static constexpr std::size_t kMostSeen = 16;
+    static constexpr std::size_t kMostNumbers = 256;
 
     explicit HealthBook(XidPolicy policy) : policy_(std::move(policy)) {}
 
@@ -76,6 +85,8 @@ public:
     /// Of the device itself; that of its GPU counts besides.
     [[nodiscard]] Health health_of(const Uuid& gpu, const MigDevice& device) const;
     [[nodiscard]] std::vector<SeenXid> seen_on(const Uuid& gpu) const;
+    /// By number; at most kMostNumbers different ones are counted.
+    [[nodiscard]] std::vector<XidCount> counted_on(const Uuid& gpu) const;
 
 private:
     struct Fault {
@@ -93,6 +104,7 @@ private:
         Condition condition;
         std::map<std::pair<unsigned, unsigned>, Uuid> devices;  // by GPU and compute instance
         std::deque<SeenXid> seen;
+        std::map<std::uint64_t, XidCount> counts;
         Health health;                       // what all this adds up to
         std::map<MigPart, Health> of_parts;  // the same for `parts`
     };

@@ -236,5 +236,19 @@ TEST(XidPolicy, NamesTheWordItCannotRead) {
     EXPECT_NE(bad.error().message.find("'foo'"), std::string::npos);
 }
 
+TEST(HealthBookXids, AreCountedByNumberWhetherTheyCountOrNot) {
+    HealthBook book{XidPolicy{}};
+    const Uuid gpu{"GPU-0"};
+    const Moment first{std::chrono::seconds(10)};
+    const Moment second{std::chrono::seconds(20)};
+    const std::vector<FaultEvent> events{{.gpu = gpu, .xid = 31}, {.gpu = gpu, .xid = 79}};
+    book.note_faults(events, first);
+    book.note_faults(std::span(events).first(1), second);
+    EXPECT_EQ(book.counted_on(gpu),
+              (std::vector<XidCount>{{.xid = 31, .count = 2, .last = second},
+                                     {.xid = 79, .count = 1, .last = first}}));
+    EXPECT_TRUE(book.counted_on(Uuid{"GPU-1"}).empty());
+}
+
 }  // namespace
 }  // namespace aliquot::gpu

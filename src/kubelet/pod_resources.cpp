@@ -9,6 +9,7 @@
 
 #include "api/kubelet/podresources.grpc.pb.h"
 #include "kubelet/grpc_words.h"
+#include "kubelet/pod_resources_reply.h"
 #include "kubelet/unix_socket.h"
 
 namespace aliquot::kubelet {
@@ -51,21 +52,10 @@ private:
     const std::filesystem::path socket_;
 };
 
-PodResources::PodResources(const os::Root& root, const std::string& socket_path)
-    : implementation_(std::make_unique<Implementation>(root, socket_path)) {}
-
-PodResources::~PodResources() = default;
-
-Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout) {
-    const auto response =
-        implementation_->call<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse>(
-            &v1::PodResourcesLister::Stub::List, "PodResources List", timeout);
-    if (!response) return response.error();
-
-    // kubelet sends one entry per device, and one per NUMA node of a device, in any order.
+std::vector<Holder> holders_in(const v1::ListPodResourcesResponse& response) {
     using Key = std::tuple<std::string, std::string, std::string, std::string>;
     std::map<Key, std::set<std::string>> holders;
-    for (const auto& pod : response->pod_resources())
+    for (const auto& pod : response.pod_resources())
         for (const auto& container : pod.containers())
             for (const auto& devices : container.devices()) {
                 if (devices.device_ids().empty()) continue;
@@ -81,6 +71,19 @@ Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout
         sorted.push_back({pod_namespace, pod, container, resource, {ids.begin(), ids.end()}});
     }
     return sorted;
+}
+
+PodResources::PodResources(const os::Root& root, const std::string& socket_path)
+    : implementation_(std::make_unique<Implementation>(root, socket_path)) {}
+
+PodResources::~PodResources() = default;
+
+Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout) {
+    const auto response =
+        implementation_->call<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse>(
+            &v1::PodResourcesLister::Stub::List, "PodResources List", timeout);
+    if (!response) return response.error();
+    return holders_in(*response);
 }
 
 Result<std::vector<std::string>> PodResources::allocatable(const std::string& resource,

@@ -14,14 +14,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-struct Job {
-    std::string what;
-    std::function<void()> body;
-    SteadyClock::time_point started;
-    bool finished = false;
-    bool left_behind = false;  // its caller has gone
-};
-
 std::string seconds_text(SteadyClock::duration duration) {
     const auto tenths =
         std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
@@ -29,6 +21,15 @@ std::string seconds_text(SteadyClock::duration duration) {
 }
 
 }  // namespace
+
+struct CallThread::Job {
+    std::string what;
+    std::function<void()> body;
+    SteadyClock::time_point begun;
+    SteadyClock::time_point started;
+    bool finished = false;
+    bool left_behind = false;  // its caller has gone
+};
 
 struct CallThread::State {
     std::mutex mutex;
@@ -113,10 +114,9 @@ CallThread::~CallThread() {
     }
 }
 
-Result<Done> CallThread::run(const std::string& what, std::chrono::milliseconds deadline,
-                             std::function<void()> job) {
+Result<CallThread::Begun> CallThread::begin(const std::string& what, std::function<void()> job) {
     State& state = *state_;
-    std::unique_lock lock(state.mutex);
+    const std::lock_guard lock(state.mutex);
     if (state.stuck()) return state.stuck_error(what);
     if (state.queue.size() >= kQueueLimit) {
         return Error{ErrorCode::kUnavailable, what + ": " + std::to_string(kQueueLimit) +
@@ -126,21 +126,43 @@ Result<Done> CallThread::run(const std::string& what, std::chrono::milliseconds 
     const auto mine = std::make_shared<Job>();
     mine->what = what;
     mine->body = std::move(job);
+    mine->begun = SteadyClock::now();
     state.queue.push_back(mine);
     state.work.notify_one();
-    state.progress.wait_for(lock, deadline, [&state, &mine] {
+    return Begun(mine);
+}
+
+Result<Done> CallThread::wait(const Begun& begun, SteadyClock::time_point end) {
+    State& state = *state_;
+    const std::shared_ptr<Job>& mine = begun.job_;
+    std::unique_lock lock(state.mutex);
+    state.progress.wait_until(lock, end, [&state, &mine] {
         return mine->finished || state.stopping || (state.stuck() && state.running != mine);
     });
     if (mine->finished) return Done{};
     if (state.running == mine) {
         mine->left_behind = true;
         state.progress.notify_all();  // whoever waits behind it need not wait out its deadline
-        return state.stuck_error(what);
+        return state.stuck_error(mine->what);
     }
     std::erase(state.queue, mine);
-    if (state.stuck()) return state.stuck_error(what);
-    return Error{ErrorCode::kUnavailable, what + ": the NVIDIA driver was busy for " +
-                                              seconds_text(deadline) + ": " + state.running_text()};
+    if (state.stuck()) return state.stuck_error(mine->what);
+    return Error{ErrorCode::kUnavailable, mine->what + ": the NVIDIA driver was busy for " +
+                                              seconds_text(SteadyClock::now() - mine->begun) +
+                                              ": " + state.running_text()};
+}
+
+Result<Done> CallThread::run(const std::string& what, std::chrono::milliseconds deadline,
+                             std::function<void()> job) {
+    const auto end = SteadyClock::now() + deadline;
+    const auto begun = begin(what, std::move(job));
+    if (!begun) return begun.error();
+    return wait(*begun, end);
+}
+
+bool CallThread::stuck() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->stuck();
 }
 
 }  // namespace aliquot::nvml

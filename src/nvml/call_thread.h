@@ -42,9 +42,26 @@ public:
     Result<Done> run(const std::string& what, std::chrono::milliseconds deadline,
                      std::function<void()> job);
 
+    /// The two halves of run(), for who has several threads at work: gives the job to the thread,
+    /// then waits for it until `end`. Each Begun is to be waited for, by one caller.
+    class Begun;
+    Result<Begun> begin(const std::string& what, std::function<void()> job);
+    Result<Done> wait(const Begun& begun, std::chrono::steady_clock::time_point end);
+
+    /// Whether a job is left behind: every call would be answered kUnavailable.
+    [[nodiscard]] bool stuck() const;
+
 private:
+    struct Job;
     struct State;
     std::shared_ptr<State> state_;  // the thread's own share keeps it alive when left behind
+};
+
+class CallThread::Begun {
+private:
+    friend class CallThread;
+    explicit Begun(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+    std::shared_ptr<Job> job_;
 };
 
 }  // namespace aliquot::nvml

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "nvml/call_thread.h"
-#include "nvml/library.h"
 #include "nvml/session.h"
 
 namespace aliquot::nvml {
@@ -80,10 +79,10 @@ Driver::~Driver() = default;
 
 Result<std::unique_ptr<Driver>> Driver::open(const os::Root& root, DriverOptions options) {
     const auto position = std::make_shared<CallPosition>(nullptr);
-    auto library = Library::open(library_candidates(root, options.driver_root), position);
-    if (!library) return std::move(library).error();
-    std::string path = (*library)->path();
-    auto session = std::make_shared<Session>(*std::move(library), position, root, options);
+    auto attachment = Attachment::open(root, options.driver_root);
+    if (!attachment) return std::move(attachment).error();
+    std::string path = (*attachment)->path();
+    auto session = std::make_shared<Session>(*std::move(attachment), position, root, options);
     return std::unique_ptr<Driver>(new Driver(
         std::make_unique<Implementation>(std::move(session), position, std::move(path), options)));
 }

@@ -29,6 +29,7 @@ public:
           watch_(&watch) {}
 
     explicit operator bool() const { return pointer_ != nullptr; }
+    [[nodiscard]] const char* name() const { return name_; }
 
     nvmlReturn_t operator()(Arguments... arguments) const {
         if (pointer_ == nullptr) return NVML_ERROR_FUNCTION_NOT_FOUND;

@@ -121,22 +121,25 @@ bool is_not_reported(nvmlReturn_t code) {
     }
 }
 
-Library::Library(os::DynamicLibrary file, std::shared_ptr<CallPosition> position)
-    : file_(std::move(file)),
-      watch_{.position = std::move(position)},
-      nvml_{file_, watch_},
-      error_string_(reinterpret_cast<decltype(&nvmlErrorString)>(file_.symbol("nvmlErrorString"))) {
-}
+Library::Library(const os::DynamicLibrary& file, std::shared_ptr<CallPosition> position)
+    : watch_{.position = std::move(position)},
+      nvml_{file, watch_},
+      error_string_(reinterpret_cast<decltype(&nvmlErrorString)>(file.symbol("nvmlErrorString"))) {}
 
-Result<std::unique_ptr<Library>> Library::open(const std::vector<std::string>& candidates,
-                                               std::shared_ptr<CallPosition> position) {
+Result<std::unique_ptr<os::DynamicLibrary>> Library::find(
+    const std::vector<std::string>& candidates) {
     auto file = os::DynamicLibrary::open(candidates);
     if (!file) {
         Error error = std::move(file).error();
         error.message += "; is the NVIDIA driver installed, and is its directory the driver root?";
         return std::move(error).during("NVIDIA management library");
     }
-    std::unique_ptr<Library> library(new Library(*std::move(file), std::move(position)));
+    return std::make_unique<os::DynamicLibrary>(*std::move(file));
+}
+
+Result<std::unique_ptr<Library>> Library::over(const os::DynamicLibrary& file,
+                                               std::shared_ptr<CallPosition> position) {
+    std::unique_ptr<Library> library(new Library(file, std::move(position)));
     const Functions& nvml = library->nvml_;
     const bool complete = (nvml.nvmlInit_v2 || nvml.nvmlInitWithFlags || nvml.nvmlInit) &&
                           (nvml.nvmlDeviceGetCount_v2 || nvml.nvmlDeviceGetCount) &&
@@ -144,7 +147,7 @@ Result<std::unique_ptr<Library>> Library::open(const std::vector<std::string>& c
                           nvml.nvmlDeviceGetUUID;
     if (!complete) {
         return Error{ErrorCode::kUnsupported,
-                     library->path() +
+                     file.path() +
                          ": not a libnvidia-ml.so.1: it lacks nvmlInit, "
                          "nvmlDeviceGetCount, nvmlDeviceGetHandleByIndex or "
                          "nvmlDeviceGetUUID"};

@@ -94,6 +94,26 @@ struct Functions {
     ALIQUOT_NVML_FUNCTION(nvmlDeviceSetComputeMode);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceSetMemoryLimits_v1);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMemoryLimits_v1);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetBAR1MemoryInfo);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetClockInfo);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMaxClockInfo);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPowerManagementLimit);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetEnforcedPowerLimit);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetTotalEnergyConsumption);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPcieReplayCounter);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetEncoderUtilization);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetDecoderUtilization);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPerformanceState);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetFanSpeed);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetSamples);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetProcessUtilization);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetGridLicensableFeatures_v4);
+    ALIQUOT_NVML_FUNCTION(nvmlGpmQueryDeviceSupport);
+    ALIQUOT_NVML_FUNCTION(nvmlGpmSampleAlloc);
+    ALIQUOT_NVML_FUNCTION(nvmlGpmSampleFree);
+    ALIQUOT_NVML_FUNCTION(nvmlGpmSampleGet);
+    ALIQUOT_NVML_FUNCTION(nvmlGpmMigSampleGet);
+    ALIQUOT_NVML_FUNCTION(nvmlGpmMetricsGet);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetCreate);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetFree);
     ALIQUOT_NVML_FUNCTION(nvmlEventSetWait);
@@ -126,15 +146,17 @@ std::vector<std::string> library_candidates(const os::Root& root, const std::str
 /// and read the older layouts. Used by one thread.
 class Library {
 public:
-    /// errors   kNotFound: none of `candidates` exists; kUnavailable: it does not load;
-    ///          kUnsupported: it lacks what every NVML has
-    static Result<std::unique_ptr<Library>> open(const std::vector<std::string>& candidates,
+    /// errors   kNotFound: none of `candidates` exists; kUnavailable: it does not load
+    static Result<std::unique_ptr<os::DynamicLibrary>> find(
+        const std::vector<std::string>& candidates);
+    /// file     must be open during every call of the Library
+    /// errors   kUnsupported: it lacks what every NVML has
+    static Result<std::unique_ptr<Library>> over(const os::DynamicLibrary& file,
                                                  std::shared_ptr<CallPosition> position);
 
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    [[nodiscard]] const std::string& path() const { return file_.path(); }
     [[nodiscard]] const Functions& nvml() const { return nvml_; }
     /// Whether a call since the last question was told that the driver is gone.
     bool take_driver_gone();
@@ -163,8 +185,7 @@ public:
     [[nodiscard]] Answer<std::uint64_t> field(nvmlDevice_t device, unsigned id) const;
 
 private:
-    Library(os::DynamicLibrary file, std::shared_ptr<CallPosition> position);
-    os::DynamicLibrary file_;
+    Library(const os::DynamicLibrary& file, std::shared_ptr<CallPosition> position);
     CallWatch watch_;
     Functions nvml_;
     const char* (*error_string_)(nvmlReturn_t) = nullptr;

@@ -21,82 +21,40 @@ std::vector<gpu::PciAddress> addresses(const std::vector<KernelGpu>& gpus) {
 
 }  // namespace
 
-Session::Session(std::unique_ptr<Library> library, std::shared_ptr<CallPosition> position,
+Session::Session(std::shared_ptr<Attachment> attachment, std::shared_ptr<CallPosition> position,
                  const os::Root& root, DriverOptions options)
-    : path_(library->path()),
-      position_(std::move(position)),
-      library_(std::move(library)),
+    : path_(attachment->path()),
+      caller_(std::move(attachment), std::move(position)),
       root_(root),
       kernel_(root, options.driver_root),
       options_(std::move(options)) {}
 
-Result<Done> Session::open_library() {
-    auto library = Library::open({path_}, position_);
-    if (!library) return std::move(library).error();
-    library_ = *std::move(library);
-    return Done{};
-}
-
-Result<Done> Session::make_ready() {
-    if (ready_) return Done{};
-    if (!library_) {
-        auto opened = open_library();
-        if (!opened) return opened;
-    }
-    nvmlReturn_t code = library_->init();
-    if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH) {
-        // The driver may have been replaced as a whole since we opened the old library. The loader
-        // takes the new file only when the old one is closed.
-        library_.reset();
-        auto opened = open_library();
-        if (!opened) return opened;
-        code = library_->init();
-    }
-    if (code != NVML_SUCCESS && code != NVML_ERROR_ALREADY_INITIALIZED) return cannot_start(code);
-    ready_ = true;
+Result<Attachment::Visit> Session::enter() {
+    auto visit = caller_.enter();
+    if (!visit) return visit;
+    library_ = &caller_.library();
+    if (generation_ == caller_.generation()) return visit;
+    forget();  // somebody else had it taken anew
+    generation_ = caller_.generation();
     lost_gpu_seen_ = false;
     ready_since_ = SteadyClock::now();
     kernel_gpus_ = addresses(kernel_.gpus());
-    return Done{};
+    return visit;
 }
 
-Error Session::cannot_start(nvmlReturn_t code) const {
-    const std::string what = "NVIDIA driver: " + library_->text(code);
-    if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH) {
-        const std::string version = kernel_.module_version();
-        return {ErrorCode::kConflict,
-                what + ": the loaded kernel module" +
-                    (version.empty() ? "" : " (" + version + ")") + " and " + path_ +
-                    " are of different versions, as after a driver upgrade; reboot the node or "
-                    "reload the nvidia kernel modules"};
-    }
-    if (code == NVML_ERROR_DRIVER_NOT_LOADED) {
-        return {ErrorCode::kUnavailable,
-                what +
-                    ": the nvidia kernel module is not loaded; run 'modprobe nvidia' or install "
-                    "the driver on this node"};
-    }
-    if (code == NVML_ERROR_NO_PERMISSION) {
-        return {ErrorCode::kPermission,
-                what +
-                    ": /dev/nvidiactl cannot be opened; give this container the GPU devices "
-                    "(privileged, or NVIDIA_VISIBLE_DEVICES=all)"};
-    }
-    return {ErrorCode::kUnavailable, what + " from nvmlInit of " + path_};
+void Session::forget() {
+    faults_.forget();
+    devices_.clear();
 }
 
 void Session::end() {
-    if (library_ && ready_) {
-        faults_.close(*library_);
-        library_->nvml().nvmlShutdown();
-    }
-    faults_.forget();
-    devices_.clear();
-    ready_ = false;
+    if (const auto visit = caller_.enter_again()) faults_.close(*library_);
+    forget();
+    caller_.let_go();
 }
 
 void Session::refresh_when_due() {
-    if (!ready_) return;
+    if (!caller_.current()) return;
     const bool due = SteadyClock::now() - ready_since_ >= options_.reopen_after;
     const auto now = addresses(kernel_.gpus());
     if ((lost_gpu_seen_ && due) || (!now.empty() && now != kernel_gpus_)) end();
@@ -160,8 +118,15 @@ Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
 
 Result<gpu::Inventory> Session::enumerate(gpu::Links links) {
     refresh_when_due();
-    auto inventory = ask<gpu::Inventory>([this, links] { return look_at_all(links); });
-    if (inventory) let_go_ = std::ranges::any_of(inventory->gpus, &gpu::Gpu::mig_pending);
+    auto inventory = ask<gpu::Inventory>([this, links] {
+        auto found = look_at_all(links);
+        if (found) {
+            let_go_ = std::ranges::any_of(found->gpus, &gpu::Gpu::mig_pending);
+            caller_.attachment()->keep(!let_go_);
+            if (let_go_) faults_.close(*library_);
+        }
+        return found;
+    });
     if (let_go_) end();
     return inventory;
 }

@@ -12,6 +12,7 @@
 #include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
 #include "gpu/partitioning.h"
+#include "nvml/attachment.h"
 #include "nvml/driver.h"
 #include "nvml/fault_events.h"
 #include "nvml/kernel_files.h"
@@ -21,11 +22,12 @@
 namespace aliquot::nvml {
 
 /// An initialised library with what is known of its GPUs: initialises on first use, again when the
-/// driver was reloaded, when GPUs came or went and some time after a GPU was lost. Used by one
-/// thread, which it may block for as long as the driver likes.
+/// driver was reloaded, when GPUs came or went and some time after a GPU was lost. Shares the
+/// process's hold on the library. Used by one thread, which it may block for as long as the driver
+/// likes.
 class Session {
 public:
-    Session(std::unique_ptr<Library> library, std::shared_ptr<CallPosition> position,
+    Session(std::shared_ptr<Attachment> attachment, std::shared_ptr<CallPosition> position,
             const os::Root& root, DriverOptions options);
 
     Result<gpu::Inventory> enumerate(gpu::Links links);
@@ -63,9 +65,8 @@ private:
     /// The same about one GPU. `question` takes its handle and gives an Answer<T>.
     template <class T, class Question>
     Result<T> ask_gpu(const gpu::Uuid& gpu, const std::string& subject, Question question);
-    Result<Done> make_ready();
-    Result<Done> open_library();
-    [[nodiscard]] Error cannot_start(nvmlReturn_t code) const;
+    Result<Attachment::Visit> enter();
+    void forget();
     void refresh_when_due();
 
     Result<Done> list_devices();
@@ -79,16 +80,16 @@ private:
                                                      const std::set<gpu::Uuid>& may_lose_instances);
 
     std::string path_;
-    std::shared_ptr<CallPosition> position_;
-    std::unique_ptr<Library> library_;  // nullptr: closed, and could not be opened again
+    Attachment::Caller caller_;
+    const Library* library_ = nullptr;  // caller_'s, of the last visit
     os::Root root_;
     KernelFiles kernel_;
     DriverOptions options_;
-    bool ready_ = false;
+    std::uint64_t generation_ = 0;  // of the hold that all below was learnt by
     bool lost_gpu_seen_ = false;
     std::chrono::steady_clock::time_point ready_since_;
     std::chrono::steady_clock::time_point listening_since_;
-    std::vector<gpu::PciAddress> kernel_gpus_;  // when it was made ready
+    std::vector<gpu::PciAddress> kernel_gpus_;  // when the hold was taken
     std::vector<Device> devices_;               // by the driver's index
     FaultEvents faults_;
     bool faults_wanted_ = false;
@@ -100,12 +101,13 @@ private:
 template <class T, class Question>
 Result<T> Session::ask(Question question) {
     for (bool again = true;; again = false) {
-        auto ready = make_ready();
-        if (!ready) return std::move(ready).error();
-        library_->take_driver_gone();
+        const auto visit = enter();
+        if (!visit) return visit.error();
+        caller_.library().take_driver_gone();
         Result<T> answer = question();
-        if (!library_->take_driver_gone() || !again) return answer;
-        end();
+        if (!caller_.library().take_driver_gone() || !again) return answer;
+        forget();
+        caller_.let_go();
     }
 }
 

@@ -195,7 +195,9 @@ Result<Done> Session::reset(const gpu::Uuid& gpu, const std::set<gpu::Uuid>& may
     const auto group =
         ask<std::vector<gpu::PciAddress>>([&] { return reset_group(gpu, may_lose_instances); });
     if (!group) return group.error();
-    end();  // nvidia-smi wants the GPU for itself
+    // nvidia-smi wants the GPU for itself.
+    const Attachment::Closure alone(caller_.attachment());
+    end();
     auto done = reset_gpus(*program, *group, options_.reset_deadline);
     if (!done) return std::move(done).error().during(gpu.text);
     return Done{};

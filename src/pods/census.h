@@ -34,7 +34,7 @@ struct Belonging {
     enum class Kind : std::uint8_t {
         kPod,      // owner says which; at least pod_uid is known
         kHost,     // a process of the host or of a container that is in no pod
-        kGone,     // it has ended
+        kGone,     // it has ended; what was known of it is told once more
         kUnknown,  // cannot be told: no access to the host's /proc (hostPID is missing)
     };
     Kind kind = Kind::kUnknown;
@@ -70,16 +70,27 @@ struct CensusOptions {
     std::string proc = "/proc";  // host paths, beneath the root
     std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
     std::string pod_logs = "/var/log/pods";
+    std::string container_logs = "/var/log/containers";  // tells a container's name by its id
     std::chrono::milliseconds between_lists{10'000};  // questions to kubelet, when nothing changed
     std::chrono::milliseconds list_timeout{2000};
     std::chrono::milliseconds stale_after{60'000};
-    std::size_t most_processes = 16'384;  // kept in the cache
+    std::chrono::milliseconds settle{1500};  // between two answers that must agree on an ending
+    std::size_t most_processes = 16'384;     // kept in the cache
 };
 
 /// Puts together what kubelet's checkpoint (device -> pod uid and container), kubelet's PodResources
-/// (device -> names), the names of the log directories (uid -> names) and /proc (pid -> uid) tell.
-/// Any of them may be missing. refresh() and belonging_of() are for one thread at a time;
-/// holders() for any.
+/// (device -> names), the names of the log files (uid -> pod, container id -> container) and /proc
+/// (pid -> uid) tell. Any of them may be missing. Thread-safe; refresh() by one thread at a time.
+/// A kubelet that hangs keeps only refresh() waiting.
+///
+/// The owner of a Holder has no container_id, that of a process has one; a process' container is
+/// empty when neither its log file nor the devices of its pod tell it.
+///
+/// A driver names processes as the host numbers them. Whether `proc` is the host's is told by its
+/// process 2 (kthreadd, which no other pid namespace has). A node that is itself a container has
+/// none: there it is told by processes of kubelet, of a runtime or of some other pod, and a process
+/// that is not found may still run outside (kUnknown). With none of these every process is
+/// kUnknown, even where a process has that number: it is another one.
 class Census {
 public:
     using List = std::function<Result<std::vector<kubelet::Holder>>(std::chrono::milliseconds)>;
@@ -92,6 +103,11 @@ public:
     /// Looks at what may have changed: at the checkpoint's identity each time, asks kubelet when
     /// the checkpoint changed or `between_lists` has passed. Never takes longer than list_timeout.
     void refresh();
+
+    /// Looks at what the files tell, without asking kubelet: a few stat() when nothing changed. To
+    /// be called before holders() and belonging_of() are, so that a pod is known by name and by its
+    /// devices when its first process is seen.
+    void look();
 
     [[nodiscard]] std::shared_ptr<const Holders> holders() const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,13 +11,20 @@ namespace aliquot::pods {
 /// What a cgroup path tells of a pod's process.
 struct CgroupPlace {
     std::string pod_uid;       // dashes, as the API spells it; or the 32 hex digits of a static pod
-    std::string container_id;  // 64 hex digits; empty: not in it (the pod's own cgroup)
+    std::string container_id;  // 64 hex digits; empty: not in it (the pod's own cgroup, a monitor)
     friend bool operator==(const CgroupPlace&, const CgroupPlace&) = default;
 };
 
+inline constexpr std::size_t kMostCgroupBytes = 65'536;  // what lies behind is not read
+
 /// Reads the text of /proc/PID/cgroup: version 1, 2 or both, systemd or cgroupfs driver,
 /// containerd, CRI-O, Docker, kind and other roots, a reader in a cgroup namespace of its own.
+/// Where a path names two pods, one inside the other, it is the inner one; a container that a
+/// container has made counts as the outer one, which kubelet knows.
 /// Empty: not a process of a pod. Pure.
 std::optional<CgroupPlace> place_of(std::string_view cgroup_text);
+
+/// Whether some path of the text ends at a container, of a pod or not. Pure.
+bool is_in_container(std::string_view cgroup_text);
 
 }  // namespace aliquot::pods

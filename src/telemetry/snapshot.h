@@ -23,8 +23,9 @@
 namespace aliquot::telemetry {
 
 using gpu::Moment;
+using gpu::XidCount;
 
-inline constexpr std::uint64_t kWhole = 1'000'000;  // parts per million that are all of something
+inline constexpr std::uint64_t kMillion = 1'000'000;  // parts per million that are all of something
 
 /// What can be divided between tenants. Counters start at 0 with the agent, but for the energy of a
 /// whole GPU, which is the driver's own count.
@@ -67,7 +68,7 @@ struct Tenant {
     /// say. 0: it holds nothing.
     std::uint64_t entitlement_ppm = 0;
     Amounts amounts;
-    std::optional<std::uint64_t> share_utilization_ppm;  // of its entitlement; may exceed kWhole
+    std::optional<std::uint64_t> share_utilization_ppm;  // of its entitlement; may exceed kMillion
     std::optional<std::uint64_t> memory_limit_bytes;
     std::optional<std::uint64_t> memory_peak_bytes;  // since it came
     std::optional<std::uint64_t> denied;             // counter: requests for memory above the limit
@@ -92,12 +93,6 @@ struct Part {
     std::uint64_t ended_busy_ns = 0;
     std::uint64_t ended_energy_millijoules = 0;
     std::vector<Process> others;  // processes of no tenant
-};
-
-struct XidCount {
-    std::uint64_t xid = 0;
-    std::uint64_t count = 0;  // since the agent started
-    Moment last;
 };
 
 /// How a GPU is offered.

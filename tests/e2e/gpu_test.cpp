@@ -50,7 +50,8 @@ protected:
     void start_agent() {
         auto process = os::Process::start(
             {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", temporary_.path().string(),
-                      "--driver-root", "/driver", "--config-file", "/etc/aliquot/config.yaml"},
+                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
+                      "/etc/aliquot/config.yaml"},
              .environment = os::current_environment(),
              .output_path = (temporary_.path() / "agent.log").string()});
         ASSERT_TRUE(process) << process.error().message;

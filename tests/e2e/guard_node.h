@@ -90,8 +90,8 @@ protected:
     void start_agent(const std::string& library = ALIQUOT_LIB_DIR "/libaliquot-guard.so") {
         auto process = os::Process::start(
             {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
-                      "--driver-root", "/driver", "--config-file", "/etc/config.yaml",
-                      "--guard-library", library},
+                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
+                      "/etc/config.yaml", "--guard-library", library},
              .environment = os::current_environment(),
              .output_path = (directory_.path() / "agent.log").native()});
         ASSERT_TRUE(process) << process.error().message;

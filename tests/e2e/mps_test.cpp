@@ -74,7 +74,8 @@ protected:
         ASSERT_TRUE(root_.write_atomically("/etc/config.yaml", config));
         auto process = os::Process::start(
             {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
-                      "--driver-root", "/driver", "--config-file", "/etc/config.yaml"},
+                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
+                      "/etc/config.yaml"},
              .environment = os::current_environment(),
              .working_directory = directory_.path().native(),
              .output_path = (directory_.path() / "agent.log").native()});

@@ -74,13 +74,13 @@ SoakNode::SoakNode(std::string agent, std::uint64_t seed)
 
 void SoakNode::start_agent() {
     auto environment = os::current_environment();
-    auto process =
-        os::Process::start({.argv = {agent_, "--root", temporary_.path().string(), "--driver-root",
-                                     "/driver", "--config-file", "/etc/aliquot/config.yaml",
-                                     "--device-list-strategy", "envvar,cdi-cri"},
-                            .environment = std::move(environment),
-                            .working_directory = temporary_.path().string(),
-                            .output_path = (temporary_.path() / "agent.log").string()});
+    auto process = os::Process::start(
+        {.argv = {agent_, "--metrics-listen", "off", "--root", temporary_.path().string(),
+                  "--driver-root", "/driver", "--config-file", "/etc/aliquot/config.yaml",
+                  "--device-list-strategy", "envvar,cdi-cri"},
+         .environment = std::move(environment),
+         .working_directory = temporary_.path().string(),
+         .output_path = (temporary_.path() / "agent.log").string()});
     if (!process) throw Broken("start the agent: " + process.error().message);
     process_.emplace(*std::move(process));
 }

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/telemetry_link.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "exposition/render.h"
+#include "telemetry/json.h"
+
+namespace aliquot::agent {
+namespace {
+
+constexpr std::chrono::seconds kSilence{30};  // of the sampler, before /health says so
+constexpr std::chrono::seconds kBetweenCounterLooks{1};
+constexpr std::string_view kIndex =
+    "aliquot-agent\n\n"
+    "/metrics        for Prometheus (text or OpenMetrics)\n"
+    "/api/v1/state   the same truth as JSON\n"
+    "/health         whether it is up to date\n";
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+    return name.data();
+}
+
+telemetry::SamplerOptions sampler_options(const TelemetryOptions& options) {
+    return {.interval = options.interval,
+            .deadline = std::max(options.interval * 4 / 5, std::chrono::milliseconds(50)),
+            .node = options.node.empty() ? host_name() : options.node,
+            .price_per_gpu_hour = options.price_per_gpu_hour};
+}
+
+}  // namespace
+
+telemetry::Offered offered_devices(const sharing::Offer& offer) {
+    telemetry::Offered offered;
+    for (const sharing::Resource& resource : offer.resources) {
+        for (const sharing::OfferedGpu& one : resource.gpus) {
+            telemetry::OfferedDevice device{.resource = resource.name,
+                                            .replicas = one.replicas,
+                                            .terms = {.memory_bytes = one.memory_bytes,
+                                                      .compute_percent = one.compute_percent}};
+            if (one.mps) {
+                device.mechanism = "mps";
+            } else if (one.replicas > 1) {
+                device.mechanism = "time-slicing";
+            }
+            for (const sharing::ShareLimits& share : one.shares) {
+                device.shares.push_back(
+                    {.memory_bytes = share.memory_bytes, .compute_percent = share.compute_percent});
+            }
+            offered.insert_or_assign(one.uuid().text, std::move(device));
+        }
+    }
+    return offered;
+}
+
+TelemetryLink::TelemetryLink(const os::Root& root, os::Clock& clock, Sources sources,
+                             TelemetryOptions options)
+    : root_(root),
+      clock_(clock),
+      sources_(std::move(sources)),
+      options_(std::move(options)),
+      census_(root, clock, {}, sources_.holders),
+      sampler_(
+          clock,
+          {.meters = sources_.meters, .census = census_, .observed = [this] { return observed(); }},
+          sampler_options(options_)) {}
+
+TelemetryLink::~TelemetryLink() { server_.reset(); }
+
+void TelemetryLink::start() {
+    sampler_.start();
+    if (options_.listen == "off") return;
+    read_counters();
+    web::ServerOptions options{.address = options_.listen};
+    if (!options_.web_config.empty()) {
+        auto access = web::read_access(root_.resolve(options_.web_config).native());
+        // Not without what was to protect it.
+        if (!access) {
+            log::error("metrics.not_served", {{"why", access.error().message}});
+            return;
+        }
+        options.access = *std::move(access);
+    }
+    auto server = web::Server::listen(
+        std::move(options), [this](const web::Request& request) { return answer(request); });
+    // Beside the point of the agent: without it the GPUs are served all the same.
+    if (!server) {
+        log::error("metrics.not_served", {{"why", server.error().message}});
+        return;
+    }
+    server_ = *std::move(server);
+    log::info("metrics.served", {{"address", options_.listen}, {"port", server_->port()}});
+}
+
+void TelemetryLink::apply(const sharing::Offer& offer) {
+    auto offered = std::make_shared<const telemetry::Offered>(offered_devices(offer));
+    const std::scoped_lock lock(mutex_);
+    offered_ = std::move(offered);
+}
+
+void TelemetryLink::set_guard(std::shared_ptr<const GuardSnapshot> snapshot) {
+    const std::scoped_lock lock(mutex_);
+    guard_ = std::move(snapshot);
+}
+
+unsigned TelemetryLink::port() const { return server_ ? server_->port() : 0; }
+
+telemetry::Observed TelemetryLink::observed() const {
+    telemetry::Observed observed;
+    if (const auto seen = sources_.observations.get().value) {
+        observed.inventory = seen->inventory;
+        observed.driver_problem = seen->driver_problem;
+        observed.last_xids = seen->xids;
+        observed.xids = seen->xid_counts;
+    }
+    const std::scoped_lock lock(mutex_);
+    observed.offered = offered_;
+    if (guard_) {
+        observed.regions =
+            std::shared_ptr<const std::vector<region::RegionStatus>>(guard_, &guard_->regions);
+    }
+    return observed;
+}
+
+void TelemetryLink::read_counters() {
+    if (options_.counters.empty()) return;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (clock_.now() - counters_looked_ < kBetweenCounterLooks && counters_) return;
+        counters_looked_ = clock_.now();
+    }
+    const auto status = root_.status(options_.counters);
+    const auto identity = status ? std::optional(status->identity) : std::nullopt;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (identity && identity == counters_identity_) return;
+        counters_identity_ = identity;
+    }
+    const auto text = root_.read(options_.counters);
+    auto list = text ? exposition::parse_counters(options_.counters, *text) : text.error();
+    if (!list) {
+        log::error("metrics.counters_refused",
+                   {{"why", list.error().message}, {"serving", "what was served before"}});
+        return;
+    }
+    for (const std::string& warning : list->warnings) {
+        log::warning("metrics.counters", {{"what", warning}});
+    }
+    const std::scoped_lock lock(mutex_);
+    counters_ = std::make_shared<const exposition::CounterList>(*std::move(list));
+    for (Page& page : pages_) page.version = 0;
+}
+
+std::string TelemetryLink::make(Kind kind, const telemetry::Snapshot& snapshot) const {
+    if (kind == kState) return telemetry::to_json(snapshot);
+    exposition::Style style = options_.style;
+    style.format = kind == kText ? exposition::Format::kText : exposition::Format::kOpenMetrics;
+    {
+        const std::scoped_lock lock(mutex_);
+        style.counters = counters_;
+    }
+    exposition::Own own = exposition::read_own();
+    own.scrapes = scrapes_.load();
+    own.scrape_bytes = last_.scrape_bytes;
+    own.scrape_ns = last_.scrape_ns;
+    const auto begun = std::chrono::steady_clock::now();
+    std::string text = exposition::render(snapshot, style, own);
+    const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begun;
+    last_.scrape_ns = static_cast<std::uint64_t>(taken.count());
+    last_.scrape_bytes = text.size();
+    return text;
+}
+
+std::shared_ptr<const std::string> TelemetryLink::page(Kind kind) const {
+    const auto seen = sampler_.snapshots().get();
+    if (!seen.value) return nullptr;
+    const std::scoped_lock making(making_);
+    {
+        const std::scoped_lock lock(mutex_);
+        const Page& known = pages_.at(kind);
+        if (known.version >= seen.version) return known.text;
+    }
+    auto text = std::make_shared<const std::string>(make(kind, *seen.value));
+    const std::scoped_lock lock(mutex_);
+    pages_.at(kind) = {.version = seen.version, .text = text};
+    return text;
+}
+
+HttpAnswer TelemetryLink::state() const {
+    const auto text = page(kState);
+    if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
+    return {.content_type = "application/json", .body = *text + "\n"};
+}
+
+HttpAnswer TelemetryLink::metrics() const {
+    const auto text = page(kText);
+    if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
+    return {.content_type = std::string(exposition::content_type(exposition::Format::kText)),
+            .body = *text};
+}
+
+web::Answer TelemetryLink::health() const {
+    const auto seen = sampler_.snapshots().get().value;
+    if (!seen) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
+    const auto age = std::chrono::system_clock::now() - seen->at;
+    if (age < kSilence) return {.body = "ok\n"};
+    return {.status = 503, .body = "nothing was measured for over half a minute\n"};
+}
+
+web::Answer TelemetryLink::answer(const web::Request& request) {
+    if (request.path == "/") return {.body = std::string(kIndex)};
+    if (request.path == "/health" || request.path == "/healthz") return health();
+    if (request.path == "/metrics") {
+        ++scrapes_;
+        read_counters();
+        const auto format = exposition::choose_format(request.header("accept"));
+        auto text = page(format == exposition::Format::kText ? kText : kOpenMetrics);
+        if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
+        return {.content_type = std::string(exposition::content_type(format)),
+                .shared_body = std::move(text)};
+    }
+    if (request.path == "/api/v1/state") {
+        auto text = page(kState);
+        if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
+        return {.content_type = "application/json", .shared_body = std::move(text)};
+    }
+    return {.status = 404, .body = "there are /, /metrics, /api/v1/state and /health\n"};
+}
+
+}  // namespace aliquot::agent

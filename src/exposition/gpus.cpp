@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+
+#include "exposition/writers.h"
+
+namespace aliquot::exposition {
+namespace {
+
+using gpu::Figure;
+using telemetry::Amounts;
+
+/// How a figure becomes a value in base units.
+enum class Scale : std::uint8_t { kOne, kMilli, kPercent, kMega };
+
+/// A family, or those of its rows that have this label, from one figure.
+struct Simple {
+    std::string_view family;
+    Figure figure;
+    Scale scale = Scale::kOne;
+    std::string_view label{};  // empty: none
+    std::string_view value{};
+    std::string_view second_label{};
+    std::string_view second_value{};
+};
+
+constexpr std::array kFaults{
+    Simple{"gpu_ecc_errors_total", Figure::kEccCorrectedVolatile, Scale::kOne, "severity",
+           "corrected", "window", "volatile"},
+    Simple{"gpu_ecc_errors_total", Figure::kEccUncorrectedVolatile, Scale::kOne, "severity",
+           "uncorrected", "window", "volatile"},
+    Simple{"gpu_ecc_errors_total", Figure::kEccCorrectedAggregate, Scale::kOne, "severity",
+           "corrected", "window", "aggregate"},
+    Simple{"gpu_ecc_errors_total", Figure::kEccUncorrectedAggregate, Scale::kOne, "severity",
+           "uncorrected", "window", "aggregate"},
+    Simple{"gpu_remapped_rows", Figure::kRemappedRowsCorrected, Scale::kOne, "cause", "corrected"},
+    Simple{"gpu_remapped_rows", Figure::kRemappedRowsUncorrected, Scale::kOne, "cause",
+           "uncorrected"},
+    Simple{"gpu_row_remap_pending", Figure::kRowRemapPending},
+    Simple{"gpu_row_remap_failure", Figure::kRowRemapFailed},
+    Simple{"gpu_retired_pages", Figure::kRetiredPagesCorrected, Scale::kOne, "cause", "corrected"},
+    Simple{"gpu_retired_pages", Figure::kRetiredPagesUncorrected, Scale::kOne, "cause",
+           "uncorrected"},
+    Simple{"gpu_retired_pages_pending", Figure::kRetiredPagesPending},
+    Simple{"gpu_recovery_action", Figure::kRecoveryAction},
+    Simple{"gpu_pcie_replays_total", Figure::kPcieReplays},
+    Simple{"gpu_nvlink_errors_total", Figure::kNvlinkErrors},
+};
+
+constexpr std::array kUse{
+    Simple{"gpu_memory_busy_ratio", Figure::kMemoryBusyPercent, Scale::kPercent},
+    Simple{"gpu_encoder_utilization_ratio", Figure::kEncoderPercent, Scale::kPercent},
+    Simple{"gpu_decoder_utilization_ratio", Figure::kDecoderPercent, Scale::kPercent},
+    Simple{"gpu_memory_total_bytes", Figure::kMemoryTotalBytes},
+    Simple{"gpu_memory_free_bytes", Figure::kMemoryFreeBytes},
+    Simple{"gpu_memory_reserved_bytes", Figure::kMemoryReservedBytes},
+    Simple{"gpu_bar1_total_bytes", Figure::kBar1TotalBytes},
+    Simple{"gpu_bar1_used_bytes", Figure::kBar1UsedBytes},
+    Simple{"gpu_power_instant_watts", Figure::kPowerInstantMilliwatts, Scale::kMilli},
+    Simple{"gpu_temperature_celsius", Figure::kTemperatureCelsius, Scale::kOne, "sensor", "gpu"},
+    Simple{"gpu_temperature_celsius", Figure::kMemoryTemperatureCelsius, Scale::kOne, "sensor",
+           "memory"},
+    Simple{"gpu_temperature_limit_celsius", Figure::kSlowdownCelsius, Scale::kOne, "limit",
+           "slowdown"},
+    Simple{"gpu_temperature_limit_celsius", Figure::kShutdownCelsius, Scale::kOne, "limit",
+           "shutdown"},
+    Simple{"gpu_fan_ratio", Figure::kFanPercent, Scale::kPercent},
+    Simple{"gpu_clock_hertz", Figure::kSmClockMhz, Scale::kMega, "clock", "sm"},
+    Simple{"gpu_clock_hertz", Figure::kMemoryClockMhz, Scale::kMega, "clock", "memory"},
+    Simple{"gpu_clock_hertz", Figure::kVideoClockMhz, Scale::kMega, "clock", "video"},
+    Simple{"gpu_max_clock_hertz", Figure::kMaxSmClockMhz, Scale::kMega, "clock", "sm"},
+    Simple{"gpu_max_clock_hertz", Figure::kMaxMemoryClockMhz, Scale::kMega, "clock", "memory"},
+    Simple{"gpu_pstate", Figure::kPerformanceState},
+    Simple{"gpu_pcie_tx_bytes_per_second", Figure::kPcieTxBytesPerSecond},
+    Simple{"gpu_pcie_rx_bytes_per_second", Figure::kPcieRxBytesPerSecond},
+    Simple{"gpu_nvlink_tx_bytes_total", Figure::kNvlinkTxBytes},
+    Simple{"gpu_nvlink_rx_bytes_total", Figure::kNvlinkRxBytes},
+};
+
+constexpr std::array kProfiling{
+    Simple{"gpu_prof_graphics_active_ratio", Figure::kGraphicsActive},
+    Simple{"gpu_prof_sm_active_ratio", Figure::kSmActive},
+    Simple{"gpu_prof_sm_occupancy_ratio", Figure::kSmOccupancy},
+    Simple{"gpu_prof_tensor_active_ratio", Figure::kTensorActive},
+    Simple{"gpu_prof_dram_active_ratio", Figure::kMemoryBandwidthActive},
+    Simple{"gpu_prof_fp64_active_ratio", Figure::kFp64Active},
+    Simple{"gpu_prof_fp32_active_ratio", Figure::kFp32Active},
+    Simple{"gpu_prof_fp16_active_ratio", Figure::kFp16Active},
+    Simple{"gpu_context_switch_ratio", Figure::kContextSwitchActive},
+};
+
+/// Bits of nvmlClocksEventReasons that keep clocks down.
+struct Reason {
+    unsigned bit;
+    std::string_view word;
+};
+constexpr std::array<Reason, 8> kReasons{{{0x2, "clock_setting"},
+                                          {0x4, "sw_power"},
+                                          {0x8, "hw_slowdown"},
+                                          {0x10, "sync_boost"},
+                                          {0x20, "sw_thermal"},
+                                          {0x40, "hw_thermal"},
+                                          {0x80, "hw_power_brake"},
+                                          {0x100, "display_clock"}}};
+
+std::optional<double> figure_of(const gpu::Figures& figures, Figure figure) {
+    const auto value = figures.get(figure);
+    if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
+    return value;
+}
+
+void put(Text& text, double value, Scale scale) {
+    constexpr double kMillion = 1e6;
+    constexpr unsigned kMilliDigits = 3;
+    constexpr double kHundred = 100;
+    switch (scale) {
+        case Scale::kOne:
+            return text.is(value);
+        case Scale::kMilli:
+            return text.is(
+                Decimal{static_cast<std::uint64_t>(std::llround(value)), kMilliDigits, false});
+        case Scale::kPercent:
+            return text.is(value / kHundred);
+        case Scale::kMega:
+            return text.is(value * kMillion);
+    }
+}
+
+void write_simple(Text& text, const Simple& simple, std::string_view labels, double value) {
+    text.row(labels);
+    if (!simple.label.empty()) text.label(simple.label, simple.value);
+    if (!simple.second_label.empty()) text.label(simple.second_label, simple.second_value);
+    put(text, value, simple.scale);
+}
+
+template <class Table>
+void write_table(Text& text, const Scene& scene, const Table& table) {
+    for (const Simple& simple : table) {
+        text.family(simple.family);
+        for (const DeviceRow& row : scene.rows.devices) {
+            if (!row.fresh) continue;
+            if (const auto value = figure_of(row.device->figures, simple.figure)) {
+                write_simple(text, simple, scene.rows.view(row.names.native), *value);
+            }
+        }
+    }
+}
+
+/// Each GPU's own, or under MIG each instance's: never both, a mean would count twice.
+void write_profiling(Text& text, const Scene& scene) {
+    for (const Simple& simple : kProfiling) {
+        text.family(simple.family);
+        for (const DeviceRow& row : scene.rows.devices) {
+            if (!row.fresh) continue;
+            if (!row.cut) {
+                if (const auto value = figure_of(row.device->figures, simple.figure)) {
+                    write_simple(text, simple, scene.rows.view(row.names.native), *value);
+                }
+                continue;
+            }
+            for (const PartRow& part : row.parts) {
+                if (const auto value = figure_of(part.part->figures, simple.figure)) {
+                    write_simple(text, simple, scene.rows.view(part.names.native), *value);
+                }
+            }
+        }
+    }
+}
+
+/// An amount of a GPU or an instance: value * 10^-digits.
+struct Total {
+    std::string_view family;
+    std::optional<std::uint64_t> Amounts::*amount;
+    unsigned digits = 0;
+    bool counter = false;  // the last value stays when the GPU does not answer
+};
+constexpr std::array kTotals{
+    Total{"gpu_busy_seconds_total", &Amounts::busy_ns, 9, true},
+    Total{"gpu_utilization_ratio", &Amounts::utilization_ppm, 6},
+    Total{"gpu_memory_used_bytes", &Amounts::memory_bytes},
+    Total{"gpu_power_watts", &Amounts::power_milliwatts, 3},
+    Total{"gpu_energy_joules_total", &Amounts::energy_millijoules, 3, true},
+};
+constexpr std::array kInstanceTotals{
+    Total{"gpu_instance_busy_seconds_total", &Amounts::busy_ns, 9, true},
+    Total{"gpu_instance_utilization_ratio", &Amounts::utilization_ppm, 6},
+    Total{"gpu_instance_memory_used_bytes", &Amounts::memory_bytes},
+};
+constexpr std::array kInstanceFigures{
+    Simple{"gpu_instance_memory_total_bytes", Figure::kMemoryTotalBytes},
+    Simple{"gpu_instance_memory_free_bytes", Figure::kMemoryFreeBytes},
+};
+
+void write_totals(Text& text, const Scene& scene) {
+    for (const Total& total : kTotals) {
+        text.family(total.family);
+        for (const DeviceRow& row : scene.rows.devices) {
+            const auto& value = row.device->total.*total.amount;
+            if (!value || (!row.fresh && !total.counter)) continue;
+            text.row(scene.rows.view(row.names.native)).is(Decimal{*value, total.digits, false});
+        }
+    }
+    constexpr unsigned kNanoDigits = 9;
+    text.family("gpu_memory_busy_seconds_total");
+    for (const DeviceRow& row : scene.rows.devices) {
+        if (!row.device->memory_busy_known) continue;
+        text.row(scene.rows.view(row.names.native))
+            .is(Decimal{row.device->memory_busy_ns, kNanoDigits, false});
+    }
+    text.family("gpu_power_limit_watts");
+    for (const DeviceRow& row : scene.rows.devices) {
+        auto limit = figure_of(row.device->figures, Figure::kEnforcedPowerLimitMilliwatts);
+        if (!limit) limit = figure_of(row.device->figures, Figure::kPowerLimitMilliwatts);
+        if (!limit || !row.fresh) continue;
+        text.row(scene.rows.view(row.names.native));
+        put(text, *limit, Scale::kMilli);
+    }
+}
+
+void write_throttling(Text& text, const Scene& scene) {
+    constexpr unsigned kNanoDigits = 9;
+    text.family("gpu_throttle_seconds_total");
+    for (const DeviceRow& row : scene.rows.devices) {
+        for (const auto& [reason, ns] : row.device->throttled_ns) {
+            text.row(scene.rows.view(row.names.native))
+                .label("reason", reason)
+                .is(Decimal{ns, kNanoDigits, false});
+        }
+    }
+    text.family("gpu_throttle_active");
+    for (const DeviceRow& row : scene.rows.devices) {
+        const auto bits = figure_of(row.device->figures, Figure::kClockEventReasons);
+        if (!row.fresh || !bits) continue;
+        const auto set = static_cast<std::uint64_t>(*bits);
+        for (const Reason& reason : kReasons) {
+            text.row(scene.rows.view(row.names.native))
+                .label("reason", reason.word)
+                .is((set & reason.bit) != 0 ? 1U : 0U);
+        }
+    }
+}
+
+void write_instances(Text& text, const Scene& scene) {
+    for (const Total& total : kInstanceTotals) {
+        text.family(total.family);
+        for (const DeviceRow& row : scene.rows.devices) {
+            for (const PartRow& part : row.parts) {
+                const auto& value = part.part->total.*total.amount;
+                if (!row.cut || !value || (!row.fresh && !total.counter)) continue;
+                text.row(scene.rows.view(part.names.native))
+                    .is(Decimal{*value, total.digits, false});
+            }
+        }
+    }
+    for (const Simple& simple : kInstanceFigures) {
+        text.family(simple.family);
+        for (const DeviceRow& row : scene.rows.devices) {
+            for (const PartRow& part : row.parts) {
+                const auto value = figure_of(part.part->figures, simple.figure);
+                if (!row.cut || !row.fresh || !value) continue;
+                write_simple(text, simple, scene.rows.view(part.names.native), *value);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void write_gpus(Text& text, const Scene& scene) {
+    write_table(text, scene, kFaults);
+    write_totals(text, scene);
+    write_table(text, scene, kUse);
+    write_throttling(text, scene);
+    write_profiling(text, scene);
+    write_instances(text, scene);
+}
+
+}  // namespace aliquot::exposition

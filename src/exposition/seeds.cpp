@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+
+#include "exposition/writers.h"
+
+namespace aliquot::exposition {
+namespace {
+
+using gpu::Figure;
+using telemetry::Amounts;
+using Amount = std::optional<std::uint64_t> Amounts::*;
+
+constexpr unsigned kPercentDigits = 4;  // parts per million as percent
+constexpr unsigned kMilliDigits = 3;
+
+Text& alone_row(Text& text, const Scene& scene, const DeviceRow& device) {
+    text.row(scene.rows.view(device.names.seed));
+    if (!device.cut && device.parts.size() == 1 && device.parts.front().alone != nullptr) {
+        text.more(scene.rows.view(device.parts.front().alone->native));
+    }
+    return text;
+}
+
+std::uint64_t write_part(Text& text, const Scene& scene, const PartRow& part, Amount amount,
+                         unsigned digits) {
+    const auto total = part.part->total.*amount;
+    const std::string_view labels = scene.rows.view(part.names.seed);
+    if (part.alone != nullptr) {
+        const auto value = total ? total : part.alone->amounts.*amount;
+        if (!value) return 0;
+        text.row(labels).more(scene.rows.view(part.alone->native)).is(Decimal{*value, digits});
+        return *value;
+    }
+    std::uint64_t sum = 0;
+    for (const PodRow& pod : part.pods) {
+        const auto& value = pod.amounts.*amount;
+        if (!value || pod.ended) continue;
+        text.row(labels).more(scene.rows.view(pod.native)).is(Decimal{*value, digits});
+        sum += *value;
+    }
+    if (!total) return sum;
+    text.row(labels).is(Decimal{*total - std::min(*total, sum), digits});
+    return std::max(*total, sum);
+}
+
+/// Divided between the containers, as NVIDIA's names are.
+void write_split(Text& text, const Scene& scene, std::string_view family, Amount amount,
+                 unsigned digits) {
+    text.family(family);
+    for (const DeviceRow& device : scene.rows.devices) {
+        if (!device.fresh) continue;
+        std::uint64_t sum = 0;
+        for (const PartRow& part : device.parts) {
+            sum += write_part(text, scene, part, amount, digits);
+        }
+        const auto total = device.device->total.*amount;
+        if (!total || (!device.cut && !device.parts.empty())) continue;
+        alone_row(text, scene, device).is(Decimal{*total - std::min(*total, sum), digits});
+    }
+}
+
+void write_total(Text& text, const Scene& scene, std::string_view family, Amount amount,
+                 unsigned digits, bool openshift) {
+    text.family(family);
+    for (const DeviceRow& device : scene.rows.devices) {
+        const auto& value = device.device->total.*amount;
+        if (!device.fresh || !value) continue;
+        if (openshift) {
+            text.row(scene.rows.view(device.openshift));
+        } else {
+            alone_row(text, scene, device);
+        }
+        text.is(Decimal{*value, digits});
+    }
+}
+
+void write_figure(Text& text, const Scene& scene, std::string_view family, Figure figure,
+                  double factor, bool openshift) {
+    text.family(family);
+    for (const DeviceRow& device : scene.rows.devices) {
+        const auto value = device.device->figures.get(figure);
+        if (!device.fresh || !value || !std::isfinite(*value)) continue;
+        if (openshift) {
+            text.row(scene.rows.view(device.openshift));
+        } else {
+            alone_row(text, scene, device);
+        }
+        text.is(*value * factor);
+    }
+}
+
+void write_openshift(Text& text, const Scene& scene) {
+    constexpr double kHertz = 1e6;
+    write_total(text, scene, "accelerator_gpu_utilization", &Amounts::utilization_ppm,
+                kPercentDigits, true);
+    write_total(text, scene, "accelerator_memory_used_bytes", &Amounts::memory_bytes, 0, true);
+    write_figure(text, scene, "accelerator_memory_total_bytes", Figure::kMemoryTotalBytes, 1, true);
+    write_total(text, scene, "accelerator_power_usage_watts", &Amounts::power_milliwatts,
+                kMilliDigits, true);
+    write_figure(text, scene, "accelerator_temperature_celsius", Figure::kTemperatureCelsius, 1,
+                 true);
+    write_figure(text, scene, "accelerator_sm_clock_hertz", Figure::kSmClockMhz, kHertz, true);
+    write_figure(text, scene, "accelerator_memory_clock_hertz", Figure::kMemoryClockMhz, kHertz,
+                 true);
+}
+
+}  // namespace
+
+void write_seeds(Text& text, const Scene& scene) {
+    if (scene.style.compat == Compat::kOff) return;
+    std::string node;
+    append_label(node, "node", scene.snapshot.node);
+    text.family("nvidia_gpu_num_devices");
+    text.row(node).is(scene.snapshot.devices.size());
+    write_split(text, scene, "nvidia_gpu_utilization", &Amounts::utilization_ppm, kPercentDigits);
+    write_total(text, scene, "nvidia_gpu_duty_cycle", &Amounts::utilization_ppm, kPercentDigits,
+                false);
+    write_figure(text, scene, "nvidia_gpu_memory_total_bytes", Figure::kMemoryTotalBytes, 1, false);
+    write_split(text, scene, "nvidia_gpu_memory_used_bytes", &Amounts::memory_bytes, 0);
+    write_figure(text, scene, "nvidia_gpu_temperature_celsius", Figure::kTemperatureCelsius, 1,
+                 false);
+    write_total(text, scene, "nvidia_gpu_power_usage_milliwatts", &Amounts::power_milliwatts, 0,
+                false);
+    write_figure(text, scene, "nvidia_gpu_fanspeed_percent", Figure::kFanPercent, 1, false);
+    if (scene.style.openshift) write_openshift(text, scene);
+}
+
+}  // namespace aliquot::exposition

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exposition/style.h"
+
+#include <algorithm>
+
+namespace aliquot::exposition {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+    const auto from = text.find_first_not_of(" \t");
+    if (from == std::string_view::npos) return {};
+    return text.substr(from, text.find_last_not_of(" \t") - from + 1);
+}
+
+/// Takes the part before `separator` off the text.
+std::string_view take(std::string_view& text, char separator) {
+    const auto end = std::min(text.find(separator), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return trimmed(part);
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+        const auto lower = [](char c) {
+            return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        };
+        return lower(x) == lower(y);
+    });
+}
+
+/// "0.75" as 750; what is no such number is 0.
+unsigned thousandths(std::string_view text) {
+    unsigned value = 0;
+    unsigned places = 0;
+    bool point = false;
+    for (const char c : text) {
+        if (c == '.' && !point) {
+            point = true;
+        } else if (c >= '0' && c <= '9') {
+            if (point && places == 3) continue;
+            value = std::min(value * 10 + static_cast<unsigned>(c - '0'), 1000U);
+            if (point) ++places;
+        } else {
+            return 0;
+        }
+    }
+    for (; places < 3; ++places) value = std::min(value * 10, 1000U);
+    return value;
+}
+
+struct Wish {
+    std::string_view media;
+    std::string_view version;
+    unsigned weight = 1000;
+};
+
+Wish wish_of(std::string_view part) {
+    Wish wish;
+    wish.media = take(part, ';');
+    while (!part.empty()) {
+        std::string_view parameter = take(part, ';');
+        const std::string_view name = take(parameter, '=');
+        std::string_view value = trimmed(parameter);
+        if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+            value = value.substr(1, value.size() - 2);
+        }
+        if (same_word(name, "q")) wish.weight = thousandths(value);
+        if (same_word(name, "version")) wish.version = value;
+    }
+    return wish;
+}
+
+}  // namespace
+
+std::optional<Compat> compat_of(std::string_view word) {
+    if (word == "classic") return Compat::kClassic;
+    if (word == "4.9") return Compat::kRenamed;
+    if (word == "both") return Compat::kBoth;
+    if (word == "off") return Compat::kOff;
+    return std::nullopt;
+}
+
+std::optional<Guards> guards_of(std::string_view word) {
+    if (word == "own") return Guards::kOwn;
+    if (word == "all") return Guards::kAll;
+    if (word == "off") return Guards::kOff;
+    return std::nullopt;
+}
+
+Format choose_format(std::string_view accept) {
+    unsigned open_metrics = 0;
+    unsigned text = 0;
+    while (!accept.empty()) {
+        const Wish wish = wish_of(take(accept, ','));
+        if (same_word(wish.media, "application/openmetrics-text")) {
+            const bool ours = wish.version.empty() || wish.version == "1.0.0";
+            if (ours) open_metrics = std::max(open_metrics, wish.weight);
+        } else if (same_word(wish.media, "text/plain") || same_word(wish.media, "text/*")) {
+            text = std::max(text, wish.weight);
+        }
+    }
+    return open_metrics > 0 && open_metrics >= text ? Format::kOpenMetrics : Format::kText;
+}
+
+std::string_view content_type(Format format) {
+    return format == Format::kOpenMetrics
+               ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+               : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+}  // namespace aliquot::exposition

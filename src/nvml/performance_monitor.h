@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "gpu/meters.h"
+#include "nvml/inquiry.h"
+#include "nvml/mig_devices.h"
+
+namespace aliquot::nvml {
+
+/// The GPM figures of one GPU and of its GPU instances (Hopper and newer). Each is an average
+/// between two samples, so the last one of each is kept. Used by one thread.
+class PerformanceMonitor {
+public:
+    /// Two samples that lie closer together give no figures.
+    static constexpr std::chrono::milliseconds kShortestSpan{101};
+
+    /// Figures of the GPU itself; of its instances those in `instances`.
+    /// mig   handles of the MIG devices; one of each instance is enough
+    void read(Inquiry& inquiry, const std::vector<MigHandle>& mig, gpu::Figures& figures,
+              std::vector<gpu::InstanceReading>& instances);
+
+    /// The library was shut down: its samples are gone.
+    void forget();
+
+private:
+    /// One series of samples.
+    struct Series {
+        nvmlGpmSample_t last = nullptr;
+        nvmlGpmSample_t spare = nullptr;
+        nvmlDevice_t device = nullptr;  // whose handle it was taken by
+        std::chrono::steady_clock::time_point last_at;
+        bool has_last = false;
+        bool refused = false;
+        std::set<unsigned> refused_metrics;
+    };
+
+    bool supported(Inquiry& inquiry);
+    bool take_sample(Inquiry& inquiry, Series& series, const MigHandle* mig);
+    void read_series(Inquiry& inquiry, Series& series, const MigHandle* mig, gpu::Figures& figures);
+    void read_metrics(Inquiry& inquiry, Series& series, gpu::Figures& figures);
+    void drop(const Inquiry& inquiry, Series& series);
+
+    std::optional<bool> supported_;
+    Series whole_;
+    std::map<unsigned, Series> by_instance_;
+    std::unique_ptr<std::uint64_t[]> request_;  // an nvmlGpmMetricsGet_t with room behind it
+};
+
+}  // namespace aliquot::nvml

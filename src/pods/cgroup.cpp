@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pods/cgroup.h"
+
+#include <algorithm>
+#include <array>
+
+namespace aliquot::pods {
+namespace {
+
+constexpr std::size_t kContainerDigits = 64;
+constexpr std::size_t kStaticDigits = 32;
+constexpr std::array<std::size_t, 5> kUidGroups{8, 4, 4, 4, 12};
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+std::size_t count_hex(std::string_view text) {
+    const auto* const end = std::ranges::find_if_not(text, is_hex);
+    return static_cast<std::size_t>(end - text.begin());
+}
+
+/// Cuts off what stands before the next `mark`, and the mark.
+std::string_view cut(std::string_view& rest, char mark) {
+    const auto end = std::min(rest.find(mark), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return part;
+}
+
+/// Length of the uid at the beginning of `text`, with dashes or (as in a slice's name) underscores;
+/// or of a static pod's 32 digits. 0: there is none.
+std::size_t uid_length(std::string_view text) {
+    if (count_hex(text) == kStaticDigits) return kStaticDigits;
+    const char separator = text.size() > kUidGroups[0] ? text[kUidGroups[0]] : '\0';
+    if (separator != '-' && separator != '_') return 0;
+    std::size_t at = 0;
+    for (std::size_t group = 0; group < kUidGroups.size(); ++group) {
+        if (group > 0 && (at >= text.size() || text[at++] != separator)) return 0;
+        if (count_hex(text.substr(at)) != kUidGroups[group]) return 0;
+        at += kUidGroups[group];
+    }
+    return at;
+}
+
+struct PodPart {
+    std::string uid;
+    std::string_view behind;  // of the same part of the path: ":cri-containerd:<id>"
+};
+
+/// "pod<uid>", "<root>-pod<uid>.slice", "<root>-pod<uid>.slice:cri-containerd:<id>".
+std::optional<PodPart> read_pod_part(std::string_view part) {
+    constexpr std::string_view kPod = "pod";
+    constexpr std::string_view kSlice = ".slice";
+    for (auto at = part.find(kPod); at != std::string_view::npos; at = part.find(kPod, at + 1)) {
+        if (at > 0 && part[at - 1] != '-') continue;
+        const std::string_view text = part.substr(at + kPod.size());
+        const std::size_t length = uid_length(text);
+        if (length == 0) continue;
+        std::string_view behind = text.substr(length);
+        if (behind.starts_with(kSlice)) behind.remove_prefix(kSlice.size());
+        if (!behind.empty() && behind.front() != ':') continue;
+        std::string uid(text.substr(0, length));
+        std::ranges::replace(uid, '_', '-');
+        return PodPart{std::move(uid), behind};
+    }
+    return std::nullopt;
+}
+
+/// "<id>", "crio-<id>", "cri-containerd-<id>.scope". A monitor beside a container is none.
+std::string_view read_container_part(std::string_view part) {
+    constexpr std::string_view kScope = ".scope";
+    if (part.ends_with(kScope)) part.remove_suffix(kScope.size());
+    if (part.size() < kContainerDigits) return {};
+    const std::string_view id = part.substr(part.size() - kContainerDigits);
+    const std::string_view before = part.substr(0, part.size() - kContainerDigits);
+    if (count_hex(id) != kContainerDigits) return {};
+    if (!before.empty() && before.back() != '-') return {};
+    return before.find("conmon") == std::string_view::npos ? id : std::string_view();
+}
+
+std::optional<CgroupPlace> read_path(std::string_view path) {
+    std::optional<CgroupPlace> place;
+    while (!path.empty()) {
+        const std::string_view part = cut(path, '/');
+        if (auto pod = read_pod_part(part)) {
+            place = CgroupPlace{.pod_uid = std::move(pod->uid)};
+            while (!pod->behind.empty() && place->container_id.empty()) {
+                place->container_id = read_container_part(cut(pod->behind, ':'));
+            }
+        } else if (place && place->container_id.empty()) {
+            place->container_id = read_container_part(part);
+        }
+    }
+    return place;
+}
+
+/// One line of /proc/PID/cgroup: "number:controllers:path". The path may hold colons.
+struct Line {
+    std::string_view controllers;
+    std::string_view path;
+};
+
+/// Cuts off the next line.
+Line next_line(std::string_view& text) {
+    std::string_view line = cut(text, '\n');
+    cut(line, ':');
+    const std::string_view controllers = cut(line, ':');
+    constexpr std::string_view kDeleted = " (deleted)";  // the cgroup is gone, its process is not
+    if (line.ends_with(kDeleted)) line.remove_suffix(kDeleted.size());
+    return {controllers, line};
+}
+
+/// The memory and devices controllers are where a runtime surely puts a container's processes.
+bool is_sure(std::string_view controllers) {
+    while (!controllers.empty()) {
+        const std::string_view name = cut(controllers, ',');
+        if (name == "memory" || name == "devices") return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<CgroupPlace> place_of(std::string_view cgroup_text) {
+    std::string_view rest = cgroup_text.substr(0, kMostCgroupBytes);
+    std::optional<CgroupPlace> best;
+    int best_worth = -1;
+    while (!rest.empty()) {
+        const Line line = next_line(rest);
+        auto place = read_path(line.path);
+        if (!place) continue;
+        const int worth =
+            (place->container_id.empty() ? 0 : 2) + (is_sure(line.controllers) ? 1 : 0);
+        if (worth <= best_worth) continue;
+        best_worth = worth;
+        best = std::move(place);
+    }
+    return best;
+}
+
+bool is_in_container(std::string_view cgroup_text) {
+    std::string_view rest = cgroup_text.substr(0, kMostCgroupBytes);
+    while (!rest.empty()) {
+        const Line line = next_line(rest);
+        const std::string_view last = line.path.substr(line.path.rfind('/') + 1);
+        if (!read_container_part(last).empty()) return true;
+    }
+    return false;
+}
+
+}  // namespace aliquot::pods

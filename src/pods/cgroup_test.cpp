@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pods/cgroup.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+namespace aliquot::pods {
+namespace {
+
+const std::string kUid = "8b0f2a6e-41d7-4c39-9a55-0de1c7f3b284";
+const std::string kSliceUid = "8b0f2a6e_41d7_4c39_9a55_0de1c7f3b284";
+const std::string kStaticUid = "5d1c0f9e8b7a69584736251403f2e1d0";
+const std::string kId(64, 'c');
+const std::string kOther(64, 'd');
+
+std::string v2(const std::string& path) { return "0::" + path + "\n"; }
+
+TEST(PlaceOf, ReadsEveryFormOfAPath) {
+    const std::string burstable = "/kubepods.slice/kubepods-burstable.slice/";
+    const std::array paths{
+        burstable + "kubepods-burstable-pod" + kSliceUid + ".slice/cri-containerd-" + kId +
+            ".scope",
+        "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + kSliceUid +
+            ".slice/crio-" + kId + ".scope",
+        "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + kSliceUid +
+            ".slice/crio-" + kId + ".scope/container",
+        burstable + "kubepods-burstable-pod" + kSliceUid + ".slice/docker-" + kId + ".scope",
+        "/kubepods.slice/kubepods-pod" + kSliceUid + ".slice/cri-containerd-" + kId + ".scope",
+        "/kubepods/burstable/pod" + kUid + "/" + kId,
+        "/kubepods/pod" + kUid + "/" + kId,
+        "/kubepods/burstable/pod" + kUid + "/crio-" + kId,
+        "/system.slice/containerd.service/kubepods-burstable-pod" + kSliceUid +
+            ".slice:cri-containerd:" + kId,
+        "/kubepods-burstable-pod" + kSliceUid + ".slice:docker:" + kId,
+        "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + kSliceUid +
+            ".slice/cri-containerd-" + kId + ".scope",
+        "/docker/" + kOther + "/kubelet/kubepods/besteffort/pod" + kUid + "/" + kId,
+        "/../../kubepods-burstable-pod" + kSliceUid + ".slice/cri-containerd-" + kId + ".scope",
+        "/../../../kubepods-pod" + kSliceUid + ".slice/cri-containerd-" + kId + ".scope",
+        "/user.slice/user-1000.slice/user@1000.service/app.slice/k3s.service/kubepods/pod" + kUid +
+            "/" + kId,
+        "/kubepods/pod" + kUid + "/" + kId + " (deleted)",
+    };
+    for (const std::string& path : paths) {
+        const auto place = place_of(v2(path));
+        ASSERT_TRUE(place) << path;
+        EXPECT_EQ(place->pod_uid, kUid) << path;
+        EXPECT_EQ(place->container_id, kId) << path;
+    }
+}
+
+TEST(PlaceOf, KnowsAStaticPodByItsHash) {
+    for (const std::string& path :
+         {"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + kStaticUid +
+              ".slice/cri-containerd-" + kId + ".scope",
+          "/kubepods/burstable/pod" + kStaticUid + "/" + kId}) {
+        const auto place = place_of(v2(path));
+        ASSERT_TRUE(place) << path;
+        EXPECT_EQ(place->pod_uid, kStaticUid);
+        EXPECT_EQ(place->container_id, kId);
+    }
+}
+
+TEST(PlaceOf, TakesTheLineOfVersion1ThatSaysMost) {
+    const std::string pod = "/kubepods/burstable/pod" + kUid;
+    const std::string text = "12:pids:" + pod + "\n11:cpu,cpuacct:" + pod + "/" + kOther +
+                             "\n10:perf_event:/\n9:memory:" + pod + "/" + kId +
+                             "\n1:name=systemd:" + pod + "/" + kOther + "\n";
+    EXPECT_EQ(place_of(text), (CgroupPlace{kUid, kId}));
+    const std::string hybrid = "3:devices:" + pod + "/" + kId + "\n0::/system.slice/x.service\n";
+    EXPECT_EQ(place_of(hybrid), (CgroupPlace{kUid, kId}));
+    EXPECT_EQ(place_of("0::/\n4:freezer:" + pod + "/" + kId), (CgroupPlace{kUid, kId}));
+}
+
+TEST(PlaceOf, DoesNotTakeAMonitorForItsContainer) {
+    EXPECT_EQ(place_of(v2("/kubepods.slice/kubepods-pod" + kSliceUid + ".slice/crio-conmon-" + kId +
+                          ".scope")),
+              (CgroupPlace{kUid, ""}));
+    EXPECT_EQ(place_of(v2("/kubepods/pod" + kUid + "/crio-conmon-" + kId)),
+              (CgroupPlace{kUid, ""}));
+    EXPECT_EQ(place_of(v2("/kubepods/pod" + kUid)), (CgroupPlace{kUid, ""}));
+}
+
+TEST(PlaceOf, TakesTheInnerPodAndItsOwnContainer) {
+    const std::string outer = "/kubepods/pod" + kStaticUid + "/" + kOther;
+    EXPECT_EQ(place_of(v2(outer + "/kubelet/kubepods/pod" + kUid + "/" + kId)),
+              (CgroupPlace{kUid, kId}));
+    // A container that runs Docker: kubelet knows the outer one.
+    EXPECT_EQ(place_of(v2("/kubepods/pod" + kUid + "/" + kId + "/docker/" + kOther)),
+              (CgroupPlace{kUid, kId}));
+}
+
+TEST(PlaceOf, SaysNothingOfProcessesThatAreInNoPod) {
+    for (const std::string& path :
+         {std::string("/"), std::string("/init.scope"), std::string("/system.slice/sshd.service"),
+          "/system.slice/docker-" + kId + ".scope", "/docker/" + kId,
+          "/../cri-containerd-" + kId + ".scope",
+          "/machine.slice/machine-libpod_pod_" + kId + ".slice/libpod-" + kId + ".scope",
+          "/kubepods/pod" + kUid + "0/" + kId, "/kubepods/xpod" + kUid,
+          "/kubepods.slice/kubepods-pod" + kSliceUid + ".slices", std::string("/kubepods/podium"),
+          "/kubepods/pod" + kUid.substr(0, 35),
+          "/kubepods/pod" + kUid.substr(0, 8) + "_" + kUid.substr(9)}) {
+        EXPECT_FALSE(place_of(v2(path))) << path;
+    }
+    EXPECT_FALSE(place_of(""));
+    EXPECT_FALSE(place_of("\n\n:::::\n"));
+    EXPECT_FALSE(place_of("pod" + kUid));
+}
+
+TEST(PlaceOf, ReadsNoMoreThanItsLimit) {
+    const std::string filler(kMostCgroupBytes, 'x');
+    EXPECT_FALSE(place_of("0::/" + filler + "\n0::/kubepods/pod" + kUid + "/" + kId));
+}
+
+TEST(IsInContainer, LooksAtTheEndOfAPath) {
+    EXPECT_TRUE(is_in_container(v2("/docker/" + kId)));
+    EXPECT_TRUE(is_in_container(v2("/../cri-containerd-" + kId + ".scope")));
+    EXPECT_FALSE(is_in_container(v2("/docker/" + kId + "/init.scope")));
+    EXPECT_FALSE(is_in_container(v2("/init.scope")));
+    EXPECT_FALSE(is_in_container(""));
+}
+
+}  // namespace
+}  // namespace aliquot::pods

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/inventory.h"
+#include "gpu/meters.h"
+#include "telemetry/scene.h"
+#include "telemetry/snapshot.h"
+
+namespace aliquot::telemetry {
+
+/// What a part of a GPU is, for sorting out whose it is.
+struct PartIdentity {
+    std::optional<unsigned> gpu_instance;  // MIG
+    std::string profile;
+    std::vector<gpu::Uuid> devices;  // that stand for it: the GPU, or its MIG devices
+    unsigned slices = 1;             // compute slices of the GPU that it has
+};
+/// The parts of a GPU, by GPU instance.
+std::vector<PartIdentity> parts_of(const gpu::Gpu& gpu);
+
+/// A process with what it used since the look before.
+struct ClaimedProcess {
+    Process process;
+    std::optional<std::uint64_t> use_ns;
+};
+
+/// A container with what it has to do with a part: what it holds, what it runs, what its guard says.
+struct Claim {
+    pods::Owner owner;
+    std::string resource;
+    std::vector<std::string> ids;
+    bool whole = false;  // it holds the part, and shares it with nobody
+    std::uint64_t entitlement_ppm = 0;
+    std::optional<std::uint64_t> memory_limit_bytes;
+    std::vector<ClaimedProcess> processes;
+    std::optional<std::uint64_t> process_memory_bytes;  // empty: of none it is known
+    std::optional<std::uint64_t> process_use_ns;        // since the look before; empty: not known
+    const region::DeviceStatus* guard = nullptr;
+};
+
+/// Everybody on one part.
+struct Claims {
+    std::vector<Claim> list;
+    std::vector<ClaimedProcess> others;  // of the host, or nobody knows whose
+    std::uint64_t others_use_ns = 0;
+    bool processes_known = false;  // the driver lists them, and they could be told apart
+    bool uses_known = false;
+};
+
+/// Sorts out who is on a part. Pure but for scene.belonging.
+/// uses   GPU time by pid since the look before; null: the driver does not tell
+Claims claims_on(const PartIdentity& part, const gpu::Gpu& gpu, const gpu::Reading& reading,
+                 const std::map<std::uint32_t, std::uint64_t>* uses, const Scene& scene);
+
+/// Whether two owners are the same container, by what is known of both.
+bool same_container(const pods::Owner& a, const pods::Owner& b);
+
+}  // namespace aliquot::telemetry

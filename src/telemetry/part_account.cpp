@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "telemetry/part_account.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "telemetry/split.h"
+
+namespace aliquot::telemetry {
+namespace {
+
+using gpu::Figure;
+
+std::uint64_t count_of(std::chrono::nanoseconds time) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
+}
+
+std::optional<std::uint64_t> whole_number(const gpu::Figures& figures, Figure figure) {
+    const auto value = figures.get(figure);
+    if (!value || *value < 0) return std::nullopt;
+    return static_cast<std::uint64_t>(*value);
+}
+
+/// What a claim has used since the look before, and how that is known.
+struct Use {
+    std::optional<std::uint64_t> ns;
+    Source source = Source::kNone;
+};
+
+/// What the guard has counted since the look before.
+std::optional<std::uint64_t> guard_use(const Claim& claim,
+                                       const std::optional<std::uint64_t>& before) {
+    if (claim.guard == nullptr || !before) return std::nullopt;
+    const std::uint64_t now = claim.guard->gpu_ns;
+    return now >= *before ? now - *before : now;  // a new container begins at 0
+}
+
+Use use_of(const Claim& claim, const Claims& claims, const PartAccount::Entry& entry,
+           const std::optional<BusyStretch>& busy) {
+    if (claim.whole && busy) return {.ns = busy->busy_ns, .source = Source::kWhole};
+    const auto guarded = guard_use(claim, entry.guard_gpu_ns);
+    const bool metered = claim.guard != nullptr &&
+                         (claim.guard->limits.cap_ppm != 0 || claim.guard->limits.weight != 0);
+    if (metered && guarded) return {.ns = guarded, .source = Source::kGuard};
+    if (claims.uses_known)
+        return {.ns = claim.process_use_ns.value_or(0), .source = Source::kDriver};
+    if (guarded && claim.guard->gpu_ns > 0) return {.ns = guarded, .source = Source::kGuard};
+    if (!claims.processes_known) return {};
+    if (claim.processes.empty()) return {.ns = 0, .source = Source::kDriver};
+    const auto users =
+        std::ranges::count_if(claims.list, [](const Claim& one) { return !one.processes.empty(); });
+    if (busy && users == 1 && claims.others.empty()) {
+        return {.ns = busy->busy_ns, .source = Source::kDriver};
+    }
+    return {};
+}
+
+/// The driver counts in whole per cent: what is missing from the sum by no more than that is theirs.
+std::uint64_t of_all(const BusyStretch& busy, std::uint64_t sum, std::size_t users) {
+    const std::uint64_t rounding = busy.span_ns / 100 * (users + 1);
+    if (sum == 0 || sum > busy.busy_ns || busy.busy_ns - sum <= rounding) return sum;
+    return busy.busy_ns;
+}
+
+std::optional<std::uint64_t> per_million(std::uint64_t part, std::uint64_t span) {
+    return scaled(part, kMillion, span);
+}
+
+bool by_name(const PartAccount::Entry& a, const PartAccount::Entry& b) {
+    const auto key = [](const Tenant& row) {
+        return std::tie(row.owner.pod_namespace, row.owner.pod, row.owner.container, row.resource,
+                        row.owner.pod_uid);
+    };
+    return key(a.row) < key(b.row);
+}
+
+std::vector<Process> without_uses(std::vector<ClaimedProcess>& claimed,
+                                  const std::optional<BusyStretch>& busy) {
+    std::vector<Process> processes;
+    processes.reserve(claimed.size());
+    for (ClaimedProcess& one : claimed) {
+        if (one.use_ns && busy && busy->span_ns != 0) {
+            one.process.utilization_ppm =
+                std::min(per_million(*one.use_ns, busy->span_ns).value_or(0), kMillion);
+        }
+        processes.push_back(std::move(one.process));
+    }
+    std::ranges::sort(processes, {}, &Process::pid);
+    return processes;
+}
+
+/// total - sum of a member over the rows; absent when the total is.
+std::optional<std::uint64_t> rest_of(const std::optional<std::uint64_t>& total,
+                                     const std::vector<PartAccount::Entry>& entries,
+                                     std::optional<std::uint64_t> Amounts::*member) {
+    if (!total) return std::nullopt;
+    std::uint64_t rest = *total;
+    for (const auto& entry : entries)
+        rest -= std::min(rest, (entry.row.amounts.*member).value_or(0));
+    return rest;
+}
+
+}  // namespace
+
+void PartAccount::note(const PartIdentity& identity, const Look& look, Claims claims) {
+    shown_.gpu_instance = identity.gpu_instance;
+    shown_.profile = identity.profile;
+    shown_.mig_devices = identity.gpu_instance ? identity.devices : std::vector<gpu::Uuid>();
+    shown_.figures = look.figures;
+    slices_ = identity.slices;
+    note_rows(claims, look);
+    note_memory(look);
+    retire(look.now);
+    shown_.others = without_uses(claims.others, look.busy);
+    std::ranges::sort(entries_, by_name);
+}
+
+void PartAccount::note_rows(Claims& claims, const Look& look) {
+    for (Entry& entry : entries_) entry.seen = false;
+    for (Claim& claim : claims.list) fill(entry_of(claim), claim, claims.processes_known, look);
+    note_busy(claims, look);
+    for (Claim& claim : claims.list) {
+        Entry& entry = entry_of(claim);
+        entry.guard_gpu_ns =
+            claim.guard == nullptr ? std::nullopt : std::optional(claim.guard->gpu_ns);
+        entry.row.processes = without_uses(claim.processes, look.busy);
+    }
+}
+
+PartAccount::Entry& PartAccount::entry_of(const Claim& claim) {
+    const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
+        if (entry.row.resource != claim.resource) return false;
+        if (entry.row.owner.container != claim.owner.container) return false;
+        return same_container(entry.row.owner, claim.owner);
+    });
+    if (found != entries_.end()) return *found;
+    entries_.push_back({.row = {.owner = claim.owner, .resource = claim.resource}});
+    return entries_.back();
+}
+
+void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known, const Look& look) {
+    Tenant& row = entry.row;
+    const bool is_new = entry.last_seen == os::TimePoint{};
+    entry.seen = true;
+    entry.whole = claim.whole;
+    entry.last_seen = look.now;
+    row.owner = claim.owner;
+    row.ids = claim.ids;
+    row.ended = false;
+    row.entitlement_ppm = claim.entitlement_ppm;
+    row.memory_limit_bytes = claim.memory_limit_bytes;
+    if (!claim.ids.empty() && !is_new) row.held_ns += count_of(look.elapsed);
+    const auto used = whole_number(look.figures, Figure::kMemoryUsedBytes);
+    row.amounts.memory_bytes.reset();
+    if (claim.whole && used) {
+        row.amounts.memory_bytes = used;
+    } else if (claim.process_memory_bytes) {
+        row.amounts.memory_bytes = claim.process_memory_bytes;
+    } else if (claim.guard != nullptr && claim.guard->driver_bytes) {
+        row.amounts.memory_bytes = claim.guard->driver_bytes;
+    } else if (claim.guard != nullptr) {
+        row.amounts.memory_bytes = claim.guard->used_bytes;
+    } else if (processes_known && claim.processes.empty()) {
+        row.amounts.memory_bytes = 0;
+    }
+    if (claim.whole && !row.memory_limit_bytes) {
+        const auto total = whole_number(look.figures, Figure::kMemoryTotalBytes);
+        const auto kept = whole_number(look.figures, Figure::kMemoryReservedBytes);
+        if (total) row.memory_limit_bytes = *total - std::min(*total, kept.value_or(0));
+    }
+    if (claim.guard != nullptr) {
+        row.denied = claim.guard->denied;
+        row.throttled_ns = claim.guard->throttled_ns;
+        row.memory_peak_bytes =
+            std::max(row.memory_peak_bytes.value_or(0), claim.guard->peak_bytes);
+    }
+}
+
+void PartAccount::note_busy(const Claims& claims, const Look& look) {
+    std::vector<Use> uses;
+    std::vector<std::uint64_t> weights;
+    std::uint64_t sum = claims.others_use_ns;
+    std::size_t users = 0;
+    for (const Claim& claim : claims.list) {
+        uses.push_back(use_of(claim, claims, entry_of(claim), look.busy));
+        weights.push_back(uses.back().ns.value_or(0));
+        sum += weights.back();
+        if (weights.back() != 0) ++users;
+    }
+    if (look.busy) {
+        busy_known_ = true;
+        busy_ns_ += look.busy->busy_ns;
+        weights = divide(look.busy->busy_ns, weights, of_all(*look.busy, sum, users));
+        if (look.busy->span_ns != 0) {
+            total_.utilization_ppm = per_million(look.busy->busy_ns, look.busy->span_ns);
+        }
+    } else {
+        total_.utilization_ppm.reset();
+    }
+    const std::uint64_t span =
+        look.busy ? look.busy->span_ns : count_of(look.elapsed);  // a guard needs no samples
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+        Entry& entry = entry_of(claims.list[i]);
+        Tenant& row = entry.row;
+        row.source = uses[i].source;
+        if (!uses[i].ns) {
+            row.amounts.utilization_ppm.reset();
+            row.share_utilization_ppm.reset();
+            continue;
+        }
+        row.amounts.busy_ns = row.amounts.busy_ns.value_or(0) + weights[i];
+        if (span != 0) {
+            row.amounts.utilization_ppm = per_million(weights[i], span);
+            if (!claims.list[i].ids.empty()) {
+                const bool busy = weights[i] != 0;
+                row.idle_held_ns =
+                    row.idle_held_ns.value_or(0) + (busy ? 0 : count_of(look.elapsed));
+                row.idle_ns = busy ? 0 : row.idle_ns.value_or(0) + count_of(look.elapsed);
+            }
+        }
+        if (row.entitlement_ppm != 0 && row.amounts.utilization_ppm) {
+            row.share_utilization_ppm =
+                scaled(*row.amounts.utilization_ppm, kMillion, row.entitlement_ppm);
+        }
+    }
+    server_only_ = std::ranges::any_of(claims.others, [](const ClaimedProcess& one) {
+        return one.use_ns.value_or(0) != 0 && one.process.command.starts_with("nvidia-cuda-mps");
+    });
+}
+
+void PartAccount::note_memory(const Look& look) {
+    total_.memory_bytes = whole_number(look.figures, Figure::kMemoryUsedBytes);
+    std::vector<std::uint64_t> held;
+    for (const Entry& entry : entries_) {
+        held.push_back(entry.seen ? entry.row.amounts.memory_bytes.value_or(0) : 0);
+    }
+    // Memory and processes are read one after the other: what is above the total came in between.
+    if (total_.memory_bytes) held = divide(*total_.memory_bytes, held, *total_.memory_bytes);
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        Tenant& row = entries_[i].row;
+        if (!entries_[i].seen || !row.amounts.memory_bytes) continue;
+        row.amounts.memory_bytes = held[i];
+        row.memory_peak_bytes = std::max(row.memory_peak_bytes.value_or(0), held[i]);
+    }
+}
+
+void PartAccount::retire(os::TimePoint now) {
+    std::size_t ended = 0;
+    for (Entry& entry : entries_) {
+        if (entry.seen) continue;
+        ++ended;
+        Tenant& row = entry.row;
+        row.ended = true;
+        row.ids.clear();
+        row.processes.clear();
+        row.amounts.memory_bytes.reset();
+        row.amounts.utilization_ppm.reset();
+        row.amounts.power_milliwatts.reset();
+        row.share_utilization_ppm.reset();
+        row.idle_ns.reset();
+    }
+    std::ranges::stable_sort(entries_, [](const Entry& a, const Entry& b) {
+        return a.seen != b.seen ? !a.seen : a.last_seen < b.last_seen;
+    });
+    const auto leaves = [&](const Entry& entry) {
+        if (entry.seen) return false;
+        const bool too_many = ended > options_.most_ended;
+        if (!too_many && now - entry.last_seen <= options_.keep_ended) return false;
+        --ended;
+        shown_.ended_busy_ns += entry.row.amounts.busy_ns.value_or(0);
+        shown_.ended_energy_millijoules += entry.row.amounts.energy_millijoules.value_or(0);
+        return true;
+    };
+    std::erase_if(entries_, leaves);
+}
+
+Part PartAccount::show() const {
+    Part part = shown_;
+    part.total = total_;
+    if (busy_known_) part.total.busy_ns = busy_ns_;
+    part.remainder = {
+        .memory_bytes = rest_of(part.total.memory_bytes, entries_, &Amounts::memory_bytes),
+        .utilization_ppm = rest_of(part.total.utilization_ppm, entries_, &Amounts::utilization_ppm),
+        .busy_ns = rest_of(part.total.busy_ns, entries_, &Amounts::busy_ns)};
+    part.tenants.reserve(entries_.size());
+    for (const Entry& entry : entries_) part.tenants.push_back(entry.row);
+    return part;
+}
+
+}  // namespace aliquot::telemetry

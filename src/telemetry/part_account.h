@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "os/clock.h"
+#include "telemetry/busy.h"
+#include "telemetry/claims.h"
+#include "telemetry/snapshot.h"
+
+namespace aliquot::telemetry {
+
+struct AccountOptions {
+    /// How long the row of a tenant that is gone is shown, so that its last values are read.
+    std::chrono::nanoseconds keep_ended = std::chrono::minutes(5);
+    /// How long the last figures stand for a GPU that does not answer.
+    std::chrono::nanoseconds stale_after = std::chrono::seconds(10);
+    /// A part never has more rows of tenants that are gone; the oldest leave first.
+    std::size_t most_ended = 64;
+};
+
+/// The books of one part of a GPU: who has used how much of it. Not thread-safe.
+class PartAccount {
+public:
+    explicit PartAccount(const AccountOptions& options) : options_(options) {}
+
+    /// What one look has shown.
+    struct Look {
+        const gpu::Figures& figures;
+        std::optional<BusyStretch> busy;   // of all the part; empty: the driver does not tell
+        std::chrono::nanoseconds elapsed;  // since the look before
+        os::TimePoint now;
+    };
+    void note(const PartIdentity& identity, const Look& look, Claims claims);
+
+    /// A tenant as it will be shown; power and energy are divided by the account of the GPU.
+    struct Entry {
+        Tenant row;
+        os::TimePoint last_seen{};
+        bool seen = false;
+        bool whole = false;
+        std::optional<std::uint64_t> guard_gpu_ns;  // of its guard, at the look before
+    };
+    [[nodiscard]] std::vector<Entry>& entries() { return entries_; }
+    [[nodiscard]] std::optional<std::uint64_t> utilization_ppm() const {
+        return total_.utilization_ppm;
+    }
+    [[nodiscard]] bool server_only() const { return server_only_; }
+    [[nodiscard]] unsigned slices() const { return slices_; }
+
+    /// The part as it stands. Total and remainder are without power and energy.
+    [[nodiscard]] Part show() const;
+
+private:
+    void note_rows(Claims& claims, const Look& look);
+    Entry& entry_of(const Claim& claim);
+    void fill(Entry& entry, const Claim& claim, bool processes_known, const Look& look);
+    void note_busy(const Claims& claims, const Look& look);
+    void note_memory(const Look& look);
+    void retire(os::TimePoint now);
+
+    AccountOptions options_;
+    std::vector<Entry> entries_;
+    Part shown_;  // what does not change with the entries
+    Amounts total_;
+    std::uint64_t busy_ns_ = 0;
+    bool busy_known_ = false;
+    bool server_only_ = false;
+    unsigned slices_ = 1;
+};
+
+}  // namespace aliquot::telemetry

@@ -15,9 +15,8 @@ bool has_group(const User& user, std::string_view group) {
 }
 
 bool lists(const Value& list, std::string_view word) {
-    return std::ranges::any_of(list.items(), [&](const Value& one) {
-        return one.text() == "*" || one.text() == word;
-    });
+    return std::ranges::any_of(
+        list.items(), [&](const Value& one) { return one.text() == "*" || one.text() == word; });
 }
 
 bool rule_fits(const Value& rule, const Attributes& wanted) {
@@ -67,9 +66,9 @@ std::vector<Value> rules_behind(const World& world, const Value& binding) {
     std::vector<Value> rules;
     const Value& ref = binding.at("roleRef");
     const bool cluster = ref.at("kind").text() == "ClusterRole";
-    const std::string key = cluster ? ref.at("name").text()
-                                    : Call::key_of(binding.at_path("metadata.namespace").text(),
-                                                   ref.at("name").text());
+    const std::string key =
+        cluster ? ref.at("name").text()
+                : Call::key_of(binding.at_path("metadata.namespace").text(), ref.at("name").text());
     const EntryPtr role = world.store.get(cluster ? kClusterRoles : kRoles, key);
     if (role == nullptr) return rules;
     for (const Value& rule : role->object.at("rules").items()) rules.push_back(rule);
@@ -78,7 +77,8 @@ std::vector<Value> rules_behind(const World& world, const Value& binding) {
     const auto all = world.store.list(kClusterRoles, "", 0, "", 0);
     for (const EntryPtr& other : all->entries) {
         const bool selected = std::ranges::any_of(selectors.items(), [&](const Value& one) {
-            return matches_labels(read_label_selector(one), other->object.at_path("metadata.labels"));
+            return matches_labels(read_label_selector(one),
+                                  other->object.at_path("metadata.labels"));
         });
         if (!selected) continue;
         for (const Value& rule : other->object.at("rules").items()) rules.push_back(rule);
@@ -121,7 +121,8 @@ void impersonate(const HttpRequest& request, User& user) {
     if (name.starts_with("system:serviceaccount:") && other.groups.empty()) {
         const std::vector<std::string_view> parts = split(name, ':');
         other.groups.emplace_back("system:serviceaccounts");
-        if (parts.size() > 2) other.groups.push_back("system:serviceaccounts:" + std::string(parts[2]));
+        if (parts.size() > 2)
+            other.groups.push_back("system:serviceaccounts:" + std::string(parts[2]));
     }
     other.groups.emplace_back("system:authenticated");
     user = std::move(other);
@@ -157,7 +158,8 @@ std::optional<std::string> allowed_by_roles(const World& world, const Attributes
             const Value& ref = binding->object.at("roleRef");
             const std::string& kind = binding->object.at("kind").text();
             std::string name = binding->object.at_path("metadata.name").text();
-            if (kind == "RoleBinding") name += "/" + binding->object.at_path("metadata.namespace").text();
+            if (kind == "RoleBinding")
+                name += "/" + binding->object.at_path("metadata.namespace").text();
             return "RBAC: allowed by " + kind + " \"" + name + "\" of " + ref.at("kind").text() +
                    " \"" + ref.at("name").text() + "\" to " + "the user";
         }
@@ -196,12 +198,11 @@ std::optional<Failure> authorize(const World& world, const Attributes& wanted) {
     }
     const std::string full =
         wanted.subresource.empty() ? wanted.resource : wanted.resource + "/" + wanted.subresource;
-    return forbidden(wanted.resource, wanted.group, wanted.name,
-                     who + wanted.verb + " resource \"" + full + "\" in API group \"" +
-                         wanted.group + "\"" +
-                         (wanted.name_space.empty()
-                              ? " at the cluster scope"
-                              : " in the namespace \"" + wanted.name_space + "\""));
+    return forbidden(
+        wanted.resource, wanted.group, wanted.name,
+        who + wanted.verb + " resource \"" + full + "\" in API group \"" + wanted.group + "\"" +
+            (wanted.name_space.empty() ? " at the cluster scope"
+                                       : " in the namespace \"" + wanted.name_space + "\""));
 }
 
 }  // namespace aliquot::sim::apiserver

@@ -48,7 +48,8 @@ Outcome<Done> set_priority(const Call& call, Value& spec) {
     if (!name.empty()) {
         const EntryPtr found = call.world.store.get(storage, name);
         if (found == nullptr) {
-            return forbidden("pods", "", call.name, "no PriorityClass with name " + name + " was found");
+            return forbidden("pods", "", call.name,
+                             "no PriorityClass with name " + name + " was found");
         }
         use(found->object);
     } else {
@@ -77,7 +78,8 @@ Outcome<Done> use_runtime_class(const Call& call, Value& spec) {
     if (name.empty()) return Done{};
     const EntryPtr found = call.world.store.get("node.k8s.io/runtimeclasses", name);
     if (found == nullptr) {
-        return forbidden("pods", "", call.name, "pod rejected: RuntimeClass \"" + name + "\" not found");
+        return forbidden("pods", "", call.name,
+                         "pod rejected: RuntimeClass \"" + name + "\" not found");
     }
     const Value& overhead = found->object.at_path("overhead.podFixed");
     if (!overhead.is_null()) spec["overhead"] = overhead;
@@ -86,7 +88,8 @@ Outcome<Done> use_runtime_class(const Call& call, Value& spec) {
     }
     for (const Value& toleration : found->object.at_path("scheduling.tolerations").items()) {
         Value& mine = spec["tolerations"];
-        if (std::ranges::find(mine.items(), toleration) == mine.items().end()) mine.push(toleration);
+        if (std::ranges::find(mine.items(), toleration) == mine.items().end())
+            mine.push(toleration);
     }
     return Done{};
 }
@@ -125,8 +128,9 @@ Outcome<Done> keep_limits(const Call& call, Value& spec) {
 double requested(const Value& spec, std::string_view name, bool limits) {
     double sum = 0;
     for (const Value& container : spec.at("containers").items()) {
-        sum += amount_value(
-                   container.at_path(limits ? "resources.limits" : "resources.requests").at(name).text())
+        sum += amount_value(container.at_path(limits ? "resources.limits" : "resources.requests")
+                                .at(name)
+                                .text())
                    .value_or(0);
     }
     return sum;
@@ -167,11 +171,11 @@ Outcome<Done> keep_quota(const Call& call, const Value& spec) {
                     if (text.ends_with('.')) text.pop_back();
                     return canonical_amount(text).value_or(text);
                 };
-                return forbidden("pods", "", call.name,
-                                 "exceeded quota: " + quota->object.at_path("metadata.name").text() +
-                                     ", requested: " + hard.name + "=" + spell(wanted) + ", used: " +
-                                     hard.name + "=" + spell(used) + ", limited: " + hard.name +
-                                     "=" + hard.value.text());
+                return forbidden(
+                    "pods", "", call.name,
+                    "exceeded quota: " + quota->object.at_path("metadata.name").text() +
+                        ", requested: " + hard.name + "=" + spell(wanted) + ", used: " + hard.name +
+                        "=" + spell(used) + ", limited: " + hard.name + "=" + hard.value.text());
             }
         }
     }

@@ -113,8 +113,8 @@ private:
         https = std::move(*server);
         auto admin = world.authority->issue_client("admin", {"system:masters"});
         if (!admin) return std::move(admin).error();
-        const std::string url = "https://" + host_of(world.options.https_address) + ":" +
-                                std::to_string(https->port());
+        const std::string url =
+            "https://" + host_of(world.options.https_address) + ":" + std::to_string(https->port());
         kubeconfig = make_kubeconfig(url, world.authority->certificate(), *admin);
         return write_files(*admin);
     }

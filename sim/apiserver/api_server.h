@@ -40,16 +40,16 @@ struct ApiServerOptions {
     std::string directory;
     /// Host names and addresses for the certificate, beside localhost and 127.0.0.1.
     std::vector<std::string> certificate_names;
-    bool rbac = false;       // off: everybody may do everything
-    bool anonymous = true;   // requests without credentials are system:anonymous; else 401
+    bool rbac = false;      // off: everybody may do everything
+    bool anonymous = true;  // requests without credentials are system:anonymous; else 401
     /// With rbac off, plain HTTP requests without credentials act as the administrator.
     std::map<std::string, ApiUser> tokens;  // bearer token -> user
     bool collect_garbage = true;  // owner references and namespaces, as kube-controller-manager
     bool default_service_accounts = true;  // "default" in each namespace, likewise
     /// Where admission webhooks that name a Service are found: "NAMESPACE/NAME" -> "127.0.0.1:PORT".
     std::map<std::string, std::string> service_addresses;
-    bool control_path = true;              // faults over HTTP: POST /_sim/...
-    std::size_t history_limit = 100'000;   // changes kept for each resource
+    bool control_path = true;             // faults over HTTP: POST /_sim/...
+    std::size_t history_limit = 100'000;  // changes kept for each resource
     std::chrono::milliseconds bookmark_interval{60'000};
     std::chrono::seconds continue_lifetime{300};
     std::string version = "v1.36.2";  // what /version says

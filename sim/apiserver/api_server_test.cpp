@@ -52,10 +52,12 @@ TEST(ApiServer, RefusesAnAddressThatIsNone) {
 TEST(ApiServer, HasWhatAFreshOneHas) {
     const auto server = start();
     for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
-        EXPECT_EQ(server->request("GET", std::string("/api/v1/namespaces/") + name).status, 200) << name;
+        EXPECT_EQ(server->request("GET", std::string("/api/v1/namespaces/") + name).status, 200)
+            << name;
     }
     EXPECT_EQ(server->request("GET", "/api/v1/namespaces/default/services/kubernetes").status, 200);
-    EXPECT_EQ(server->request("GET", "/api/v1/namespaces/default/serviceaccounts/default").status, 200);
+    EXPECT_EQ(server->request("GET", "/api/v1/namespaces/default/serviceaccounts/default").status,
+              200);
 }
 
 TEST(ApiServer, KeepsWhatItIsGiven) {
@@ -128,14 +130,16 @@ TEST(ApiServer, LeavesNamespacesAloneWithoutItsCollector) {
 
 TEST(ApiServer, GivesPodsTheResourcesOfTheirRuntimeClass) {
     const auto server = start();
-    server->request("POST", "/apis/node.k8s.io/v1/runtimeclasses",
-                    R"({"metadata":{"name":"gpu"},"handler":"gpu","overhead":{"podFixed":{"cpu":"10m"}},
+    server->request(
+        "POST", "/apis/node.k8s.io/v1/runtimeclasses",
+        R"({"metadata":{"name":"gpu"},"handler":"gpu","overhead":{"podFixed":{"cpu":"10m"}},
                         "scheduling":{"nodeSelector":{"gpu":"true"}}})");
-    const auto pod = json(server
-                              ->request("POST", "/api/v1/namespaces/default/pods",
-                                        R"({"metadata":{"name":"p"},"spec":{"runtimeClassName":"gpu",
+    const auto pod =
+        json(server
+                 ->request("POST", "/api/v1/namespaces/default/pods",
+                           R"({"metadata":{"name":"p"},"spec":{"runtimeClassName":"gpu",
                                             "containers":[{"name":"c","image":"i"}]}})")
-                              .body);
+                 .body);
     EXPECT_EQ(pod.at_path("spec.overhead.cpu").text(), "10m");
     EXPECT_EQ(pod.at_path("spec.nodeSelector.gpu").text(), "true");
     EXPECT_EQ(pod.at_path("spec.serviceAccountName").text(), "default");
@@ -166,7 +170,8 @@ TEST(ApiServer, RemembersOnlyTheTokensItHasIssued) {
     const std::string token = server->issue_token({"dora", {"dev"}});
     const std::string review = R"({"spec":{"token":")" + token + R"("}})";
     const auto ask = [&] {
-        return json(server->request("POST", "/apis/authentication.k8s.io/v1/tokenreviews", review).body)
+        return json(server->request("POST", "/apis/authentication.k8s.io/v1/tokenreviews", review)
+                        .body)
             .at("status");
     };
     EXPECT_EQ(ask().at_path("user.username").text(), "dora");

@@ -13,9 +13,9 @@ using Cells = std::vector<Value>;
 
 // What cells are made of.
 std::string age(const Value& object);
-std::string or_none(const std::string& content);    // "<none>" for nothing
-std::string spell(const Value& value);               // a text without quotes
-std::string selector_text(const Value& selector);    // "app=web"
+std::string or_none(const std::string& content);   // "<none>" for nothing
+std::string spell(const Value& value);             // a text without quotes
+std::string selector_text(const Value& selector);  // "app=web"
 std::string label_text(const Value& labels);
 
 // Pods, nodes, and what makes pods.

@@ -208,11 +208,10 @@ bool Collector::has_blocking_dependents(const std::string& owner) {
     return std::ranges::any_of(left, [&](const Place& place) {
         const EntryPtr entry = world_.store.get(place.first, place.second);
         if (entry == nullptr) return false;
-        return std::ranges::any_of(entry->object.at_path("metadata.ownerReferences").items(),
-                                   [&](const Value& one) {
-                                       return one.at("uid").text() == owner &&
-                                              one.at("blockOwnerDeletion").boolean();
-                                   });
+        return std::ranges::any_of(
+            entry->object.at_path("metadata.ownerReferences").items(), [&](const Value& one) {
+                return one.at("uid").text() == owner && one.at("blockOwnerDeletion").boolean();
+            });
     });
 }
 

@@ -81,7 +81,8 @@ Cells autoscaler_cells(const Value& one) {
                               ? current[i].at_path("resource.current.averageUtilization")
                               : Value();
         targets.push_back(metrics[i].at_path("resource.name").text() + ": " +
-                          (now.is_null() ? "<unknown>" : spell(now) + "%") + "/" + spell(target) + "%");
+                          (now.is_null() ? "<unknown>" : spell(now) + "%") + "/" + spell(target) +
+                          "%");
     }
     const Value& least = one.at_path("spec.minReplicas");
     return {one.at_path("spec.scaleTargetRef.kind").text() + "/" +
@@ -127,8 +128,9 @@ Cells quota_cells(const Value& one) {
     std::vector<std::string> requests;
     std::vector<std::string> limits;
     for (const Member& hard : one.at_path("status.hard").members()) {
-        const std::string word = hard.name + ": " + one.at_path("status.used").at(hard.name).text() +
-                                 "/" + hard.value.text();
+        const std::string word = hard.name + ": " +
+                                 one.at_path("status.used").at(hard.name).text() + "/" +
+                                 hard.value.text();
         (hard.name.starts_with("limits.") ? limits : requests).push_back(word);
     }
     return {join(requests, ", "), join(limits, ", "), age(one)};
@@ -143,10 +145,11 @@ Cells binding_cells(const Value& one) {
         const std::string& name = subject.at("name").text();
         if (kind == "User") users.push_back(name);
         if (kind == "Group") groups.push_back(name);
-        if (kind == "ServiceAccount") accounts.push_back(subject.at("namespace").text() + "/" + name);
+        if (kind == "ServiceAccount")
+            accounts.push_back(subject.at("namespace").text() + "/" + name);
     }
-    return {one.at_path("roleRef.kind").text() + "/" + one.at_path("roleRef.name").text(),
-            age(one), join(users, ", "), join(groups, ", "), join(accounts, ", ")};
+    return {one.at_path("roleRef.kind").text() + "/" + one.at_path("roleRef.name").text(), age(one),
+            join(users, ", "), join(groups, ", "), join(accounts, ", ")};
 }
 
 const std::map<std::string_view, Layout>& layouts() {
@@ -209,12 +212,15 @@ const std::map<std::string_view, Layout>& layouts() {
         {"/resourcequotas", {{text("Request"), text("Limit"), text("Age")}, quota_cells}},
         {"/namespaces",
          {{text("Status"), text("Age")},
-          [](const Value& one) -> Cells { return {one.at_path("status.phase"), age(one)}; }}},
+          [](const Value& one) -> Cells {
+              return {one.at_path("status.phase"), age(one)};
+          }}},
         {"/configmaps",
          {{text("Data"), text("Age")},
           [](const Value& one) -> Cells {
-              return {static_cast<std::int64_t>(one.at("data").size() + one.at("binaryData").size()),
-                      age(one)};
+              return {
+                  static_cast<std::int64_t>(one.at("data").size() + one.at("binaryData").size()),
+                  age(one)};
           }}},
         {"/secrets",
          {{text("Type"), text("Data"), text("Age")},
@@ -228,7 +234,9 @@ const std::map<std::string_view, Layout>& layouts() {
           }}},
         {"node.k8s.io/runtimeclasses",
          {{text("Handler"), text("Age")},
-          [](const Value& one) -> Cells { return {one.at("handler"), age(one)}; }}},
+          [](const Value& one) -> Cells {
+              return {one.at("handler"), age(one)};
+          }}},
         {"scheduling.k8s.io/priorityclasses",
          {{text("Value"), text("Global-Default"), text("Age"), text("PreemptionPolicy")},
           [](const Value& one) -> Cells {

@@ -21,7 +21,8 @@ ApiFault read_fault(const Value& given) {
         std::clamp<std::int64_t>(given.at("delayMilliseconds").integer(), 0, 600'000));
     fault.break_connection = given.at("breakConnection").boolean();
     fault.after_write = given.at("afterWrite").boolean();
-    fault.times = static_cast<unsigned>(std::clamp<std::int64_t>(given.at("times").integer(1), 0, 1'000'000));
+    fault.times =
+        static_cast<unsigned>(std::clamp<std::int64_t>(given.at("times").integer(1), 0, 1'000'000));
     return fault;
 }
 
@@ -29,7 +30,8 @@ Value state_of(const World& world) {
     Value counts = Value::object();
     {
         const std::lock_guard lock(world.counts_guard);
-        for (const auto& one : world.counts) counts[one.first] = static_cast<std::int64_t>(one.second);
+        for (const auto& one : world.counts)
+            counts[one.first] = static_cast<std::int64_t>(one.second);
     }
     return Value::object({{"revision", static_cast<std::int64_t>(world.store.revision())},
                           {"watches", static_cast<std::int64_t>(world.faults.watches(""))},
@@ -56,7 +58,8 @@ HttpAnswer answer_control(World& world, const HttpRequest& request) {
     } else if (action == "compact") {
         world.store.compact();
     } else if (action == "break" || action == "expire") {
-        const auto order = action == "break" ? WatchHandle::Order::kBreak : WatchHandle::Order::kExpire;
+        const auto order =
+            action == "break" ? WatchHandle::Order::kBreak : WatchHandle::Order::kExpire;
         result["watches"] = static_cast<std::int64_t>(world.faults.order(resource, order));
         world.store.interrupt();
     } else if (action == "hold") {

@@ -29,29 +29,40 @@ public:
     Value decode(const Value& value, const Type& type, const std::string& path, unsigned depth) {
         if (value.is_null() || depth > 200) return {};
         switch (type.kind) {
-            case Kind::kAny: return value;
-            case Kind::kString: return expect(value, value.is_string(), "string", path);
-            case Kind::kBool: return expect(value, value.is_bool(), "bool", path);
-            case Kind::kNumber: return expect(value, value.is_number(), "number", path);
-            case Kind::kInteger: return integer(value, path);
+            case Kind::kAny:
+                return value;
+            case Kind::kString:
+                return expect(value, value.is_string(), "string", path);
+            case Kind::kBool:
+                return expect(value, value.is_bool(), "bool", path);
+            case Kind::kNumber:
+                return expect(value, value.is_number(), "number", path);
+            case Kind::kInteger:
+                return integer(value, path);
             case Kind::kIntOrString:
                 if (value.is_string()) return value;
                 return integer(value, path);
-            case Kind::kBytes: return bytes(value, path);
+            case Kind::kBytes:
+                return bytes(value, path);
             case Kind::kTime:
-            case Kind::kMicroTime: return time(value, type.kind == Kind::kMicroTime, path);
-            case Kind::kQuantity: return quantity(value, path);
-            case Kind::kList: return list(value, type, path, depth);
-            case Kind::kMap: return map(value, type, path, depth);
-            case Kind::kObject: return object(value, type, path, depth);
+            case Kind::kMicroTime:
+                return time(value, type.kind == Kind::kMicroTime, path);
+            case Kind::kQuantity:
+                return quantity(value, path);
+            case Kind::kList:
+                return list(value, type, path, depth);
+            case Kind::kMap:
+                return map(value, type, path, depth);
+            case Kind::kObject:
+                return object(value, type, path, depth);
         }
         return value;
     }
 
 private:
     Value mismatch(const Value& value, const std::string& wanted, const std::string& path) {
-        decoded_.mismatches.push_back("json: cannot unmarshal " + describe(value) +
-                                      " into field " + path + " of type " + wanted);
+        decoded_.mismatches.push_back("json: cannot unmarshal " + describe(value) + " into field " +
+                                      path + " of type " + wanted);
         return {};
     }
 
@@ -94,7 +105,8 @@ private:
         if (amount && (value.is_string() || value.is_number())) return *amount;
         decoded_.mismatches.push_back(
             "quantities must match the regular expression "
-            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', field " + path);
+            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', field " +
+            path);
         return {};
     }
 
@@ -116,8 +128,10 @@ private:
         if (value.members().empty()) return {};
         Value made = Value::object();
         for (const Member& member : value.members()) {
-            Value content = decode(member.value, *type.element, below(path, member.name), depth + 1);
-            if (content.is_null()) content = type.element->kind == Kind::kString ? Value("") : Value();
+            Value content =
+                decode(member.value, *type.element, below(path, member.name), depth + 1);
+            if (content.is_null())
+                content = type.element->kind == Kind::kString ? Value("") : Value();
             made[member.name] = std::move(content);
         }
         return made;
@@ -157,9 +171,9 @@ public:
             }
         } else if (type.kind == Kind::kObject && value.is_object()) {
             std::erase_if(value.members(), [&](const Member& member) {
-                const bool embedded = type.embedded && (member.name == "apiVersion" ||
-                                                        member.name == "kind" ||
-                                                        member.name == "metadata");
+                const bool embedded =
+                    type.embedded && (member.name == "apiVersion" || member.name == "kind" ||
+                                      member.name == "metadata");
                 if (preserve || embedded || type.member(member.name) != nullptr) return false;
                 decoded_.unknown.push_back(below(path, member.name));
                 return true;

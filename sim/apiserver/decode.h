@@ -12,7 +12,7 @@ namespace aliquot::sim::apiserver {
 
 struct Decoded {
     Value value;
-    std::vector<std::string> unknown;  // paths of fields that the type does not have
+    std::vector<std::string> unknown;     // paths of fields that the type does not have
     std::vector<std::string> mismatches;  // "spec.replicas: expected an integer, found a string"
 };
 

@@ -90,11 +90,12 @@ void job_spec_defaults(Value& spec) {
     set_default(spec, "manualSelector", false);
     set_default(spec, "backoffLimit", spec.at("backoffLimitPerIndex").is_null() ? 6 : 2147483647);
     set_default(spec, "podReplacementPolicy",
-        spec.at("podFailurePolicy").is_null() ? "TerminatingOrFailed" : "Failed");
+                spec.at("podFailurePolicy").is_null() ? "TerminatingOrFailed" : "Failed");
     if (Value* rules = spec.find_path("podFailurePolicy.rules")) {
         for (Value& rule : rules->items()) {
             if (Value* conditions = rule.find("onPodConditions")) {
-                for (Value& condition : conditions->items()) set_default(condition, "status", "True");
+                for (Value& condition : conditions->items())
+                    set_default(condition, "status", "True");
             }
         }
     }
@@ -123,7 +124,8 @@ void service(Value& object) {
     }
     set_default(spec, "type", "ClusterIP");
     const std::string type = spec.at("type").text();
-    if (type == "NodePort" || type == "LoadBalancer") set_default(spec, "externalTrafficPolicy", "Cluster");
+    if (type == "NodePort" || type == "LoadBalancer")
+        set_default(spec, "externalTrafficPolicy", "Cluster");
     if (type == "LoadBalancer") set_default(spec, "allocateLoadBalancerNodePorts", true);
     if (type != "ExternalName") set_default(spec, "internalTrafficPolicy", "Cluster");
     if (Value* ports = spec.find("ports")) {
@@ -204,7 +206,8 @@ void webhooks(Value& object) {
         set_default(hook, "objectSelector", Value::object());
         set_default(hook, "timeoutSeconds", 10);
         if (mutating) set_default(hook, "reinvocationPolicy", "Never");
-        if (Value* target = hook.find_path("clientConfig.service")) set_default(*target, "port", 443);
+        if (Value* target = hook.find_path("clientConfig.service"))
+            set_default(*target, "port", 443);
         if (Value* rules = hook.find("rules")) {
             for (Value& rule : rules->items()) set_default(rule, "scope", "*");
         }
@@ -229,7 +232,9 @@ void network_policy(Value& object) {
     }
 }
 
-void priority_class(Value& object) { set_default(object, "preemptionPolicy", "PreemptLowerPriority"); }
+void priority_class(Value& object) {
+    set_default(object, "preemptionPolicy", "PreemptLowerPriority");
+}
 void secret(Value& object) {
     set_default(object, "type", "Opaque");
     // What is given as text is kept as bytes.
@@ -253,7 +258,8 @@ void limit_range(Value& object) {
             set_default(limit["defaultRequest"], one.name, one.value);
         }
         const Value min = limit.at("min");
-        for (const Member& one : min.members()) set_default(limit["defaultRequest"], one.name, one.value);
+        for (const Member& one : min.members())
+            set_default(limit["defaultRequest"], one.name, one.value);
     }
 }
 

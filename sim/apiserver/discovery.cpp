@@ -40,13 +40,12 @@ std::vector<Group> groups_of(const std::vector<ResourcePtr>& resources) {
 Value to_group(const Group& group) {
     Value versions = Value::array();
     for (const std::string& version : group.versions) {
-        versions.push(Value::object(
-            {{"groupVersion", group.name + "/" + version}, {"version", version}}));
+        versions.push(
+            Value::object({{"groupVersion", group.name + "/" + version}, {"version", version}}));
     }
     const Value preferred = versions.items().front();
-    return Value::object({{"name", group.name},
-                          {"versions", std::move(versions)},
-                          {"preferredVersion", preferred}});
+    return Value::object(
+        {{"name", group.name}, {"versions", std::move(versions)}, {"preferredVersion", preferred}});
 }
 
 Value to_api_resource(const Resource& one) {
@@ -88,7 +87,8 @@ HttpAnswer resource_list(const World& world, const std::string& group, const std
                        {"resources", std::move(list)}}));
 }
 
-Value kind_reference(const std::string& group, const std::string& version, const std::string& kind) {
+Value kind_reference(const std::string& group, const std::string& version,
+                     const std::string& kind) {
     return Value::object({{"group", group}, {"version", version}, {"kind", kind}});
 }
 
@@ -171,15 +171,16 @@ HttpAnswer one_group(const World& world, const std::string& name) {
 HttpAnswer version_of(const World& world) {
     const std::string& text = world.options.version;
     const std::vector<std::string_view> parts = split(std::string_view(text).substr(1), '.');
-    return answer_value(Value::object({{"major", parts.empty() ? std::string_view("1") : parts[0]},
-                                       {"minor", parts.size() < 2 ? std::string_view("36") : parts[1]},
-                                       {"gitVersion", text},
-                                       {"gitCommit", "simulated"},
-                                       {"gitTreeState", "clean"},
-                                       {"buildDate", "1970-01-01T00:00:00Z"},
-                                       {"goVersion", "none"},
-                                       {"compiler", "none"},
-                                       {"platform", "linux/amd64"}}));
+    return answer_value(
+        Value::object({{"major", parts.empty() ? std::string_view("1") : parts[0]},
+                       {"minor", parts.size() < 2 ? std::string_view("36") : parts[1]},
+                       {"gitVersion", text},
+                       {"gitCommit", "simulated"},
+                       {"gitTreeState", "clean"},
+                       {"buildDate", "1970-01-01T00:00:00Z"},
+                       {"goVersion", "none"},
+                       {"compiler", "none"},
+                       {"platform", "linux/amd64"}}));
 }
 
 HttpAnswer plain(std::string body, int status = 200) {
@@ -214,8 +215,8 @@ HttpAnswer answer_discovery(World& world, const HttpRequest& request) {
             {{"kind", "APIVersions"},
              {"versions", std::move(versions)},
              {"serverAddressByClientCIDRs",
-              Value(Value::Array{Value::object({{"clientCIDR", "0.0.0.0/0"},
-                                                {"serverAddress", "127.0.0.1"}})})}}));
+              Value(Value::Array{Value::object(
+                  {{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", "127.0.0.1"}})})}}));
     }
     if (first == "api" && parts.size() == 2) return resource_list(world, "", parts[1]);
     if (first == "apis" && parts.size() == 1) {

@@ -16,7 +16,8 @@ namespace {
 std::string verb_of(const HttpRequest& request, const Route& route) {
     const bool one = !route.name.empty();
     if (request.method == "GET" || request.method == "HEAD") {
-        if (route.watch_path || (request.flag("watch") && route.subresource.empty())) return "watch";
+        if (route.watch_path || (request.flag("watch") && route.subresource.empty()))
+            return "watch";
         return one ? "get" : "list";
     }
     if (request.method == "POST") return "create";
@@ -35,23 +36,25 @@ Outcome<Done> read_options(Call& call) {
     call.dry_run = dry == "All";
     call.field_manager = call.http.parameter("fieldManager");
     if (call.field_manager.size() > 128) {
-        return invalid("PatchOptions", "meta.k8s.io", "",
-                       {{"FieldValueTooLong", "Too long: may not be more than 128 bytes",
-                         "fieldManager"}});
+        return invalid(
+            "PatchOptions", "meta.k8s.io", "",
+            {{"FieldValueTooLong", "Too long: may not be more than 128 bytes", "fieldManager"}});
     }
     call.field_validation = call.http.parameter("fieldValidation");
     const std::string& mode = call.field_validation;
     if (mode.empty()) {
         call.field_validation = "Warn";
     } else if (mode != "Ignore" && mode != "Warn" && mode != "Strict") {
-        return invalid("CreateOptions", "meta.k8s.io", "",
-                       {unsupported_value("fieldValidation", mode, {"", "Ignore", "Strict", "Warn"})});
+        return invalid(
+            "CreateOptions", "meta.k8s.io", "",
+            {unsupported_value("fieldValidation", mode, {"", "Ignore", "Strict", "Warn"})});
     }
     return Done{};
 }
 
 HttpAnswer perform(Call& call) {
-    if (call.resource->name.ends_with("reviews") && call.verb == "create") return answer_review(call);
+    if (call.resource->name.ends_with("reviews") && call.verb == "create")
+        return answer_review(call);
     const bool status = call.subresource != nullptr && call.subresource->name == "status";
     if ((call.subresource != nullptr && !status) || call.resource->name == "bindings" ||
         call.resource->name == "componentstatuses") {
@@ -96,15 +99,32 @@ HttpAnswer faulty(const ApiFault& fault) {
     failure.message = "injected fault";
     failure.retry_after_seconds = fault.retry_after_seconds;
     switch (fault.status) {
-        case 409: failure.reason = "Conflict"; break;
-        case 410: failure.reason = "Expired"; break;
-        case 429: failure.reason = "TooManyRequests"; break;
-        case 503: failure.reason = "ServiceUnavailable"; break;
-        case 504: failure.reason = "Timeout"; break;
-        case 401: failure.reason = "Unauthorized"; break;
-        case 403: failure.reason = "Forbidden"; break;
-        case 404: failure.reason = "NotFound"; break;
-        default: break;
+        case 409:
+            failure.reason = "Conflict";
+            break;
+        case 410:
+            failure.reason = "Expired";
+            break;
+        case 429:
+            failure.reason = "TooManyRequests";
+            break;
+        case 503:
+            failure.reason = "ServiceUnavailable";
+            break;
+        case 504:
+            failure.reason = "Timeout";
+            break;
+        case 401:
+            failure.reason = "Unauthorized";
+            break;
+        case 403:
+            failure.reason = "Forbidden";
+            break;
+        case 404:
+            failure.reason = "NotFound";
+            break;
+        default:
+            break;
     }
     return answer_failure(failure);
 }
@@ -117,12 +137,14 @@ void count(World& world, const Call& call) {
 
 HttpAnswer answer_resource(World& world, const HttpRequest& request, const User& user,
                            const Route& route) {
-    Call call{world, request, user, world.resources.find(route.group, route.version, route.resource)};
+    Call call{world, request, user,
+              world.resources.find(route.group, route.version, route.resource)};
     call.verb = verb_of(request, route);
     call.name_space = route.name_space;
     call.name = route.name;
-    Attributes wanted{user, call.verb, true, route.group, route.version, route.resource,
-                      route.subresource, route.name, route.name_space, ""};
+    Attributes wanted{
+        user,           call.verb,         true,       route.group,      route.version,
+        route.resource, route.subresource, route.name, route.name_space, ""};
     if (auto denied = authorize(world, wanted)) return answer_failure(*denied);
     if (call.resource == nullptr) return answer_failure(page_not_found());
     if (!route.subresource.empty()) {
@@ -132,7 +154,8 @@ HttpAnswer answer_resource(World& world, const HttpRequest& request, const User&
     if (!call.resource->namespaced && !route.name_space.empty()) {
         return answer_failure(page_not_found());
     }
-    const bool anywhere = call.verb == "list" || call.verb == "watch" || call.verb == "deletecollection";
+    const bool anywhere =
+        call.verb == "list" || call.verb == "watch" || call.verb == "deletecollection";
     if (call.resource->namespaced && route.name_space.empty() && !anywhere) {
         return answer_failure(page_not_found());
     }
@@ -144,7 +167,8 @@ HttpAnswer answer_resource(World& world, const HttpRequest& request, const User&
     auto options = read_options(call);
     if (!options) return answer_failure(options.failure());
     count(world, call);
-    const auto fault = world.faults.take(request.method, request.path, call.resource->name, call.verb);
+    const auto fault =
+        world.faults.take(request.method, request.path, call.resource->name, call.verb);
     if (fault) {
         if (fault->delay.count() > 0) std::this_thread::sleep_for(fault->delay);
         const bool shows = fault->status != 0 || fault->break_connection;
@@ -166,8 +190,8 @@ HttpAnswer answer_path(World& world, const HttpRequest& request, const User& use
     if (!open) {
         if (auto denied = authorize(world, wanted)) {
             // Discovery is for all who have logged in.
-            const bool discovery = request.path.starts_with("/api") ||
-                                   request.path.starts_with("/openapi");
+            const bool discovery =
+                request.path.starts_with("/api") || request.path.starts_with("/openapi");
             if (!discovery || user.name == "system:anonymous") return answer_failure(*denied);
         }
     }

@@ -18,7 +18,9 @@ const Type& below(const Type& type, const std::string& name) {
     return found == nullptr ? kAnyType : *found;
 }
 
-const Type& element_of(const Type& list) { return list.element == nullptr ? kAnyType : *list.element; }
+const Type& element_of(const Type& list) {
+    return list.element == nullptr ? kAnyType : *list.element;
+}
 
 /// Untyped values ("any", unknown members): objects are merged, lists are replaced.
 bool is_granular_object(const Value& value, const Type& type) {
@@ -131,8 +133,7 @@ void compare(Difference& found, const Value& before, const Value& after, const T
         return;
     }
     if (is_granular_list(before, type) && is_granular_list(after, type)) {
-        const Type& element =
-            type.list == Type::ListRule::kMap ? element_of(type) : kAnyType;
+        const Type& element = type.list == Type::ListRule::kMap ? element_of(type) : kAnyType;
         for (const Value& item : before.items()) {
             const std::string step = element_step(item, type);
             if (!step.empty()) {

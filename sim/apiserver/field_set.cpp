@@ -39,8 +39,8 @@ FieldSet subtract(const FieldSet& left, const FieldSet& right) {
     made.owned = left.owned && !right.owned;
     for (const auto& child : left.children) {
         const auto other = right.children.find(child.first);
-        FieldSet rest = other == right.children.end() ? child.second
-                                                      : subtract(child.second, other->second);
+        FieldSet rest =
+            other == right.children.end() ? child.second : subtract(child.second, other->second);
         if (!rest.empty()) made.children.emplace(child.first, std::move(rest));
     }
     return made;

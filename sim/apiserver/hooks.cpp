@@ -27,18 +27,20 @@ void establish(World& world, const Resource& resource, const Value& definition) 
         Value& status = object["status"];
         status["acceptedNames"] = Value(object.at_path("spec.names"));
         if (status.at("conditions").size() < 2) {
-            status["conditions"] = Value(Value::Array{
-                condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-                condition("Established", "InitialNamesAccepted",
-                          "the initial names have been accepted")});
+            status["conditions"] =
+                Value(Value::Array{condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+                                   condition("Established", "InitialNamesAccepted",
+                                             "the initial names have been accepted")});
         }
         if (status.at("storedVersions").empty()) {
             for (const Value& version : definition.at_path("spec.versions").items()) {
-                if (version.at("storage").boolean()) status["storedVersions"].push(version.at("name"));
+                if (version.at("storage").boolean())
+                    status["storedVersions"].push(version.at("name"));
             }
         }
         if (object == entry->object) return;
-        if (world.store.update(resource.storage, name, std::move(object), entry->revision) != nullptr) {
+        if (world.store.update(resource.storage, name, std::move(object), entry->revision) !=
+            nullptr) {
             return;
         }
     }
@@ -79,9 +81,9 @@ void after_removal(World& world, const Resource& resource, const Value& object) 
         const auto page = world.store.list(storage, "", 0, "", 0);
         for (const EntryPtr& entry : page->entries) {
             const Value& metadata = entry->object.at("metadata");
-            world.store.remove(storage,
-                               Call::key_of(metadata.at("namespace").text(), metadata.at("name").text()),
-                               entry->revision);
+            world.store.remove(
+                storage, Call::key_of(metadata.at("namespace").text(), metadata.at("name").text()),
+                entry->revision);
         }
         world.resources.set_custom(object.at_path("metadata.name").text(), {});
     }

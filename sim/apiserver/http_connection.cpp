@@ -26,26 +26,46 @@ constexpr int kBodyMs = 30'000;
 
 std::string_view reason_of(int status) {
     switch (status) {
-        case 200: return "OK";
-        case 201: return "Created";
-        case 202: return "Accepted";
-        case 304: return "Not Modified";
-        case 400: return "Bad Request";
-        case 401: return "Unauthorized";
-        case 403: return "Forbidden";
-        case 404: return "Not Found";
-        case 405: return "Method Not Allowed";
-        case 406: return "Not Acceptable";
-        case 409: return "Conflict";
-        case 410: return "Gone";
-        case 413: return "Request Entity Too Large";
-        case 415: return "Unsupported Media Type";
-        case 422: return "Unprocessable Entity";
-        case 429: return "Too Many Requests";
-        case 500: return "Internal Server Error";
-        case 503: return "Service Unavailable";
-        case 504: return "Gateway Timeout";
-        default: return "Status";
+        case 200:
+            return "OK";
+        case 201:
+            return "Created";
+        case 202:
+            return "Accepted";
+        case 304:
+            return "Not Modified";
+        case 400:
+            return "Bad Request";
+        case 401:
+            return "Unauthorized";
+        case 403:
+            return "Forbidden";
+        case 404:
+            return "Not Found";
+        case 405:
+            return "Method Not Allowed";
+        case 406:
+            return "Not Acceptable";
+        case 409:
+            return "Conflict";
+        case 410:
+            return "Gone";
+        case 413:
+            return "Request Entity Too Large";
+        case 415:
+            return "Unsupported Media Type";
+        case 422:
+            return "Unprocessable Entity";
+        case 429:
+            return "Too Many Requests";
+        case 500:
+            return "Internal Server Error";
+        case 503:
+            return "Service Unavailable";
+        case 504:
+            return "Gateway Timeout";
+        default:
+            return "Status";
     }
 }
 
@@ -62,7 +82,8 @@ public:
             request->peer_name = wire_->peer_name();
             request->peer_groups = wire_->peer_groups();
             const HttpAnswer answer = handler_(*request);
-            const bool last = lower(request->header("connection")).find("close") != std::string::npos;
+            const bool last =
+                lower(request->header("connection")).find("close") != std::string::npos;
             if (answer.break_connection || !send(*request, answer, last) || last) return;
         }
     }
@@ -83,8 +104,7 @@ public:
     bool alive() override {
         if (broken_ || stopping_) return false;
         pollfd wanted{socket_, POLLRDHUP, 0};
-        if (::poll(&wanted, 1, 0) > 0 &&
-            (wanted.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
+        if (::poll(&wanted, 1, 0) > 0 && (wanted.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
             broken_ = true;
         }
         return !broken_;
@@ -194,7 +214,8 @@ private:
         std::string out = "HTTP/1.1 " + std::to_string(answer.status) + " " +
                           std::string(reason_of(answer.status)) + "\r\n";
         out += "Content-Type: " + answer.content_type + "\r\n";
-        for (const auto& header : answer.headers) out += header.first + ": " + header.second + "\r\n";
+        for (const auto& header : answer.headers)
+            out += header.first + ": " + header.second + "\r\n";
         if (last) out += "Connection: close\r\n";
         if (answer.stream) {
             out += "Transfer-Encoding: chunked\r\n\r\n";

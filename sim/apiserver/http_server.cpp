@@ -32,8 +32,9 @@ Error system_failure(const std::string& subject) {
 
 Result<int> open_listener(const std::string& address) {
     const std::size_t colon = address.rfind(':');
-    const auto port = parse_integer(
-        colon == std::string::npos ? std::string_view() : std::string_view(address).substr(colon + 1));
+    const auto port =
+        parse_integer(colon == std::string::npos ? std::string_view()
+                                                 : std::string_view(address).substr(colon + 1));
     sockaddr_in place{};
     place.sin_family = AF_INET;
     if (!port || *port < 0 || *port > 65535 ||

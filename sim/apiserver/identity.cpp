@@ -93,17 +93,17 @@ Outcome<Done> check_identity(const Call& call, const Value& old, const Value& ob
     const std::string& version = metadata.at("resourceVersion").text();
     if (version.empty() || version == "0") {
         if (call.verb == "update" && !updates_unconditionally(*call.resource)) {
-            return invalid(call.resource->kind, call.resource->group, call.name,
-                           {{"FieldValueInvalid",
-                             "Invalid value: 0: must be specified for an update",
-                             "metadata.resourceVersion"}});
+            return invalid(
+                call.resource->kind, call.resource->group, call.name,
+                {{"FieldValueInvalid", "Invalid value: 0: must be specified for an update",
+                  "metadata.resourceVersion"}});
         }
         return Done{};
     }
     if (!parse_integer(version)) {
-        return invalid(call.resource->kind, call.resource->group, call.name,
-                       {invalid_value("metadata.resourceVersion", version,
-                                      "must be specified as a number")});
+        return invalid(
+            call.resource->kind, call.resource->group, call.name,
+            {invalid_value("metadata.resourceVersion", version, "must be specified as a number")});
     }
     if (version != old.at_path("metadata.resourceVersion").text()) {
         return conflict(call.resource->name, call.resource->group, call.name,

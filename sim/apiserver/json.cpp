@@ -31,8 +31,7 @@ public:
 
 private:
     [[nodiscard]] Error fail() const {
-        return {ErrorCode::kInvalidInput,
-                "JSON, byte " + std::to_string(at_) + ": " + failure_};
+        return {ErrorCode::kInvalidInput, "JSON, byte " + std::to_string(at_) + ": " + failure_};
     }
 
     void stop(std::string why) {
@@ -62,13 +61,20 @@ private:
             return {};
         }
         switch (text_[at_]) {
-            case '{': return object(depth);
-            case '[': return array(depth);
-            case '"': return string();
-            case 't': return word("true", true);
-            case 'f': return word("false", false);
-            case 'n': return word("null", nullptr);
-            default: return number();
+            case '{':
+                return object(depth);
+            case '[':
+                return array(depth);
+            case '"':
+                return string();
+            case 't':
+                return word("true", true);
+            case 'f':
+                return word("false", false);
+            case 'n':
+                return word("null", nullptr);
+            default:
+                return number();
         }
     }
 
@@ -183,8 +189,7 @@ private:
     int hex4(std::size_t place) const {
         int code = 0;
         if (place + 4 > text_.size()) return -1;
-        const auto read =
-            std::from_chars(text_.data() + place, text_.data() + place + 4, code, 16);
+        const auto read = std::from_chars(text_.data() + place, text_.data() + place + 4, code, 16);
         return read.ptr == text_.data() + place + 4 && read.ec == std::errc() ? code : -1;
     }
 
@@ -256,11 +261,21 @@ void append_quoted(std::string& out, std::string_view text) {
     out += '"';
     for (const char c : text) {
         switch (c) {
-            case '"': out += "\\\""; break;
-            case '\\': out += "\\\\"; break;
-            case '\n': out += "\\n"; break;
-            case '\r': out += "\\r"; break;
-            case '\t': out += "\\t"; break;
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
             default:
                 if (static_cast<unsigned char>(c) < 0x20) {
                     static constexpr std::string_view kDigits = "0123456789abcdef";

@@ -17,7 +17,8 @@ Result<std::vector<std::string>> read_pointer(const Value& pointer) {
     std::vector<std::string> tokens;
     std::string_view text = pointer.text();
     if (text.empty()) return tokens;
-    if (text[0] != '/') return wrong("JSON pointer '" + pointer.text() + "' does not begin with '/'");
+    if (text[0] != '/')
+        return wrong("JSON pointer '" + pointer.text() + "' does not begin with '/'");
     for (const std::string_view part : split(text.substr(1), '/')) {
         std::string token;
         for (std::size_t i = 0; i < part.size(); ++i) {
@@ -193,9 +194,8 @@ void compare(Value& patch, const std::string& path, const Value& before, const V
     }
     for (const Member& member : after.members()) {
         if (before.find(member.name) != nullptr) continue;
-        patch.push(Value::object({{"op", "add"},
-                                  {"path", path + "/" + escape(member.name)},
-                                  {"value", member.value}}));
+        patch.push(Value::object(
+            {{"op", "add"}, {"path", path + "/" + escape(member.name)}, {"value", member.value}}));
     }
 }
 

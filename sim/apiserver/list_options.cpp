@@ -40,9 +40,9 @@ Outcome<Done> read_revision(const Call& call, ListOptions& options) {
                                         "is provided")});
     }
     if (match != "Exact" && match != "NotOlderThan") {
-        return invalid("ListOptions", "meta.k8s.io", "",
-                       {unsupported_value("resourceVersionMatch", match,
-                                          {"Exact", "NotOlderThan", ""})});
+        return invalid(
+            "ListOptions", "meta.k8s.io", "",
+            {unsupported_value("resourceVersionMatch", match, {"Exact", "NotOlderThan", ""})});
     }
     if (match == "Exact" && text == "0") {
         return invalid("ListOptions", "meta.k8s.io", "",
@@ -73,9 +73,9 @@ Outcome<Done> read_initial_events(const Call& call, ListOptions& options) {
     if (!call.http.has_parameter("sendInitialEvents")) return Done{};
     options.initial_events = call.http.flag("sendInitialEvents");
     if (call.verb != "watch") {
-        return invalid("ListOptions", "meta.k8s.io", "",
-                       {forbidden_field("sendInitialEvents",
-                                        "sendInitialEvents is forbidden for list")});
+        return invalid(
+            "ListOptions", "meta.k8s.io", "",
+            {forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list")});
     }
     if (call.http.parameter("resourceVersionMatch").empty()) {
         return invalid("ListOptions", "meta.k8s.io", "",

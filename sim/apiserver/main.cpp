@@ -75,7 +75,8 @@ Arguments read_arguments(const std::vector<std::string>& words) {
         const auto pair = [&] {
             const std::string text = value();
             const std::size_t equals = text.find('=');
-            if (equals == std::string::npos) read.error = word + ": expected NAME=VALUE, found '" + text + "'";
+            if (equals == std::string::npos)
+                read.error = word + ": expected NAME=VALUE, found '" + text + "'";
             return std::make_pair(text.substr(0, equals), equals == std::string::npos
                                                               ? std::string()
                                                               : text.substr(equals + 1));
@@ -103,7 +104,8 @@ Arguments read_arguments(const std::vector<std::string>& words) {
         } else if (word == "--bookmarks") {
             const std::string text = value();
             const int milliseconds = std::atoi(text.c_str());
-            if (milliseconds < 1) read.error = "--bookmarks: expected milliseconds, found '" + text + "'";
+            if (milliseconds < 1)
+                read.error = "--bookmarks: expected milliseconds, found '" + text + "'";
             options.bookmark_interval = std::chrono::milliseconds(milliseconds);
         } else if (word == "--until-eof") {
             read.until_eof = true;

@@ -107,11 +107,23 @@ Value bare(const Value& object) {
 /// What a new object of a built-in kind is compared with: the parts that are never left out.
 Value skeleton_of(const Value& object, const Type& type) {
     static const std::vector<std::string_view> kObjects = {
-        "metadata", "spec", "status", "spec.strategy", "spec.updateStrategy", "spec.template",
-        "spec.template.metadata", "spec.template.spec", "spec.jobTemplate",
-        "spec.jobTemplate.metadata", "spec.jobTemplate.spec", "spec.jobTemplate.spec.template",
-        "spec.jobTemplate.spec.template.metadata", "spec.jobTemplate.spec.template.spec",
-        "status.nodeInfo", "status.daemonEndpoints", "status.daemonEndpoints.kubeletEndpoint",
+        "metadata",
+        "spec",
+        "status",
+        "spec.strategy",
+        "spec.updateStrategy",
+        "spec.template",
+        "spec.template.metadata",
+        "spec.template.spec",
+        "spec.jobTemplate",
+        "spec.jobTemplate.metadata",
+        "spec.jobTemplate.spec",
+        "spec.jobTemplate.spec.template",
+        "spec.jobTemplate.spec.template.metadata",
+        "spec.jobTemplate.spec.template.spec",
+        "status.nodeInfo",
+        "status.daemonEndpoints",
+        "status.daemonEndpoints.kubeletEndpoint",
         "status.loadBalancer"};
     static const std::vector<std::string_view> kLists = {
         "spec.containers", "spec.template.spec.containers",
@@ -137,7 +149,8 @@ Failure conflict_of(const std::vector<std::pair<Manager, FieldSet>>& found,
     std::size_t count = 0;
     for (const auto& one : found) {
         std::string with = "conflict with \"" + one.first.name + "\"";
-        if (!one.first.subresource.empty()) with += " with subresource \"" + one.first.subresource + "\"";
+        if (!one.first.subresource.empty())
+            with += " with subresource \"" + one.first.subresource + "\"";
         if (!one.first.applies) with += " using " + one.first.api_version;
         const std::vector<std::string> paths = spell_paths(one.second);
         for (const std::string& path : paths) {
@@ -149,8 +162,8 @@ Failure conflict_of(const std::vector<std::pair<Manager, FieldSet>>& found,
                 (one.first.applies ? "" : " using " + one.first.api_version) + ":";
         for (const std::string& path : paths) text += "\n- " + path;
     }
-    const std::string single = failure.causes.empty() ? "" : failure.causes[0].message + ": " +
-                                                                 failure.causes[0].field;
+    const std::string single =
+        failure.causes.empty() ? "" : failure.causes[0].message + ": " + failure.causes[0].field;
     failure.message = "Apply failed with " + std::to_string(count) +
                       (count == 1 ? " conflict: " + single : " conflicts: " + text);
     failure.group = group;
@@ -201,9 +214,10 @@ Outcome<Value> apply_config(const Value& live, const Value& config, const Type& 
     const Value clean_config = bare(config);
     auto wanted = fields_of(clean_config, type);
     if (!wanted) {
-        return internal_error("failed to create typed patch object (" + config.at_path("metadata.name").text() +
-                              "; " + config.at("apiVersion").text() + ", Kind=" + config.at("kind").text() +
-                              "): " + wanted.error().message);
+        return internal_error(
+            "failed to create typed patch object (" + config.at_path("metadata.name").text() +
+            "; " + config.at("apiVersion").text() + ", Kind=" + config.at("kind").text() +
+            "): " + wanted.error().message);
     }
     strip(*wanted, manager.leaves_status);
     const bool exists = !live.is_null();
@@ -264,8 +278,6 @@ std::string manager_of_agent(std::string_view user_agent) {
     return name.empty() ? "unknown" : name;
 }
 
-bool same_but_managers(const Value& left, const Value& right) {
-    return bare(left) == bare(right);
-}
+bool same_but_managers(const Value& left, const Value& right) { return bare(left) == bare(right); }
 
 }  // namespace aliquot::sim::apiserver

@@ -54,14 +54,14 @@ TEST(FieldSet, CountsLikeSets) {
 TEST(FieldSet, SpellsPathsAsConflictsDo) {
     const FieldSet set = read_field_set(json(
         R"({"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}},"f:metadata":{"f:finalizers":{"v:\"a/b\"":{}}}})"));
-    EXPECT_EQ(spell_paths(set),
-              (std::vector<std::string>{".metadata.finalizers[=\"a/b\"]",
-                                        ".spec.containers[name=\"web\"].image"}));
+    EXPECT_EQ(spell_paths(set), (std::vector<std::string>{".metadata.finalizers[=\"a/b\"]",
+                                                          ".spec.containers[name=\"web\"].image"}));
 }
 
 TEST(FieldsOf, FollowTheTypes) {
     const auto set = fields_of(
-        json(R"({"spec":{"containers":[{"name":"c","ports":[{"containerPort":80}],"args":["a","b"]}],
+        json(
+            R"({"spec":{"containers":[{"name":"c","ports":[{"containerPort":80}],"args":["a","b"]}],
                          "nodeSelector":{"x":"y"},"securityContext":{}},
                  "metadata":{"labels":{"l":"m"},"finalizers":["a/b"]}})"),
         type_of("core.v1.Pod"));
@@ -75,7 +75,8 @@ TEST(FieldsOf, FollowTheTypes) {
 
 TEST(FieldsOf, RefusesAnElementTwiceOrWithoutItsKey) {
     const Type& pod = type_of("core.v1.Pod");
-    const auto twice = fields_of(json(R"({"spec":{"containers":[{"name":"c"},{"name":"c"}]}})"), pod);
+    const auto twice =
+        fields_of(json(R"({"spec":{"containers":[{"name":"c"},{"name":"c"}]}})"), pod);
     ASSERT_FALSE(twice);
     EXPECT_NE(twice.error().message.find("duplicate entries"), std::string::npos);
     EXPECT_FALSE(fields_of(json(R"({"spec":{"containers":[{"image":"c"}]}})"), pod));
@@ -89,7 +90,8 @@ TEST(Apply, MakesAndOwnsWhatIsSent) {
 }
 
 TEST(Apply, RefusesWhatAnotherOwnsUnlessForced) {
-    const auto live = apply(Value(), R"({"metadata":{"name":"x"},"data":{"a":"1","b":"1"}})", "one");
+    const auto live =
+        apply(Value(), R"({"metadata":{"name":"x"},"data":{"a":"1","b":"1"}})", "one");
     ASSERT_TRUE(live);
     const auto refused = apply(*live, R"({"data":{"a":"2"}})", "two");
     ASSERT_FALSE(refused);
@@ -119,10 +121,12 @@ TEST(Apply, SharesAnEqualValue) {
 
 TEST(Apply, RemovesElementsThatAreLeftOut) {
     const char* type = "core.v1.Pod";
-    auto live = apply(Value(), R"({"spec":{"containers":[{"name":"a","image":"1"},{"name":"b","image":"1"}]}})",
-                      "one", false, type);
-    live = apply(*live, R"({"spec":{"containers":[{"name":"b","env":[{"name":"E","value":"1"}]}]}})", "two",
-                 false, type);
+    auto live = apply(
+        Value(), R"({"spec":{"containers":[{"name":"a","image":"1"},{"name":"b","image":"1"}]}})",
+        "one", false, type);
+    live =
+        apply(*live, R"({"spec":{"containers":[{"name":"b","env":[{"name":"E","value":"1"}]}]}})",
+              "two", false, type);
     ASSERT_TRUE(live);
     live = apply(*live, R"({"spec":{"containers":[]}})", "one", false, type);
     ASSERT_TRUE(live);
@@ -133,11 +137,14 @@ TEST(Apply, RemovesElementsThatAreLeftOut) {
 
 TEST(Apply, KeepsTheOrderOfTheConfigAndOfTheLive) {
     const char* type = "core.v1.Pod";
-    auto live = apply(Value(), R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})", "one", false, type);
-    live = apply(*live, R"({"spec":{"containers":[{"name":"z"},{"name":"b"}]}})", "two", false, type);
+    auto live = apply(Value(), R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})", "one",
+                      false, type);
+    live =
+        apply(*live, R"({"spec":{"containers":[{"name":"z"},{"name":"b"}]}})", "two", false, type);
     ASSERT_TRUE(live);
     std::string names;
-    for (const Value& one : live->at_path("spec.containers").items()) names += one.at("name").text();
+    for (const Value& one : live->at_path("spec.containers").items())
+        names += one.at("name").text();
     EXPECT_EQ(names, "azb");
 }
 

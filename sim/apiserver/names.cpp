@@ -94,8 +94,9 @@ std::string check_env_name(std::string_view name) {
     const bool good = !name.empty() && std::ranges::all_of(name, [](char c) {
         return c >= ' ' && c <= '~' && c != '=';
     });
-    return good ? "" : "a valid environment variable name must consist only of printable ASCII "
-                       "characters other than '='";
+    return good ? ""
+                : "a valid environment variable name must consist only of printable ASCII "
+                  "characters other than '='";
 }
 
 }  // namespace aliquot::sim::apiserver

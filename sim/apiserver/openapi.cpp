@@ -60,9 +60,15 @@ private:
     Value property(const Type& type) {
         Value made = Value::object();
         switch (type.kind) {
-            case Kind::kString: made["type"] = "string"; break;
-            case Kind::kBool: made["type"] = "boolean"; break;
-            case Kind::kNumber: made["type"] = "number"; break;
+            case Kind::kString:
+                made["type"] = "string";
+                break;
+            case Kind::kBool:
+                made["type"] = "boolean";
+                break;
+            case Kind::kNumber:
+                made["type"] = "number";
+                break;
             case Kind::kInteger:
                 made["type"] = "integer";
                 made["format"] = "int64";
@@ -78,17 +84,20 @@ private:
                 break;
             case Kind::kQuantity:
             case Kind::kIntOrString:
-                made["oneOf"] = Value(Value::Array{Value::object({{"type", "string"}}),
-                                                   Value::object({{"type", type.kind == Kind::kQuantity
-                                                                               ? "number"
-                                                                               : "integer"}})});
+                made["oneOf"] = Value(Value::Array{
+                    Value::object({{"type", "string"}}),
+                    Value::object(
+                        {{"type", type.kind == Kind::kQuantity ? "number" : "integer"}})});
                 break;
-            case Kind::kAny: break;
+            case Kind::kAny:
+                break;
             case Kind::kMap:
                 made["type"] = "object";
                 made["additionalProperties"] = property(*type.element);
                 break;
-            case Kind::kList: list(made, type); break;
+            case Kind::kList:
+                list(made, type);
+                break;
             case Kind::kObject:
                 add(type);
                 made["allOf"].push(reference(schema_name(type.name)));
@@ -127,16 +136,17 @@ std::string path_of(const Resource& resource) {
 Value operation(const Resource& resource, const std::string& schema, std::string_view action) {
     Value made = Value::object(
         {{"x-kubernetes-action", action},
-         {"x-kubernetes-group-version-kind", Value::object({{"group", resource.group},
-                                                            {"version", resource.version},
-                                                            {"kind", resource.kind}})},
+         {"x-kubernetes-group-version-kind",
+          Value::object(
+              {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}})},
          {"responses",
-          Value::object({{"200",
-                          Value::object({{"description", "OK"},
-                                         {"content",
-                                          Value::object({{"application/json",
-                                                          Value::object({{"schema",
-                                                                          reference(schema)}})}})}})}})}});
+          Value::object(
+              {{"200",
+                Value::object(
+                    {{"description", "OK"},
+                     {"content",
+                      Value::object({{"application/json",
+                                      Value::object({{"schema", reference(schema)}})}})}})}})}});
     // kubectl looks here whether the server checks fields.
     if (action != "get" && action != "list") {
         for (const char* name : {"dryRun", "fieldManager", "fieldValidation"}) {
@@ -147,10 +157,10 @@ Value operation(const Resource& resource, const std::string& schema, std::string
         }
     }
     if (action == "patch") {
-        made["parameters"].push(
-            Value::object({{"name", "force"},
-                           {"in", "query"},
-                           {"schema", Value::object({{"type", "boolean"}, {"uniqueItems", true}})}}));
+        made["parameters"].push(Value::object(
+            {{"name", "force"},
+             {"in", "query"},
+             {"schema", Value::object({{"type", "boolean"}, {"uniqueItems", true}})}}));
         for (const char* type : {"application/apply-patch+yaml", "application/json-patch+json",
                                  "application/merge-patch+json"}) {
             made["requestBody"]["content"][type] = Value::object({{"schema", Value::object()}});
@@ -165,14 +175,17 @@ Value operation(const Resource& resource, const std::string& schema, std::string
 
 void add_paths(Value& paths, const Resource& resource, const std::string& schema) {
     const std::string base = path_of(resource) +
-                             (resource.namespaced ? "/namespaces/{namespace}/" : "/") + resource.name;
+                             (resource.namespaced ? "/namespaces/{namespace}/" : "/") +
+                             resource.name;
     for (const std::string& verb : resource.verbs) {
         if (verb == "list") paths[base]["get"] = operation(resource, schema, "list");
         if (verb == "create") paths[base]["post"] = operation(resource, schema, "post");
         if (verb == "get") paths[base + "/{name}"]["get"] = operation(resource, schema, "get");
         if (verb == "update") paths[base + "/{name}"]["put"] = operation(resource, schema, "put");
-        if (verb == "patch") paths[base + "/{name}"]["patch"] = operation(resource, schema, "patch");
-        if (verb == "delete") paths[base + "/{name}"]["delete"] = operation(resource, schema, "delete");
+        if (verb == "patch")
+            paths[base + "/{name}"]["patch"] = operation(resource, schema, "patch");
+        if (verb == "delete")
+            paths[base + "/{name}"]["delete"] = operation(resource, schema, "delete");
     }
 }
 
@@ -217,7 +230,8 @@ HttpAnswer index_of(const World& world) {
         // Custom resources may change: the hash is the store's revision of now.
         const std::string hash =
             one->custom ? std::to_string(world.store.revision()) : world.options.version;
-        paths[path] = Value::object({{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}});
+        paths[path] =
+            Value::object({{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}});
     }
     return answer_value(Value::object({{"paths", std::move(paths)}}));
 }
@@ -227,7 +241,8 @@ HttpAnswer index_of(const World& world) {
 HttpAnswer answer_openapi(World& world, const HttpRequest& request) {
     const auto& parts = request.segments;
     if (parts.size() == 2 && parts[1] == "v3") return index_of(world);
-    if (parts.size() == 4 && parts[1] == "v3" && parts[2] == "api") return document_of(world, "", parts[3]);
+    if (parts.size() == 4 && parts[1] == "v3" && parts[2] == "api")
+        return document_of(world, "", parts[3]);
     if (parts.size() == 5 && parts[1] == "v3" && parts[2] == "apis") {
         return document_of(world, parts[3], parts[4]);
     }

@@ -37,8 +37,8 @@ TEST(JsonPatch, DoesEveryOperation) {
         {R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":"/a/b/c"}])", nullptr},
         {R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/c"}])",
          R"({"a":{"b":1},"c":{"b":1}})"},
-        {R"({"a/b":1,"c~d":2})", R"([{"op":"remove","path":"/a~1b"},{"op":"remove","path":"/c~0d"}])",
-         R"({})"},
+        {R"({"a/b":1,"c~d":2})",
+         R"([{"op":"remove","path":"/a~1b"},{"op":"remove","path":"/c~0d"}])", R"({})"},
         {R"({"a":1})", R"([{"op":"remove","path":"/a~2"}])", nullptr},
         {R"({"":1})", R"([{"op":"replace","path":"/","value":2}])", R"({"":2})"},
         {R"({"a":1})", R"([{"op":"test","path":"/a","value":1.0}])", R"({"a":1})"},
@@ -56,7 +56,8 @@ TEST(JsonPatch, DoesEveryOperation) {
 
 TEST(JsonPatch, TellsAFailedTestFromABrokenPatch) {
     const Value document = json(R"({"a":1})");
-    const auto failed = apply_json_patch(document, json(R"([{"op":"test","path":"/a","value":2}])"));
+    const auto failed =
+        apply_json_patch(document, json(R"([{"op":"test","path":"/a","value":2}])"));
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().code, ErrorCode::kConflict);
     const auto broken = apply_json_patch(document, json(R"([{"op":"remove","path":"a"}])"));
@@ -114,11 +115,12 @@ TEST(StrategicPatch, ReplacesListsWithoutAKey) {
 
 TEST(StrategicPatch, ObeysItsDirectives) {
     const std::string two = R"({"containers":[{"name":"a"},{"name":"b"}]})";
-    EXPECT_EQ(strategic(two, R"({"containers":[{"$patch":"delete","name":"a"}]})", "core.v1.PodSpec"),
-              json(R"({"containers":[{"name":"b"}]})"));
-    EXPECT_EQ(strategic(two, R"({"containers":[{"$patch":"replace"},{"name":"c"}]})",
-                        "core.v1.PodSpec"),
-              json(R"({"containers":[{"name":"c"}]})"));
+    EXPECT_EQ(
+        strategic(two, R"({"containers":[{"$patch":"delete","name":"a"}]})", "core.v1.PodSpec"),
+        json(R"({"containers":[{"name":"b"}]})"));
+    EXPECT_EQ(
+        strategic(two, R"({"containers":[{"$patch":"replace"},{"name":"c"}]})", "core.v1.PodSpec"),
+        json(R"({"containers":[{"name":"c"}]})"));
     EXPECT_EQ(strategic(two, R"({"$setElementOrder/containers":[{"name":"b"},{"name":"a"}]})",
                         "core.v1.PodSpec"),
               json(R"({"containers":[{"name":"b"},{"name":"a"}]})"));
@@ -126,9 +128,10 @@ TEST(StrategicPatch, ObeysItsDirectives) {
                         R"({"$deleteFromPrimitiveList/finalizers":["a"],"finalizers":["c"]})",
                         "meta.ObjectMeta"),
               json(R"({"finalizers":["c","b"]})"));
-    EXPECT_EQ(strategic(R"({"rollingUpdate":{"maxSurge":1},"type":"RollingUpdate"})",
-                        R"({"$retainKeys":["type"],"type":"Recreate"})", "apps.v1.DeploymentStrategy"),
-              json(R"({"type":"Recreate"})"));
+    EXPECT_EQ(
+        strategic(R"({"rollingUpdate":{"maxSurge":1},"type":"RollingUpdate"})",
+                  R"({"$retainKeys":["type"],"type":"Recreate"})", "apps.v1.DeploymentStrategy"),
+        json(R"({"type":"Recreate"})"));
     EXPECT_EQ(strategic(R"({"nodeSelector":{"a":"1"}})",
                         R"({"nodeSelector":{"$patch":"replace","b":"2"}})", "core.v1.PodSpec"),
               json(R"({"nodeSelector":{"b":"2"}})"));
@@ -138,10 +141,11 @@ TEST(StrategicPatch, ObeysItsDirectives) {
 }
 
 TEST(StrategicPatch, NeedsTheKeyOfAnElement) {
-    EXPECT_NE(strategic(R"({"containers":[]})", R"({"containers":[{"image":"x"}]})", "core.v1.PodSpec")
-                  .text()
-                  .find("does not contain declared merge key: name"),
-              std::string::npos);
+    EXPECT_NE(
+        strategic(R"({"containers":[]})", R"({"containers":[{"image":"x"}]})", "core.v1.PodSpec")
+            .text()
+            .find("does not contain declared merge key: name"),
+        std::string::npos);
 }
 
 TEST(StrategicPatch, LeavesNoDirectiveInWhatIsNew) {

@@ -37,9 +37,8 @@ Outcome<Value> patched(const Call& call, PatchKind kind, const Value& old, const
         apply_merge_patch(made, patch);
         return made;
     }
-    auto made = kind == PatchKind::kJson
-                    ? apply_json_patch(old, patch)
-                    : apply_strategic_patch(old, patch, *call.resource->type);
+    auto made = kind == PatchKind::kJson ? apply_json_patch(old, patch)
+                                         : apply_strategic_patch(old, patch, *call.resource->type);
     if (made) return std::move(*made);
     if (kind == PatchKind::kJson && patch.is_array()) {
         Failure failure = invalid(call.resource->name, call.resource->group, call.name, {});
@@ -62,8 +61,7 @@ HttpAnswer change(Call& call, PatchKind kind, const Value& patch,
     for (int attempt = 0; attempt < 10; ++attempt) {
         const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
         if (old == nullptr) {
-            return answer_failure(
-                not_found(call.resource->name, call.resource->group, call.name));
+            return answer_failure(not_found(call.resource->name, call.resource->group, call.name));
         }
         auto made = patched(call, kind, to_version(old->object, *call.resource), patch);
         if (!made) return answer_failure(made.failure());
@@ -87,14 +85,13 @@ std::optional<HttpAnswer> try_apply(Call& call, const Value& config) {
     const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
     if (old == nullptr) {
         if (call.subresource != nullptr) {
-            return answer_failure(
-                not_found(call.resource->name, call.resource->group, call.name));
+            return answer_failure(not_found(call.resource->name, call.resource->group, call.name));
         }
         if (!config.at_path("metadata.uid").text().empty()) {
-            return answer_failure(conflict(
-                call.resource->name, call.resource->group, call.name,
-                "uid mismatch: the provided object specified uid " +
-                    config.at_path("metadata.uid").text() + ", and no existing object was found"));
+            return answer_failure(conflict(call.resource->name, call.resource->group, call.name,
+                                           "uid mismatch: the provided object specified uid " +
+                                               config.at_path("metadata.uid").text() +
+                                               ", and no existing object was found"));
         }
         auto merged = laid_over(call, Value(), config);
         if (!merged) return answer_failure(merged.failure());
@@ -144,13 +141,14 @@ HttpAnswer apply(Call& call, const Value& patch, const std::vector<std::string>&
     auto config = decode_object(call, patch, duplicates, false);
     if (!config) return answer_failure(config.failure());
     if (config->at_path("metadata.name").text().empty()) {
-        return answer_failure(bad_request("the name of the object (" + call.name +
-                                          " based on URL) was undeterminable: name must be provided"));
+        return answer_failure(
+            bad_request("the name of the object (" + call.name +
+                        " based on URL) was undeterminable: name must be provided"));
     }
     if (config->at_path("metadata.name").text() != call.name) {
-        return answer_failure(bad_request("the name of the object (" +
-                                          config->at_path("metadata.name").text() +
-                                          ") does not match the name on the URL (" + call.name + ")"));
+        return answer_failure(
+            bad_request("the name of the object (" + config->at_path("metadata.name").text() +
+                        ") does not match the name on the URL (" + call.name + ")"));
     }
     if (call.subresource != nullptr && call.subresource->name == "status") {
         std::erase_if(config->members(), [](const Member& member) {

@@ -40,13 +40,14 @@ void env_defaults(Value& container) {
     if (env == nullptr) return;
     for (Value& one : env->items()) {
         if (Value* ref = one.find_path("valueFrom.fieldRef")) set_default(*ref, "apiVersion", "v1");
-        if (Value* ref = one.find_path("valueFrom.resourceFieldRef")) set_default(*ref, "divisor", "0");
+        if (Value* ref = one.find_path("valueFrom.resourceFieldRef"))
+            set_default(*ref, "divisor", "0");
     }
 }
 
 void container_defaults(Value& container, bool requests_too) {
     set_default(container, "imagePullPolicy",
-        wants_latest(container.at("image").text()) ? "Always" : "IfNotPresent");
+                wants_latest(container.at("image").text()) ? "Always" : "IfNotPresent");
     set_default(container, "terminationMessagePath", "/dev/termination-log");
     set_default(container, "terminationMessagePolicy", "File");
     if (Value* ports = container.find("ports")) {
@@ -55,7 +56,8 @@ void container_defaults(Value& container, bool requests_too) {
     for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
         probe_defaults(container, probe);
     }
-    for (const std::string_view hook : {"lifecycle.postStart.httpGet", "lifecycle.preStop.httpGet"}) {
+    for (const std::string_view hook :
+         {"lifecycle.postStart.httpGet", "lifecycle.preStop.httpGet"}) {
         if (Value* get = container.find_path(hook)) {
             set_default(*get, "path", "/");
             set_default(*get, "scheme", "HTTP");
@@ -100,7 +102,7 @@ void volume_defaults(Value& volume) {
     if (Value* host = volume.find("hostPath")) set_default(*host, "type", "");
     if (Value* image = volume.find("image")) {
         set_default(*image, "pullPolicy",
-            wants_latest(image->at("reference").text()) ? "Always" : "IfNotPresent");
+                    wants_latest(image->at("reference").text()) ? "Always" : "IfNotPresent");
     }
     if (Value* claim = volume.find_path("ephemeral.volumeClaimTemplate.spec")) {
         set_default(*claim, "volumeMode", "Filesystem");

@@ -46,7 +46,8 @@ std::string quality_of(const Value& spec) {
                 const Value& request = container.at_path("resources.requests").at(name);
                 const Value& limit = container.at_path("resources.limits").at(name);
                 any = any || !request.is_null() || !limit.is_null();
-                guaranteed = guaranteed && !limit.is_null() && (request.is_null() || request == limit);
+                guaranteed =
+                    guaranteed && !limit.is_null() && (request.is_null() || request == limit);
             }
         }
     }
@@ -78,8 +79,8 @@ void address_service(Call& call, Value& object) {
     const std::lock_guard lock(call.world.addresses_guard);
     if (spec.at("clusterIP").text().empty()) {
         const unsigned number = call.dry_run ? call.world.next_address : call.world.next_address++;
-        spec["clusterIP"] = "10.0." + std::to_string(number / 250 % 250) + "." +
-                            std::to_string(number % 250 + 1);
+        spec["clusterIP"] =
+            "10.0." + std::to_string(number / 250 % 250) + "." + std::to_string(number % 250 + 1);
     }
     if (spec.at("clusterIPs").is_null()) spec["clusterIPs"].push(Value(spec.at("clusterIP")));
     if (spec.at("ipFamilies").is_null()) spec["ipFamilies"].push("IPv4");
@@ -136,7 +137,8 @@ void keep_all_but_status(const Value& old, Value& object, bool custom) {
         object["status"] = status;
     }
     Value& place = object["metadata"];
-    if (!metadata.at("managedFields").is_null()) place["managedFields"] = metadata.at("managedFields");
+    if (!metadata.at("managedFields").is_null())
+        place["managedFields"] = metadata.at("managedFields");
     if (custom) return;
     for (const std::string_view field : {"labels", "annotations", "finalizers"}) {
         const Value& given = metadata.at(field);
@@ -156,9 +158,13 @@ bool has_generation(const Resource& resource) {
 
 bool creates_on_update(const Resource& resource) {
     static const std::set<std::string_view> kThese = {
-        "/events",          "/endpoints",       "/limitranges",
-        "/resourcequotas",  "coordination.k8s.io/leases",
-        "rbac.authorization.k8s.io/roles",      "rbac.authorization.k8s.io/rolebindings",
+        "/events",
+        "/endpoints",
+        "/limitranges",
+        "/resourcequotas",
+        "coordination.k8s.io/leases",
+        "rbac.authorization.k8s.io/roles",
+        "rbac.authorization.k8s.io/rolebindings",
         "rbac.authorization.k8s.io/clusterroles",
         "rbac.authorization.k8s.io/clusterrolebindings"};
     return kThese.contains(resource.storage) && resource.storage != "/resourcequotas";
@@ -232,8 +238,7 @@ void prepare_changed(Call& call, const Value& old, Value& object) {
     }
     if (resource.storage == "apps/daemonsets" &&
         object.at_path("spec.template") != old.at_path("spec.template")) {
-        Value& mark =
-            object["metadata"]["annotations"]["deprecated.daemonset.template.generation"];
+        Value& mark = object["metadata"]["annotations"]["deprecated.daemonset.template.generation"];
         mark = std::to_string(parse_integer(mark.text()).value_or(0) + 1);
     }
 }

@@ -50,10 +50,9 @@ Outcome<Listing> gather(Call& call, const ListOptions& options) {
     listing.next_key = first_key;
     // With a selector a page may need several looks.
     do {
-        const std::size_t room =
-            options.limit == 0 ? 0 : options.limit - listing.entries.size();
-        auto page = call.world.store.list(call.resource->storage, prefix, revision,
-                                          listing.next_key, room);
+        const std::size_t room = options.limit == 0 ? 0 : options.limit - listing.entries.size();
+        auto page =
+            call.world.store.list(call.resource->storage, prefix, revision, listing.next_key, room);
         if (!page) {
             return options.token ? expired_token(call, options)
                                  : expired("The resourceVersion for the provided list is too old.");
@@ -76,7 +75,8 @@ Value list_metadata(const Call& call, const Listing& listing) {
     if (listing.next_key.empty()) return metadata;
     metadata["continue"] =
         make_token({listing.revision, listing.next_key, std::chrono::system_clock::now()});
-    if (!listing.filtered) metadata["remainingItemCount"] = static_cast<std::int64_t>(listing.remaining);
+    if (!listing.filtered)
+        metadata["remainingItemCount"] = static_cast<std::int64_t>(listing.remaining);
     static_cast<void>(call);
     return metadata;
 }
@@ -123,8 +123,8 @@ HttpAnswer get_object(Call& call) {
     if (wanted->form == Acceptance::Form::kTable) {
         Value table = make_table(*call.resource, {to_version(entry->object, *call.resource)},
                                  include_object(call.http));
-        table["metadata"] = Value::object(
-            {{"resourceVersion", entry->object.at_path("metadata.resourceVersion")}});
+        table["metadata"] =
+            Value::object({{"resourceVersion", entry->object.at_path("metadata.resourceVersion")}});
         answer.body = to_json(table);
         return answer;
     }

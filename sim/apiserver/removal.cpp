@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // delete and deletecollection.
+#include "sim/apiserver/removal.h"
+
 #include <algorithm>
 
 #include "sim/apiserver/collector.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/list_options.h"
-#include "sim/apiserver/removal.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/words.h"
 #include "sim/apiserver/writes.h"
@@ -29,8 +30,8 @@ Value success(const Resource& resource, const Value& object) {
 /// Kinds whose removal is answered with the object.
 bool returns_object(const Resource& resource) {
     static const std::vector<std::string_view> kThese = {
-        "/pods",          "/services",     "/serviceaccounts", "/persistentvolumeclaims",
-        "/podtemplates",  "/resourcequotas", "/persistentvolumes", "/limitranges"};
+        "/pods",         "/services",       "/serviceaccounts",   "/persistentvolumeclaims",
+        "/podtemplates", "/resourcequotas", "/persistentvolumes", "/limitranges"};
     return std::ranges::find(kThese, resource.storage) != kThese.end();
 }
 
@@ -48,10 +49,12 @@ void drop_finalizer(Value& object, std::string_view name) {
 }
 
 /// How long a pod gets; other kinds go at once.
-std::int64_t grace_of(const Resource& resource, const Value& object, const RemovalOptions& options) {
+std::int64_t grace_of(const Resource& resource, const Value& object,
+                      const RemovalOptions& options) {
     if (resource.storage != "/pods") return 0;
     const std::string& phase = object.at_path("status.phase").text();
-    if (object.at_path("spec.nodeName").text().empty() || phase == "Failed" || phase == "Succeeded") {
+    if (object.at_path("spec.nodeName").text().empty() || phase == "Failed" ||
+        phase == "Succeeded") {
         return 0;
     }
     return options.grace_seconds.value_or(
@@ -68,9 +71,10 @@ Outcome<Done> check_preconditions(const Call& call, const Value& object,
     }
     const std::string& version = object.at_path("metadata.resourceVersion").text();
     if (!options.resource_version.empty() && options.resource_version != version) {
-        return conflict(call.resource->name, call.resource->group, call.name,
-                        "Precondition failed: ResourceVersion in precondition: " +
-                            options.resource_version + ", ResourceVersion in object meta: " + version);
+        return conflict(
+            call.resource->name, call.resource->group, call.name,
+            "Precondition failed: ResourceVersion in precondition: " + options.resource_version +
+                ", ResourceVersion in object meta: " + version);
     }
     return Done{};
 }
@@ -85,7 +89,8 @@ Value marked(const Resource& resource, const Value& object, const RemovalOptions
     if (metadata.at("deletionTimestamp").is_null()) {
         metadata["deletionTimestamp"] = format_time(now + std::chrono::seconds(grace));
         metadata["deletionGracePeriodSeconds"] = grace;
-        if (has_generation(resource)) metadata["generation"] = metadata.at("generation").integer() + 1;
+        if (has_generation(resource))
+            metadata["generation"] = metadata.at("generation").integer() + 1;
     } else if (grace < before) {
         metadata["deletionTimestamp"] = format_time(now + std::chrono::seconds(grace));
         metadata["deletionGracePeriodSeconds"] = grace;
@@ -114,7 +119,8 @@ Outcome<RemovalOptions> read_removal_options(const Call& call) {
         auto body = read_body(call);
         if (!body) return body.failure();
         const Value& given = body->value;
-        if (given.find("propagationPolicy") != nullptr) options.policy = given.at("propagationPolicy").text();
+        if (given.find("propagationPolicy") != nullptr)
+            options.policy = given.at("propagationPolicy").text();
         if (given.at("gracePeriodSeconds").is_integer()) {
             options.grace_seconds = given.at("gracePeriodSeconds").integer();
         }
@@ -144,9 +150,9 @@ Outcome<EntryPtr> remove_object(Call& call, const RemovalOptions& options) {
         if (!allowed) return allowed.failure();
         const std::int64_t grace = grace_of(resource, old->object, options);
         Value object = marked(resource, old->object, options, grace);
-        const bool held = grace > 0 || !object.at_path("metadata.finalizers").empty() ||
-                          (resource.storage == "/namespaces" &&
-                           !object.at_path("spec.finalizers").empty());
+        const bool held =
+            grace > 0 || !object.at_path("metadata.finalizers").empty() ||
+            (resource.storage == "/namespaces" && !object.at_path("spec.finalizers").empty());
         auto admitted = admit(call, object, old->object, "DELETE");
         if (!admitted) return admitted.failure();
         auto accepted = call_validating_webhooks(call, Value(), old->object, "DELETE");
@@ -159,8 +165,8 @@ Outcome<EntryPtr> remove_object(Call& call, const RemovalOptions& options) {
             return last;
         }
         if (object == old->object) return old;
-        EntryPtr entry = call.world.store.update(resource.storage, call.key(), std::move(object),
-                                                 old->revision);
+        EntryPtr entry =
+            call.world.store.update(resource.storage, call.key(), std::move(object), old->revision);
         if (entry == nullptr) continue;
         after_write(call.world, resource, entry->object);
         return entry;

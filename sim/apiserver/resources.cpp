@@ -60,8 +60,8 @@ ResourcePtr read_line(std::string_view line) {
     made->list_kind = made->kind + "List";
     // Events are one set of objects under two APIs.
     made->storage = (made->kind == "Event" ? "" : made->group) + "/" + made->name;
-    made->storage_version = made->storage != "autoscaling/horizontalpodautoscalers" ||
-                            made->version == "v2";
+    made->storage_version =
+        made->storage != "autoscaling/horizontalpodautoscalers" || made->version == "v2";
     if (made->group == "events.k8s.io") made->storage_version = false;
     return made;
 }
@@ -163,8 +163,10 @@ std::vector<ResourcePtr> read_definition(const Value& definition) {
         one->version = version.at("name").text();
         one->name = names.at("plural").text();
         one->kind = names.at("kind").text();
-        one->singular = names.at("singular").is_null() ? lower(one->kind) : names.at("singular").text();
-        one->list_kind = names.at("listKind").is_null() ? one->kind + "List" : names.at("listKind").text();
+        one->singular =
+            names.at("singular").is_null() ? lower(one->kind) : names.at("singular").text();
+        one->list_kind =
+            names.at("listKind").is_null() ? one->kind + "List" : names.at("listKind").text();
         one->namespaced = spec.at("scope").text() == "Namespaced";
         one->short_names = texts_of(names.at("shortNames"));
         one->categories = texts_of(names.at("categories"));

@@ -12,7 +12,7 @@
 namespace aliquot::sim::apiserver {
 
 struct Subresource {
-    std::string name;  // "status"
+    std::string name;                  // "status"
     std::string group, version, kind;  // of its objects
     std::vector<std::string> verbs;
 };

@@ -64,8 +64,7 @@ Value review_token(const World& world, const std::string& token) {
     const auto user = authenticate(world, asked);
     if (token.empty() || !user) {
         return Value::object(
-            {{"user", Value::object()},
-             {"error", "[invalid bearer token, token lookup failed]"}});
+            {{"user", Value::object()}, {"error", "[invalid bearer token, token lookup failed]"}});
     }
     return Value::object({{"authenticated", true}, {"user", to_user(*user)}});
 }
@@ -85,10 +84,10 @@ HttpAnswer answer_review(Call& call) {
     } else if (kind == "SelfSubjectRulesReview") {
         review["status"] = rules_of(call.world, call.user, spec.at("namespace").text());
     } else {
-        const bool both = !spec.at("resourceAttributes").is_null() &&
-                          !spec.at("nonResourceAttributes").is_null();
-        const bool none = spec.at("resourceAttributes").is_null() &&
-                          spec.at("nonResourceAttributes").is_null();
+        const bool both =
+            !spec.at("resourceAttributes").is_null() && !spec.at("nonResourceAttributes").is_null();
+        const bool none =
+            spec.at("resourceAttributes").is_null() && spec.at("nonResourceAttributes").is_null();
         if (both || none) {
             return answer_failure(
                 invalid(kind, "authorization.k8s.io", "",

@@ -22,7 +22,8 @@ public:
         if (schema.at("x-kubernetes-int-or-string").boolean()) {
             type.kind = Type::Kind::kIntOrString;
         } else if (kind == "string") {
-            type.kind = schema.at("format").text() == "byte" ? Type::Kind::kBytes : Type::Kind::kString;
+            type.kind =
+                schema.at("format").text() == "byte" ? Type::Kind::kBytes : Type::Kind::kString;
         } else if (kind == "integer") {
             type.kind = Type::Kind::kInteger;
         } else if (kind == "number") {

@@ -45,8 +45,8 @@ void plant_roles(World& world) {
     };
     const auto bind = [&](std::string_view name, std::string_view group) {
         Value object = named(name);
-        object["roleRef"] = Value::object(
-            {{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", name}});
+        object["roleRef"] =
+            Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", name}});
         object["subjects"].push(
             Value::object({{"apiGroup", kGroup}, {"kind", "Group"}, {"name", group}}));
         plant(world, kGroup, "clusterrolebindings", "", std::move(object));
@@ -55,21 +55,34 @@ void plant_roles(World& world) {
     Value urls = Value::object({{"verbs", words({"*"})}, {"nonResourceURLs", words({"*"})}});
     role("cluster-admin", Value(Value::Array{everything, urls}));
     const Value groups = words({"", "apps", "batch", "autoscaling", "policy", "networking.k8s.io"});
-    role("view", Value(Value::Array{rule(
-                     words({"get", "list", "watch"}), groups,
-                     words({"pods", "pods/log", "pods/status", "configmaps", "services",
-                            "endpoints", "events", "namespaces", "persistentvolumeclaims",
-                            "resourcequotas", "limitranges", "serviceaccounts", "deployments",
-                            "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs",
-                            "horizontalpodautoscalers", "poddisruptionbudgets",
-                            "networkpolicies"}))}));
-    const Value all_verbs = words({"create", "delete", "deletecollection", "get", "list", "patch",
-                                   "update", "watch"});
+    role("view", Value(Value::Array{rule(words({"get", "list", "watch"}), groups,
+                                         words({"pods",
+                                                "pods/log",
+                                                "pods/status",
+                                                "configmaps",
+                                                "services",
+                                                "endpoints",
+                                                "events",
+                                                "namespaces",
+                                                "persistentvolumeclaims",
+                                                "resourcequotas",
+                                                "limitranges",
+                                                "serviceaccounts",
+                                                "deployments",
+                                                "daemonsets",
+                                                "statefulsets",
+                                                "replicasets",
+                                                "jobs",
+                                                "cronjobs",
+                                                "horizontalpodautoscalers",
+                                                "poddisruptionbudgets",
+                                                "networkpolicies"}))}));
+    const Value all_verbs =
+        words({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
     role("edit", Value(Value::Array{rule(all_verbs, groups, words({"*"}))}));
-    role("admin", Value(Value::Array{
-                      rule(all_verbs, groups, words({"*"})),
-                      rule(all_verbs, words({"rbac.authorization.k8s.io"}),
-                           words({"roles", "rolebindings"}))}));
+    role("admin", Value(Value::Array{rule(all_verbs, groups, words({"*"})),
+                                     rule(all_verbs, words({"rbac.authorization.k8s.io"}),
+                                          words({"roles", "rolebindings"}))}));
     role("system:basic-user",
          Value(Value::Array{rule(words({"create"}),
                                  words({"authorization.k8s.io", "authentication.k8s.io"}),

@@ -34,9 +34,9 @@ public:
 
 private:
     Error fail(std::string_view why) const {
-        return {ErrorCode::kInvalidInput,
-                "unable to parse requirement: " + std::string(why) + ", found '" +
-                    std::string(text_.substr(at_, 40)) + "'"};
+        return {ErrorCode::kInvalidInput, "unable to parse requirement: " + std::string(why) +
+                                              ", found '" + std::string(text_.substr(at_, 40)) +
+                                              "'"};
     }
 
     void blanks() {
@@ -46,8 +46,8 @@ private:
     std::string_view word() {
         blanks();
         const std::size_t start = at_;
-        while (at_ < text_.size() && std::string_view("=!,()<> \t").find(text_[at_]) ==
-                                         std::string_view::npos) {
+        while (at_ < text_.size() &&
+               std::string_view("=!,()<> \t").find(text_[at_]) == std::string_view::npos) {
             ++at_;
         }
         return text_.substr(start, at_ - start);
@@ -65,8 +65,9 @@ private:
         const bool negated = take("!");
         made.key = word();
         if (const std::string why = check_label_key(made.key); !why.empty()) {
-            return Error{ErrorCode::kInvalidInput, "unable to parse requirement: key: Invalid value: \"" +
-                                                       made.key + "\": " + why};
+            return Error{
+                ErrorCode::kInvalidInput,
+                "unable to parse requirement: key: Invalid value: \"" + made.key + "\": " + why};
         }
         if (negated) {
             made.op = Operator::kDoesNotExist;
@@ -88,9 +89,9 @@ private:
     Result<Requirement> checked(Requirement made) const {
         for (const std::string& value : made.values) {
             if (const std::string why = check_label_value(value); !why.empty()) {
-                return Error{ErrorCode::kInvalidInput,
-                             "unable to parse requirement: values[0][" + made.key +
-                                 "]: Invalid value: \"" + value + "\": " + why};
+                return Error{ErrorCode::kInvalidInput, "unable to parse requirement: values[0][" +
+                                                           made.key + "]: Invalid value: \"" +
+                                                           value + "\": " + why};
             }
         }
         return made;
@@ -125,8 +126,10 @@ private:
 
 bool holds(const Requirement& one, const std::string* value) {
     switch (one.op) {
-        case Operator::kExists: return value != nullptr;
-        case Operator::kDoesNotExist: return value == nullptr;
+        case Operator::kExists:
+            return value != nullptr;
+        case Operator::kDoesNotExist:
+            return value == nullptr;
         case Operator::kIn:
             return value != nullptr && std::ranges::find(one.values, *value) != one.values.end();
         case Operator::kNotIn:
@@ -187,9 +190,7 @@ std::string field_of(const Resource& resource, const Value& object, std::string_
 
 }  // namespace
 
-Result<Selector> parse_label_selector(std::string_view text) {
-    return SelectorReader(text).read();
-}
+Result<Selector> parse_label_selector(std::string_view text) { return SelectorReader(text).read(); }
 
 Result<Selector> parse_field_selector(std::string_view text) {
     Selector selector;
@@ -198,8 +199,8 @@ Result<Selector> parse_field_selector(std::string_view text) {
         const std::size_t equals = term.find('=');
         if (equals == std::string_view::npos || equals == 0) {
             return Error{ErrorCode::kInvalidInput, "invalid selector: '" + std::string(term) +
-                                                       "'; can't understand '" +
-                                                       std::string(term) + "'"};
+                                                       "'; can't understand '" + std::string(term) +
+                                                       "'"};
         }
         Requirement one;
         const bool negated = term[equals - 1] == '!';
@@ -226,7 +227,8 @@ Selector read_label_selector(const Value& selector) {
                  : op == "NotIn"        ? Operator::kNotIn
                  : op == "DoesNotExist" ? Operator::kDoesNotExist
                                         : Operator::kExists;
-        for (const Value& value : expression.at("values").items()) one.values.push_back(value.text());
+        for (const Value& value : expression.at("values").items())
+            one.values.push_back(value.text());
         made.push_back(std::move(one));
     }
     return made;

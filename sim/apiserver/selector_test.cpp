@@ -19,7 +19,8 @@ bool selects(std::string_view text, const Value& labels) {
 }
 
 TEST(LabelSelector, KnowsAllItsOperators) {
-    const Value labels = Value::object({{"app", "web"}, {"tier", "front"}, {"cores", "8"}, {"empty", ""}});
+    const Value labels =
+        Value::object({{"app", "web"}, {"tier", "front"}, {"cores", "8"}, {"empty", ""}});
     for (const char* fits :
          {"", "app=web", "app==web", "app", "!db", "app!=db", "other!=x", "app in (db, web)",
           "app notin (db)", "cores>7", "cores<9", "app=web,tier=front", "empty=", "empty in (,x)",
@@ -30,7 +31,8 @@ TEST(LabelSelector, KnowsAllItsOperators) {
                                "cores>8", "app>1", "app=web,tier=back"}) {
         EXPECT_FALSE(selects(misses, labels)) << misses;
     }
-    for (const char* broken : {"=", "a=b=c", "a in b", "a in (b", "a,", "a b", "-a=b", "a=b c", "a=-", "x>y"}) {
+    for (const char* broken :
+         {"=", "a=b=c", "a in b", "a in (b", "a,", "a b", "-a=b", "a=b c", "a=-", "x>y"}) {
         EXPECT_FALSE(parse_label_selector(broken)) << broken;
     }
 }
@@ -53,10 +55,11 @@ TEST(FieldSelector, IsEqualOrNot) {
 
 TEST(Amount, HasOneSpelling) {
     const std::pair<const char*, const char*> cases[] = {
-        {"0.5", "500m"}, {"1", "1"},        {"1000m", "1"},     {"1024Mi", "1Gi"},  {"1500Mi", "1500Mi"},
-        {"1e3", "1e3"},  {"0", "0"},        {"1.5Gi", "1536Mi"}, {"1000", "1k"},     {"100000k", "100M"},
-        {"-1", "-1"},    {"0.1Ki", "102400m"}, {"512", "512"},   {"1Ki", "1Ki"},     {"2048", "2048"},
-        {".5", "500m"},  {"5.", "5"},       {"+3", "3"},        {"100n", "100n"},   {"12E", "12E"}};
+        {"0.5", "500m"},      {"1", "1"},          {"1000m", "1"},   {"1024Mi", "1Gi"},
+        {"1500Mi", "1500Mi"}, {"1e3", "1e3"},      {"0", "0"},       {"1.5Gi", "1536Mi"},
+        {"1000", "1k"},       {"100000k", "100M"}, {"-1", "-1"},     {"0.1Ki", "102400m"},
+        {"512", "512"},       {"1Ki", "1Ki"},      {"2048", "2048"}, {".5", "500m"},
+        {"5.", "5"},          {"+3", "3"},         {"100n", "100n"}, {"12E", "12E"}};
     for (const auto& one : cases) {
         EXPECT_EQ(canonical_amount(one.first).value_or("none"), one.second) << one.first;
     }
@@ -67,10 +70,13 @@ TEST(Amount, HasOneSpelling) {
 }
 
 TEST(Route, ReadsThePathsOfResources) {
-    const auto read = [](std::vector<std::string> parts) { return read_route(parts).value_or(Route{}); };
-    const Route scale = read({"apis", "apps", "v1", "namespaces", "a", "deployments", "b", "scale"});
-    EXPECT_EQ(scale.group + "|" + scale.version + "|" + scale.resource + "|" + scale.name_space + "|" +
-                  scale.name + "|" + scale.subresource,
+    const auto read = [](std::vector<std::string> parts) {
+        return read_route(parts).value_or(Route{});
+    };
+    const Route scale =
+        read({"apis", "apps", "v1", "namespaces", "a", "deployments", "b", "scale"});
+    EXPECT_EQ(scale.group + "|" + scale.version + "|" + scale.resource + "|" + scale.name_space +
+                  "|" + scale.name + "|" + scale.subresource,
               "apps|v1|deployments|a|b|scale");
     EXPECT_EQ(read({"api", "v1", "namespaces", "a"}).resource, "namespaces");
     EXPECT_EQ(read({"api", "v1", "namespaces", "a", "finalize"}).subresource, "finalize");
@@ -82,8 +88,8 @@ TEST(Route, ReadsThePathsOfResources) {
 }
 
 TEST(JsonPath, FindsWhatColumnsName) {
-    const auto object = parse_json(
-        R"({"a":{"b":[{"type":"X","s":"1"},{"type":"Ready","s":"2"}],"c.d":3}})");
+    const auto object =
+        parse_json(R"({"a":{"b":[{"type":"X","s":"1"},{"type":"Ready","s":"2"}],"c.d":3}})");
     ASSERT_TRUE(object);
     EXPECT_EQ(find_json_path(object->value, ".a.b[1].s").text(), "2");
     EXPECT_EQ(find_json_path(object->value, ".a.b[-1:].s").text(), "") << "slices are not done";
@@ -113,7 +119,8 @@ TEST(Json, ReadsAndWritesEveryValue) {
     ASSERT_TRUE(read);
     EXPECT_EQ(to_json(read->value), text);
     EXPECT_EQ(parse_json("\"\\ud83d\\ude00\"")->value.text(), "\U0001F600");
-    for (const char* broken : {"", "{", "[1,]", "{\"a\":1,}", "01", "1.", "nul", "\"\n\"", "1 2", "{1:2}"}) {
+    for (const char* broken :
+         {"", "{", "[1,]", "{\"a\":1,}", "01", "1.", "nul", "\"\n\"", "1 2", "{1:2}"}) {
         EXPECT_FALSE(parse_json(broken)) << broken;
     }
     EXPECT_EQ(parse_json(R"({"a":{"b":1,"b":2}})")->duplicates, std::vector<std::string>{"a.b"});

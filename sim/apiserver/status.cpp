@@ -64,8 +64,8 @@ Failure already_exists(std::string_view resource, std::string_view group, std::s
 Failure conflict(std::string_view resource, std::string_view group, std::string_view name,
                  std::string_view why) {
     return of(409, "Conflict",
-              "Operation cannot be fulfilled on " + qualified(resource, group) + " " +
-                  quote(name) + ": " + std::string(why),
+              "Operation cannot be fulfilled on " + qualified(resource, group) + " " + quote(name) +
+                  ": " + std::string(why),
               resource, group, name);
 }
 
@@ -79,9 +79,9 @@ Failure invalid(std::string_view kind, std::string_view group, std::string_view 
         list += cause.field + ": " + cause.message;
     }
     if (causes.size() > 1) list = "[" + list + "]";
-    Failure made = of(422, "Invalid",
-                      qualified(kind, group) + " " + quote(name) + " is invalid: " + list, kind,
-                      group, name);
+    Failure made =
+        of(422, "Invalid", qualified(kind, group) + " " + quote(name) + " is invalid: " + list,
+           kind, group, name);
     made.causes = std::move(causes);
     return made;
 }
@@ -93,8 +93,8 @@ Failure unsupported_media_type(std::string_view accepted) {
 }
 
 Failure not_acceptable(std::string_view accepted) {
-    return of(406, "NotAcceptable", "only the following media types are accepted: " +
-                                        std::string(accepted));
+    return of(406, "NotAcceptable",
+              "only the following media types are accepted: " + std::string(accepted));
 }
 
 Failure too_many_requests(std::string message, int retry_after_seconds) {

@@ -34,8 +34,9 @@ struct Failure {
 template <class T>
 class [[nodiscard]] Outcome {
 public:
-    Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT(*explicit*)
-    Outcome(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(*explicit*)
+    Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(*explicit*)
+    Outcome(Failure failure)
+        : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(*explicit*)
     explicit operator bool() const noexcept { return state_.index() == 0; }
     T& operator*() & { return std::get<0>(state_); }
     const T& operator*() const& { return std::get<0>(state_); }

@@ -36,9 +36,9 @@ using EntryPtr = std::shared_ptr<const Entry>;
 /// One step in the history of a resource.
 struct Change {
     std::uint64_t revision = 0;
-    std::string key;   // "namespace/name"; "name" of cluster-wide objects
-    EntryPtr before;   // nullptr: created
-    EntryPtr now;      // nullptr: removed; then `last` is how it was, with the revision of its end
+    std::string key;  // "namespace/name"; "name" of cluster-wide objects
+    EntryPtr before;  // nullptr: created
+    EntryPtr now;     // nullptr: removed; then `last` is how it was, with the revision of its end
     EntryPtr last;
 };
 
@@ -48,9 +48,9 @@ class Store {
 public:
     struct Page {
         std::vector<EntryPtr> entries;
-        std::uint64_t revision = 0;      // of the whole list
-        std::string next_key;            // where the next page begins; empty: this was the last
-        std::size_t remaining = 0;       // behind this page
+        std::uint64_t revision = 0;  // of the whole list
+        std::string next_key;        // where the next page begins; empty: this was the last
+        std::size_t remaining = 0;   // behind this page
     };
     struct Changes {
         std::vector<Change> changes;

@@ -66,7 +66,8 @@ public:
             const Type* list = type.member(name);
             Value* place = made.find(name);
             if (place != nullptr && place->is_array() && patch.find(name) == nullptr) {
-                arrange(*place, document.at(name), member.value, list == nullptr ? "" : list->patch_key);
+                arrange(*place, document.at(name), member.value,
+                        list == nullptr ? "" : list->patch_key);
             }
         }
         return made;
@@ -75,9 +76,8 @@ public:
 private:
     static void retain(Value& made, const Value& keys) {
         std::erase_if(made.members(), [&](const Member& member) {
-            return std::ranges::none_of(keys.items(), [&](const Value& key) {
-                return key.text() == member.name;
-            });
+            return std::ranges::none_of(
+                keys.items(), [&](const Value& key) { return key.text() == member.name; });
         });
     }
 
@@ -141,8 +141,8 @@ private:
     Result<Done> one_item(Value& made, const Value& item, const Type& type) {
         const Value* key = item.find(type.patch_key);
         if (key == nullptr) {
-            return wrong("map: " + to_json(item) + " does not contain declared merge key: " +
-                         type.patch_key);
+            return wrong("map: " + to_json(item) +
+                         " does not contain declared merge key: " + type.patch_key);
         }
         auto& items = made.items();
         const auto place = std::ranges::find_if(
@@ -162,9 +162,8 @@ private:
     }
 
     static bool replaces(const Value& patch) {
-        return std::ranges::any_of(patch.items(), [](const Value& item) {
-            return item.at("$patch").text() == "replace";
-        });
+        return std::ranges::any_of(
+            patch.items(), [](const Value& item) { return item.at("$patch").text() == "replace"; });
     }
 
     static std::ptrdiff_t rank(const Value& list, const Value& item, const std::string& key) {
@@ -185,7 +184,8 @@ private:
         for (const Value& item : list.items()) {
             (rank(wanted, item, key) >= 0 ? left : right).push_back(item);
         }
-        std::ranges::stable_sort(left, {}, [&](const Value& one) { return rank(wanted, one, key); });
+        std::ranges::stable_sort(left, {},
+                                 [&](const Value& one) { return rank(wanted, one, key); });
         Value::Array made;
         std::size_t i = 0;
         std::size_t j = 0;

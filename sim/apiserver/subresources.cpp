@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "sim/apiserver/conversion.h"
-#include "sim/apiserver/removal.h"
 #include "sim/apiserver/patch.h"
+#include "sim/apiserver/removal.h"
 #include "sim/apiserver/selector.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/words.h"
@@ -52,8 +52,7 @@ Value to_scale(const Value& object, const Resource& resource) {
         const Value& value = object.at("metadata").at(field);
         if (!value.is_null()) metadata[field] = value;
     }
-    Value status =
-        Value::object({{"replicas", object.at_path(paths.status_replicas).integer()}});
+    Value status = Value::object({{"replicas", object.at_path(paths.status_replicas).integer()}});
     const std::string selector =
         paths.selector.empty() ? "" : spell_selector(object.at_path(paths.selector));
     if (!selector.empty()) status["selector"] = selector;
@@ -149,26 +148,23 @@ HttpAnswer bind(Call& call) {
             object["metadata"]["annotations"][one.name] = one.value;
         }
         auto& conditions = object["status"]["conditions"];
-        std::erase_if(conditions.items(), [](const Value& one) {
-            return one.at("type").text() == "PodScheduled";
-        });
-        conditions.push(Value::object(
-            {{"type", "PodScheduled"},
-             {"status", "True"},
-             {"lastProbeTime", Value()},
-             {"lastTransitionTime", format_time(std::chrono::system_clock::now())}}));
-        if (!call.dry_run &&
-            call.world.store.update(pods->storage, call.key(), std::move(object), old->revision) ==
-                nullptr) {
+        std::erase_if(conditions.items(),
+                      [](const Value& one) { return one.at("type").text() == "PodScheduled"; });
+        conditions.push(
+            Value::object({{"type", "PodScheduled"},
+                           {"status", "True"},
+                           {"lastProbeTime", Value()},
+                           {"lastTransitionTime", format_time(std::chrono::system_clock::now())}}));
+        if (!call.dry_run && call.world.store.update(pods->storage, call.key(), std::move(object),
+                                                     old->revision) == nullptr) {
             continue;
         }
-        return answer_value(
-            Value::object({{"kind", "Status"},
-                           {"apiVersion", "v1"},
-                           {"metadata", Value::object()},
-                           {"status", "Success"},
-                           {"code", 201}}),
-            201);
+        return answer_value(Value::object({{"kind", "Status"},
+                                           {"apiVersion", "v1"},
+                                           {"metadata", Value::object()},
+                                           {"status", "Success"},
+                                           {"code", 201}}),
+                            201);
     }
     return answer_failure(conflict("pods/binding", "", call.name, "the pod has been modified"));
 }
@@ -187,20 +183,20 @@ std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
             object["status"]["disruptedPods"][call.name] =
                 format_time(std::chrono::system_clock::now());
             if (!call.dry_run) {
-                call.world.store.update("policy/poddisruptionbudgets",
-                                        Call::key_of(call.name_space,
-                                                     object.at_path("metadata.name").text()),
-                                        object, budget->revision);
+                call.world.store.update(
+                    "policy/poddisruptionbudgets",
+                    Call::key_of(call.name_space, object.at_path("metadata.name").text()), object,
+                    budget->revision);
             }
             continue;
         }
         Failure failure = too_many_requests(
             "Cannot evict pod as it would violate the pod's disruption budget.", 0);
-        failure.causes.push_back(
-            {"DisruptionBudget",
-             "The disruption budget " + budget->object.at_path("metadata.name").text() +
-                 " needs more healthy pods than there are right now",
-             ""});
+        failure.causes.push_back({"DisruptionBudget",
+                                  "The disruption budget " +
+                                      budget->object.at_path("metadata.name").text() +
+                                      " needs more healthy pods than there are right now",
+                                  ""});
         return failure;
     }
     return std::nullopt;
@@ -257,10 +253,10 @@ HttpAnswer token(Call& call) {
     if (account == nullptr) return answer_failure(not_found("serviceaccounts", "", call.name));
     const std::int64_t seconds = body->value.at_path("spec.expirationSeconds").integer(3600);
     if (seconds < 600) {
-        return answer_failure(invalid(
-            "TokenRequest", "authentication.k8s.io", "",
-            {invalid_value("spec.expirationSeconds", seconds,
-                           "may not specify a duration less than 10 minutes")}));
+        return answer_failure(
+            invalid("TokenRequest", "authentication.k8s.io", "",
+                    {invalid_value("spec.expirationSeconds", seconds,
+                                   "may not specify a duration less than 10 minutes")}));
     }
     const std::string text = "sim." + make_uuid() + "." + make_uuid();
     User user;
@@ -295,7 +291,8 @@ HttpAnswer no_log(const Call& call) {
 }  // namespace
 
 HttpAnswer answer_subresource(Call& call) {
-    const std::string name = call.subresource == nullptr ? call.resource->name : call.subresource->name;
+    const std::string name =
+        call.subresource == nullptr ? call.resource->name : call.subresource->name;
     if (name == "scale") return scale(call);
     if (name == "binding" || name == "bindings") return bind(call);
     if (name == "eviction") return evict(call);

@@ -29,7 +29,8 @@ std::string next_step(std::string_view& path) {
     if (path.starts_with('.')) path.remove_prefix(1);
     if (path.starts_with('[')) {
         const std::size_t end = path.find(']');
-        const std::string step(path.substr(0, end == std::string_view::npos ? path.size() : end + 1));
+        const std::string step(
+            path.substr(0, end == std::string_view::npos ? path.size() : end + 1));
         path.remove_prefix(step.size());
         return step;
     }
@@ -44,7 +45,8 @@ std::string next_step(std::string_view& path) {
 
 std::string unquoted(std::string_view text) {
     text = trim(text);
-    if (text.size() > 1 && (text[0] == '"' || text[0] == '\'')) return std::string(text.substr(1, text.size() - 2));
+    if (text.size() > 1 && (text[0] == '"' || text[0] == '\''))
+        return std::string(text.substr(1, text.size() - 2));
     return std::string(text);
 }
 

@@ -10,13 +10,17 @@ namespace aliquot::sim::apiserver {
 
 namespace {
 
-const std::map<std::string_view, Type::Kind> kScalars = {
-    {"any", Type::Kind::kAny},           {"string", Type::Kind::kString},
-    {"int", Type::Kind::kInteger},       {"int32", Type::Kind::kInteger},
-    {"number", Type::Kind::kNumber},     {"bool", Type::Kind::kBool},
-    {"bytes", Type::Kind::kBytes},       {"time", Type::Kind::kTime},
-    {"microtime", Type::Kind::kMicroTime}, {"quantity", Type::Kind::kQuantity},
-    {"intstr", Type::Kind::kIntOrString}};
+const std::map<std::string_view, Type::Kind> kScalars = {{"any", Type::Kind::kAny},
+                                                         {"string", Type::Kind::kString},
+                                                         {"int", Type::Kind::kInteger},
+                                                         {"int32", Type::Kind::kInteger},
+                                                         {"number", Type::Kind::kNumber},
+                                                         {"bool", Type::Kind::kBool},
+                                                         {"bytes", Type::Kind::kBytes},
+                                                         {"time", Type::Kind::kTime},
+                                                         {"microtime", Type::Kind::kMicroTime},
+                                                         {"quantity", Type::Kind::kQuantity},
+                                                         {"intstr", Type::Kind::kIntOrString}};
 
 void apply_rule(Type& type, std::string_view rule) {
     const std::size_t equals = rule.find('=');

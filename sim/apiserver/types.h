@@ -42,20 +42,20 @@ struct Type {
     enum class ListRule : std::uint8_t { kAtomic, kSet, kMap };
 
     Kind kind = Kind::kAny;
-    std::string name;                // "core.v1.PodSpec" of a kObject
-    std::vector<Field> fields;       // of a kObject, sorted by name
-    const Type* element = nullptr;   // of kList and kMap
-    bool atomic = false;             // kObject, kMap: replaced and owned as a whole
+    std::string name;               // "core.v1.PodSpec" of a kObject
+    std::vector<Field> fields;      // of a kObject, sorted by name
+    const Type* element = nullptr;  // of kList and kMap
+    bool atomic = false;            // kObject, kMap: replaced and owned as a whole
     ListRule list = ListRule::kAtomic;
-    std::vector<std::string> keys;   // of ListRule::kMap
+    std::vector<std::string> keys;  // of ListRule::kMap
     // Strategic merge patch.
     bool patch_merge = false;
     bool patch_retain_keys = false;
     std::string patch_key;
     // Custom resources only.
     bool preserve_unknown = false;
-    bool embedded = false;   // x-kubernetes-embedded-resource
-    Value schema;            // the OpenAPI v3 schema as it was given; null of built-in types
+    bool embedded = false;  // x-kubernetes-embedded-resource
+    Value schema;           // the OpenAPI v3 schema as it was given; null of built-in types
 
     [[nodiscard]] const Field* find(std::string_view field) const;
     /// The type of a member of an object or map; nullptr when it is unknown.

@@ -30,7 +30,8 @@ void validate_owners(std::vector<Cause>& causes, const Value& metadata) {
         const std::string path = "metadata.ownerReferences[" + std::to_string(i) + "]";
         for (const char* field : {"apiVersion", "kind", "name", "uid"}) {
             if (owners[i].at(field).text().empty()) {
-                causes.push_back(invalid_value(path + "." + field, owners[i].at(field), "must not be empty"));
+                causes.push_back(
+                    invalid_value(path + "." + field, owners[i].at(field), "must not be empty"));
             }
         }
         controllers += owners[i].at("controller").boolean() ? 1 : 0;
@@ -144,8 +145,8 @@ void validate_service(std::vector<Cause>& causes, const Value& object, const Val
 void validate_job(std::vector<Cause>& causes, const Value& object, const Value& old) {
     validate_pod_spec(causes, object.at_path("spec.template.spec"), "spec.template.spec");
     validate_restart(causes, object, {"OnFailure", "Never"});
-    const bool suspended = old.at_path("spec.suspend").boolean() &&
-                           old.at_path("status.startTime").is_null();
+    const bool suspended =
+        old.at_path("spec.suspend").boolean() && old.at_path("status.startTime").is_null();
     immutable(causes, object, old, "spec.selector");
     if (!suspended) immutable(causes, object, old, "spec.template");
     immutable(causes, object, old, "spec.completionMode");
@@ -159,8 +160,8 @@ void validate_config_map(std::vector<Cause>& causes, const Value& object, const 
         for (const Member& member : object.at(part).members()) {
             const bool good = !member.name.empty() && member.name.size() <= 253 &&
                               std::ranges::all_of(member.name, [](char c) {
-                                  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
-                                         c == '_' || c == '.';
+                                  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                                         c == '-' || c == '_' || c == '.';
                               });
             if (good) continue;
             causes.push_back(invalid_value(
@@ -218,15 +219,18 @@ void validate_kind(std::vector<Cause>& causes, const Call& call, const Value& ob
     } else if (storage == "batch/jobs") {
         validate_job(causes, object, old);
     } else if (storage == "batch/cronjobs") {
-        if (object.at_path("spec.schedule").text().empty()) causes.push_back(required("spec.schedule"));
+        if (object.at_path("spec.schedule").text().empty())
+            causes.push_back(required("spec.schedule"));
         validate_pod_spec(causes, object.at_path("spec.jobTemplate.spec.template.spec"),
                           "spec.jobTemplate.spec.template.spec");
     } else if (storage == "rbac.authorization.k8s.io/rolebindings" ||
                storage == "rbac.authorization.k8s.io/clusterrolebindings") {
         if (!old.is_null() && object.at("roleRef") != old.at("roleRef")) {
-            causes.push_back(invalid_value("roleRef", object.at("roleRef"), "cannot change roleRef"));
+            causes.push_back(
+                invalid_value("roleRef", object.at("roleRef"), "cannot change roleRef"));
         }
-        if (object.at_path("roleRef.name").text().empty()) causes.push_back(required("roleRef.name"));
+        if (object.at_path("roleRef.name").text().empty())
+            causes.push_back(required("roleRef.name"));
     } else if (storage == "coordination.k8s.io/leases") {
         const Value& seconds = object.at_path("spec.leaseDurationSeconds");
         if (!seconds.is_null() && seconds.integer() <= 0) {
@@ -276,7 +280,8 @@ void validate_metadata(std::vector<Cause>& causes, const Resource& resource, con
                                            "name is neither a standard finalizer name nor is it "
                                            "fully qualified"));
         } else if (!known) {
-            check(causes, "metadata.finalizers[" + std::to_string(i) + "]", text, check_label_key(text));
+            check(causes, "metadata.finalizers[" + std::to_string(i) + "]", text,
+                  check_label_key(text));
         }
     }
     validate_owners(causes, metadata);
@@ -292,7 +297,8 @@ std::vector<Cause> validate_object(const Call& call, const Value& object, const 
             causes.push_back(forbidden_field(
                 "metadata.finalizers",
                 "no new finalizers can be added if the object is being deleted, found new "
-                "finalizers []string{\"" + one.text() + "\"}"));
+                "finalizers []string{\"" +
+                    one.text() + "\"}"));
         }
     }
     if (call.resource->custom) {

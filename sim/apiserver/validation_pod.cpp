@@ -28,8 +28,8 @@ void validate_resources(std::vector<Cause>& causes, const Value& resources,
                                one.name == "ephemeral-storage" ||
                                one.name.starts_with("hugepages-");
             if (!known) {
-                causes.push_back(invalid_value(place, one.name,
-                                               "must be a standard resource type or fully qualified"));
+                causes.push_back(invalid_value(
+                    place, one.name, "must be a standard resource type or fully qualified"));
                 causes.push_back(
                     invalid_value(place, one.name, "must be a standard resource for containers"));
             }
@@ -38,7 +38,8 @@ void validate_resources(std::vector<Cause>& causes, const Value& resources,
                 causes.push_back(
                     invalid_value(place, one.value, "must be greater than or equal to 0"));
             }
-            if (is_extended(one.name) && value != static_cast<double>(static_cast<std::int64_t>(value))) {
+            if (is_extended(one.name) &&
+                value != static_cast<double>(static_cast<std::int64_t>(value))) {
                 causes.push_back(invalid_value(place, one.value, "must be an integer"));
             }
         }
@@ -56,13 +57,13 @@ void validate_resources(std::vector<Cause>& causes, const Value& resources,
         const double wanted = amount_value(request.value.text()).value_or(0);
         const double most = amount_value(limit->text()).value_or(0);
         if (is_extended(request.name) && wanted != most) {
-            causes.push_back(invalid_value(place, request.value,
-                                           "must be equal to " + request.name + " limit of " +
-                                               limit->text()));
+            causes.push_back(
+                invalid_value(place, request.value,
+                              "must be equal to " + request.name + " limit of " + limit->text()));
         } else if (wanted > most) {
-            causes.push_back(invalid_value(place, request.value,
-                                           "must be less than or equal to " + request.name +
-                                               " limit of " + limit->text()));
+            causes.push_back(invalid_value(
+                place, request.value,
+                "must be less than or equal to " + request.name + " limit of " + limit->text()));
         }
     }
 }
@@ -92,17 +93,19 @@ void validate_container(std::vector<Cause>& causes, const Value& container, cons
     if (container.at("image").text().empty()) causes.push_back(required(path + ".image"));
     const std::string& pull = container.at("imagePullPolicy").text();
     if (pull != "Always" && pull != "IfNotPresent" && pull != "Never") {
-        causes.push_back(
-            unsupported_value(path + ".imagePullPolicy", pull, {"Always", "IfNotPresent", "Never"}));
+        causes.push_back(unsupported_value(path + ".imagePullPolicy", pull,
+                                           {"Always", "IfNotPresent", "Never"}));
     }
     const auto& mounts = container.at("volumeMounts").items();
     for (std::size_t i = 0; i < mounts.size(); ++i) {
         const std::string place = at(path + ".volumeMounts", i);
         const std::string& volume = mounts[i].at("name").text();
         if (!volumes.contains(volume)) {
-            causes.push_back({"FieldValueNotFound", "Not found: \"" + volume + "\"", place + ".name"});
+            causes.push_back(
+                {"FieldValueNotFound", "Not found: \"" + volume + "\"", place + ".name"});
         }
-        if (mounts[i].at("mountPath").text().empty()) causes.push_back(required(place + ".mountPath"));
+        if (mounts[i].at("mountPath").text().empty())
+            causes.push_back(required(place + ".mountPath"));
     }
     const auto& ports = container.at("ports").items();
     for (std::size_t i = 0; i < ports.size(); ++i) {

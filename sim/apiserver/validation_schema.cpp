@@ -27,28 +27,43 @@ std::string kind_name(const Value& value) {
 bool fits(const Value& value, Kind kind) {
     switch (kind) {
         case Kind::kString:
-        case Kind::kBytes: return value.is_string();
-        case Kind::kInteger: return value.is_number() && value.integer(INT64_MIN) != INT64_MIN;
-        case Kind::kNumber: return value.is_number();
-        case Kind::kBool: return value.is_bool();
-        case Kind::kIntOrString: return value.is_string() || value.is_integer();
-        case Kind::kList: return value.is_array();
+        case Kind::kBytes:
+            return value.is_string();
+        case Kind::kInteger:
+            return value.is_number() && value.integer(INT64_MIN) != INT64_MIN;
+        case Kind::kNumber:
+            return value.is_number();
+        case Kind::kBool:
+            return value.is_bool();
+        case Kind::kIntOrString:
+            return value.is_string() || value.is_integer();
+        case Kind::kList:
+            return value.is_array();
         case Kind::kObject:
-        case Kind::kMap: return value.is_object();
-        default: return true;
+        case Kind::kMap:
+            return value.is_object();
+        default:
+            return true;
     }
 }
 
 std::string wanted_name(Kind kind) {
     switch (kind) {
         case Kind::kString:
-        case Kind::kBytes: return "string";
-        case Kind::kInteger: return "integer";
-        case Kind::kNumber: return "number";
-        case Kind::kBool: return "boolean";
-        case Kind::kIntOrString: return "integer,string";
-        case Kind::kList: return "array";
-        default: return "object";
+        case Kind::kBytes:
+            return "string";
+        case Kind::kInteger:
+            return "integer";
+        case Kind::kNumber:
+            return "number";
+        case Kind::kBool:
+            return "boolean";
+        case Kind::kIntOrString:
+            return "integer,string";
+        case Kind::kList:
+            return "array";
+        default:
+            return "object";
     }
 }
 
@@ -60,17 +75,19 @@ void validate_text(std::vector<Cause>& causes, const Value& value, const Value& 
                    const std::string& path) {
     const std::string& pattern = schema.at("pattern").text();
     if (!pattern.empty() && !RE2::PartialMatch(value.text(), pattern)) {
-        causes.push_back(invalid_value(path, value, path + " in body should match '" + pattern + "'"));
+        causes.push_back(
+            invalid_value(path, value, path + " in body should match '" + pattern + "'"));
     }
     const auto size = static_cast<std::int64_t>(value.text().size());
     if (size > schema.at("maxLength").integer(INT64_MAX)) {
-        causes.push_back({"FieldValueTooLong",
-                          "Too long: may not be more than " + to_json(schema.at("maxLength")) + " bytes",
-                          path});
+        causes.push_back(
+            {"FieldValueTooLong",
+             "Too long: may not be more than " + to_json(schema.at("maxLength")) + " bytes", path});
     }
     if (size < schema.at("minLength").integer(0)) {
-        causes.push_back(invalid_value(path, value, path + " in body should be at least " +
-                                                        to_json(schema.at("minLength")) + " chars long"));
+        causes.push_back(invalid_value(path, value,
+                                       path + " in body should be at least " +
+                                           to_json(schema.at("minLength")) + " chars long"));
     }
 }
 
@@ -78,12 +95,14 @@ void validate_number(std::vector<Cause>& causes, const Value& value, const Value
                      const std::string& path) {
     const double number = value.number();
     if (!schema.at("minimum").is_null() && number < schema.at("minimum").number()) {
-        causes.push_back(invalid_value(path, value, path + " in body should be greater than or equal to " +
-                                                        to_json(schema.at("minimum"))));
+        causes.push_back(invalid_value(
+            path, value,
+            path + " in body should be greater than or equal to " + to_json(schema.at("minimum"))));
     }
     if (!schema.at("maximum").is_null() && number > schema.at("maximum").number()) {
-        causes.push_back(invalid_value(path, value, path + " in body should be less than or equal to " +
-                                                        to_json(schema.at("maximum"))));
+        causes.push_back(invalid_value(
+            path, value,
+            path + " in body should be less than or equal to " + to_json(schema.at("maximum"))));
     }
 }
 
@@ -97,8 +116,9 @@ void validate_list(std::vector<Cause>& causes, const Value& value, const Type& t
                           path});
     }
     if (size < type.schema.at("minItems").integer(0)) {
-        causes.push_back(invalid_value(path, size, path + " in body should have at least " +
-                                                       to_json(type.schema.at("minItems")) + " items"));
+        causes.push_back(invalid_value(path, size,
+                                       path + " in body should have at least " +
+                                           to_json(type.schema.at("minItems")) + " items"));
     }
     std::set<std::string> seen;
     for (std::size_t i = 0; i < value.size(); ++i) {
@@ -122,8 +142,8 @@ void validate_fields(std::vector<Cause>& causes, const Value& value, const Type&
     }
     for (const Member& member : value.members()) {
         const Type* inner = type.member(member.name);
-        const bool own = path.empty() && (member.name == "metadata" || member.name == "apiVersion" ||
-                                          member.name == "kind");
+        const bool own = path.empty() && (member.name == "metadata" ||
+                                          member.name == "apiVersion" || member.name == "kind");
         if (inner != nullptr && !own) {
             validate_schema(causes, member.value, *inner, below(path, member.name));
         }
@@ -149,7 +169,8 @@ void validate_schema(std::vector<Cause>& causes, const Value& value, const Type&
     const Value& allowed = schema.at("enum");
     if (!allowed.empty() && std::ranges::find(allowed.items(), value) == allowed.items().end()) {
         std::vector<std::string> words;
-        for (const Value& one : allowed.items()) words.push_back(one.is_string() ? one.text() : to_json(one));
+        for (const Value& one : allowed.items())
+            words.push_back(one.is_string() ? one.text() : to_json(one));
         causes.push_back(unsupported_value(path, value, words));
     }
     if (value.is_string()) validate_text(causes, value, schema, path);
@@ -187,12 +208,14 @@ std::vector<Cause> validate_definition(const Value& definition) {
     for (std::size_t i = 0; i < versions.size(); ++i) {
         storing += versions[i].at("storage").boolean() ? 1 : 0;
         if (versions[i].at_path("schema.openAPIV3Schema").is_null()) {
-            causes.push_back(required("spec.versions[" + std::to_string(i) + "].schema.openAPIV3Schema",
-                                      "schemas are required"));
+            causes.push_back(
+                required("spec.versions[" + std::to_string(i) + "].schema.openAPIV3Schema",
+                         "schemas are required"));
         }
     }
     if (versions.empty()) {
-        causes.push_back(required("spec.versions", "must have exactly one version marked as storage version"));
+        causes.push_back(
+            required("spec.versions", "must have exactly one version marked as storage version"));
     } else if (storing != 1) {
         causes.push_back(invalid_value("spec.versions", spec.at("versions"),
                                        "must have exactly one version marked as storage version"));

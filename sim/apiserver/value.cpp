@@ -14,10 +14,9 @@ const Value::Array kNoItems;
 const Value::Object kNoMembers;
 
 auto lower_bound(auto& members, std::string_view key) {
-    return std::lower_bound(members.begin(), members.end(), key,
-                            [](const Member& member, std::string_view name) {
-                                return member.name < name;
-                            });
+    return std::lower_bound(
+        members.begin(), members.end(), key,
+        [](const Member& member, std::string_view name) { return member.name < name; });
 }
 
 /// Cuts the first name off a path.

@@ -24,15 +24,15 @@ public:
     using Object = std::vector<Member>;
 
     Value() = default;
-    Value(std::nullptr_t) {}                                             // NOLINT(*explicit*)
-    Value(bool value) : state_(value) {}                                 // NOLINT(*explicit*)
-    Value(int value) : state_(static_cast<std::int64_t>(value)) {}       // NOLINT(*explicit*)
-    Value(std::int64_t value) : state_(value) {}                         // NOLINT(*explicit*)
-    Value(double value) : state_(value) {}                               // NOLINT(*explicit*)
-    Value(std::string value) : state_(std::move(value)) {}               // NOLINT(*explicit*)
-    Value(std::string_view value) : state_(std::string(value)) {}        // NOLINT(*explicit*)
-    Value(const char* value) : state_(std::string(value)) {}             // NOLINT(*explicit*)
-    Value(Array value) : state_(std::move(value)) {}                     // NOLINT(*explicit*)
+    Value(std::nullptr_t) {}                                        // NOLINT(*explicit*)
+    Value(bool value) : state_(value) {}                            // NOLINT(*explicit*)
+    Value(int value) : state_(static_cast<std::int64_t>(value)) {}  // NOLINT(*explicit*)
+    Value(std::int64_t value) : state_(value) {}                    // NOLINT(*explicit*)
+    Value(double value) : state_(value) {}                          // NOLINT(*explicit*)
+    Value(std::string value) : state_(std::move(value)) {}          // NOLINT(*explicit*)
+    Value(std::string_view value) : state_(std::string(value)) {}   // NOLINT(*explicit*)
+    Value(const char* value) : state_(std::string(value)) {}        // NOLINT(*explicit*)
+    Value(Array value) : state_(std::move(value)) {}                // NOLINT(*explicit*)
     static Value object();
     static Value object(std::initializer_list<Member> members);
     static Value array() { return Value(Array{}); }

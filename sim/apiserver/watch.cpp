@@ -39,13 +39,13 @@ std::string event_line(std::string_view type, std::string_view object) {
 
 std::string spell_object(Watch& watch, const Entry& entry) {
     if (watch.wanted.form == Acceptance::Form::kTable) {
-        Value table = make_table(*watch.resource, {to_version(entry.object, *watch.resource)},
-                                 watch.include);
+        Value table =
+            make_table(*watch.resource, {to_version(entry.object, *watch.resource)}, watch.include);
         // Columns are only told once.
         if (!watch.first_table) table["columnDefinitions"] = Value();
         watch.first_table = false;
-        table["metadata"] = Value::object(
-            {{"resourceVersion", entry.object.at_path("metadata.resourceVersion")}});
+        table["metadata"] =
+            Value::object({{"resourceVersion", entry.object.at_path("metadata.resourceVersion")}});
         return to_json(table);
     }
     std::string object;
@@ -93,8 +93,7 @@ std::string expired_line(const std::string& why) {
 
 /// Sends what is there already. The revision from which to go on; nullopt: the stream has ended.
 std::optional<std::uint64_t> send_present(Watch& watch, HttpStream& stream) {
-    const auto page =
-        watch.world.store.list(watch.resource->storage, watch.prefix, 0, "", 0);
+    const auto page = watch.world.store.list(watch.resource->storage, watch.prefix, 0, "", 0);
     if (!page) return std::nullopt;
     std::string lines;
     for (const EntryPtr& entry : page->entries) {
@@ -115,7 +114,8 @@ std::optional<std::uint64_t> send_present(Watch& watch, HttpStream& stream) {
 /// False: the watch is over by an order from outside.
 bool obey(Watch& watch, HttpStream& stream, const std::string& pending) {
     switch (watch.handle->order.load()) {
-        case WatchHandle::Order::kGoOn: return true;
+        case WatchHandle::Order::kGoOn:
+            return true;
         case WatchHandle::Order::kExpire:
             stream.write(expired_line("The resourceVersion for the provided watch is too old."));
             return false;
@@ -131,7 +131,8 @@ bool obey(Watch& watch, HttpStream& stream, const std::string& pending) {
 
 void run_watch(Watch& watch, HttpStream& stream) {
     const Clock::time_point end =
-        Clock::now() + (watch.options.timeout.count() > 0 ? watch.options.timeout : kDefaultTimeout);
+        Clock::now() +
+        (watch.options.timeout.count() > 0 ? watch.options.timeout : kDefaultTimeout);
     const auto interval = watch.world.options.bookmark_interval;
     Clock::time_point next_bookmark = Clock::now() + interval;
     std::uint64_t after = watch.options.revision;
@@ -145,8 +146,8 @@ void run_watch(Watch& watch, HttpStream& stream) {
         const auto now = Clock::now();
         if (now >= end) break;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
-        Store::Changes seen = watch.world.store.wait(watch.resource->storage, after,
-                                                     std::min(kPatience, left));
+        Store::Changes seen =
+            watch.world.store.wait(watch.resource->storage, after, std::min(kPatience, left));
         while (watch.world.faults.held(watch.handle->resource) && stream.alive() &&
                watch.handle->order.load() == WatchHandle::Order::kGoOn && !watch.world.stopping) {
             watch.world.faults.wait_for_release(std::chrono::milliseconds(50));
@@ -192,10 +193,10 @@ HttpAnswer watch_objects(Call& call) {
         late.retry_after_seconds = 1;
         return answer_failure(late);
     }
-    auto watch = std::make_shared<Watch>(Watch{
-        call.world, call.resource, std::move(*options), *wanted,
-        call.name_space.empty() ? "" : call.name_space + "/", include_object(call.http),
-        call.world.faults.open_watch(call.resource->name)});
+    auto watch = std::make_shared<Watch>(
+        Watch{call.world, call.resource, std::move(*options), *wanted,
+              call.name_space.empty() ? "" : call.name_space + "/", include_object(call.http),
+              call.world.faults.open_watch(call.resource->name)});
     HttpAnswer answer;
     answer.content_type = wanted->form == Acceptance::Form::kTable
                               ? "application/json;as=Table;g=meta.k8s.io;v=v1"

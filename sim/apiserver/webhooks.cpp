@@ -29,13 +29,13 @@ std::size_t collect(char* data, std::size_t size, std::size_t count, void* targe
 }
 
 bool lists(const Value& list, std::string_view word) {
-    return std::ranges::any_of(list.items(), [&](const Value& one) {
-        return one.text() == "*" || one.text() == word;
-    });
+    return std::ranges::any_of(
+        list.items(), [&](const Value& one) { return one.text() == "*" || one.text() == word; });
 }
 
 bool rule_fits(const Value& rule, const Call& call, std::string_view operation) {
-    if (!lists(rule.at("operations"), operation) || !lists(rule.at("apiGroups"), call.resource->group) ||
+    if (!lists(rule.at("operations"), operation) ||
+        !lists(rule.at("apiGroups"), call.resource->group) ||
         !lists(rule.at("apiVersions"), call.resource->version)) {
         return false;
     }
@@ -119,7 +119,8 @@ Result<Target> target_of(const Call& call, const Value& config) {
     const std::string port = std::to_string(service.at("port").integer(443));
     const auto& known = call.world.options.service_addresses;
     const auto found = known.find(key);
-    if (found == known.end()) return Error{ErrorCode::kUnavailable, "service " + key + " not found"};
+    if (found == known.end())
+        return Error{ErrorCode::kUnavailable, "service " + key + " not found"};
     std::string path = service.at("path").text();
     if (!path.starts_with('/')) path = "/" + path;
     target.url = "https://" + host + ":" + port + path;
@@ -138,9 +139,10 @@ Result<Value> ask(const Call& call, const Value& hook, const Value& review) {
     std::string reply;
     const std::string body = to_json(review);
     CURL* handle = curl.get();
-    curl_easy_setopt(handle, CURLOPT_URL, (target->url + "?timeout=" +
-                                           std::to_string(hook.at("timeoutSeconds").integer(10)) + "s")
-                                              .c_str());
+    curl_easy_setopt(
+        handle, CURLOPT_URL,
+        (target->url + "?timeout=" + std::to_string(hook.at("timeoutSeconds").integer(10)) + "s")
+            .c_str());
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_PROXY, "");
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
@@ -160,7 +162,8 @@ Result<Value> ask(const Call& call, const Value& hook, const Value& review) {
     }
     const CURLcode code = curl_easy_perform(handle);
     if (code != CURLE_OK) {
-        return Error{ErrorCode::kUnavailable, "Post \"" + target->url + "\": " + curl_easy_strerror(code)};
+        return Error{ErrorCode::kUnavailable,
+                     "Post \"" + target->url + "\": " + curl_easy_strerror(code)};
     }
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
@@ -172,8 +175,8 @@ Result<Value> ask(const Call& call, const Value& hook, const Value& review) {
     const Value& response = json->value.at("response");
     if (response.at("uid") != review.at_path("request.uid")) {
         return Error{ErrorCode::kUnavailable, "expected response.uid=\"" +
-                                                  review.at_path("request.uid").text() + "\", got \"" +
-                                                  response.at("uid").text() + "\""};
+                                                  review.at_path("request.uid").text() +
+                                                  "\", got \"" + response.at("uid").text() + "\""};
     }
     return response;
 }
@@ -198,7 +201,8 @@ Outcome<Value> consult(Call& call, const Value& hook, const Value& object, const
         return internal_error("failed calling webhook \"" + hook.at("name").text() +
                               "\": failed to call webhook: " + response.error().message);
     }
-    for (const Value& warning : response->at("warnings").items()) call.warnings.push_back(warning.text());
+    for (const Value& warning : response->at("warnings").items())
+        call.warnings.push_back(warning.text());
     if (!response->at("allowed").boolean()) return denied(hook, *response);
     return std::move(*response);
 }
@@ -225,13 +229,15 @@ Outcome<Done> call_mutating_webhooks(Call& call, Value& object, const Value& old
     const Value shown = operation == "DELETE" ? Value() : object;
     for (const Value& hook :
          hooks_for(call, "mutatingwebhookconfigurations", shown, old, operation)) {
-        auto response = consult(call, hook, operation == "DELETE" ? Value() : object, old, operation);
+        auto response =
+            consult(call, hook, operation == "DELETE" ? Value() : object, old, operation);
         if (!response) return response.failure();
         const Value& patch = response->at("patch");
         if (patch.is_null() || operation == "DELETE") continue;
         const auto bytes = decode_base64(patch.text());
         const auto json = parse_json(bytes.value_or(""));
-        if (!json) return internal_error("webhook \"" + hook.at("name").text() + "\": no JSON patch");
+        if (!json)
+            return internal_error("webhook \"" + hook.at("name").text() + "\": no JSON patch");
         auto patched = apply_json_patch(object, json->value);
         if (!patched) return internal_error(patched.error().message);
         object = std::move(*patched);

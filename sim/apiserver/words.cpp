@@ -155,12 +155,14 @@ std::optional<Time> parse_time(std::string_view text) {
     if (*rest == '.') {
         std::int64_t nanos = 0;
         std::int64_t unit = 100'000'000;
-        for (++rest; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10) nanos += (*rest - '0') * unit;
+        for (++rest; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10)
+            nanos += (*rest - '0') * unit;
         time += std::chrono::duration_cast<Time::duration>(std::chrono::nanoseconds(nanos));
     }
     const std::string_view zone(rest);
     if (zone == "Z" || zone == "z") return time;
-    if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':') return std::nullopt;
+    if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':')
+        return std::nullopt;
     const auto hours = parse_integer(zone.substr(1, 2));
     const auto minutes = parse_integer(zone.substr(4, 2));
     if (!hours || !minutes) return std::nullopt;

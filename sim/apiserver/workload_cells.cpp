@@ -25,7 +25,8 @@ std::string selector_text(const Value& selector) {
 
 std::string label_text(const Value& labels) {
     std::vector<std::string> terms;
-    for (const Member& label : labels.members()) terms.push_back(label.name + "=" + label.value.text());
+    for (const Member& label : labels.members())
+        terms.push_back(label.name + "=" + label.value.text());
     return or_none(join(terms, ","));
 }
 
@@ -33,13 +34,15 @@ namespace {
 
 std::string listed(const Value& pod_spec, std::string_view field) {
     std::vector<std::string> words;
-    for (const Value& one : pod_spec.at("containers").items()) words.push_back(one.at(field).text());
+    for (const Value& one : pod_spec.at("containers").items())
+        words.push_back(one.at(field).text());
     return join(words, ",");
 }
 
 std::string pod_reason(const Value& pod) {
     const Value& status = pod.at("status");
-    std::string reason = status.at("reason").is_null() ? status.at("phase").text() : status.at("reason").text();
+    std::string reason =
+        status.at("reason").is_null() ? status.at("phase").text() : status.at("reason").text();
     for (const Value& condition : status.at("conditions").items()) {
         if (condition.at("type").text() == "PodScheduled" &&
             condition.at("reason").text() == "SchedulingGated") {
@@ -55,9 +58,10 @@ std::string pod_reason(const Value& pod) {
             reason = ended;
         } else if (one.at_path("state.terminated").is_object()) {
             const std::int64_t signal = one.at_path("state.terminated.signal").integer();
-            reason = signal != 0 ? "Signal:" + std::to_string(signal)
-                                 : "ExitCode:" + std::to_string(
-                                                     one.at_path("state.terminated.exitCode").integer());
+            reason = signal != 0
+                         ? "Signal:" + std::to_string(signal)
+                         : "ExitCode:" +
+                               std::to_string(one.at_path("state.terminated.exitCode").integer());
         }
     }
     if (!pod.at_path("metadata.deletionTimestamp").is_null()) {
@@ -113,11 +117,12 @@ Cells pod_cells(const Value& pod) {
     for (const Value& gate : pod.at_path("spec.readinessGates").items()) {
         ++gates;
         for (const Value& one : pod.at_path("status.conditions").items()) {
-            open += one.at("type") == gate.at("conditionType") && one.at("status").text() == "True" ? 1 : 0;
+            open += one.at("type") == gate.at("conditionType") && one.at("status").text() == "True"
+                        ? 1
+                        : 0;
         }
     }
-    return {std::to_string(ready) + "/" +
-                std::to_string(pod.at_path("spec.containers").size()),
+    return {std::to_string(ready) + "/" + std::to_string(pod.at_path("spec.containers").size()),
             pod_reason(pod),
             std::to_string(restarts),
             age(pod),

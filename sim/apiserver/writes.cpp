@@ -33,9 +33,8 @@ Outcome<Done> check_kind(const Call& call, Value& raw) {
     }
     if (raw.at("kind").text() != call.resource->kind) {
         return bad_request(call.resource->kind + " in version \"" + call.resource->version +
-                           "\" cannot be handled as a " + call.resource->kind +
-                           ": converting (" + kind + ") to (" + call.resource->kind +
-                           "): unknown conversion");
+                           "\" cannot be handled as a " + call.resource->kind + ": converting (" +
+                           kind + ") to (" + call.resource->kind + "): unknown conversion");
     }
     return Done{};
 }
@@ -91,9 +90,8 @@ bool is_over(const Value& object) {
 
 Manager manager_of(const Call& call, bool applies) {
     Manager manager;
-    manager.name = call.field_manager.empty()
-                       ? manager_of_agent(call.http.header("user-agent"))
-                       : call.field_manager;
+    manager.name = call.field_manager.empty() ? manager_of_agent(call.http.header("user-agent"))
+                                              : call.field_manager;
     manager.applies = applies;
     manager.api_version = call.resource->api_version();
     manager.subresource = call.subresource == nullptr ? "" : call.subresource->name;
@@ -248,9 +246,9 @@ HttpAnswer answer_entry(Call& call, const EntryPtr& entry, int status) {
     HttpAnswer answer;
     answer.status = status;
     if (wanted->form == Acceptance::Form::kTable) {
-        answer.body = to_json(make_table(*call.resource,
-                                         {to_version(entry->object, *call.resource)},
-                                         include_object(call.http)));
+        answer.body =
+            to_json(make_table(*call.resource, {to_version(entry->object, *call.resource)},
+                               include_object(call.http)));
     } else {
         append_entry(answer.body, *entry, *call.resource, *wanted);
         answer.body += '\n';

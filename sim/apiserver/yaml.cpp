@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "document/yaml.h"
+
 #include <charconv>
 
-#include "document/yaml.h"
 #include "sim/apiserver/value.h"
 
 namespace aliquot::sim::apiserver {
@@ -13,13 +14,20 @@ public:
     Value convert(const document::Node& node) {
         using Kind = document::Node::Kind;
         switch (node.kind) {
-            case Kind::kNull: return {};
-            case Kind::kBool: return node.scalar[0] == 't' || node.scalar[0] == 'T';
-            case Kind::kInteger: return integer(node.scalar);
-            case Kind::kFloat: return number(node.scalar);
-            case Kind::kString: return node.scalar;
-            case Kind::kSequence: return sequence(node);
-            case Kind::kMapping: return mapping(node);
+            case Kind::kNull:
+                return {};
+            case Kind::kBool:
+                return node.scalar[0] == 't' || node.scalar[0] == 'T';
+            case Kind::kInteger:
+                return integer(node.scalar);
+            case Kind::kFloat:
+                return number(node.scalar);
+            case Kind::kString:
+                return node.scalar;
+            case Kind::kSequence:
+                return sequence(node);
+            case Kind::kMapping:
+                return mapping(node);
         }
         return {};
     }
@@ -78,9 +86,9 @@ Result<Parsed> parse_yaml(std::string_view text) {
     }
     const document::Stream stream = document::parse_yaml(text);
     if (!stream.errors.empty()) {
-        return Error{ErrorCode::kInvalidInput,
-                     "YAML, line " + std::to_string(stream.errors[0].mark.line) + ": " +
-                         stream.errors[0].message};
+        return Error{ErrorCode::kInvalidInput, "YAML, line " +
+                                                   std::to_string(stream.errors[0].mark.line) +
+                                                   ": " + stream.errors[0].message};
     }
     Converter converter;
     Parsed parsed;

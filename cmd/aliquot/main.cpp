@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
         aliquot::cli::add_top_command,
         aliquot::cli::add_run_command,
         aliquot::cli::add_guard_command,
+        aliquot::cli::add_metrics_api_command,
         aliquot::cli::add_simulate_command,
         aliquot::cli::add_explain_command,
         aliquot::cli::add_version_command,

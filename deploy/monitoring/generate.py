@@ -147,8 +147,9 @@ PODS = [
           help_text="Share of time in which its work waited because of its limit or weight."),
     graph("Refused memory",
           (f"increase(gpu_pod_memory_limit_hits_total{{{POD}}}[$__rate_interval])", OWNER + " {{container}}")),
-    graph("Power", [(by(["namespace", "pod"], f"gpu_pod_power_watts{{{POD}}}"), OWNER),
-                    (f"sum(gpu_unattributed_power_watts{{{GPU}}})", "nobody known")], "watt", stack=True),
+    graph("Power", [(by(["namespace", "pod"], f"rate(gpu_pod_energy_joules_total{{{POD}}}[$__rate_interval])"), OWNER),
+                    (f'sum(rate(gpu_unattributed_energy_joules_total{{{GPU},reason="unknown"}}[$__rate_interval]))',
+                     "nobody known")], "watt", stack=True),
     graph("Energy of a day", (f"{by(['namespace', 'pod'], f'increase(gpu_pod_energy_joules_total{{{POD}}}[24h])')} / 3.6e6",
                               OWNER), "kwatth"),
     table("Pods", [("GPU", "percentunit", by(OWNERS, f"gpu_pod_utilization_ratio{{{POD}}}")),
@@ -225,16 +226,19 @@ MIG = [
     graph("Pods on instances", (f"gpu_pod_utilization_ratio{{{POD},gi!=\"\"}}", "{{profile}} {{gi}} " + OWNER), "percentunit"),
 ]
 
+GUARDED = f"and on (namespace, pod, container) aliquot_guard_ledger_readable{{{GUARD}}}"
 GUARD_ROW = [
-    graph("Memory and limit", [(f"aliquot_guard_memory_used_bytes{{{GUARD}}}", OWNER),
-                               (f"aliquot_guard_memory_limit_bytes{{{GUARD}}}", OWNER + " limit")], "bytes"),
-    graph("Held back", (f"rate(aliquot_guard_throttled_seconds_total{{{GUARD}}}[$__rate_interval])", OWNER), "percentunit"),
-    graph("GPU time", (f"rate(aliquot_guard_gpu_seconds_total{{{GUARD}}}[$__rate_interval])", OWNER), "percentunit"),
+    graph("Memory and limit", [(f"gpu_pod_memory_used_bytes{{{POD}}} {GUARDED}", OWNER),
+                               (f"gpu_pod_memory_limit_bytes{{{POD}}} {GUARDED}", OWNER + " limit")], "bytes"),
+    graph("Held back", (f"rate(gpu_pod_throttled_seconds_total{{{POD}}}[$__rate_interval]) {GUARDED}", OWNER), "percentunit"),
+    graph("GPU time", (f"rate(gpu_pod_busy_seconds_total{{{POD}}}[$__rate_interval]) {GUARDED}", OWNER), "percentunit"),
     graph("Refused, let through, beside the guard",
-          [(f"increase(aliquot_guard_alloc_denied_total{{{GUARD}}}[$__rate_interval])", OWNER + " refused"),
+          [(f"increase(gpu_pod_memory_limit_hits_total{{{POD}}}[$__rate_interval]) {GUARDED}", OWNER + " refused"),
            (f"increase(aliquot_guard_overruns_total{{{GUARD}}}[$__rate_interval])", OWNER + " let through"),
            (f"aliquot_guard_unguarded_processes{{{GUARD}}}", OWNER + " beside the guard"),
            (f"1 - aliquot_guard_ledger_readable{{{GUARD}}}", OWNER + " ledger damaged")]),
+    graph("Remarks", (f"aliquot_guard_remarks{{{GUARD}}}", OWNER + " {{remark}}"), width=24,
+          help_text="Something went on without the limit it should have had; docs/guide/guard.md has what each remark means."),
 ]
 
 ENGINES = [

@@ -345,6 +345,21 @@ void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
             telemetry.style.exported_labels);
     boolean("--metrics-hostname", "NVIDIA's names have the label hostname besides Hostname",
             telemetry.style.small_hostname);
+    boolean("--metrics-approximate-active",
+            "before Hopper DCGM_FI_PROF_GR_ENGINE_ACTIVE is made of the utilization (default true)",
+            telemetry.style.approximate_active);
+    boolean("--metrics-openshift",
+            "accelerator_* too, for consoles of OpenShift without the GPU operator",
+            telemetry.style.openshift);
+    reader.add("--metrics-guards", {},
+               "aliquot_guard_*: own (default; what gpu_pod_* does not tell as well), all, off",
+               [&telemetry](const std::string& name, const std::string& text) {
+                   const auto guards = exposition::guards_of(text);
+                   if (!guards) {
+                       throw CLI::ValidationError(name, "'" + text + "' is not own, all or off");
+                   }
+                   telemetry.style.guards = *guards;
+               });
     boolean("--metrics-pod-uid", "NVIDIA's names have the label pod_uid", telemetry.style.pod_uid);
     reader.milliseconds("--metrics-interval-ms", "between looks at the GPUs (default 1000)",
                         telemetry.interval);

@@ -56,6 +56,7 @@ void add_explain_command(CLI::App& program, Context& context);
 void add_gpu_command(CLI::App& program, Context& context);
 void add_guard_command(CLI::App& program, Context& context);
 void add_lint_command(CLI::App& program, Context& context);
+void add_metrics_api_command(CLI::App& program, Context& context);
 void add_mig_command(CLI::App& program, Context& context);
 void add_node_command(CLI::App& program, Context& context);
 void add_plan_command(CLI::App& program, Context& context);

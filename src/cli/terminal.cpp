@@ -77,6 +77,8 @@ void Terminal::give_back() {
         ::sigaction(kCrashes[i], &handlers[i], nullptr);
 }
 
+bool Terminal::is_taken() { return taken; }
+
 top::Size Terminal::size(int out) {
     winsize window{};
     if (::ioctl(out, TIOCGWINSZ, &window) != 0 || window.ws_col == 0 || window.ws_row == 0)

@@ -18,6 +18,7 @@ public:
     static Result<Done> take(int in, int out);
     /// Gives it back; nothing happens when it is not taken.
     static void give_back();
+    static bool is_taken();
 
     static top::Size size(int out);
     /// All of it, or false: the terminal is gone.

@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "cli/top_driver.h"
 #include "cli/top_live.h"
 #include "cli/top_source.h"
 #include "document/json.h"
@@ -31,6 +32,8 @@ struct Words {
     std::string filter;
     std::string ca_file;
     std::string credentials;
+    std::string node_state;
+    std::string driver_root;
     double interval_s = 2;
     double timeout_s = 3;
     bool once = false;
@@ -90,8 +93,15 @@ Result<std::string> read_credentials(const std::string& path) {
 }
 
 Result<std::unique_ptr<TopSource>> source_of(const Words& words) {
+    std::vector<std::string> addresses = words.agents;
+    if (!words.node_state.empty()) {
+        const std::string agent = agent_of_node(words.node_state);
+        if (agent.empty()) return open_driver_source(words.node_state, "");
+        addresses = {agent};
+    }
+    if (!words.driver_root.empty()) return open_driver_source("", words.driver_root);
     std::vector<AgentPlace> places;
-    for (const std::string& text : words.agents) {
+    for (const std::string& text : addresses) {
         auto place = parse_agent(text);
         if (!place) return std::move(place).error();
         places.push_back(*std::move(place));
@@ -176,7 +186,10 @@ void show(Context& context, const Words& words) {
                         "table, wide and csv");
     }
     auto source = source_of(words);
-    if (!source) return fail(context, kUsage, source.error().message);
+    if (!source) {
+        const bool wrong_word = source.error().code == ErrorCode::kInvalidInput;
+        return fail(context, wrong_word ? kUsage : kCouldNotRun, source.error().message);
+    }
     const bool live = !words.once && words.format == "table" && context.out_is_terminal;
     Look look = (*source)->look({});
     if (!live) return print_once(context, words, look, *view);
@@ -189,11 +202,20 @@ void show(Context& context, const Words& words) {
 }
 
 void add_options(CLI::App& top, Words& words) {
-    top.add_option("--agent", words.agents,
-                   "Node agents to ask: HOST:PORT, unix:/PATH, http(s)://HOST:PORT; several with "
-                   "commas or by repeating. Default: the one of this machine")
-        ->delimiter(',')
-        ->option_text("ADDRESS");
+    CLI::Option* agent = top.add_option(
+        "--agent", words.agents,
+        "Node agents to ask: HOST:PORT, unix:/PATH, http(s)://HOST:PORT; several with "
+        "commas or by repeating. Default: the one of this machine");
+    agent->delimiter(',')->option_text("ADDRESS");
+    CLI::Option* state = top.add_option("--node-state", words.node_state,
+                                        "Directory of a simulated node: its agent (aliquot up "
+                                        "--state), else its driver (aliquot sim up)");
+    state->option_text("DIR")->excludes(agent);
+    top.add_option("--driver-root", words.driver_root,
+                   "Ask the driver installed there, or this libnvidia-ml.so.1, directly")
+        ->option_text("DIR")
+        ->excludes(agent)
+        ->excludes(state);
     top.add_flag("--once", words.once, "Print once and end; so it is on a pipe, too");
     top.add_option("-o,--output", words.format, "How to print once")
         ->check(CLI::IsMember({"table", "wide", "json", "yaml", "csv"}))
@@ -242,7 +264,8 @@ void add_top_command(CLI::App& program, Context& context) {
         "aliquot top\n"
         "aliquot top --agent 10.0.0.1:9400,10.0.0.2:9400 --view nodes\n"
         "aliquot top --once --sort memory --filter ns=team-a\n"
-        "aliquot top --once -o json        # as GET /api/v1/state");
+        "aliquot top --once -o json        # as GET /api/v1/state\n"
+        "aliquot top --node-state /tmp/node   # a simulated node");
     top->callback([words, &context] { show(context, *words); });
 }
 

@@ -113,6 +113,7 @@ public:
 
 private:
     void draw() {
+        if (!Terminal::is_taken()) return;  // suspended; SIGCONT is on its way
         table_ = top::table_of(world_, history_, desk_.view);
         screen_ = top::draw(world_, history_, table_, desk_, Terminal::size(STDOUT_FILENO),
                             options_.style);

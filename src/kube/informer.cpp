@@ -24,10 +24,10 @@ class Graves {
 public:
     void dig(const Object& object) {
         constexpr std::size_t kMost = 10'000;
-        const auto [at, added] = versions_.insert_or_assign(object.uid, object.resource_version);
-        if (added) order_.push_back(at->first);
+        const auto [at, added] = uids_.insert(object.uid);
+        if (added) order_.push_back(*at);
         if (order_.size() > kMost) {
-            versions_.erase(order_.front());
+            uids_.erase(order_.front());
             order_.pop_front();
         }
     }

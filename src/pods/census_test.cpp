@@ -241,6 +241,7 @@ TEST_F(CensusTest, DoesNotSayGoneOnANodeInsideAnotherMachine) {
     EXPECT_THAT(census().holders()->degraded, Contains(Degraded::kNoHostPid));
     end_process(500);
     EXPECT_EQ(census().belonging_of(500).kind, Kind::kGone);
+    clock_.advance(options_.between_lists);
     census().refresh();
     EXPECT_THAT(census().holders()->degraded, Not(Contains(Degraded::kNoHostPid)));
 }
@@ -296,8 +297,26 @@ TEST_F(CensusTest, SaysThatPodsAreKnownByUidOnly) {
     make("/var/log/pods/ai_trainer_" + kUid);
     census().refresh();
     EXPECT_EQ(census().belonging_of(500).owner.pod, "trainer");
+    clock_.advance(options_.between_lists);
     census().refresh();
     EXPECT_THAT(census().holders()->degraded, IsEmpty());
+}
+
+TEST_F(CensusTest, KnowsANewPodBeforeKubeletIsAskedAgain) {
+    census().refresh();
+    write_checkpoint(entry(kUid, "main", "GPU-a::3"));
+    make("/var/log/pods/ai_trainer_" + kUid + "/main");
+    put_process(500, 77, "python3", in_pod(kUid));
+    census().look();
+    EXPECT_THAT(census().holders()->list,
+                ElementsAre(Holder{.owner = {kUid, "ai", "trainer", "main", ""},
+                                   .resource = "nvidia.com/gpu",
+                                   .ids = {"GPU-a::3"}}));
+    EXPECT_EQ(census().belonging_of(500).owner, (Owner{kUid, "ai", "trainer", "main", kId}));
+    EXPECT_EQ(questions_, 1);
+    clock_.advance(1000ms);
+    census().refresh();  // now it is
+    EXPECT_EQ(questions_, 2);
 }
 
 TEST_F(CensusTest, DoesWithoutACheckpointThatCannotBeRead) {

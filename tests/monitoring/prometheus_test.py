@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every query of the dashboard, the rules and the recipes runs in a real Prometheus and returns data.
 
-Prometheus scrapes the renderer's own cases, each as a node of its own, and a little of kube-state-metrics.
-Ends with 77 (skipped) where prometheus or promtool is not installed.
+Prometheus scrapes the renderer's own cases, each as a node of its own, a little of kube-state-metrics, and a real agent
+on a simulated node with pods that compute. Ends with 77 (skipped) where prometheus or promtool is not installed.
+
+prometheus_test.py BIN    the folder of the programs
 """
 import json
 import pathlib
@@ -20,8 +22,10 @@ import urllib.parse
 import urllib.request
 
 import queries
+import real_node
 import scenes
 
+BIN = sys.argv.pop(1)
 PATIENCE_S = 60  # for a machine that is busy with other things
 
 # What guides for GPU clusters tell people to ask, as they write it.
@@ -44,6 +48,15 @@ DASHBOARD_12239 = [
     f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{ANYWHERE}", f"DCGM_FI_DEV_FB_USED{ANYWHERE}",
 ]
 CASES = ["time_sliced_four", "mig_h100", "mps_two", "exclusive_a2", "degraded", "driver_lost", "gtx_1070", "mig_a100"]
+# What the real agent's node has not got, with the reason.
+ABSENT = {
+    "gpu_retired_pages": "its GPUs remap rows", "gpu_retired_pages_pending": "its GPUs remap rows",
+    "gpu_instance_busy_seconds_total": "no MIG", "gpu_instance_memory_used_bytes": "no MIG",
+    "gpu_instance_memory_total_bytes": "no MIG", "gpu_mig_device_healthy": "no MIG",
+    "gpu_context_switch_ratio": "the simulated H100 does not tell it",
+    "aliquot_agent_nvml_errors_total": "no call has failed",
+    "aliquot_agent_scrape_duration_seconds": "it is asked by its socket", "aliquot_agent_scrape_bytes": "it is asked by its socket",
+}
 # No case has these; the agent itself adds them to what it renders, a GPU with GPM has the second kind.
 REST = """\
 aliquot_agent_scrapes_total{node="gpu-node-1"} 10
@@ -133,15 +146,19 @@ class Live(unittest.TestCase):
         pages = {f"/{case}": scenes.Scene(case, f"gpu-node-{i + 1}", i + 1) for i, case in enumerate(CASES)}
         pages["/kube"] = lambda: scenes.KUBE_STATE
         pages["/rest"] = lambda: REST
+        cls.node = real_node.RealNode(BIN)
+        pages["/agent"] = cls.node.metrics
         cls.server = scenes.Server(pages)
         targets = [("kube-state-metrics" if path == "/kube" else "aliquot-agent", cls.server.address, path) for path in pages]
         cls.prometheus = Prometheus(targets)
         try:
+            cls.node.wait_for('pod="cat-watcher-1"', PATIENCE_S)
             cls.prometheus.wait_for(f'sum(up{{job="aliquot-agent"}}) >= {len(pages) - 1}')
             # Counters have two samples, and rules that build on rules have been evaluated.
             cls.prometheus.wait_for("namespace:gpu_used_cost:per_hour")
             cls.prometheus.wait_for("gpu_pod:idle_held:rate1h")
             cls.prometheus.wait_for('ALERTS{alertstate="firing"}')
+            cls.prometheus.wait_for('gpu_pod:busy:rate5m{node="real-node",pod="cat-watcher-1"} > 0.01')
         except RuntimeError:
             cls.tearDownClass()
             raise
@@ -149,6 +166,7 @@ class Live(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.prometheus.close()
+        cls.node.close()
         cls.server.shutdown()
         cls.server.server_close()
 
@@ -168,6 +186,23 @@ class Live(unittest.TestCase):
 
     def test_every_query_of_the_dashboard_returns_data(self):
         self.expect_data([(where, queries.filled(query)) for where, query in queries.dashboard_queries()])
+
+    def test_the_dashboard_of_a_real_agent_is_full(self):
+        self.expect_data([(where, queries.filled(query, "real-node")) for where, query in queries.dashboard_queries()
+                          if "$node" in query and 'gi!=""' not in query and not queries.metrics_in(query) & set(ABSENT)])
+
+    def test_a_real_agent_tells_the_pods_of_a_shared_gpu_apart(self):
+        for query in GUIDES:
+            real = query.replace("gpu-node-1", "real-node").replace('{pod', '{kubernetes_node="real-node",pod')
+            rows = self.prometheus.query(real)
+            self.assertTrue(rows, real)
+            if "cat-watcher" in query:
+                self.assertEqual({row["metric"]["pod"] for row in rows}, {"cat-watcher-0", "cat-watcher-1"}, real)
+        busy = {row["metric"]["pod"]: float(row["value"][1])
+                for row in self.prometheus.query('sum by (pod) (gpu_pod_busy_seconds_total{node="real-node"})')}
+        self.assertGreater(busy["cat-watcher-0"], 0)
+        self.assertGreater(busy["cat-watcher-1"], 0)
+        self.assertEqual(busy["notebook-anna"], 0)
 
     def test_every_rule_is_evaluated_and_every_record_has_data(self):
         groups = self.prometheus.get("/api/v1/rules")["data"]["groups"]
@@ -198,9 +233,9 @@ class Live(unittest.TestCase):
         """Over the whole way: what the rows of pods and the rest sum to is what the GPU reports."""
         for node in self.prometheus.query("count by (node) (gpu_pod_info)"):
             name = node["metric"]["node"]
-            total = self.prometheus.query(f'sum(gpu_power_watts{{node="{name}"}})')
-            parts = self.prometheus.query(f'sum(gpu_pod_power_watts{{node="{name}"}}) + '
-                                          f'sum(gpu_unattributed_power_watts{{node="{name}"}})')
+            total = self.prometheus.query(f'sum(gpu_memory_used_bytes{{node="{name}"}})')
+            parts = self.prometheus.query(f'sum(gpu_pod_memory_used_bytes{{node="{name}"}}) + '
+                                          f'sum(gpu_unattributed_memory_bytes{{node="{name}"}})')
             if total and parts:
                 self.assertAlmostEqual(float(total[0]["value"][1]), float(parts[0]["value"][1]), 6, name)
 

@@ -19,6 +19,13 @@ def catalogue():
     return set(re.findall(r"^  - name: (\S+)$", (ROOT / "api" / "metrics.yaml").read_text(), re.M))
 
 
+def by_choice():
+    """Of these, what is there only when the agent is told so."""
+    text = (ROOT / "api" / "metrics.yaml").read_text()
+    blocks = re.split(r"^  - name: ", text, flags=re.M)[1:]
+    return {block.split("\n", 1)[0].strip() for block in blocks if re.search(r"^    listed: yes$", block, re.M)}
+
+
 def panels(dashboard=None):
     for panel in (dashboard or json.loads((DEPLOY / "dashboard.json").read_text()))["panels"]:
         yield panel
@@ -82,9 +89,10 @@ def alerts():
     return re.findall(r"- alert: (\S+)", (DEPLOY / "rules.yaml").read_text())
 
 
-def filled(query):
-    """As Grafana fills in its variables when all is chosen."""
-    for name in ("node", "gpu", "namespace", "pod"):
+def filled(query, node=".*"):
+    """As Grafana fills in its variables when all is chosen, or one node."""
+    query = query.replace('"$node"', f'"{node}"')
+    for name in ("gpu", "namespace", "pod"):
         query = query.replace(f'"${name}"', '".*"')
     return query.replace("$__rate_interval", "1m").replace("$__range", "1h")
 

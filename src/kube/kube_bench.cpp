@@ -63,7 +63,8 @@ void decode_events(benchmark::State& state) {
         }
     }
     state.SetItemsProcessed(static_cast<std::int64_t>(events));
-    state.SetBytesProcessed(static_cast<std::int64_t>(lines.size() * state.iterations()));
+    state.SetBytesProcessed(static_cast<std::int64_t>(lines.size()) *
+                            static_cast<std::int64_t>(state.iterations()));
     state.counters["bytes/event"] = static_cast<double>(lines.size()) / kEvents;
 }
 BENCHMARK(decode_events)->ArgName("managedFields")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);

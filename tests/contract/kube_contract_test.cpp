@@ -19,7 +19,7 @@ using testing::HasSubstr;
 INSTANTIATE_TEST_SUITE_P(Api, KubeContract,
                          testing::Values(KubeParam{"real", &real_kube_world},
                                          KubeParam{"simulated", &simulated_kube_world}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 constexpr const char* kConfigMap = R"({"metadata":{"name":"a"},"data":{"k":"v"}})";
 

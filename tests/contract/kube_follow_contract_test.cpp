@@ -44,7 +44,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Api, KubeFollowContract,
                          testing::Values(KubeParam{"real", &real_kube_world},
                                          KubeParam{"simulated", &simulated_kube_world}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(KubeFollowContract, TellsChangesInTheirOrderAndGoesOnFromAnyOfThem) {
     const auto list = api().list(config_maps(), {.namespace_name = space_});

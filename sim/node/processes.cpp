@@ -281,15 +281,17 @@ Result<unsigned> enter_gpu(State& state, unsigned gpu, const Instance& where, Pr
     return static_cast<unsigned>(entry - state.processes);
 }
 
-Result<Done> put_script(State& state, unsigned gpu, std::uint32_t pid, const LoadScript& script,
-                        const Instance& where, ProcessKind kind) {
-    if (auto good = check(script); !good) return good;
+Result<std::uint64_t> put_script(State& state, unsigned gpu, std::uint32_t pid,
+                                 const LoadScript& script, const Instance& where,
+                                 ProcessKind kind) {
+    if (auto good = check(script); !good) return std::move(good).error();
     const LoadPhase& first = script.phases.front();
     auto put = put_process(state, gpu, pid, first.memory_bytes, first.sm_percent, where, kind);
-    if (!put) return put;
+    if (!put) return std::move(put).error();
+    const std::uint64_t now_ns = monotonic_ns();
     const ProcessState* const entry = find_entry(state, gpu, pid, where);
-    begin_script(state, static_cast<unsigned>(entry - state.processes), script, monotonic_ns());
-    return Done{};
+    begin_script(state, static_cast<unsigned>(entry - state.processes), script, now_ns);
+    return now_ns;
 }
 
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,

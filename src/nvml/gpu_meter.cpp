@@ -155,6 +155,12 @@ void GpuMeter::read_activity(Inquiry& inquiry, const gpu::Since& since,
     reading.memory_busy =
         read_busy_samples(inquiry, Topic::kMemoryBusySamples, since.memory_busy_us, room_);
     reading.uses = read_uses(inquiry, since.uses_us, room_);
+    if (reading.uses) {
+        catch_up(inquiry, Topic::kGpuBusySamples, since.gpu_busy_us, *reading.uses,
+                 reading.gpu_busy, room_);
+        catch_up(inquiry, Topic::kMemoryBusySamples, since.memory_busy_us, *reading.uses,
+                 reading.memory_busy, room_);
+    }
     const bool memory_in_use =
         std::ranges::any_of(reading.instances, [](const gpu::InstanceReading& instance) {
             return instance.figures.get(gpu::Figure::kMemoryUsedBytes).value_or(0) > 0;

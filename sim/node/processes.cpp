@@ -17,6 +17,7 @@
 
 #include "base/quantity.h"
 #include "sim/node/engine.h"
+#include "sim/node/liveness.h"
 #include "sim/node/memory.h"
 #include "sim/node/mig.h"
 #include "sim/node/script.h"
@@ -46,11 +47,6 @@ std::string_view field(std::string_view after_name, int number) {
 /// Entries whose fields can be used; others exist only in a damaged file.
 bool plausible(const State& state, const ProcessState& process) {
     return process.gpu < std::min(state.gpu_count, kMaxGpus);
-}
-
-bool lives(const ProcessState& process, std::uint64_t own_namespace) {
-    if (process.pid_namespace != own_namespace) return true;  // its pid means nothing to us
-    return start_time_of(process.pid) == process.start_time;
 }
 
 void count_process(State& state, unsigned gpu, int change) {
@@ -165,11 +161,16 @@ std::uint64_t own_pid_namespace() {
 
 void drop_dead_processes(State& state) {
     std::uint64_t own_namespace = 0;  // asked of the kernel only when there is a process at all
-    for (ProcessState& process : state.processes) {
+    for (unsigned entry = 0; entry < kMaxProcesses; ++entry) {
+        ProcessState& process = state.processes[entry];
         if (process.pid == 0) continue;
-        if (own_namespace == 0) own_namespace = own_pid_namespace();
-        if (!plausible(state, process) || !lives(process, own_namespace))
-            remove_entry(state, process);
+        if (own_namespace == 0) {
+            own_namespace = own_pid_namespace();
+            Liveness::look();
+        }
+        if (plausible(state, process) && Liveness::lives(process, entry, own_namespace)) continue;
+        Liveness::forget(entry);
+        remove_entry(state, process);
     }
 }
 

@@ -72,10 +72,11 @@ Result<std::unique_ptr<Host>> Host::make(const HostOptions& options) {
 
 Host::~Host() {
     driver_.reset();
+    std::error_code ignored;
+    if (!agent_link_.empty() && !options_.keep) fs::remove(agent_link_, ignored);
     if (options_.keep || !node_) return;
     node_.reset();
     (void)sim::Node::destroy(node_directory_);  // what it cannot remove is no reason to fail now
-    std::error_code ignored;
     fs::remove(node_directory_, ignored);
 }
 
@@ -102,6 +103,14 @@ Result<Done> Host::prepare() {
     root_.emplace(base_ / "root");
     for (const fs::path& folder : {logs_, base_ / "root", base_ / "work"}) {
         auto made = make_folder(folder);
+        if (!made) return made;
+    }
+    if (!options_.state.empty()) {
+        // Where `aliquot top --node-state` finds the agent.
+        agent_link_ = lasting / "agent.sock";
+        std::error_code ignored;
+        fs::remove(agent_link_, ignored);  // of a run that was killed
+        auto made = make_link(agent_link_, root_->resolve("/run/aliquot/agent.sock"));
         if (!made) return made;
     }
     if (!options_.config_file.empty()) {

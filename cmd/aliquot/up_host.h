@@ -75,6 +75,7 @@ private:
     std::string config_path_;
     std::optional<sim::Node> node_;
     std::filesystem::path node_directory_;
+    std::filesystem::path agent_link_;
     std::unique_ptr<gpu::Sensors> driver_;  // of a real machine
 };
 

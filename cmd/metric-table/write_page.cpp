@@ -31,7 +31,8 @@ constexpr std::array<Chapter, 7> kChapters{{
      "Of older exporters, and one (`nvidia_gpu_utilization`) that none ever had. Answered with "
      "every `--metrics-compat` but `off`."},
     {"openshift", "Names that OpenShift reads",
-     "In the units that the names say. Answered with every `--metrics-compat` but `off`."},
+     "In the units that the names say. On request: `--metrics-openshift`; not beside the GPU "
+     "operator, whose recording rules make the same names."},
 }};
 
 std::string cell(std::string_view text) {

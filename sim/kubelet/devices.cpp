@@ -148,6 +148,10 @@ Result<Done> Devices::connect(const std::string& resource, const std::string& so
 void Devices::watch(Stream& stream) {
     stream.connection->watch(
         [&](const std::vector<ListedDevice>& devices) { receive(stream.resource, devices); });
+    if (options_.stream_end_delay > std::chrono::milliseconds(0)) {
+        Lock lock(mutex_);
+        changed_.wait_for(lock, options_.stream_end_delay, [&] { return !running_; });
+    }
     close_after_stream(stream.resource, stream.connection);
     stream.ended = true;
 }

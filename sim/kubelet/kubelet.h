@@ -32,6 +32,9 @@ struct KubeletOptions {
     /// When a stream ends, kubelet looks up its client by the resource's name: it may then close
     /// the client that has just replaced the one that ended. False: a kubelet without that race.
     bool reproduce_registration_race = true;
+    /// How late the end of a stream is noticed, as on a busy machine. Not together with the race:
+    /// each late end would close the next client, for ever.
+    std::chrono::milliseconds stream_end_delay{0};
     std::uint64_t seed = 1;  // of every order that is random in kubelet
 };
 

@@ -56,7 +56,7 @@ void check_owner(Watch& all) {
 
 }  // namespace
 
-void Liveness::look() {
+void Liveness::look(const State& state) {
     Watch& all = watch();
     const std::lock_guard lock(all.mutex);
     check_owner(all);
@@ -66,10 +66,14 @@ void Liveness::look() {
     nfds_t count = 0;
     for (unsigned entry = 0; entry < kMaxProcesses && count < all.descriptors; ++entry) {
         if (all.entries[entry].descriptor < 0) continue;
+        if (state.processes[entry].pid != all.entries[entry].pid) {
+            drop(all, all.entries[entry]);
+            continue;
+        }
         asked[count] = {.fd = all.entries[entry].descriptor, .events = POLLIN, .revents = 0};
         entries[count++] = static_cast<std::uint16_t>(entry);
     }
-    if (::poll(asked.data(), count, 0) <= 0) return;
+    if (count == 0 || ::poll(asked.data(), count, 0) <= 0) return;
     for (nfds_t i = 0; i < count; ++i) {
         if (asked[i].revents != 0) all.entries[entries[i]].ended = true;
     }

@@ -14,8 +14,9 @@ public:
     /// as we can tell.
     static bool lives(const ProcessState& process, unsigned entry, std::uint64_t own_namespace);
 
-    /// Asks for all at once; what lives() says is as of then.
-    static void look();
+    /// Asks for all at once; what lives() says is as of then. Lets go of processes that are not in
+    /// the table any more. Under the node's lock.
+    static void look(const State& state);
 
     /// The entry is no more.
     static void forget(unsigned entry);

@@ -159,15 +159,13 @@ std::uint64_t own_pid_namespace() {
     return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-void drop_dead_processes(State& state) {
+void drop_dead_processes(State& state, std::optional<unsigned> gpu) {
     std::uint64_t own_namespace = 0;  // asked of the kernel only when there is a process at all
+    Liveness::look(state);
     for (unsigned entry = 0; entry < kMaxProcesses; ++entry) {
         ProcessState& process = state.processes[entry];
-        if (process.pid == 0) continue;
-        if (own_namespace == 0) {
-            own_namespace = own_pid_namespace();
-            Liveness::look();
-        }
+        if (process.pid == 0 || (gpu && process.gpu != *gpu && plausible(state, process))) continue;
+        if (own_namespace == 0) own_namespace = own_pid_namespace();
         if (plausible(state, process) && Liveness::lives(process, entry, own_namespace)) continue;
         Liveness::forget(entry);
         remove_entry(state, process);

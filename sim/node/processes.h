@@ -21,7 +21,8 @@ std::optional<std::uint64_t> start_time_of(std::uint32_t pid);
 std::uint64_t own_pid_namespace();
 
 /// Removes the entries of processes that are gone (or that make no sense).
-void drop_dead_processes(State& state);
+/// gpu   only those of this one: each look at a process costs a read of /proc
+void drop_dead_processes(State& state, std::optional<unsigned> gpu = std::nullopt);
 
 /// The processes on one GPU, by pid.
 std::vector<ProcessState> processes_on(const State& state, unsigned gpu);

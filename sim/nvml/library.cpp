@@ -189,7 +189,7 @@ nvmlReturn_t Session::look_at(const Target& target, Gpu& gpu) {
                 if (content.fault.call_error != 0) {
                     return static_cast<nvmlReturn_t>(content.fault.call_error);
                 }
-                drop_dead_processes(**state);
+                drop_dead_processes(**state, gpu.slot);
                 advance_gpu(**state, gpu.slot, now);
                 if (!target.instance.whole_gpu()) {
                     gpu.device = look_at_device(**state, gpu.slot, target);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "agent/config_source.h"
+#include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/held_devices.h"
 #include "agent/late_driver.h"
@@ -200,8 +201,8 @@ Result<sharing::Offer> decide(const Settings& settings, const Observation& seen,
 /// Returns false when nothing could be offered because even the configuration in force does not
 /// fit.
 bool reconcile(Configuration& configuration, const Observation& seen, HeldDevices& held,
-               MpsLink& mps, GuardLink& guard, TelemetryLink& telemetry, Serving& serving,
-               StatusBoard& board) {
+               MpsLink& mps, GuardLink& guard, TelemetryLink& telemetry, FeatureFile& features,
+               Serving& serving, StatusBoard& board) {
     auto offer = decide(configuration.settings(), seen, mps);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
@@ -222,6 +223,7 @@ bool reconcile(Configuration& configuration, const Observation& seen, HeldDevice
     telemetry.apply(*offer);
     // Failures are logged where they arise; the next round tries again.
     const bool done = serving.apply(settings, *offer, seen.inventory).ok();
+    features.apply(settings, *offer, seen.inventory);
     configuration.accept();  // after the act: it writes to the disk, and kubelet waits
     return done;
 }
@@ -254,6 +256,7 @@ struct Parts {
     MpsLink& mps;
     GuardLink& guard;
     TelemetryLink& telemetry;
+    FeatureFile& features;
     Serving& serving;
     StatusBoard& board;
 };
@@ -261,7 +264,7 @@ struct Parts {
 void reconcile_until_told(const Parts& parts) {
     constexpr std::chrono::milliseconds kGlance{100};  // at what daemons do meanwhile
     auto& [options, clock, signals, configuration, observer, restore, pods, mps, guard, telemetry,
-           serving, board] = parts;
+           features, serving, board] = parts;
     std::uint64_t version = 0;
     std::uint64_t mps_version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
@@ -296,9 +299,9 @@ void reconcile_until_told(const Parts& parts) {
                                                      signals.stop());
             continue;
         }
-        again =
-            !reconcile(configuration, *seen.value, held, mps, guard, telemetry, serving, board) ||
-            held.any();
+        again = !reconcile(configuration, *seen.value, held, mps, guard, telemetry, features,
+                           serving, board) ||
+                held.any();
     }
 }
 
@@ -397,6 +400,7 @@ int run(const Options& options) {
     }
     MpsLink mps(root, driver, driver, configuration.settings(),
                 {.journal = mps_journal_path(options.state_directory), .allowed = mps_allowed});
+    FeatureFile features(root, options.feature_file, options.label_profiles);
     telemetry.start();
     board.set_metrics_port(telemetry.port());
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
@@ -410,6 +414,7 @@ int run(const Options& options) {
                           .mps = mps,
                           .guard = guard,
                           .telemetry = telemetry,
+                          .features = features,
                           .serving = serving,
                           .board = board});
     return kOk;

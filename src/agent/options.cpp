@@ -290,6 +290,28 @@ void add_own_options(Reader& reader, Options& options) {
                         options.config_interval);
 }
 
+void add_label_options(Reader& reader, Options& options) {
+    reader.text("--feature-file", {"GFD_OUTPUT_FILE"},
+                "labels for node-feature-discovery go to this file of its features.d "
+                "(default: none)",
+                options.feature_file);
+    reader.add("--label-profile", {"ALIQUOT_LABEL_PROFILES"},
+               "labels as people set them by hand, besides: present, accelerator, model, "
+               "resource, role, type; a comma list",
+               [&options](const std::string& name, const std::string& text) {
+                   for (const std::string& word : split(text)) {
+                       const auto profile = labels::profile_of(word);
+                       if (!profile) {
+                           throw CLI::ValidationError(name, "'" + word +
+                                                                "' is not one of present, "
+                                                                "accelerator, model, resource, "
+                                                                "role, type");
+                       }
+                       options.label_profiles.push_back(*profile);
+                   }
+               });
+}
+
 void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
     reader.text("--metrics-listen", {"ALIQUOT_METRICS_LISTEN", "DCGM_EXPORTER_LISTEN"},
                 "where /metrics and /api/v1/state are served: ADDRESS:PORT, :PORT, or off "
@@ -323,6 +345,21 @@ void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
             telemetry.style.exported_labels);
     boolean("--metrics-hostname", "NVIDIA's names have the label hostname besides Hostname",
             telemetry.style.small_hostname);
+    boolean("--metrics-approximate-active",
+            "before Hopper DCGM_FI_PROF_GR_ENGINE_ACTIVE is made of the utilization (default true)",
+            telemetry.style.approximate_active);
+    boolean("--metrics-openshift",
+            "accelerator_* too, for consoles of OpenShift without the GPU operator",
+            telemetry.style.openshift);
+    reader.add("--metrics-guards", {},
+               "aliquot_guard_*: own (default; what gpu_pod_* does not tell as well), all, off",
+               [&telemetry](const std::string& name, const std::string& text) {
+                   const auto guards = exposition::guards_of(text);
+                   if (!guards) {
+                       throw CLI::ValidationError(name, "'" + text + "' is not own, all or off");
+                   }
+                   telemetry.style.guards = *guards;
+               });
     boolean("--metrics-pod-uid", "NVIDIA's names have the label pod_uid", telemetry.style.pod_uid);
     reader.milliseconds("--metrics-interval-ms", "between looks at the GPUs (default 1000)",
                         telemetry.interval);
@@ -365,6 +402,7 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
     Reader reader(app, environment);
     add_nvidia_options(reader, options);
     add_own_options(reader, options);
+    add_label_options(reader, options);
     add_telemetry_options(reader, options.telemetry);
     try {
         app.parse(argc, argv);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "kubelet/device_plugin.h"
+#include "labels/labels.h"
 #include "sharing/config.h"
 
 namespace aliquot::agent {
@@ -33,8 +34,10 @@ struct Options {
     std::string cdi_directory = "/var/run/cdi";
     std::string state_directory = "/var/lib/aliquot";  // the last good configuration is kept here
     std::string http_listen = "unix:/run/aliquot/agent.sock";  // or 127.0.0.1:PORT, or off
-    TelemetryOptions telemetry;                                // node: NODE_NAME
-    std::string guard_library;  // in our own file tree; empty: beside this program
+    std::string feature_file;  // host path; labels for node-feature-discovery; empty: none
+    std::vector<labels::Profile> label_profiles;
+    TelemetryOptions telemetry;  // node: NODE_NAME
+    std::string guard_library;   // in our own file tree; empty: beside this program
     bool keep_capabilities = false;
     log::Level log_level = log::Level::kInfo;
     log::Format log_format = log::Format::kText;

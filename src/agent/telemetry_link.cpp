@@ -164,7 +164,16 @@ std::string TelemetryLink::make(Kind kind, const telemetry::Snapshot& snapshot) 
         const std::scoped_lock lock(mutex_);
         style.counters = counters_;
     }
-    return exposition::render(snapshot, style);
+    exposition::Own own = exposition::read_own();
+    own.scrapes = scrapes_.load();
+    own.scrape_bytes = last_.scrape_bytes;
+    own.scrape_ns = last_.scrape_ns;
+    const auto begun = std::chrono::steady_clock::now();
+    std::string text = exposition::render(snapshot, style, own);
+    const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begun;
+    last_.scrape_ns = static_cast<std::uint64_t>(taken.count());
+    last_.scrape_bytes = text.size();
+    return text;
 }
 
 std::shared_ptr<const std::string> TelemetryLink::page(Kind kind) const {
@@ -207,6 +216,7 @@ web::Answer TelemetryLink::answer(const web::Request& request) {
     if (request.path == "/") return {.body = std::string(kIndex)};
     if (request.path == "/health" || request.path == "/healthz") return health();
     if (request.path == "/metrics") {
+        ++scrapes_;
         read_counters();
         const auto format = exposition::choose_format(request.header("accept"));
         auto text = page(format == exposition::Format::kText ? kText : kOpenMetrics);

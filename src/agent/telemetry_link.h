@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "agent/telemetry_options.h"
 #include "base/latest.h"
 #include "base/result.h"
+#include "exposition/own.h"
 #include "exposition/style.h"
 #include "gpu/meters.h"
 #include "kubelet/pod_resources.h"
@@ -89,7 +91,9 @@ private:
     std::optional<os::FileStatus::Identity> counters_identity_;
     os::TimePoint counters_looked_{};
     mutable std::array<Page, kKinds> pages_;
-    mutable std::mutex making_;  // one thread makes texts; the others wait for that one
+    mutable std::mutex making_;     // one thread makes texts; the others wait for that one
+    mutable exposition::Own last_;  // under making_: how making the last text of metrics went
+    std::atomic<std::uint64_t> scrapes_{0};
 
     telemetry::Sampler sampler_;
     std::unique_ptr<web::Server> server_;  // last: it asks all the others

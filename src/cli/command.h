@@ -56,11 +56,14 @@ void add_explain_command(CLI::App& program, Context& context);
 void add_gpu_command(CLI::App& program, Context& context);
 void add_guard_command(CLI::App& program, Context& context);
 void add_lint_command(CLI::App& program, Context& context);
+void add_metrics_api_command(CLI::App& program, Context& context);
 void add_mig_command(CLI::App& program, Context& context);
+void add_node_command(CLI::App& program, Context& context);
 void add_plan_command(CLI::App& program, Context& context);
 void add_run_command(CLI::App& program, Context& context);
 void add_simulate_command(CLI::App& program, Context& context);
 void add_size_command(CLI::App& program, Context& context);
+void add_top_command(CLI::App& program, Context& context);
 void add_version_command(CLI::App& program, Context& context);
 
 }  // namespace aliquot::cli

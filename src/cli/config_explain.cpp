@@ -9,76 +9,15 @@
 
 #include "base/quantity.h"
 #include "cli/config_command.h"
+#include "cli/node_offer.h"
 #include "document/write.h"
 #include "document/yaml.h"
-#include "findings/finding.h"
-#include "nvml/driver.h"
-#include "os/root.h"
-#include "sharing/config_file.h"
 #include "sharing/offer.h"
 
 namespace aliquot::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Words {
-    std::string file;
-    std::string key;
-    std::string node_state;
-    std::string driver_root;
-    std::string format = "text";
-    std::string compatibility = "none";
-};
-
-/// The one configuration of the file, or the one under --key; complaints go to err.
-std::optional<sharing::Config> choose_config(Context& context, const Words& words,
-                                             const Input& input) {
-    const auto compatibility = words.compatibility == "nvidia" ? sharing::Compatibility::kNvidia
-                                                               : sharing::Compatibility::kStrict;
-    const auto checked = sharing::check_config_file(input.name, input.text, compatibility);
-    findings::print_text(context.err, checked.findings, context.colour && context.err_is_terminal);
-    if (findings::has_errors(checked.findings)) {
-        context.exit_code = kFindings;
-        return std::nullopt;
-    }
-    std::vector<const sharing::FoundConfig*> fitting;
-    std::string names;
-    for (const sharing::FoundConfig& found : checked.configs) {
-        const std::string key = found.where.substr(found.where.rfind(' ') + 1);
-        if (words.key.empty() || words.key == key) fitting.push_back(&found);
-        names += (names.empty() ? "" : ", ") + key;
-    }
-    if (fitting.size() == 1) return fitting.front()->config;
-    if (checked.configs.empty()) {
-        fail(context, kUsage, input.name + ": has no sharing configuration");
-    } else if (fitting.empty()) {
-        fail(context, kUsage,
-             input.name + ": has no configuration under '" + words.key + "', but " + names);
-    } else {
-        fail(context, kUsage,
-             input.name + ": has several configurations, choose one by --key: " + names);
-    }
-    return std::nullopt;
-}
-
-Result<gpu::Inventory> look_at_node(const Words& words, const sharing::Config& config) {
-    const os::Root host("/");
-    nvml::DriverOptions options;
-    if (!words.node_state.empty()) {
-        options.driver_root = words.node_state + "/lib/libnvidia-ml.so.1";
-        if (options.driver_root.front() != '/') {
-            options.driver_root = (std::filesystem::current_path() / options.driver_root).string();
-        }
-    } else if (!words.driver_root.empty()) {
-        options.driver_root = words.driver_root;
-    } else {
-        options.driver_root = config.flags.nvidia_driver_root.value_or("/");
-    }
-    auto driver = nvml::Driver::open(host, options);
-    if (!driver) return std::move(driver).error();
-    return (*driver)->enumerate(gpu::Links::kLeaveOut);
-}
 
 std::string plural(std::size_t count, const std::string& word) {
     return std::to_string(count) + ' ' + word + (count == 1 ? "" : "s");
@@ -217,27 +156,13 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
             {"remarks", offer.remarks}};
 }
 
-void explain(Context& context, const Words& words) {
-    const auto input = read_input(words.file);
-    if (!input) return fail(context, kUsage, input.error().message);
-    const auto config = choose_config(context, words, *input);
-    if (!config) return;
-    const auto inventory = look_at_node(words, *config);
-    if (!inventory) {
-        return fail(context, kCouldNotRun,
-                    "look at this node's GPUs: " + inventory.error().message +
-                        " (for a simulated node give --node-state DIR)");
-    }
-    const auto offer = sharing::make_offer(*config, *inventory);
-    if (!offer) {
-        const bool input_is_wrong = offer.error().code == ErrorCode::kInvalidInput;
-        return fail(context, input_is_wrong ? kFindings : kCouldNotRun,
-                    input->name + ": " + offer.error().message);
-    }
-    if (words.format == "text") return print_text(context.out, *inventory, *offer);
+void explain(Context& context, const NodeWords& words, const std::string& format) {
+    const auto node = look_at_node_offer(context, words);
+    if (!node) return;
+    if (format == "text") return print_text(context.out, node->inventory, node->offer);
     const std::string json =
-        to_json(*inventory, *offer).dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (words.format == "json") {
+        to_json(node->inventory, node->offer).dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (format == "json") {
         context.out << json << '\n';
     } else {
         const auto tree = document::parse_yaml(json);
@@ -254,29 +179,13 @@ void add_config_explain(CLI::App& config, Context& context) {
         "aliquot config explain sharing.yaml\n"
         "aliquot config explain sharing.yaml --node-state /tmp/node   # a simulated node\n"
         "aliquot config explain configmap.yaml --key a100 -o json");
-    auto words = std::make_shared<Words>();
-    command
-        ->add_option("FILE", words->file,
-                     "The configuration, or a ConfigMap; - is the standard input")
-        ->required()
-        ->option_text(" ");
-    CLI::Option* state = command->add_option("--node-state", words->node_state,
-                                             "Directory of a simulated node (aliquot sim up)");
-    state->option_text("DIR");
-    command
-        ->add_option("--driver-root", words->driver_root,
-                     "Where the driver is installed, or its libnvidia-ml.so.1 itself")
-        ->option_text("DIR")
-        ->excludes(state);
-    command->add_option("--key", words->key, "Which key of a ConfigMap, when it has several")
-        ->option_text("KEY");
-    command->add_option("-o,--output", words->format, "How to print")
+    auto words = std::make_shared<NodeWords>();
+    auto format = std::make_shared<std::string>("text");
+    add_node_words(*command, *words, true);
+    command->add_option("-o,--output", *format, "How to print")
         ->check(CLI::IsMember({"text", "json", "yaml"}))
         ->option_text("FORMAT (text, json, yaml)");
-    command->add_option("--compat", words->compatibility, "Read the file as NVIDIA's plugin does")
-        ->check(CLI::IsMember({"none", "nvidia"}))
-        ->option_text("MODE (none, nvidia)");
-    command->callback([words, &context] { explain(context, *words); });
+    command->callback([words, format, &context] { explain(context, *words, *format); });
 }
 
 }  // namespace aliquot::cli

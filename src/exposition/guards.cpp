@@ -74,9 +74,10 @@ std::vector<Row> rows_of(const std::vector<RegionStatus>& regions) {
 }  // namespace
 
 void write_guards(Text& text, const Scene& scene) {
-    if (!scene.style.guards || !scene.snapshot.regions) return;
+    if (scene.style.guards == Guards::kOff || !scene.snapshot.regions) return;
     const std::vector<Row> rows = rows_of(*scene.snapshot.regions);
     for (const OfGuard& family : kOfGuards) {
+        if (scene.style.guards == Guards::kOwn && find_family(family.family)->listed) continue;
         text.family(family.family);
         for (const Row& row : rows) {
             if (const Number value = family.value(*row.device)) {

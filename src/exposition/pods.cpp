@@ -40,8 +40,6 @@ constexpr std::array kOfPods{
     OfPod{"gpu_pod_memory_limit_hits_total", [](const PodRow& p) { return p.denied; }, 0, true},
     OfPod{"gpu_pod_throttled_seconds_total", [](const PodRow& p) { return p.throttled_ns; }, kNano,
           true},
-    OfPod{"gpu_pod_power_watts", [](const PodRow& p) { return p.amounts.power_milliwatts; },
-          kMilli},
     OfPod{"gpu_pod_energy_joules_total",
           [](const PodRow& p) { return p.amounts.energy_millijoules; }, kMilli, true},
     OfPod{"gpu_pod_held_seconds_total", [](const PodRow& p) { return held(p, p.held_ns); }, kNano,
@@ -96,7 +94,6 @@ struct OfNobody {
 constexpr std::array kGauges{
     OfNobody{"gpu_unattributed_memory_bytes", &Amounts::memory_bytes},
     OfNobody{"gpu_unattributed_utilization_ratio", &Amounts::utilization_ppm, kMicro},
-    OfNobody{"gpu_unattributed_power_watts", &Amounts::power_milliwatts, kMilli},
 };
 
 void write_gauge(Text& text, const Scene& scene, const OfNobody& family) {

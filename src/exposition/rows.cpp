@@ -202,7 +202,7 @@ Rows make_rows(const Snapshot& snapshot, const Style& style) {
         row.device = &device;
         row.fresh = is_fresh(snapshot, device, style);
         row.names = labels.names(device, nullptr);
-        if (style.compat != Compat::kOff) row.openshift = labels.openshift(device);
+        if (style.openshift) row.openshift = labels.openshift(device);
         row.parts.reserve(device.parts.size());
         for (const Part& part : device.parts) {
             PartRow& made = row.parts.emplace_back(make_part(part, device.layout.replicas));

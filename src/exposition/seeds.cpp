@@ -123,7 +123,7 @@ void write_seeds(Text& text, const Scene& scene) {
     write_total(text, scene, "nvidia_gpu_power_usage_milliwatts", &Amounts::power_milliwatts, 0,
                 false);
     write_figure(text, scene, "nvidia_gpu_fanspeed_percent", Figure::kFanPercent, 1, false);
-    write_openshift(text, scene);
+    if (scene.style.openshift) write_openshift(text, scene);
 }
 
 }  // namespace aliquot::exposition

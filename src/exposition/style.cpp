@@ -81,6 +81,13 @@ std::optional<Compat> compat_of(std::string_view word) {
     return std::nullopt;
 }
 
+std::optional<Guards> guards_of(std::string_view word) {
+    if (word == "own") return Guards::kOwn;
+    if (word == "all") return Guards::kAll;
+    if (word == "off") return Guards::kOff;
+    return std::nullopt;
+}
+
 Format choose_format(std::string_view accept) {
     unsigned open_metrics = 0;
     unsigned text = 0;

@@ -23,6 +23,15 @@ enum class Compat : std::uint8_t {
     kBoth,
     kOff,  // none, nor those of other exporters
 };
+/// Which of aliquot_guard_* are answered.
+enum class Guards : std::uint8_t {
+    kOwn,  // what gpu_pod_* does not tell as well
+    kAll,
+    kOff,
+};
+/// "own", "all" or "off"; empty: another word.
+std::optional<Guards> guards_of(std::string_view word);
+
 /// "classic", "4.9", "both" or "off"; empty: another word.
 std::optional<Compat> compat_of(std::string_view word);
 
@@ -32,12 +41,13 @@ struct Style {
     Compat compat = Compat::kClassic;
     /// Rows of pods have exported_pod, ... too, for dashboards that were made for honorLabels=false.
     bool exported_labels = false;
-    bool pod_uid = false;                  // rows of pods under NVIDIA's names have pod_uid
-    bool capital_hostname = true;          // Hostname, under classic names
-    bool small_hostname = false;           // hostname, under classic names (4.9's always have it)
-    bool kubernetes_node = true;           // kubernetes_node, under all of NVIDIA's names
-    bool approximate_active = true;        // GR_ENGINE_ACTIVE from the utilization before Hopper
-    bool guards = true;                    // aliquot_guard_*
+    bool pod_uid = false;            // rows of pods under NVIDIA's names have pod_uid
+    bool capital_hostname = true;    // Hostname, under classic names
+    bool small_hostname = false;     // hostname, under classic names (4.9's always have it)
+    bool kubernetes_node = true;     // kubernetes_node, under all of NVIDIA's names
+    bool approximate_active = true;  // GR_ENGINE_ACTIVE from the utilization before Hopper
+    bool openshift = false;          // accelerator_*, but for compat kOff
+    Guards guards = Guards::kOwn;
     std::chrono::seconds stale_after{15};  // older figures of a silent GPU are not told
     /// When set, NVIDIA's names are these and no others.
     std::shared_ptr<const CounterList> counters;

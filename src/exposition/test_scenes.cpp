@@ -452,7 +452,7 @@ Snapshot crowd(unsigned gpus, unsigned pods_each) {
             one.figures.set(figure, 0.123456);
         }
         Part& part = one.parts[0];
-        const Tenant example = part.tenants[1];
+        const Tenant example = part.tenants[0];
         part.tenants.clear();
         for (unsigned pod = 0; pod < pods_each; ++pod) {
             Tenant added = example;

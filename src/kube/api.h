@@ -36,6 +36,7 @@ struct ListOptions {
     /// Empty: the newest state. "0": any state that the server has at hand (cheap, may be old).
     std::string resource_version{};
     bool metadata_only = false;  // PartialObjectMetadata: labels and annotations are enough
+    bool keep_managed_fields = true;
 };
 
 struct Page {

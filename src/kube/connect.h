@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "base/result.h"
 #include "kube/api.h"
+#include "os/root.h"
 
 namespace aliquot::kube {
 
@@ -34,5 +35,10 @@ struct Connection {
 /// errors   kNotFound: no kubeconfig and no service account; kInvalidInput: a file is wrong (the
 ///          message begins file:line:column); kPermission
 Result<Connection> connect(const ConnectOptions& options = {});
+
+/// The same with another environment than ours, and another place for the service account.
+Result<Connection> connect(const ConnectOptions& options,
+                           const std::map<std::string, std::string>& environment,
+                           const os::Root& root);
 
 }  // namespace aliquot::kube

@@ -60,6 +60,6 @@ std::optional<bool> bool_at(std::string_view json, std::string_view pointer);
 std::optional<std::string> json_at(std::string_view json, std::string_view pointer);
 
 /// A JSON string with its quotes: for building small bodies by hand.
-std::string quoted(std::string_view text);
+std::string json_quoted(std::string_view text);
 
 }  // namespace aliquot::kube

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kube/pace.h"
 #include "kube/resource.h"
 
 namespace aliquot::kube {
@@ -36,7 +37,8 @@ class WorkQueue {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    explicit WorkQueue(WorkQueueOptions options = {});
+    explicit WorkQueue(WorkQueueOptions options);
+    WorkQueue() : WorkQueue(WorkQueueOptions{}) {}
 
     /// False: the queue is full and the key is not in it.
     bool add(const ObjectKey& key);
@@ -60,6 +62,7 @@ private:
         std::size_t operator()(const ObjectKey& key) const;
     };
     bool add_locked(const ObjectKey& key);
+    bool add_later_locked(const ObjectKey& key, Time due, bool though_full);
     void move_due_locked(Time now);
     void finish_locked(const ObjectKey& key);
 
@@ -72,7 +75,8 @@ private:
     std::set<std::pair<Time, ObjectKey>> later_;
     std::unordered_map<ObjectKey, Time, Hash> later_of_;
     std::unordered_map<ObjectKey, unsigned, Hash> failures_;
-    std::uint64_t draw_ = 0x9e3779b97f4a7c15ULL;  // for the spread of waits
+    std::uint64_t changes_ = 0;  // of later_
+    Spread spread_;
 };
 
 }  // namespace aliquot::kube

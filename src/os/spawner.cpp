@@ -85,7 +85,9 @@ int enter_binds(const Command& command) {
     }
     if (command.input_descriptor >= 0 && ::dup2(command.input_descriptor, 0) < 0) problem = errno;
     const int out = command.output_descriptor;
-    if (out >= 0 && (::dup2(out, 1) < 0 || ::dup2(out, 2) < 0)) problem = errno;
+    const int err = command.error_descriptor >= 0 ? command.error_descriptor : out;
+    if (err >= 0 && ::dup2(err, 2) < 0) problem = errno;
+    if (out >= 0 && ::dup2(out, 1) < 0) problem = errno;
     if (problem == 0) problem = enter_binds(command);
     if (problem == 0 && !command.working_directory.empty() &&
         ::chdir(command.working_directory.c_str()) != 0) {

@@ -21,6 +21,7 @@ struct Command {
     std::string output_path;     // stdout and stderr are appended here; empty: ours
     int input_descriptor = -1;   // becomes stdin; -1: ours, or /dev/null with an output_path
     int output_descriptor = -1;  // becomes stdout and stderr, before output_path
+    int error_descriptor = -1;   // becomes stderr instead of output_descriptor; 2: ours stays
     /// What the program sees in other places than we do: a mount namespace of its own. Needs
     /// CAP_SYS_ADMIN (else start() is kPermission).
     struct Bind {

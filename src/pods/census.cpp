@@ -58,19 +58,21 @@ public:
     void refresh() {
         std::unique_lock lock(mutex_);
         const auto now = clock_.now();
-        if (!view_ || now >= next_view_) look_at_processes(now);
-        names_.refresh();
-        const bool changed = read_checkpoint();
+        read_files(now);
         if (list_) {
-            const bool early = changed && !failing_ && (!asked_ || now - *asked_ >= kShortestPause);
-            if (early || now >= next_question_) {
-                ask(now, lock);
-            } else if (changed && !failing_) {
-                next_question_ = std::min(next_question_, *asked_ + kShortestPause);
-            }
+            const bool early =
+                changed_ && !failing_ && (!asked_ || now - *asked_ >= kShortestPause);
+            if (early || now >= next_question_) ask(now, lock);
         }
         publish(clock_.now());
         forget_unasked(now);
+    }
+
+    void look() {
+        const std::scoped_lock lock(mutex_);
+        const auto now = clock_.now();
+        read_files(now);
+        publish(now);
     }
 
     [[nodiscard]] std::shared_ptr<const Holders> holders() const { return published_.get().value; }
@@ -91,8 +93,11 @@ public:
                 return belonging(known->second);
             }
             const auto text = root_.read(directory_of(pid) + "/cgroup", kMostCgroupBytes);
+            if (!text && text.error().code == ErrorCode::kPermission) return Belonging{};
             const auto again = read_stat(pid);
-            if (!text || !again || *again != *stat) continue;
+            const bool same =
+                again && again->has_value() && (*again)->start_ticks == (*stat)->start_ticks;
+            if (!text || !same) continue;
             return belonging(remember(pid, **stat, *text, now));
         }
         return gone(pid);
@@ -124,6 +129,12 @@ private:
         if (view == HostView::kNone) next_view_ = now + options_.between_lists;
     }
 
+    void read_files(os::TimePoint now) {
+        if (!view_ || now >= next_view_) look_at_processes(now);
+        names_.refresh();
+        changed_ |= read_checkpoint();
+    }
+
     /// Returns whether it changed.
     bool read_checkpoint() {
         const auto status = root_.status(options_.checkpoint);
@@ -149,6 +160,7 @@ private:
     /// Lets others in while kubelet answers.
     void ask(os::TimePoint now, std::unique_lock<std::mutex>& lock) {
         asked_ = now;
+        changed_ = false;
         lock.unlock();
         auto listed = list_(options_.list_timeout);
         lock.lock();
@@ -174,7 +186,7 @@ private:
 
         Holders next{.list = join_.join(names_)};
         devices_.clear();
-        bool nameless = std::exchange(nameless_process_, false);
+        bool nameless = now < nameless_until_;
         for (const Holder& holder : next.list) {
             nameless |= holder.owner.pod.empty() || holder.owner.pod_uid.empty();
             if (holder.owner.pod_uid.empty()) continue;
@@ -183,7 +195,7 @@ private:
             pod.containers.insert(holder.owner.container);
         }
         const bool blind = *view_ == HostView::kNone || *view_ == HostView::kOwn;
-        if (blind || std::exchange(outside_process_, false)) {
+        if (blind || now < outside_until_) {
             next.degraded.push_back(Degraded::kNoHostPid);
         }
         if (nameless) next.degraded.push_back(Degraded::kNoPodIdentity);
@@ -249,7 +261,7 @@ private:
             processes_.erase(known);
         } else if (*view_ == HostView::kNode) {
             // The driver may number it as a machine outside of this node does.
-            outside_process_ = true;
+            outside_until_ = clock_.now() + options_.between_lists;
             result.kind = Belonging::Kind::kUnknown;
         }
         return result;
@@ -262,7 +274,7 @@ private:
         if (!process.place) return result;
         result.kind = Belonging::Kind::kPod;
         result.owner = owner_of(*process.place);
-        nameless_process_ |= result.owner.pod.empty();
+        if (result.owner.pod.empty()) nameless_until_ = clock_.now() + options_.between_lists;
         return result;
     }
 
@@ -308,13 +320,14 @@ private:
     std::optional<os::TimePoint> asked_;
     os::TimePoint next_question_{};
     bool failing_ = false;
+    bool changed_ = false;  // the checkpoint, since kubelet was asked
 
     std::optional<HostView> view_;
     os::TimePoint next_view_{};
     std::unordered_map<std::uint32_t, Process> processes_;
     os::TimePoint next_cleaning_{};
-    bool nameless_process_ = false;  // since the last refresh
-    bool outside_process_ = false;
+    os::TimePoint nameless_until_{};  // a process of a pod without a name was seen lately
+    os::TimePoint outside_until_{};   // one that is not to be seen from here
 
     Latest<Holders> published_;
 };
@@ -326,6 +339,8 @@ Census::Census(const os::Root& root, os::Clock& clock, CensusOptions options, Li
 Census::~Census() = default;
 
 void Census::refresh() { implementation_->refresh(); }
+
+void Census::look() { implementation_->look(); }
 
 std::shared_ptr<const Holders> Census::holders() const { return implementation_->holders(); }
 

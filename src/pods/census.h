@@ -104,6 +104,11 @@ public:
     /// the checkpoint changed or `between_lists` has passed. Never takes longer than list_timeout.
     void refresh();
 
+    /// Looks at what the files tell, without asking kubelet: a few stat() when nothing changed. To
+    /// be called before holders() and belonging_of() are, so that a pod is known by name and by its
+    /// devices when its first process is seen.
+    void look();
+
     [[nodiscard]] std::shared_ptr<const Holders> holders() const;
 
     /// Cached by pid and start time; a process that has ended is kGone once.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <latch>
+#include <thread>
 
 #include "base/log.h"
 #include "os/temporary_directory.h"
@@ -239,6 +241,7 @@ TEST_F(CensusTest, DoesNotSayGoneOnANodeInsideAnotherMachine) {
     EXPECT_THAT(census().holders()->degraded, Contains(Degraded::kNoHostPid));
     end_process(500);
     EXPECT_EQ(census().belonging_of(500).kind, Kind::kGone);
+    clock_.advance(options_.between_lists);
     census().refresh();
     EXPECT_THAT(census().holders()->degraded, Not(Contains(Degraded::kNoHostPid)));
 }
@@ -294,8 +297,26 @@ TEST_F(CensusTest, SaysThatPodsAreKnownByUidOnly) {
     make("/var/log/pods/ai_trainer_" + kUid);
     census().refresh();
     EXPECT_EQ(census().belonging_of(500).owner.pod, "trainer");
+    clock_.advance(options_.between_lists);
     census().refresh();
     EXPECT_THAT(census().holders()->degraded, IsEmpty());
+}
+
+TEST_F(CensusTest, KnowsANewPodBeforeKubeletIsAskedAgain) {
+    census().refresh();
+    write_checkpoint(entry(kUid, "main", "GPU-a::3"));
+    make("/var/log/pods/ai_trainer_" + kUid + "/main");
+    put_process(500, 77, "python3", in_pod(kUid));
+    census().look();
+    EXPECT_THAT(census().holders()->list,
+                ElementsAre(Holder{.owner = {kUid, "ai", "trainer", "main", ""},
+                                   .resource = "nvidia.com/gpu",
+                                   .ids = {"GPU-a::3"}}));
+    EXPECT_EQ(census().belonging_of(500).owner, (Owner{kUid, "ai", "trainer", "main", kId}));
+    EXPECT_EQ(questions_, 1);
+    clock_.advance(1000ms);
+    census().refresh();  // now it is
+    EXPECT_EQ(questions_, 2);
 }
 
 TEST_F(CensusTest, DoesWithoutACheckpointThatCannotBeRead) {
@@ -323,6 +344,24 @@ TEST_F(CensusTest, KeepsALimitedNumberOfProcesses) {
     for (std::uint32_t pid = 100; pid < 140; ++pid) {
         EXPECT_EQ(census().belonging_of(pid).owner.pod_uid, kUid);
     }
+}
+
+TEST_F(CensusTest, AnswersWhileKubeletDoesNot) {
+    put_process(500, 77, "python3", in_pod(kUid));
+    make("/var/log/pods/ai_trainer_" + kUid + "/main");
+    std::latch asked(1);
+    std::latch released(1);
+    Census census(root_, clock_, options_,
+                  [&](std::chrono::milliseconds) -> Result<std::vector<kubelet::Holder>> {
+                      asked.count_down();
+                      released.wait();
+                      return std::vector<kubelet::Holder>{};
+                  });
+    std::jthread refreshing([&] { census.refresh(); });
+    asked.wait();
+    EXPECT_EQ(census.belonging_of(500).owner.pod, "trainer");
+    EXPECT_THAT(census.holders()->list, IsEmpty());
+    released.count_down();
 }
 
 TEST_F(CensusTest, PublishesOnlyWhatIsNew) {

@@ -119,6 +119,7 @@ void Sampler::look() {
     const Moment wall = std::chrono::system_clock::now();
     note_failures(readings, wall);
 
+    sources_.census.look();  // who has just come is known with what it holds
     const auto holders = sources_.census.holders();
     const Scene scene{
         .now = now,

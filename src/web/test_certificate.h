@@ -4,13 +4,12 @@
 #include <filesystem>
 #include <string>
 
+#include "web/certificate.h"
+
 namespace aliquot::web {
 
-/// A certificate and its key in PEM, made for a test.
-struct TestCertificate {
-    std::string certificate;
-    std::string key;
-
+/// A certificate for a test, valid for a day. Throws when none can be made.
+struct TestCertificate : Certificate {
     /// Its own issuer.
     static TestCertificate authority(const std::string& name);
     /// alternative_name   as OpenSSL writes it: "DNS:localhost,IP:127.0.0.1"; empty: none

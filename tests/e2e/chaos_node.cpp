@@ -59,7 +59,8 @@ void must(const Result<Done>& done, const std::string& activity) {
 
 }  // namespace
 
-ChaosNode::ChaosNode(Sharing sharing, std::uint64_t seed) : sharing_(sharing), random_(seed) {
+ChaosNode::ChaosNode(Sharing sharing, std::uint64_t seed, milliseconds late)
+    : sharing_(sharing), random_(seed) {
     sim::NodeOptions options{
         .gpus = {{.model = "a2", .count = 6}, {.model = "a100-40", .count = 2}}, .seed = seed};
     options.mig = {"6=3g.20gb,2g.10gb,1g.5gb*2", "7=1g.5gb*7"};
@@ -76,7 +77,10 @@ ChaosNode::ChaosNode(Sharing sharing, std::uint64_t seed) : sharing_(sharing), r
     must(root_.write_atomically("/etc/aliquot/config.yaml",
                                 sharing == Sharing::kMps ? kMps : kTimeSlicing),
          "write the configuration");
-    kubelet_ = std::make_unique<sim::Kubelet>(root_, sim::KubeletOptions{.seed = seed});
+    kubelet_ = std::make_unique<sim::Kubelet>(
+        root_, sim::KubeletOptions{.reproduce_registration_race = late == milliseconds(0),
+                                   .stream_end_delay = late,
+                                   .seed = seed});
     must(kubelet_->start(), "start kubelet");
     start_agent();
     if (sharing == Sharing::kMps) {
@@ -104,16 +108,18 @@ void ChaosNode::start_agent() {
 }
 
 void ChaosNode::kill_agent() {
+    const auto registrations = kubelet_->registrations();
     agent_->signal(SIGKILL);
     if (!agent_->wait(kPatience)) throw Broken("the agent outlived SIGKILL");
     // The driver tells that some instance of a GPU failed, but not which: an agent that did not see
     // the Xid takes the whole GPU for it.
     for (Trouble& trouble : troubles_) trouble.where.reset();
     start_agent();
-    wait_registered();
+    wait_registered(registrations);
 }
 
 void ChaosNode::restart_kubelet() {
+    const auto registrations = kubelet_->registrations();
     if (random(2) == 0) {
         kubelet_->kill();
     } else {
@@ -125,7 +131,7 @@ void ChaosNode::restart_kubelet() {
         if (!again) throw Broken("pod " + uid + " after a restart: " + again.error().message);
     }
     kubelet_->forget_unknown_pods();
-    wait_registered();
+    wait_registered(registrations);
 }
 
 /// What the GPUs make that are not broken. kubelet itself never forgets a name.
@@ -141,17 +147,25 @@ std::set<std::string> ChaosNode::wanted_resources() const {
     return names;
 }
 
-/// Until every resource is connected again and nothing is unhealthy that has no reason to be.
-void ChaosNode::wait_registered() {
+/// Until every resource is connected anew and nothing is unhealthy that has no reason to be. That
+/// a resource is connected does not say by whom: kubelet may not have noticed yet that the agent is
+/// gone, and takes the devices away when it does.
+void ChaosNode::wait_registered(std::uint64_t registrations_before) {
     const auto end = Clock::now() + kPatience;
     std::string missing;
     do {
         missing.clear();
+        const auto wanted = wanted_resources();
+        const auto registrations = kubelet_->registrations();  // first: the view is not older
         const auto resources = kubelet_->resources();
-        for (const std::string& name : wanted_resources()) {
+        if (registrations < registrations_before + wanted.size()) missing = "a registration";
+        for (const std::string& name : wanted) {
             const auto view = resources.find(name);
-            if (view == resources.end() || !view->second.connected)
+            if (view == resources.end() || !view->second.connected) {
                 missing = name + " is not connected";
+            } else if (view->second.streams != 1) {
+                missing = name + " has " + std::to_string(view->second.streams) + " streams";
+            }
         }
         for (const auto& [name, view] : resources) {
             for (const std::string& device : view.unhealthy) {

@@ -44,7 +44,8 @@ class ChaosNode {
 public:
     static constexpr std::chrono::seconds kRecovery{10};
 
-    ChaosNode(Sharing sharing, std::uint64_t seed);
+    /// late   after the end of a stream, before kubelet notices it
+    ChaosNode(Sharing sharing, std::uint64_t seed, std::chrono::milliseconds late);
     ~ChaosNode();
     ChaosNode(const ChaosNode&) = delete;
     ChaosNode& operator=(const ChaosNode&) = delete;
@@ -81,7 +82,7 @@ private:
     void start_agent();
     void kill_agent();
     void restart_kubelet();
-    void wait_registered();
+    void wait_registered(std::uint64_t registrations_before);
     [[nodiscard]] std::set<std::string> wanted_resources() const;
     std::string admit();
     std::string remove();

@@ -17,6 +17,7 @@ struct Arguments {
     std::uint64_t seconds = 600;
     std::uint64_t seed = 1;
     Sharing sharing = Sharing::kTimeSlicingAndMig;
+    std::uint64_t late_milliseconds = 0;  // kubelet notices the end of a stream so much later
     bool verbose = false;
 };
 
@@ -32,9 +33,12 @@ bool read_arguments(std::span<char* const> words, Arguments& arguments) {
             arguments.sharing = Sharing::kMps;
         } else if (word == "--verbose") {
             arguments.verbose = true;
-        } else if ((word == "--seconds" || word == "--seed") && i + 1 < words.size()) {
-            auto& number = word == "--seed" ? arguments.seed : arguments.seconds;
-            if (!read_number(words[++i], number)) return false;
+        } else if (i + 1 < words.size()) {
+            std::uint64_t* const number = word == "--seconds"        ? &arguments.seconds
+                                          : word == "--seed"         ? &arguments.seed
+                                          : word == "--late-kubelet" ? &arguments.late_milliseconds
+                                                                     : nullptr;
+            if (number == nullptr || !read_number(words[++i], *number)) return false;
         } else {
             return false;
         }
@@ -43,7 +47,8 @@ bool read_arguments(std::span<char* const> words, Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
-    ChaosNode node(arguments.sharing, arguments.seed);
+    ChaosNode node(arguments.sharing, arguments.seed,
+                   std::chrono::milliseconds(arguments.late_milliseconds));
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(arguments.seconds);
     std::uint64_t events = 0;
     try {
@@ -78,7 +83,9 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
     aliquot::chaos::Arguments arguments;
     if (!aliquot::chaos::read_arguments({argv, argv + argc}, arguments)) {
-        std::fprintf(stderr, "usage: %s [--seconds N] [--seed S] [--mps] [--verbose]\n", argv[0]);
+        std::fprintf(stderr,
+                     "usage: %s [--seconds N] [--seed S] [--mps] [--late-kubelet MS] [--verbose]\n",
+                     argv[0]);
         return 2;
     }
     try {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/top_source.h"
+
+namespace aliquot::cli {
+
+/// A driver asked directly, where no agent runs: figures, processes and the pods of those, but not
+/// who holds what. Counters begin with the first look, which takes a second.
+///
+/// node_state    directory of a simulated node; empty: none
+/// driver_root   where the driver is installed, or the library itself
+/// errors        kNotFound, kUnavailable: no driver there
+Result<std::unique_ptr<TopSource>> open_driver_source(const std::string& node_state,
+                                                      const std::string& driver_root);
+
+/// The address of the agent that `aliquot up --state` runs beside a simulated node; empty: none.
+std::string agent_of_node(const std::string& node_state);
+
+}  // namespace aliquot::cli

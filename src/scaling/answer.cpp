@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaling/answer.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <map>
+#include <set>
+
+#include "document/json.h"
+#include "document/write.h"
+#include "scaling/discovery.h"
+
+namespace aliquot::scaling {
+namespace {
+
+using document::append;
+using document::make_bool;
+using document::make_integer;
+using document::make_mapping;
+using document::make_sequence;
+using document::make_string;
+using document::Node;
+
+Node text(std::string_view word) { return make_string(std::string(word)); }
+
+std::string time_text(Instant at) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    std::array<char, 32> room{};
+    const std::size_t size = std::strftime(room.data(), room.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return {room.data(), size};
+}
+
+std::vector<std::string> split(std::string_view path) {
+    std::vector<std::string> parts;
+    while (!path.empty()) {
+        const std::size_t slash = path.find('/');
+        if (slash != 0) parts.emplace_back(path.substr(0, slash));
+        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+    }
+    return parts;
+}
+
+/// What an object is called in an answer.
+struct Described {
+    std::string kind;
+    std::string namespace_name;
+    std::string name;
+    std::string api_version;
+};
+
+struct Item {
+    Described described;
+    Value value;
+    Labels labels;  // of an external metric
+};
+
+ApiAnswer not_found(const std::string& message) { return failure(404, "NotFound", message); }
+
+ApiAnswer from_error(const Error& error) {
+    if (error.code == ErrorCode::kInvalidInput) return failure(400, "BadRequest", error.message);
+    return failure(503, "ServiceUnavailable", error.message);
+}
+
+Node selector_node(const Selector& selector) {
+    if (selector.empty()) return {};
+    Node list = make_sequence();
+    for (const Selector::Requirement& one : selector.requirements()) {
+        constexpr std::array<std::string_view, 4> kWords{"In", "NotIn", "Exists", "DoesNotExist"};
+        Node node = make_mapping();
+        append(node, "key", text(one.key));
+        append(node, "operator", text(kWords[static_cast<std::size_t>(one.what)]));
+        if (!one.values.empty()) {
+            Node values = make_sequence();
+            for (const std::string& value : one.values) values.items.push_back(text(value));
+            append(node, "values", std::move(values));
+        }
+        list.items.push_back(std::move(node));
+    }
+    Node made = make_mapping();
+    append(made, "matchExpressions", std::move(list));
+    return made;
+}
+
+/// Several values as one; empty: there is none.
+std::optional<Value> folded(Fold fold, const std::vector<Value>& values) {
+    if (values.empty()) return std::nullopt;
+    Value made = values.front();
+    std::int64_t sum = 0;
+    for (const Value& value : values) {
+        sum += value.thousandths;
+        made.thousandths = std::min(made.thousandths, value.thousandths);
+        made.at = std::min(made.at, value.at);
+        made.window = std::max(made.window, value.window);
+    }
+    if (fold == Fold::kSum) made.thousandths = sum;
+    if (fold == Fold::kMean) made.thousandths = sum / static_cast<std::int64_t>(values.size());
+    return made;
+}
+
+bool belongs_to(const PodRecord& pod, const WorkloadKind& kind, const std::string& name) {
+    if (kind.kind != "Deployment") {
+        return pod.controller_kind == kind.kind && pod.controller_name == name;
+    }
+    // A deployment's pods are its ReplicaSets', which are named by the hash of their template.
+    const auto hash = pod.labels.find("pod-template-hash");
+    return pod.controller_kind == "ReplicaSet" && hash != pod.labels.end() &&
+           pod.controller_name == name + "-" + hash->second;
+}
+
+/// One question to one version of one group.
+class Asked {
+public:
+    Asked(const Question& question, const Book& book, const PodDirectory& directory)
+        : question_(question), book_(book), directory_(directory) {}
+
+    ApiAnswer custom(const std::vector<std::string>& path, bool v1beta2);
+    ApiAnswer external(const std::vector<std::string>& path);
+
+private:
+    struct Pods {
+        std::vector<Value> values;  // with names; one for each pod
+        std::map<std::string, Labels> labels;
+    };
+    using Accepts = std::function<bool(const PodRecord&)>;
+
+    [[nodiscard]] Result<Done> read_selectors();
+    /// accepts   empty: any pod of the namespace
+    [[nodiscard]] Result<Pods> pods_of(const std::string& namespace_name, const Accepts& accepts,
+                                       bool needs_directory) const;
+    ApiAnswer pods(const std::string& namespace_name, const std::string& name);
+    ApiAnswer together(const Described& described, const Accepts& accepts, bool needs_directory);
+    ApiAnswer node(const std::string& name);
+    [[nodiscard]] bool fits_metric_selector(const Value& value) const;
+    [[nodiscard]] ApiAnswer list(const std::vector<Item>& items) const;
+    [[nodiscard]] Node item_node(const Item& item) const;
+    [[nodiscard]] Node external_node(const Item& item) const;
+
+    const Question& question_;
+    const Book& book_;
+    const PodDirectory& directory_;
+    const MetricInfo* metric_ = nullptr;
+    Selector pod_selector_;
+    Selector metric_selector_;
+    bool v1beta2_ = false;
+};
+
+Result<Done> Asked::read_selectors() {
+    auto pods = Selector::parse(question_.label_selector);
+    if (!pods) return std::move(pods).error();
+    auto metric = Selector::parse(question_.metric_label_selector);
+    if (!metric) return std::move(metric).error();
+    pod_selector_ = *std::move(pods);
+    metric_selector_ = *std::move(metric);
+    return Done{};
+}
+
+Result<Asked::Pods> Asked::pods_of(const std::string& namespace_name, const Accepts& accepts,
+                                   bool needs_directory) const {
+    std::map<std::string, PodRecord> by_name;
+    std::map<std::string, std::string> name_by_uid;
+    const auto visited = directory_.pods(namespace_name, [&](const PodRecord& pod) {
+        if (accepts && !accepts(pod)) return;
+        name_by_uid.emplace(pod.uid, pod.name);
+        by_name.emplace(pod.name, pod);
+    });
+    if (!visited && needs_directory) return visited.error();
+    Pods made;
+    std::set<std::string> told;
+    for (Value& value : book_.pods(metric_->metric, namespace_name, question_.now)) {
+        Subject& subject = value.subject;
+        if (subject.name.empty() || subject.namespace_name.empty()) {
+            const auto name = name_by_uid.find(subject.uid);
+            if (name == name_by_uid.end()) continue;
+            subject.name = name->second;
+            subject.namespace_name = namespace_name;
+        }
+        if (visited) {
+            const auto record = by_name.find(subject.name);
+            if (record == by_name.end()) continue;
+            // A pod of that name that was there before.
+            if (!subject.uid.empty() && !record->second.uid.empty() &&
+                subject.uid != record->second.uid) {
+                continue;
+            }
+            made.labels[subject.name] = record->second.labels;
+        }
+        if (!fits_metric_selector(value) || !told.insert(subject.name).second) continue;
+        made.values.push_back(std::move(value));
+    }
+    std::sort(made.values.begin(), made.values.end(),
+              [](const Value& a, const Value& b) { return a.subject.name < b.subject.name; });
+    return made;
+}
+
+bool Asked::fits_metric_selector(const Value& value) const {
+    return metric_selector_.empty() || metric_selector_.matches({{"node", value.subject.node}});
+}
+
+Node Asked::item_node(const Item& item) const {
+    Node described = make_mapping();
+    append(described, "kind", text(item.described.kind));
+    if (!item.described.namespace_name.empty()) {
+        append(described, "namespace", text(item.described.namespace_name));
+    }
+    append(described, "name", text(item.described.name));
+    append(described, "apiVersion", text(item.described.api_version));
+    Node node = make_mapping();
+    append(node, "describedObject", std::move(described));
+    if (v1beta2_) {
+        Node metric = make_mapping();
+        append(metric, "name", text(metric_->name));
+        append(metric, "selector", selector_node(metric_selector_));
+        append(node, "metric", std::move(metric));
+    } else {
+        append(node, "metricName", text(metric_->name));
+    }
+    append(node, "timestamp", text(time_text(item.value.at)));
+    if (item.value.window.count() > 0) {
+        append(node, v1beta2_ ? "windowSeconds" : "window",
+               make_integer(item.value.window.count()));
+    }
+    append(node, "value", text(quantity_text(item.value.thousandths)));
+    if (!v1beta2_) append(node, "selector", selector_node(metric_selector_));
+    return node;
+}
+
+Node Asked::external_node(const Item& item) const {
+    Node labels = make_mapping();
+    for (const auto& [name, value] : item.labels) append(labels, name, text(value));
+    Node node = make_mapping();
+    append(node, "metricName", text(metric_->name));
+    append(node, "metricLabels", std::move(labels));
+    append(node, "timestamp", text(time_text(item.value.at)));
+    if (item.value.window.count() > 0) {
+        append(node, "window", make_integer(item.value.window.count()));
+    }
+    append(node, "value", text(quantity_text(item.value.thousandths)));
+    return node;
+}
+
+ApiAnswer Asked::list(const std::vector<Item>& items) const {
+    Node nodes = make_sequence();
+    for (const Item& item : items) nodes.items.push_back(item_node(item));
+    Node root = make_mapping();
+    append(root, "kind", text("MetricValueList"));
+    append(root, "apiVersion",
+           text(std::string(kCustomGroup) + (v1beta2_ ? "/v1beta2" : "/v1beta1")));
+    append(root, "metadata", make_mapping());
+    append(root, "items", std::move(nodes));
+    return {.body = document::to_json(root)};
+}
+
+ApiAnswer Asked::pods(const std::string& namespace_name, const std::string& name) {
+    const bool all = name == "*";
+    const Accepts accepts = [&](const PodRecord& pod) {
+        return all ? pod_selector_.matches(pod.labels) : pod.name == name;
+    };
+    auto found = pods_of(namespace_name, accepts, all && !pod_selector_.empty());
+    if (!found) return from_error(found.error());
+    std::vector<Item> items;
+    for (Value& value : found->values) {
+        if (!all && value.subject.name != name) continue;
+        items.push_back({.described = {.kind = "Pod",
+                                       .namespace_name = namespace_name,
+                                       .name = value.subject.name,
+                                       .api_version = "/v1"},
+                         .value = std::move(value)});
+    }
+    if (!all && items.empty()) {
+        return not_found("the server could not find the metric " + std::string(metric_->name) +
+                         " for pods " + name);
+    }
+    return list(items);
+}
+
+ApiAnswer Asked::together(const Described& described, const Accepts& accepts,
+                          bool needs_directory) {
+    const std::string namespace_name =
+        described.kind == "Namespace" ? described.name : described.namespace_name;
+    const auto found = pods_of(namespace_name, accepts, needs_directory);
+    if (!found) return from_error(found.error());
+    auto value = folded(metric_->fold, found->values);
+    if (!value) {
+        return not_found("the server could not find the metric " + std::string(metric_->name) +
+                         " for " + described.kind + " " + described.name +
+                         ": no pod of it that uses a GPU is known");
+    }
+    return list({{.described = described, .value = *std::move(value)}});
+}
+
+ApiAnswer Asked::node(const std::string& name) {
+    auto value = book_.node(metric_->metric, name, question_.now);
+    if (!value) {
+        return not_found("the server could not find the metric " + std::string(metric_->name) +
+                         " for nodes " + name);
+    }
+    return list({{.described = {.kind = "Node", .name = name, .api_version = "/v1"},
+                  .value = *std::move(value)}});
+}
+
+ApiAnswer no_metric(const std::string& name) {
+    return not_found("the server could not find the metric " + name + "; there are " +
+                     metric_names());
+}
+
+ApiAnswer Asked::custom(const std::vector<std::string>& path, bool v1beta2) {
+    v1beta2_ = v1beta2;
+    if (auto read = read_selectors(); !read) return from_error(read.error());
+    metric_ = find_metric(path.back());
+    if (path.size() == 3 && path[0] == "nodes") {
+        return metric_ == nullptr ? no_metric(path[2]) : node(path[1]);
+    }
+    if (path.size() < 4 || path.size() > 5 || path[0] != "namespaces") {
+        return not_found("the server could not find the requested resource");
+    }
+    if (metric_ == nullptr) return no_metric(path.back());
+    const std::string& space = path[1];
+    if (path.size() == 4) {
+        if (path[2] != "metrics") {
+            return not_found("the server could not find the requested resource");
+        }
+        return together({.kind = "Namespace", .name = space, .api_version = "/v1"}, {}, false);
+    }
+    if (path[2] == "pods") return pods(space, path[3]);
+    const WorkloadKind* const kind = find_workload_kind(path[2]);
+    if (kind == nullptr) {
+        return not_found("there are no metrics of " + path[2] +
+                         "; there are of pods, deployments.apps, statefulsets.apps, "
+                         "replicasets.apps, daemonsets.apps, jobs.batch, namespaces and nodes");
+    }
+    return together(
+        {.kind = std::string(kind->kind),
+         .namespace_name = space,
+         .name = path[3],
+         .api_version = std::string(kind->api_version)},
+        [&](const PodRecord& pod) { return belongs_to(pod, *kind, path[3]); }, true);
+}
+
+ApiAnswer Asked::external(const std::vector<std::string>& path) {
+    if (auto read = read_selectors(); !read) return from_error(read.error());
+    if (path.size() != 3 || path[0] != "namespaces") {
+        return not_found("the server could not find the requested resource");
+    }
+    metric_ = find_metric(path[2]);
+    if (metric_ == nullptr) return no_metric(path[2]);
+    const auto& wanted = pod_selector_.requirements();
+    const bool by_pod_labels = std::any_of(wanted.begin(), wanted.end(), [](const auto& one) {
+        return one.key != "pod" && one.key != "node";
+    });
+    const auto found = pods_of(path[1], {}, by_pod_labels);
+    if (!found) return from_error(found.error());
+    Node nodes = make_sequence();
+    for (const Value& value : found->values) {
+        Item item{.value = value};
+        if (const auto labels = found->labels.find(value.subject.name);
+            labels != found->labels.end()) {
+            item.labels = labels->second;
+        }
+        item.labels["pod"] = value.subject.name;
+        item.labels["node"] = value.subject.node;
+        if (pod_selector_.matches(item.labels)) nodes.items.push_back(external_node(item));
+    }
+    Node root = make_mapping();
+    append(root, "kind", text("ExternalMetricValueList"));
+    append(root, "apiVersion", text(std::string(kExternalGroup) + "/v1beta1"));
+    append(root, "metadata", make_mapping());
+    append(root, "items", std::move(nodes));
+    return {.body = document::to_json(root)};
+}
+
+}  // namespace
+
+ApiAnswer failure(int code, const std::string& reason, const std::string& message) {
+    Node root = make_mapping();
+    append(root, "kind", text("Status"));
+    append(root, "apiVersion", text("v1"));
+    append(root, "metadata", make_mapping());
+    append(root, "status", text("Failure"));
+    append(root, "message", text(message));
+    append(root, "reason", text(reason));
+    append(root, "code", make_integer(code));
+    return {.status = code, .body = document::to_json(root)};
+}
+
+ApiAnswer answer(const Question& question, const Book& book, const PodDirectory& directory) {
+    const std::vector<std::string> parts = split(question.path);
+    const auto unknown = [] {
+        return not_found("the server could not find the requested resource");
+    };
+    if (parts.size() < 2 || parts[0] != "apis") return unknown();
+    const std::string& group = parts[1];
+    if (group != kCustomGroup && group != kExternalGroup) return unknown();
+    if (parts.size() == 2) return group_document(group);
+    const std::string& version = parts[2];
+    const bool v1beta2 = version == "v1beta2" && group == kCustomGroup;
+    if (!v1beta2 && version != "v1beta1") return unknown();
+    if (parts.size() == 3) return resource_document(group, version);
+    const std::vector<std::string> rest(parts.begin() + 3, parts.end());
+    Asked asked(question, book, directory);
+    return group == kExternalGroup ? asked.external(rest) : asked.custom(rest, v1beta2);
+}
+
+}  // namespace aliquot::scaling

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaling/service.h"
+
+#include <algorithm>
+
+namespace aliquot::scaling {
+namespace {
+
+web::Answer to_web(ApiAnswer answer) {
+    return {.status = answer.status,
+            .content_type = "application/json",
+            .body = std::move(answer.body) + "\n",
+            .headers = {{"Cache-Control", "no-cache, private"}}};
+}
+
+}  // namespace
+
+std::string Service::why_refused(const web::Request& request) const {
+    if (!seams_.front_proxy) return {};
+    const auto proxy = seams_.front_proxy();
+    if (proxy == nullptr) return "the authority of the API server's certificate is not known yet";
+    if (request.peer_name.empty()) {
+        return "a client certificate of the API server's front proxy is needed; ask by way of the "
+               "API server: kubectl get --raw PATH";
+    }
+    const auto& names = proxy->allowed_names;
+    if (!names.empty() && std::find(names.begin(), names.end(), request.peer_name) == names.end()) {
+        return "the client certificate is of '" + request.peer_name + "', not of the front proxy";
+    }
+    if (request.header("x-remote-user").empty()) return "the front proxy names no user";
+    return {};
+}
+
+web::Answer Service::respond(const web::Request& request) const {
+    if (request.path == "/livez" || request.path == "/healthz") return {.body = "ok\n"};
+    if (request.path == "/readyz") {
+        if (!seams_.is_ready || seams_.is_ready()) return {.body = "ok\n"};
+        return {.status = 503, .body = "the agents have not been asked yet\n"};
+    }
+    if (const std::string reason = why_refused(request); !reason.empty()) {
+        return to_web(failure(401, "Unauthorized", reason));
+    }
+    return to_web(
+        answer({.path = request.path,
+                .label_selector = std::string(request.parameter("labelSelector")),
+                .metric_label_selector = std::string(request.parameter("metricLabelSelector")),
+                .now = seams_.now()},
+               seams_.book, seams_.directory));
+}
+
+}  // namespace aliquot::scaling

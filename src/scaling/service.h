@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scaling/answer.h"
+#include "web/server.h"
+
+namespace aliquot::scaling {
+
+/// Who may ask: the API server, which has checked the user already and says so by its own client
+/// certificate and X-Remote-User.
+struct FrontProxy {
+    /// Common names of its certificate; empty: any that the authority has signed.
+    std::vector<std::string> allowed_names;
+};
+
+/// The metrics API over HTTP. /livez, /healthz and /readyz are for anybody; the rest is for the
+/// front proxy. Thread-safe.
+class Service {
+public:
+    struct Seams {
+        const Book& book;
+        const PodDirectory& directory;
+        /// Null: anybody may ask (for trying it out, on a loopback address).
+        std::function<std::shared_ptr<const FrontProxy>()> front_proxy;
+        std::function<bool()> is_ready;
+        std::function<Instant()> now;
+    };
+    /// The seams must outlive the service.
+    explicit Service(Seams seams) : seams_(std::move(seams)) {}
+
+    [[nodiscard]] web::Answer respond(const web::Request& request) const;
+
+private:
+    /// Why the asker is refused; empty: it is not.
+    [[nodiscard]] std::string why_refused(const web::Request& request) const;
+
+    const Seams seams_;
+};
+
+}  // namespace aliquot::scaling

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "top/control.h"
+
+#include <gtest/gtest.h>
+
+#include "top/test_world.h"
+
+namespace aliquot::top {
+namespace {
+
+/// A desk with its screen, as the live view keeps them.
+class Session {
+public:
+    explicit Session(World world) : world_(std::move(world)) { look(); }
+
+    void press_all(std::string_view letters) {
+        for (const char c : letters) press_one({Named::kCharacter, c});
+    }
+    void press_one(Key key) {
+        press(desk, key, table, world_, screen.rows);
+        look();
+    }
+    void become(World world) {
+        world_ = std::move(world);
+        look();
+    }
+    [[nodiscard]] const Row& row() const { return table.rows[cursor_of(table, desk)]; }
+
+    Desk desk;
+    Table table;
+    Screen screen;
+
+private:
+    void look() {
+        table = table_of(world_, history_, desk.view);
+        screen = draw(world_, history_, table, desk, Size{}, Style{});
+    }
+    World world_;
+    History history_;
+};
+
+TEST(TopControl, GoesDownToAProcessAndBackUp) {
+    Session session(three_nodes());
+    session.press_all("n");
+    EXPECT_EQ(session.desk.view.kind, Kind::kNodes);
+    session.press_one({Named::kEnter});
+    EXPECT_EQ(session.desk.view.kind, Kind::kGpus);
+    EXPECT_EQ(session.table.rows.size(), 2U);
+    session.press_one({Named::kEnter});
+    EXPECT_EQ(session.desk.view.kind, Kind::kPods);
+    EXPECT_EQ(session.table.rows.size(), 3U);
+    session.press_one({Named::kEnter});
+    EXPECT_EQ(session.desk.view.kind, Kind::kProcesses);
+    ASSERT_EQ(session.table.rows.size(), 1U);
+    EXPECT_EQ(session.row().cells[0].text, "4711");
+    const std::string tenant = session.desk.view.scope.tenant;
+    session.press_one({Named::kEnter});  // nothing is below a process
+    EXPECT_EQ(session.desk.view.kind, Kind::kProcesses);
+    session.press_one({Named::kEscape});
+    EXPECT_EQ(session.desk.view.kind, Kind::kPods);
+    EXPECT_EQ(session.desk.cursor, tenant);
+    for (int i = 0; i < 10; ++i) session.press_one({Named::kEscape});
+    EXPECT_EQ(session.desk.view.kind, Kind::kNodes);
+}
+
+TEST(TopControl, TheCursorStaysOnItsRowWhenTheOrderChanges) {
+    Session session(one_node());
+    session.press_one({Named::kDown});
+    const std::string key = session.desk.cursor;
+    session.press_all("r");
+    EXPECT_EQ(session.row().key, key);
+    session.press_one({Named::kEnd});
+    session.press_one({Named::kDown});
+    EXPECT_EQ(session.row().key, session.table.rows.back().key);
+    session.press_one({Named::kHome});
+    session.press_one({Named::kPageUp});
+    EXPECT_EQ(session.row().key, session.table.rows.front().key);
+}
+
+TEST(TopControl, ARowThatVanishesLeavesTheCursorOnTheScreen) {
+    Session session(one_node());
+    session.press_one({Named::kEnd});
+    telemetry::Snapshot empty = shared_node();
+    empty.devices.clear();
+    World world = one_node();
+    world.agents[0].snapshot = std::make_shared<const telemetry::Snapshot>(empty);
+    session.become(world);
+    EXPECT_TRUE(session.table.rows.empty());
+    session.press_one({Named::kEnter});
+    session.press_one({Named::kDown});
+    session.become(one_node());
+    EXPECT_FALSE(session.table.rows.empty());
+}
+
+TEST(TopControl, FiltersWhileOneTypes) {
+    Session session(one_node());
+    session.press_all("/cat");
+    EXPECT_TRUE(session.desk.typing);
+    EXPECT_EQ(session.table.rows.size(), 1U);
+    session.press_one({Named::kBackspace});
+    session.press_one({Named::kEnter});
+    EXPECT_FALSE(session.desk.typing);
+    EXPECT_EQ(session.desk.filter_text, "ca");
+    session.press_all("/q");  // a letter of the filter, not the key
+    EXPECT_FALSE(session.desk.quit);
+    session.press_one({Named::kEscape});
+    EXPECT_EQ(session.table.rows.size(), 5U);
+}
+
+TEST(TopControl, AViewKeyPressedAgainLeadsBack) {
+    Session session(three_nodes());
+    for (const char key : {'w', 'x', 't', 'n', 'g', 'P'}) {
+        session.press_one({Named::kCharacter, key});
+        EXPECT_NE(session.desk.view.kind, Kind::kPods) << key;
+        session.press_one({Named::kCharacter, key});
+        EXPECT_EQ(session.desk.view.kind, Kind::kPods) << key;
+    }
+    for (int i = 0; i < 100; ++i) session.press_all("wx");
+    EXPECT_LE(session.desk.back.size(), Desk::kMostBack);
+}
+
+TEST(TopControl, EverySortOfEveryViewWorks) {
+    Session session(three_nodes());
+    for (const char key : {'p', 'n', 'g', 'P', 't', 'w', 'x'}) {
+        session.press_one({Named::kCharacter, key});
+        for (int i = 0; i < 20; ++i) session.press_all("s");
+        for (int i = 0; i < 20; ++i) session.press_all("Sr");
+    }
+}
+
+TEST(TopControl, AnyKeyBringsOneBackFromHelpAndOnlyThere) {
+    Session session(one_node());
+    session.press_all("?");
+    EXPECT_TRUE(session.desk.help);
+    session.press_all("q");
+    EXPECT_FALSE(session.desk.help);
+    EXPECT_FALSE(session.desk.quit);
+    session.press_one({Named::kInterrupt});
+    EXPECT_TRUE(session.desk.quit);
+}
+
+}  // namespace
+}  // namespace aliquot::top

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "top/kinds.h"
+#include "top/sums.h"
+#include "top/text.h"
+
+namespace aliquot::top {
+namespace {
+
+using gpu::Figure;
+using telemetry::Device;
+
+std::vector<Column> gpu_columns() {
+    using enum Shown;
+    return {
+        {.title = "NODE", .field = "node", .sort = Sort::kNode, .shown = kNodes, .elastic = true},
+        {.title = "GPU", .field = "gpu", .sort = Sort::kGpu},
+        {.title = "UUID", .field = "uuid", .shown = kWide, .priority = 14},
+        {.title = "MODEL", .field = "model", .sort = Sort::kModel, .elastic = true, .priority = 5},
+        {.title = "%GPU",
+         .field = "utilization_percent",
+         .sort = Sort::kUtilization,
+         .right = true},
+        {.title = "MEM/TOTAL", .field = "memory_used_bytes", .sort = Sort::kMemory, .right = true},
+        {.title = "TOTAL", .field = "memory_total_bytes", .shown = kCsv},
+        {.title = "W", .field = "power_watts", .sort = Sort::kPower, .right = true, .priority = 4},
+        {.title = "LIMIT W",
+         .field = "power_limit_watts",
+         .shown = kWide,
+         .right = true,
+         .priority = 13},
+        {.title = "C",
+         .field = "temperature_celsius",
+         .sort = Sort::kTemperature,
+         .right = true,
+         .priority = 6},
+        {.title = "MHZ", .field = "sm_clock_mhz", .shown = kWide, .right = true, .priority = 12},
+        {.title = "SHARING", .field = "sharing", .priority = 3},
+        {.title = "SLOTS", .field = "slots_allocated", .right = true, .priority = 2},
+        {.title = "OF", .field = "slots", .shown = kCsv},
+        {.title = "PODS", .field = "pods", .right = true, .priority = 7},
+        {.title = "HEALTH", .field = "health", .priority = 1},
+        {.title = "REASON", .field = "reason", .shown = kWide, .priority = 15},
+        {.title = "HISTORY", .field = "", .shown = kDynamic, .priority = 8},
+    };
+}
+
+std::string sharing_of(const Device& device) {
+    const telemetry::Layout& layout = device.layout;
+    std::string text = layout.mechanism;
+    if (layout.replicas > 1) text += " x" + std::to_string(layout.replicas);
+    return shown(text);
+}
+
+Cell figure_cell(const gpu::Figures& figures, Figure figure, double factor = 1) {
+    const auto value = figures.get(figure);
+    if (!value) return {"-", std::nullopt, Tone::kDim};
+    const double number = *value * factor;
+    return {std::to_string(static_cast<long long>(number + 0.5)), number};
+}
+
+Cell temperature_cell(const Device& device) {
+    Cell cell = figure_cell(device.figures, Figure::kTemperatureCelsius);
+    const auto slowdown = device.figures.get(Figure::kSlowdownCelsius);
+    // Too hot is what this GPU's own driver calls so.
+    if (cell.number && slowdown && *cell.number >= *slowdown - 5) cell.tone = Tone::kWarn;
+    return cell;
+}
+
+Cell health_cell(const Device& device) {
+    if (!device.problem.empty()) return {"Silent", Tone::kBad};
+    switch (device.gpu.health.state) {
+        case gpu::Health::State::kHealthy:
+            return {"Healthy", Tone::kGood};
+        case gpu::Health::State::kDegraded:
+            return {"Degraded", Tone::kWarn};
+        case gpu::Health::State::kUnhealthy:
+            break;
+    }
+    return {"Unhealthy", Tone::kBad};
+}
+
+struct Crowd {
+    std::set<std::string> pods;
+    bool idle = true;  // none of them is busy, and there is one
+    Subject names;
+};
+
+/// Who is on the GPU.
+Crowd crowd_of(const telemetry::Snapshot& node, const Device& device) {
+    Crowd crowd{.names = subject_of(node, device)};
+    for (const telemetry::Part& part : device.parts) {
+        for (const telemetry::Tenant& tenant : part.tenants) {
+            if (tenant.ended) continue;
+            const Subject subject = subject_of({node, device, part}, tenant);
+            crowd.pods.insert(subject.pod_namespace + "/" + subject.pod);
+            crowd.idle = crowd.idle && is_idle(tenant);
+            for (auto text : {&Subject::pod_namespace, &Subject::pod, &Subject::container,
+                              &Subject::resource, &Subject::command})
+                crowd.names.*text += subject.*text + " ";
+        }
+    }
+    crowd.idle = crowd.idle && !crowd.pods.empty();
+    return crowd;
+}
+
+Row gpu_row(const telemetry::Snapshot& node, const Device& device) {
+    Crowd crowd = crowd_of(node, device);
+    unsigned slots = 0;
+    unsigned allocated = 0;
+    for (const auto& [resource, count] : device.layout.slots) slots += count;
+    for (const auto& [resource, count] : device.layout.allocated) allocated += count;
+    const auto total = memory_total_of(device);
+    const std::string& reason = device.problem.empty() ? device.gpu.health.reason : device.problem;
+    Row row{.key = gpu_key(device), .subject = std::move(crowd.names), .idle = crowd.idle};
+    row.cells = {
+        {shown(node.node)},
+        {std::to_string(device.gpu.index), static_cast<double>(device.gpu.index)},
+        {shown(device.gpu.uuid.text)},
+        {shown(device.gpu.model)},
+        percent_cell(busy_of(device)),
+        memory_of_cell(device.total.memory_bytes, total),
+        {memory_text(total), total ? std::optional(static_cast<double>(*total)) : std::nullopt},
+        watts_cell(device.total.power_milliwatts),
+        figure_cell(device.figures, Figure::kEnforcedPowerLimitMilliwatts, 0.001),
+        temperature_cell(device),
+        figure_cell(device.figures, Figure::kSmClockMhz),
+        {sharing_of(device)},
+        {std::to_string(allocated) + "/" + std::to_string(slots), static_cast<double>(allocated)},
+        {std::to_string(slots), static_cast<double>(slots)},
+        {std::to_string(crowd.pods.size()), static_cast<double>(crowd.pods.size())},
+        health_cell(device),
+        {shown(reason)},
+        {""},
+    };
+    return row;
+}
+
+std::vector<Column> node_columns() {
+    using enum Shown;
+    return {
+        {.title = "NODE", .field = "node", .sort = Sort::kNode, .elastic = true},
+        {.title = "GPUS", .field = "gpus", .right = true, .priority = 2},
+        {.title = "%GPU",
+         .field = "utilization_percent",
+         .sort = Sort::kUtilization,
+         .right = true},
+        {.title = "MEM/TOTAL", .field = "memory_used_bytes", .sort = Sort::kMemory, .right = true},
+        {.title = "TOTAL", .field = "memory_total_bytes", .shown = kCsv},
+        {.title = "W", .field = "power_watts", .sort = Sort::kPower, .right = true, .priority = 4},
+        {.title = "SLOTS", .field = "slots_allocated", .right = true, .priority = 1},
+        {.title = "OF", .field = "slots", .shown = kCsv},
+        {.title = "PODS", .field = "pods", .right = true, .priority = 3},
+        {.title = "IDLE", .field = "idle_pods", .sort = Sort::kIdle, .right = true, .priority = 5},
+        {.title = "COST/H",
+         .field = "price_per_hour",
+         .sort = Sort::kCost,
+         .right = true,
+         .priority = 6},
+        {.title = "DRIVER", .field = "driver_version", .shown = kWide, .priority = 8},
+        {.title = "AGENT", .field = "agent", .shown = kWide, .priority = 9},
+        {.title = "HISTORY", .field = "", .shown = kDynamic, .priority = 7},
+        {.title = "STATE", .field = "problem"},
+    };
+}
+
+Cell state_cell(const Agent& agent, const Sums& sums) {
+    if (!agent.problem.empty()) return {shown(agent.problem), Tone::kBad};
+    if (!agent.snapshot) return {"not asked yet", Tone::kDim};
+    if (!agent.snapshot->driver_problem.empty())
+        return {shown(agent.snapshot->driver_problem), Tone::kBad};
+    if (sums.silent_gpus > 0)
+        return {std::to_string(sums.silent_gpus) + " of its GPUs silent", Tone::kBad};
+    if (sums.unhealthy_gpus > 0)
+        return {std::to_string(sums.unhealthy_gpus) + " of its GPUs unhealthy", Tone::kBad};
+    return {"ok", Tone::kGood};
+}
+
+Cell of_cell(unsigned part, unsigned whole) {
+    return {std::to_string(part) + "/" + std::to_string(whole), static_cast<double>(part)};
+}
+
+Row node_row(const Agent& agent) {
+    const telemetry::Snapshot nothing;
+    const telemetry::Snapshot& node = agent.snapshot ? *agent.snapshot : nothing;
+    const Sums sums = sums_of(node);
+    const std::string name = node.node.empty() ? agent.address : node.node;
+    Row row{.key = agent.snapshot ? node_key(node) : "a/" + agent.address,
+            .subject = {.node = name + " " + agent.address},
+            .idle = sums.pods > 0 && sums.idle_pods == sums.pods};
+    for (const Device& device : node.devices) {
+        const Subject names = crowd_of(node, device).names;
+        for (auto text :
+             {&Subject::gpu, &Subject::uuid, &Subject::model, &Subject::pod_namespace,
+              &Subject::pod, &Subject::container, &Subject::resource, &Subject::command})
+            row.subject.*text += names.*text + " ";
+    }
+    const auto count = [](unsigned value) {
+        return Cell{std::to_string(value), static_cast<double>(value)};
+    };
+    const auto total = sums.memory_total_bytes;
+    row.cells = {
+        {shown(name)},
+        count(sums.gpus),
+        percent_cell(sums.utilization_ppm()),
+        memory_of_cell(sums.memory_used_bytes, total),
+        {memory_text(total), total ? std::optional(static_cast<double>(*total)) : std::nullopt},
+        watts_cell(sums.power_milliwatts),
+        of_cell(sums.allocated, sums.slots),
+        count(sums.slots),
+        count(sums.pods),
+        count(sums.idle_pods),
+        {sums.price_per_hour ? number_text(*sums.price_per_hour) : "-", sums.price_per_hour},
+        {shown(node.driver_version)},
+        {shown(agent.address)},
+        {""},
+        state_cell(agent, sums),
+    };
+    return row;
+}
+
+}  // namespace
+
+Table gpus_table(const World& world, const Scope& scope) {
+    Table table{.columns = gpu_columns(), .empty = "no GPU"};
+    for (const Agent& agent : world.agents) {
+        if (!agent.snapshot) continue;
+        for (const Device& device : agent.snapshot->devices) {
+            if (in_scope(scope, *agent.snapshot, device))
+                table.rows.push_back(gpu_row(*agent.snapshot, device));
+        }
+    }
+    return table;
+}
+
+Table nodes_table(const World& world) {
+    Table table{.columns = node_columns(), .empty = "no node"};
+    for (const Agent& agent : world.agents) table.rows.push_back(node_row(agent));
+    return table;
+}
+
+}  // namespace aliquot::top

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "top/kinds.h"
+#include "top/text.h"
+
+namespace aliquot::top {
+namespace {
+
+using telemetry::Process;
+using telemetry::Tenant;
+
+std::vector<Column> columns() {
+    using enum Shown;
+    return {
+        {.title = "PID", .field = "pid", .sort = Sort::kPid, .right = true},
+        {.title = "COMMAND", .field = "command", .sort = Sort::kCommand, .elastic = true},
+        {.title = "POD", .field = "pod", .sort = Sort::kPod, .elastic = true, .priority = 1},
+        {.title = "NS",
+         .field = "namespace",
+         .sort = Sort::kNamespace,
+         .elastic = true,
+         .priority = 4},
+        {.title = "CONTAINER", .field = "container", .shown = kWide, .priority = 7},
+        {.title = "NODE",
+         .field = "node",
+         .sort = Sort::kNode,
+         .shown = kNodes,
+         .elastic = true,
+         .priority = 3},
+        {.title = "GPU", .field = "gpu", .sort = Sort::kGpu, .priority = 2},
+        {.title = "UUID", .field = "uuid", .shown = kCsv},
+        {.title = "TYPE", .field = "type", .priority = 5},
+        {.title = "%GPU",
+         .field = "utilization_percent",
+         .sort = Sort::kUtilization,
+         .right = true},
+        {.title = "MEM", .field = "memory_used_bytes", .sort = Sort::kMemory, .right = true},
+    };
+}
+
+/// As nvidia-smi has it: compute, graphics, both; M for a client of MPS.
+std::string type_of(const Process& process) {
+    if (process.mps_client) return "M+C";
+    return process.graphics ? "G" : "C";
+}
+
+/// tenant   null: it belongs to none
+Row process_row(const Place& place, const Tenant* tenant, const Process& process) {
+    Subject subject =
+        tenant != nullptr ? subject_of(place, *tenant) : subject_of(place.node, place.device);
+    subject.command = process.command;
+    Row row{.key = part_key(place.device, place.part) + "/pid " + std::to_string(process.pid),
+            .subject = std::move(subject)};
+    row.cells = {
+        {std::to_string(process.pid), static_cast<double>(process.pid)},
+        {process.command.empty() ? "-" : shown(process.command)},
+        {tenant != nullptr ? shown(row.subject.pod) : "-"},
+        {shown(row.subject.pod_namespace)},
+        {shown(row.subject.container)},
+        {shown(place.node.node)},
+        {gpu_text(place)},
+        {shown(place.device.gpu.uuid.text)},
+        {type_of(process)},
+        percent_cell(process.utilization_ppm),
+        memory_cell(process.memory_bytes),
+    };
+    return row;
+}
+
+}  // namespace
+
+Table processes_table(const World& world, const Scope& scope) {
+    Table table{.columns = columns(), .empty = "no process is known here"};
+    for (const Agent& agent : world.agents) {
+        if (!agent.snapshot) continue;
+        for (const telemetry::Device& device : agent.snapshot->devices) {
+            if (!in_scope(scope, *agent.snapshot, device)) continue;
+            for (const telemetry::Part& part : device.parts) {
+                const Place place{*agent.snapshot, device, part};
+                for (const Tenant& tenant : part.tenants) {
+                    if (!scope.tenant.empty() && scope.tenant != tenant_key(device, part, tenant))
+                        continue;
+                    for (const Process& process : tenant.processes)
+                        table.rows.push_back(process_row(place, &tenant, process));
+                }
+                if (!scope.tenant.empty()) continue;
+                for (const Process& process : part.others)
+                    table.rows.push_back(process_row(place, nullptr, process));
+            }
+        }
+    }
+    return table;
+}
+
+}  // namespace aliquot::top

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "top/screen.h"
+
+#include <algorithm>
+
+#include "top/print.h"
+#include "top/sums.h"
+
+namespace aliquot::top {
+namespace {
+
+constexpr Size kLeast{.width = 30, .height = 6};
+constexpr std::size_t kGutter = 1;
+
+constexpr std::array<std::string_view, 17> kHelp{
+    "aliquot top: who really uses which GPU",
+    "",
+    "Up Down PgUp PgDn Home End   move",
+    "Enter    open: node, its GPUs, a GPU's pods, a pod's processes",
+    "Esc      back, or a level up",
+    "n g p P  nodes, GPUs, pods, processes of everything",
+    "t        tree of all of them",
+    "w        waste: shares that are held and not used, and what they cost",
+    "x        errors: health, Xids, memory, heat, agents that do not answer",
+    "s S      sort by the next column, the one before; r turns the order",
+    "/        filter: web, ns=team-a, node=, gpu=, model=, command=, !word",
+    "i        idle ones only",
+    "a        also what belongs to no pod, so that all adds up",
+    "space    hold the picture",
+    "q        quit",
+    "",
+    "%GPU of the GPU's time, %SHARE of what the pod may use; THR% held back by its limit",
+};
+
+std::string_view level_of(const View& view) { return to_text(view.kind); }
+
+/// What is looked at, and how.
+Line state_line(const Desk& desk, const Table& table, const Style& style) {
+    const View& view = desk.view;
+    Line line{{std::string(level_of(view)), Tone::kTitle}};
+    if (!view.scope.title.empty()) line.push_back({" of " + view.scope.title});
+    line.push_back({" (" + std::to_string(table.rows.size()) + ")"});
+    const Sort sort = view.sort.value_or(usual_sort(view.kind));
+    const bool sortable =
+        std::ranges::find(table.columns, sort, &Column::sort) != table.columns.end();
+    if (sort != Sort::kNone && (sortable || view.kind == Kind::kTree)) {
+        const bool down = descends(sort) != view.reverse;
+        const char* const arrow =
+            style.charset == Charset::kUtf8 ? (down ? "↓" : "↑") : (down ? "-" : "+");
+        line.push_back({"  sort " + std::string(to_text(sort)) + " " + arrow});
+    }
+    if (desk.typing) {
+        line.push_back({"  filter /" + desk.filter_text + "_", Tone::kWarn});
+    } else if (!desk.filter_text.empty()) {
+        line.push_back({"  filter " + shown(desk.filter_text), Tone::kWarn});
+    }
+    if (view.idle_only) line.push_back({"  idle only", Tone::kWarn});
+    if (!table.total.empty()) line.push_back({"  " + table.total});
+    if (desk.paused) line.push_back({"  PAUSED", Tone::kWarn});
+    return line;
+}
+
+/// A GPU in one line, with its history where there is room.
+Line strip_line(const telemetry::Snapshot& node, const telemetry::Device& device, bool several,
+                const History& history, std::size_t width, const Style& style) {
+    const auto busy = busy_of(device);
+    const auto total = memory_total_of(device);
+    const auto used = device.total.memory_bytes;
+    std::string name = std::to_string(device.gpu.index);
+    if (several) name = cut_middle(shown(node.node), 14, style.charset) + " " + name;
+    std::optional<std::uint64_t> full;
+    if (used && total && *total > 0)
+        full = static_cast<std::uint64_t>(static_cast<double>(*used) / static_cast<double>(*total) *
+                                          telemetry::kMillion);
+    const auto pad = [](std::string text, std::size_t to) {
+        if (text.size() < to) text.insert(0, to - text.size(), ' ');
+        return text;
+    };
+    constexpr std::size_t kBar = 10;
+    const Tone tone =
+        !device.problem.empty() || !device.gpu.health.ok() ? Tone::kBad : Tone::kPlain;
+    name.insert(0, several ? (name.size() < 17 ? 17 - name.size() : 0) : (name.size() < 2 ? 1 : 0),
+                ' ');
+    Line line{{name + " ", tone},
+              {"[" + bar(busy, kBar, style.charset) + "]"},
+              {pad(percent_text(busy), 4) + "% ", Tone::kTitle},
+              {"[" + bar(full, kBar, style.charset) + "] "},
+              {pad(memory_of_text(used, total), 11)},
+              {pad(watts_text(device.total.power_milliwatts), 5) + "W"}};
+    if (!device.problem.empty()) {
+        line.push_back({"  silent: " + shown(device.problem), Tone::kBad});
+        return line;
+    }
+    if (!device.gpu.health.ok()) {
+        line.push_back({"  " + shown(device.gpu.health.reason), Tone::kBad});
+        return line;
+    }
+    const std::size_t taken = width_of(line) + 2;
+    if (taken + 8 <= width)
+        line.push_back({"  " + sparkline(history.of(gpu_key(device)),
+                                         std::min<std::size_t>(width - taken, 60), style.charset)});
+    return line;
+}
+
+/// The GPUs that the view is about, in at most `most` lines.
+std::vector<Line> strip(const World& world, const History& history, const View& view,
+                        std::size_t most, std::size_t width, const Style& style) {
+    std::vector<Line> lines;
+    std::size_t left_out = 0;
+    const bool several = world.agents.size() > 1 && view.scope.node.empty();
+    for (const Agent& agent : world.agents) {
+        if (!agent.snapshot) continue;
+        const bool here = view.scope.node.empty() || view.scope.node == node_key(*agent.snapshot);
+        if (!here) continue;
+        for (const telemetry::Device& device : agent.snapshot->devices) {
+            if (!view.scope.gpu.empty() && view.scope.gpu != gpu_key(device)) continue;
+            if (lines.size() < most) {
+                lines.push_back(
+                    strip_line(*agent.snapshot, device, several, history, width, style));
+            } else {
+                ++left_out;
+            }
+        }
+    }
+    if (left_out > 0 && !lines.empty()) {
+        lines.back() = {{"   and " + std::to_string(left_out + 1) + " more GPUs (g)", Tone::kDim}};
+    }
+    return lines;
+}
+
+Line keys_line(const Desk& desk, std::size_t width) {
+    if (desk.typing) return {{"Enter keep  Esc drop  web, ns=x, gpu=0, !word", Tone::kDim}};
+    if (!desk.message.empty()) return {{desk.message, Tone::kWarn}};
+    if (desk.help) return {{"any key: back", Tone::kDim}};
+    const char* const keys =
+        width >= 78
+            ? "Enter open  Esc back  s sort  / filter  i idle  w waste  x errors  t tree  ? q"
+            : "Enter Esc s:sort / i w x t ?:help q:quit";
+    return {{keys, Tone::kDim}};
+}
+
+void keep_in_view(Desk& desk, std::size_t cursor, std::size_t rows, std::size_t room) {
+    if (room == 0) return;
+    if (cursor < desk.top) desk.top = cursor;
+    if (cursor >= desk.top + room) desk.top = cursor + 1 - room;
+    if (rows <= room) {
+        desk.top = 0;
+    } else {
+        desk.top = std::min(desk.top, rows - room);
+    }
+}
+
+void draw_help(Screen& screen, const Size& size) {
+    for (const std::string_view line : kHelp) {
+        if (screen.lines.size() + 1 >= size.height) break;
+        screen.lines.push_back({{std::string(line)}});
+    }
+}
+
+void draw_rows(Screen& screen, const History& history, const Table& table, Desk& desk,
+               const World& world, const Size& size, const Style& style) {
+    const Columns columns = fit(
+        table,
+        {.width = size.width - kGutter, .several_nodes = world.agents.size() > 1, .live = true});
+    Line head = heading(table, columns, style);
+    head.insert(head.begin(), {std::string(kGutter, ' ')});
+    screen.lines.push_back(std::move(head));
+    screen.rows = size.height > screen.lines.size() + 1 ? size.height - screen.lines.size() - 1 : 0;
+    if (table.rows.empty()) {
+        desk.top = 0;
+        screen.lines.push_back({{" " + table.empty, Tone::kDim}});
+        return;
+    }
+    const std::size_t cursor = cursor_of(table, desk);
+    desk.cursor = table.rows[cursor].key;
+    keep_in_view(desk, cursor, table.rows.size(), screen.rows);
+    const std::size_t end = std::min(table.rows.size(), desk.top + screen.rows);
+    for (std::size_t i = desk.top; i < end; ++i) {
+        Line line = row_line(table, table.rows[i], columns, style, history);
+        if (i == cursor) {
+            // The mark is there for terminals without colours.
+            std::string text = ">" + to_text(line, false);
+            text.append(size.width > width_of(text) ? size.width - width_of(text) : 0, ' ');
+            line = {{style.colour ? text : text.substr(0, text.find_last_not_of(' ') + 1),
+                     Tone::kCursor}};
+        } else {
+            line.insert(line.begin(), {std::string(kGutter, ' ')});
+        }
+        screen.lines.push_back(std::move(line));
+    }
+}
+
+}  // namespace
+
+std::size_t cursor_of(const Table& table, const Desk& desk) {
+    const auto found = std::ranges::find(table.rows, desk.cursor, &Row::key);
+    if (found != table.rows.end()) return static_cast<std::size_t>(found - table.rows.begin());
+    return table.rows.empty() ? 0 : std::min(desk.top, table.rows.size() - 1);
+}
+
+Screen draw(const World& world, const History& history, const Table& table, Desk& desk,
+            const Size& size, const Style& style) {
+    Screen screen;
+    if (size.width < kLeast.width || size.height < kLeast.height) {
+        screen.lines.push_back({{"terminal too small"}});
+    } else {
+        const auto now =
+            std::chrono::duration_cast<std::chrono::seconds>(world.now.time_since_epoch()).count();
+        Line sums = sums_line(world, size.width);
+        const std::string clock = clock_text(now, false);
+        const std::size_t taken = width_of(sums) + clock.size();
+        if (taken + 2 <= size.width)
+            sums.push_back({std::string(size.width - taken, ' ') + clock, Tone::kDim});
+        screen.lines.push_back(std::move(sums));
+        if (desk.help) {
+            screen.lines.push_back({});
+            draw_help(screen, size);
+        } else {
+            if (desk.view.kind == Kind::kPods || desk.view.kind == Kind::kProcesses) {
+                for (Line& line :
+                     strip(world, history, desk.view, size.height / 3, size.width, style))
+                    screen.lines.push_back(std::move(line));
+            }
+            if (desk.view.kind != Kind::kErrors) {
+                std::vector<Line> notes = doubts(world);
+                constexpr std::size_t kMostNotes = 2;
+                if (notes.size() > kMostNotes) {
+                    const std::size_t more = notes.size() - kMostNotes + 1;
+                    notes.resize(kMostNotes);
+                    notes.back() = {
+                        {"! and " + std::to_string(more) + " more (x: errors)", Tone::kBad}};
+                }
+                for (Line& note : notes) screen.lines.push_back(std::move(note));
+            }
+            screen.lines.push_back(state_line(desk, table, style));
+            draw_rows(screen, history, table, desk, world, size, style);
+        }
+    }
+    screen.lines.resize(std::max(size.height, std::size_t{1}));
+    if (size.height > 1 && size.width >= kLeast.width && size.height >= kLeast.height)
+        screen.lines.back() = keys_line(desk, size.width);
+    for (Line& line : screen.lines) line = cut(std::move(line), size.width);
+    return screen;
+}
+
+}  // namespace aliquot::top

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "top/layout.h"
+#include "top/view.h"
+
+namespace aliquot::top {
+
+struct Size {
+    std::size_t width = 80;
+    std::size_t height = 24;
+    friend bool operator==(const Size&, const Size&) = default;
+};
+
+/// What the live view is at: what is looked at, and where in it the user is.
+struct Desk {
+    View view;
+    std::string filter_text;  // as it was typed
+    std::string cursor;       // key of the row
+    std::size_t top = 0;      // first row on the screen
+    std::vector<View> back;   // where Esc leads, at most kMostBack
+    bool typing = false;      // the filter
+    bool help = false;
+    bool paused = false;
+    bool quit = false;
+    std::string message;  // shown once
+    static constexpr std::size_t kMostBack = 16;
+};
+
+/// A screen full, exactly `size.height` lines, none wider than `size.width`.
+struct Screen {
+    std::vector<Line> lines;
+    std::size_t rows = 0;  // of the table that fit
+};
+
+/// Draws the desk. Keeps the cursor on its row, or on the one that took its place, and the rows
+/// around it on the screen: that is why the desk changes.
+Screen draw(const World& world, const History& history, const Table& table, Desk& desk,
+            const Size& size, const Style& style);
+
+/// The row that the cursor is on; none: there is no row.
+std::size_t cursor_of(const Table& table, const Desk& desk);
+
+}  // namespace aliquot::top

@@ -2,36 +2,22 @@
 #include "scaling/answer.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <map>
 #include <set>
 
 #include "document/json.h"
 #include "document/write.h"
 #include "scaling/discovery.h"
+#include "scaling/value_list.h"
 
 namespace aliquot::scaling {
 namespace {
 
 using document::append;
-using document::make_bool;
 using document::make_integer;
 using document::make_mapping;
-using document::make_sequence;
 using document::make_string;
 using document::Node;
-
-Node text(std::string_view word) { return make_string(std::string(word)); }
-
-std::string time_text(Instant at) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    std::array<char, 32> room{};
-    const std::size_t size = std::strftime(room.data(), room.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return {room.data(), size};
-}
 
 std::vector<std::string> split(std::string_view path) {
     std::vector<std::string> parts;
@@ -43,45 +29,11 @@ std::vector<std::string> split(std::string_view path) {
     return parts;
 }
 
-/// What an object is called in an answer.
-struct Described {
-    std::string kind;
-    std::string namespace_name;
-    std::string name;
-    std::string api_version;
-};
-
-struct Item {
-    Described described;
-    Value value;
-    Labels labels;  // of an external metric
-};
-
 ApiAnswer not_found(const std::string& message) { return failure(404, "NotFound", message); }
 
 ApiAnswer from_error(const Error& error) {
     if (error.code == ErrorCode::kInvalidInput) return failure(400, "BadRequest", error.message);
     return failure(503, "ServiceUnavailable", error.message);
-}
-
-Node selector_node(const Selector& selector) {
-    if (selector.empty()) return {};
-    Node list = make_sequence();
-    for (const Selector::Requirement& one : selector.requirements()) {
-        constexpr std::array<std::string_view, 4> kWords{"In", "NotIn", "Exists", "DoesNotExist"};
-        Node node = make_mapping();
-        append(node, "key", text(one.key));
-        append(node, "operator", text(kWords[static_cast<std::size_t>(one.what)]));
-        if (!one.values.empty()) {
-            Node values = make_sequence();
-            for (const std::string& value : one.values) values.items.push_back(text(value));
-            append(node, "values", std::move(values));
-        }
-        list.items.push_back(std::move(node));
-    }
-    Node made = make_mapping();
-    append(made, "matchExpressions", std::move(list));
-    return made;
 }
 
 /// Several values as one; empty: there is none.
@@ -134,9 +86,9 @@ private:
     ApiAnswer together(const Described& described, const Accepts& accepts, bool needs_directory);
     ApiAnswer node(const std::string& name);
     [[nodiscard]] bool fits_metric_selector(const Value& value) const;
-    [[nodiscard]] ApiAnswer list(const std::vector<Item>& items) const;
-    [[nodiscard]] Node item_node(const Item& item) const;
-    [[nodiscard]] Node external_node(const Item& item) const;
+    [[nodiscard]] ApiAnswer list(const std::vector<Item>& items) const {
+        return custom_list({*metric_, metric_selector_, v1beta2_}, items);
+    }
 
     const Question& question_;
     const Book& book_;
@@ -197,60 +149,6 @@ Result<Asked::Pods> Asked::pods_of(const std::string& namespace_name, const Acce
 
 bool Asked::fits_metric_selector(const Value& value) const {
     return metric_selector_.empty() || metric_selector_.matches({{"node", value.subject.node}});
-}
-
-Node Asked::item_node(const Item& item) const {
-    Node described = make_mapping();
-    append(described, "kind", text(item.described.kind));
-    if (!item.described.namespace_name.empty()) {
-        append(described, "namespace", text(item.described.namespace_name));
-    }
-    append(described, "name", text(item.described.name));
-    append(described, "apiVersion", text(item.described.api_version));
-    Node node = make_mapping();
-    append(node, "describedObject", std::move(described));
-    if (v1beta2_) {
-        Node metric = make_mapping();
-        append(metric, "name", text(metric_->name));
-        append(metric, "selector", selector_node(metric_selector_));
-        append(node, "metric", std::move(metric));
-    } else {
-        append(node, "metricName", text(metric_->name));
-    }
-    append(node, "timestamp", text(time_text(item.value.at)));
-    if (item.value.window.count() > 0) {
-        append(node, v1beta2_ ? "windowSeconds" : "window",
-               make_integer(item.value.window.count()));
-    }
-    append(node, "value", text(quantity_text(item.value.thousandths)));
-    if (!v1beta2_) append(node, "selector", selector_node(metric_selector_));
-    return node;
-}
-
-Node Asked::external_node(const Item& item) const {
-    Node labels = make_mapping();
-    for (const auto& [name, value] : item.labels) append(labels, name, text(value));
-    Node node = make_mapping();
-    append(node, "metricName", text(metric_->name));
-    append(node, "metricLabels", std::move(labels));
-    append(node, "timestamp", text(time_text(item.value.at)));
-    if (item.value.window.count() > 0) {
-        append(node, "window", make_integer(item.value.window.count()));
-    }
-    append(node, "value", text(quantity_text(item.value.thousandths)));
-    return node;
-}
-
-ApiAnswer Asked::list(const std::vector<Item>& items) const {
-    Node nodes = make_sequence();
-    for (const Item& item : items) nodes.items.push_back(item_node(item));
-    Node root = make_mapping();
-    append(root, "kind", text("MetricValueList"));
-    append(root, "apiVersion",
-           text(std::string(kCustomGroup) + (v1beta2_ ? "/v1beta2" : "/v1beta1")));
-    append(root, "metadata", make_mapping());
-    append(root, "items", std::move(nodes));
-    return {.body = document::to_json(root)};
 }
 
 ApiAnswer Asked::pods(const std::string& namespace_name, const std::string& name) {
@@ -350,37 +248,32 @@ ApiAnswer Asked::external(const std::vector<std::string>& path) {
     const bool by_pod_labels = std::any_of(wanted.begin(), wanted.end(), [](const auto& one) {
         return one.key != "pod" && one.key != "node";
     });
-    const auto found = pods_of(path[1], {}, by_pod_labels);
+    auto found = pods_of(path[1], {}, by_pod_labels);
     if (!found) return from_error(found.error());
-    Node nodes = make_sequence();
-    for (const Value& value : found->values) {
-        Item item{.value = value};
-        if (const auto labels = found->labels.find(value.subject.name);
-            labels != found->labels.end()) {
+    std::vector<Item> items;
+    for (Value& value : found->values) {
+        Item item{.value = std::move(value)};
+        const Subject& subject = item.value.subject;
+        if (const auto labels = found->labels.find(subject.name); labels != found->labels.end()) {
             item.labels = labels->second;
         }
-        item.labels["pod"] = value.subject.name;
-        item.labels["node"] = value.subject.node;
-        if (pod_selector_.matches(item.labels)) nodes.items.push_back(external_node(item));
+        item.labels["pod"] = subject.name;
+        item.labels["node"] = subject.node;
+        if (pod_selector_.matches(item.labels)) items.push_back(std::move(item));
     }
-    Node root = make_mapping();
-    append(root, "kind", text("ExternalMetricValueList"));
-    append(root, "apiVersion", text(std::string(kExternalGroup) + "/v1beta1"));
-    append(root, "metadata", make_mapping());
-    append(root, "items", std::move(nodes));
-    return {.body = document::to_json(root)};
+    return external_list(*metric_, items);
 }
 
 }  // namespace
 
 ApiAnswer failure(int code, const std::string& reason, const std::string& message) {
     Node root = make_mapping();
-    append(root, "kind", text("Status"));
-    append(root, "apiVersion", text("v1"));
+    append(root, "kind", make_string("Status"));
+    append(root, "apiVersion", make_string("v1"));
     append(root, "metadata", make_mapping());
-    append(root, "status", text("Failure"));
-    append(root, "message", text(message));
-    append(root, "reason", text(reason));
+    append(root, "status", make_string("Failure"));
+    append(root, "message", make_string(message));
+    append(root, "reason", make_string(reason));
     append(root, "code", make_integer(code));
     return {.status = code, .body = document::to_json(root)};
 }

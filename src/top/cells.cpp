@@ -54,7 +54,7 @@ Cell throttled_cell(const History& history, const std::string& key,
     if (!ppm && tenant.throttled_ns && tenant.held_ns > 0) {
         const double part =
             static_cast<double>(*tenant.throttled_ns) / static_cast<double>(tenant.held_ns);
-        ppm = static_cast<std::uint64_t>((part < 1 ? part : 1) * telemetry::kMillion);
+        ppm = whole_number((part < 1 ? part : 1) * telemetry::kMillion);
     }
     Cell cell = percent_cell(ppm);
     if (ppm && *ppm >= kHeldBackPpm) cell.tone = Tone::kWarn;

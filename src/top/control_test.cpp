@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "top/test_world.h"
 
 namespace aliquot::top {
@@ -126,6 +129,41 @@ TEST(TopControl, EverySortOfEveryViewWorks) {
         for (int i = 0; i < 20; ++i) session.press_all("s");
         for (int i = 0; i < 20; ++i) session.press_all("Sr");
     }
+}
+
+TEST(TopControl, NothingThatAnAgentSaysBreaksAView) {
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    telemetry::Snapshot wild = shared_node();
+    wild.at = telemetry::Moment::max();
+    wild.price_per_gpu_hour = 1e300;
+    for (telemetry::Device& device : wild.devices) {
+        for (std::size_t i = 0; i < gpu::kFigures; ++i)
+            device.figures.set(static_cast<gpu::Figure>(i), i % 3 == 0   ? -1e300
+                                                            : i % 3 == 1 ? 1e300
+                                                                         : std::nan(""));
+        device.total = {kMost, kMost, kMost, kMost, kMost};
+        device.xids = {{.xid = kMost, .count = kMost, .last = telemetry::Moment::min()}};
+        device.throttled_ns = {{"sw_power", kMost}};
+        device.layout.slots = {{"", 0}};
+        for (telemetry::Part& part : device.parts) {
+            part.figures = device.figures;
+            part.total = part.remainder = device.total;
+            for (telemetry::Tenant& tenant : part.tenants) {
+                tenant.amounts = device.total;
+                tenant.entitlement_ppm = tenant.held_ns = kMost;
+                tenant.idle_held_ns = tenant.idle_ns = tenant.throttled_ns = kMost;
+                tenant.share_utilization_ppm = tenant.memory_limit_bytes = kMost;
+                tenant.owner = {};
+            }
+        }
+    }
+    World world = one_node();
+    world.agents[0].snapshot = std::make_shared<const telemetry::Snapshot>(wild);
+    Session session(world);
+    session.press_all("ngpPtwxais");
+    session.become(one_node());
+    session.become(world);
+    session.press_all("pwx");
 }
 
 TEST(TopControl, AnyKeyBringsOneBackFromHelpAndOnlyThere) {

@@ -52,7 +52,7 @@ Row trouble_row(const World& world, Subject subject, const std::string& key,
                 const Trouble& trouble) {
     Row row{.key = key + "/" + trouble.what, .subject = std::move(subject)};
     std::optional<std::uint64_t> ago;
-    if (trouble.at != telemetry::Moment{} && world.now >= trouble.at) {
+    if (trouble.at > telemetry::Moment{} && world.now >= trouble.at) {
         ago = static_cast<std::uint64_t>(
             std::chrono::duration_cast<std::chrono::nanoseconds>(world.now - trouble.at).count());
     }
@@ -124,7 +124,7 @@ std::vector<Trouble> troubles_of(const Device& device) {
     for (const Counted& one : kCounted) {
         const auto value = device.figures.get(one.figure);
         if (value && *value > 0)
-            troubles.push_back({one.level, one.what, static_cast<std::uint64_t>(*value), {}});
+            troubles.push_back({one.level, one.what, whole_number(*value), {}});
     }
     for (const auto& [reason, ns] : device.throttled_ns) {
         if (ns < 1'000'000'000) continue;

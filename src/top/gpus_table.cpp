@@ -57,7 +57,7 @@ Cell figure_cell(const gpu::Figures& figures, Figure figure, double factor = 1) 
     const auto value = figures.get(figure);
     if (!value) return {"-", std::nullopt, Tone::kDim};
     const double number = *value * factor;
-    return {std::to_string(static_cast<long long>(number + 0.5)), number};
+    return {std::to_string(whole_number(number + 0.5)), number};
 }
 
 Cell temperature_cell(const Device& device) {

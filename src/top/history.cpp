@@ -36,7 +36,9 @@ void History::note_tenant(const std::string& key, const telemetry::Tenant& tenan
                           telemetry::Moment at) {
     if (!tenant.throttled_ns) return;
     Throttle& known = throttles_[key];
-    const auto passed = std::chrono::duration_cast<std::chrono::nanoseconds>(at - known.at).count();
+    const bool later = known.at > telemetry::Moment{} && at > known.at;
+    const auto passed =
+        later ? std::chrono::duration_cast<std::chrono::nanoseconds>(at - known.at).count() : 0;
     known.ppm.reset();
     if (known.seen != 0 && passed > 0 && *tenant.throttled_ns >= known.ns) {
         const double part =

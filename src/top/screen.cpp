@@ -70,8 +70,8 @@ Line strip_line(const telemetry::Snapshot& node, const telemetry::Device& device
     if (several) name = cut_middle(shown(node.node), 14, style.charset) + " " + name;
     std::optional<std::uint64_t> full;
     if (used && total && *total > 0)
-        full = static_cast<std::uint64_t>(static_cast<double>(*used) / static_cast<double>(*total) *
-                                          telemetry::kMillion);
+        full = whole_number(static_cast<double>(*used) / static_cast<double>(*total) *
+                            telemetry::kMillion);
     const auto pad = [](std::string text, std::size_t to) {
         if (text.size() < to) text.insert(0, to - text.size(), ' ');
         return text;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "top/text.h"
+
 namespace aliquot::top {
 namespace {
 
@@ -20,7 +22,7 @@ std::uint64_t size_of(const telemetry::Device& device, const telemetry::Part& pa
     const auto own = part.figures.get(Figure::kMemoryTotalBytes);
     if (!whole || *whole == 0 || !own) return 0;
     const double size = *own / static_cast<double>(*whole);
-    return static_cast<std::uint64_t>(std::clamp(size, 0.0, 1.0) * telemetry::kMillion);
+    return std::min(whole_number(size * telemetry::kMillion), telemetry::kMillion);
 }
 
 }  // namespace
@@ -94,7 +96,7 @@ std::optional<std::uint64_t> busy_of(const telemetry::Device& device) {
 
 std::optional<std::uint64_t> memory_total_of(const telemetry::Device& device) {
     if (const auto bytes = device.figures.get(Figure::kMemoryTotalBytes))
-        return static_cast<std::uint64_t>(*bytes);
+        return whole_number(*bytes);
     if (device.gpu.memory_bytes > 0) return device.gpu.memory_bytes;
     return std::nullopt;
 }

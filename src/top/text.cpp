@@ -53,6 +53,11 @@ std::string shown(std::string_view foreign) {
     return text;
 }
 
+std::uint64_t whole_number(double value) {
+    constexpr auto kMost = static_cast<double>(std::uint64_t{1} << 62U);
+    return value > 0 ? static_cast<std::uint64_t>(std::min(value, kMost)) : 0;
+}
+
 std::string percent_text(std::optional<std::uint64_t> ppm) {
     if (!ppm) return std::string(kUnknown);
     const double percent = static_cast<double>(*ppm) * 100 / telemetry::kMillion;

@@ -14,6 +14,9 @@ namespace aliquot::top {
 /// printable ASCII becomes '?', so nothing that a process calls itself can move the cursor.
 std::string shown(std::string_view foreign);
 
+/// What an agent says need not make sense: below 0 and not a number are 0, the rest ends at 2^62.
+std::uint64_t whole_number(double value);
+
 /// "42", "<1", "0"; parts per million as percent without its sign. "-": not known.
 std::string percent_text(std::optional<std::uint64_t> ppm);
 /// "10.2Gi", "512Mi", "79Gi"; at most 6 characters below 10 Ti. "-": not known.

@@ -100,7 +100,7 @@ private:
                       ")"});
             const auto memory = part.figures.get(gpu::Figure::kMemoryTotalBytes);
             fill(row, part.total, part.total.utilization_ppm,
-                 memory ? std::optional(static_cast<std::uint64_t>(*memory)) : std::nullopt);
+                 memory ? std::optional(whole_number(*memory)) : std::nullopt);
             table.rows.push_back(std::move(row));
         }
         Table pods = pods_table_of(place);

@@ -59,9 +59,8 @@ Row tenant_row(const Place& place, const telemetry::Tenant& tenant) {
     const double hours = static_cast<double>(idle_held) / kNsPerHour * part;
     std::optional<std::uint64_t> of_held;
     if (tenant.idle_held_ns && tenant.held_ns > 0) {
-        of_held =
-            static_cast<std::uint64_t>(static_cast<double>(idle_held) /
-                                       static_cast<double>(tenant.held_ns) * telemetry::kMillion);
+        of_held = whole_number(static_cast<double>(idle_held) /
+                               static_cast<double>(tenant.held_ns) * telemetry::kMillion);
     }
     Row row{.key = tenant_key(place.device, place.part, tenant),
             .subject = subject_of(place, tenant),

@@ -345,7 +345,9 @@ TEST_F(UpTest, TellsWhichPodTheChildOfACommandBelongsTo) {
         EXPECT_EQ(tenants[0]["resource"], "nvidia.com/gpu");
         EXPECT_GE(tenants[0]["amounts"]["memoryBytes"].get<std::int64_t>(), bytes);
     }
-    if (seen.is_object()) EXPECT_EQ(seen["sight"]["degraded"], json::array());
+    if (seen.is_object()) {
+        EXPECT_EQ(seen["sight"]["degraded"], json::array());
+    }
     up.signal(SIGINT);
     ASSERT_TRUE(up.wait(std::chrono::milliseconds(kPatience)));
 }

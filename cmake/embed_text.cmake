@@ -2,6 +2,13 @@
 #
 # cmake -DINPUT=file.tsv -DOUTPUT=file.cpp -DNAME=kFile -P embed_text.cmake
 #   Writes a C++ file whose string_view aliquot::catalog::NAME is the text of INPUT.
+#   -DHEADER=folder/embedded.h -DNAMESPACE=aliquot::folder: declared elsewhere.
+if(NOT DEFINED HEADER)
+  set(HEADER catalog/embedded.h)
+endif()
+if(NOT DEFINED NAMESPACE)
+  set(NAMESPACE aliquot::catalog)
+endif()
 file(READ ${INPUT} text)
 string(FIND "${text}" ")tsv\"" clash)
 if(NOT clash EQUAL -1)
@@ -10,9 +17,9 @@ endif()
 get_filename_component(title ${INPUT} NAME)
 file(WRITE ${OUTPUT} "// SPDX-License-Identifier: Apache-2.0
 // Generated from ${title}; do not edit.
-#include \"catalog/embedded.h\"
+#include \"${HEADER}\"
 
-namespace aliquot::catalog {
+namespace ${NAMESPACE} {
 const std::string_view ${NAME} = R\"tsv(${text})tsv\";
-}  // namespace aliquot::catalog
+}  // namespace ${NAMESPACE}
 ")

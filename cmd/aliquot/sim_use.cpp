@@ -140,7 +140,9 @@ Result<Done> begin(Node& node, const UsablePlace& place, std::uint32_t pid, cons
                    ProcessKind kind) {
     const LoadPhase& first = load.phases.front();
     if (load.phases.size() > 1 || load.period.count() > 0) {
-        return node.run_script(place.gpu.index, pid, load, place.instance(), kind);
+        const auto begun = node.run_script(place.gpu.index, pid, load, place.instance(), kind);
+        if (!begun) return begun.error();
+        return Done{};
     }
     return node.set_process(place.gpu.index, pid, first.memory_bytes, first.sm_percent,
                             place.instance(), kind);

@@ -324,8 +324,11 @@ Result<Done> Node::set_process(unsigned gpu, std::uint32_t pid, std::uint64_t me
     return Done{};
 }
 
-Result<Done> Node::run_script(unsigned gpu, std::uint32_t pid, const LoadScript& script,
-                              const Instance& where, ProcessKind kind) {
+Result<std::chrono::steady_clock::time_point> Node::run_script(unsigned gpu, std::uint32_t pid,
+                                                               const LoadScript& script,
+                                                               const Instance& where,
+                                                               ProcessKind kind) {
+    std::uint64_t begun_ns = 0;
     SharedState& shared = *implementation_->state_;
     if (shared.destroyed()) return Error{ErrorCode::kUnavailable, "the node was taken down"};
     {
@@ -335,10 +338,12 @@ Result<Done> Node::run_script(unsigned gpu, std::uint32_t pid, const LoadScript&
         if ((*state)->gpus[gpu].fault.lost != 0) {
             return Error{ErrorCode::kUnavailable, "GPU " + std::to_string(gpu) + " is lost"};
         }
-        if (auto put = put_script(**state, gpu, pid, script, where, kind); !put) return put;
+        const auto put = put_script(**state, gpu, pid, script, where, kind);
+        if (!put) return put.error();
+        begun_ns = *put;
     }
     shared.announce();
-    return Done{};
+    return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(begun_ns));
 }
 
 Result<Done> Node::cut(unsigned gpu, std::string_view layout) {

@@ -147,9 +147,11 @@ public:
 
     /// The same, and from now on the process does as the script says, by the clock and however rarely
     /// somebody looks. set_process() ends the script.
+    /// returns  when it began
     /// errors   besides: kInvalidInput: not a good script
-    Result<Done> run_script(unsigned gpu, std::uint32_t pid, const LoadScript& script,
-                            const Instance& where = {}, ProcessKind kind = ProcessKind::kCompute);
+    Result<std::chrono::steady_clock::time_point> run_script(
+        unsigned gpu, std::uint32_t pid, const LoadScript& script, const Instance& where = {},
+        ProcessKind kind = ProcessKind::kCompute);
 
     /// Cuts a GPU anew as a layout says ("3g.20gb,1g.5gb*4", "2g.10gb@2"): MIG mode on, the old
     /// instances gone. As an administrator with a reset would.

@@ -17,6 +17,7 @@
 
 #include "base/quantity.h"
 #include "sim/node/engine.h"
+#include "sim/node/liveness.h"
 #include "sim/node/memory.h"
 #include "sim/node/mig.h"
 #include "sim/node/script.h"
@@ -46,11 +47,6 @@ std::string_view field(std::string_view after_name, int number) {
 /// Entries whose fields can be used; others exist only in a damaged file.
 bool plausible(const State& state, const ProcessState& process) {
     return process.gpu < std::min(state.gpu_count, kMaxGpus);
-}
-
-bool lives(const ProcessState& process, std::uint64_t own_namespace) {
-    if (process.pid_namespace != own_namespace) return true;  // its pid means nothing to us
-    return start_time_of(process.pid) == process.start_time;
 }
 
 void count_process(State& state, unsigned gpu, int change) {
@@ -165,11 +161,14 @@ std::uint64_t own_pid_namespace() {
 
 void drop_dead_processes(State& state, std::optional<unsigned> gpu) {
     std::uint64_t own_namespace = 0;  // asked of the kernel only when there is a process at all
-    for (ProcessState& process : state.processes) {
+    Liveness::look(state);
+    for (unsigned entry = 0; entry < kMaxProcesses; ++entry) {
+        ProcessState& process = state.processes[entry];
         if (process.pid == 0 || (gpu && process.gpu != *gpu && plausible(state, process))) continue;
         if (own_namespace == 0) own_namespace = own_pid_namespace();
-        if (!plausible(state, process) || !lives(process, own_namespace))
-            remove_entry(state, process);
+        if (plausible(state, process) && Liveness::lives(process, entry, own_namespace)) continue;
+        Liveness::forget(entry);
+        remove_entry(state, process);
     }
 }
 
@@ -281,15 +280,17 @@ Result<unsigned> enter_gpu(State& state, unsigned gpu, const Instance& where, Pr
     return static_cast<unsigned>(entry - state.processes);
 }
 
-Result<Done> put_script(State& state, unsigned gpu, std::uint32_t pid, const LoadScript& script,
-                        const Instance& where, ProcessKind kind) {
-    if (auto good = check(script); !good) return good;
+Result<std::uint64_t> put_script(State& state, unsigned gpu, std::uint32_t pid,
+                                 const LoadScript& script, const Instance& where,
+                                 ProcessKind kind) {
+    if (auto good = check(script); !good) return std::move(good).error();
     const LoadPhase& first = script.phases.front();
     auto put = put_process(state, gpu, pid, first.memory_bytes, first.sm_percent, where, kind);
-    if (!put) return put;
+    if (!put) return std::move(put).error();
+    const std::uint64_t now_ns = monotonic_ns();
     const ProcessState* const entry = find_entry(state, gpu, pid, where);
-    begin_script(state, static_cast<unsigned>(entry - state.processes), script, monotonic_ns());
-    return Done{};
+    begin_script(state, static_cast<unsigned>(entry - state.processes), script, now_ns);
+    return now_ns;
 }
 
 Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uint64_t memory_bytes,

@@ -65,8 +65,9 @@ Result<Done> put_process(State& state, unsigned gpu, std::uint32_t pid, std::uin
                          ProcessKind kind = ProcessKind::kCompute);
 
 /// Adds or changes the entry of `pid` and has it do as `script` says from now on.
+/// returns  when it began, in nanoseconds of the monotonic clock
 /// errors   as put_process, for the memory of the first phase; kInvalidInput: not a good script
-Result<Done> put_script(State& state, unsigned gpu, std::uint32_t pid, const LoadScript& script,
-                        const Instance& where, ProcessKind kind);
+Result<std::uint64_t> put_script(State& state, unsigned gpu, std::uint32_t pid,
+                                 const LoadScript& script, const Instance& where, ProcessKind kind);
 
 }  // namespace aliquot::sim

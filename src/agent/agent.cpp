@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/agent.h"
 
-#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigtimedwait is POSIX
-
-#include <atomic>
 #include <iostream>
-#include <thread>
 
-#include "agent/config_source.h"
+#include "agent/configuration.h"
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/held_devices.h"
@@ -18,6 +14,7 @@
 #include "agent/privileges.h"
 #include "agent/serving.h"
 #include "agent/settings.h"
+#include "agent/signals.h"
 #include "agent/status_page.h"
 #include "agent/telemetry_link.h"
 #include "base/log.h"
@@ -34,163 +31,6 @@ constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
 constexpr char kRegions[] = "/run/aliquot/regions";
 constexpr std::chrono::milliseconds kHolderTimeout{1000};
 constexpr std::chrono::milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
-
-/// Waits for signals on a thread of its own. Must be made before any other thread, which then have
-/// the signals blocked.
-class Signals {
-public:
-    Signals() {
-        ::sigemptyset(&set_);
-        for (const int number : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set_, number);
-        ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-        ::signal(SIGPIPE, SIG_IGN);
-        thread_ = std::jthread([this](const std::stop_token& stop) { wait(stop); });
-    }
-
-    [[nodiscard]] std::stop_token stop() const { return ended_.get_token(); }
-    /// True once per SIGHUP (several in a row count as one).
-    bool take_reload() { return reload_.exchange(false); }
-
-private:
-    void wait(const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-            const timespec slice{.tv_sec = 0, .tv_nsec = 250'000'000};
-            const int number = ::sigtimedwait(&set_, nullptr, &slice);
-            if (number == SIGHUP) reload_ = true;
-            if (number == SIGTERM || number == SIGINT) {
-                log::info("agent.ending", {{"signal", number}});
-                ended_.request_stop();
-            }
-        }
-    }
-
-    sigset_t set_{};
-    std::stop_source ended_;
-    std::atomic<bool> reload_{false};
-    std::jthread thread_;
-};
-
-/// The configuration that is served, and how a new one replaces it.
-class Configuration {
-public:
-    Configuration(const os::Root& root, const Options& options, StatusBoard& board)
-        : options_(options),
-          source_(root, options.config_file, options.state_directory, options.compatibility),
-          board_(board) {}
-
-    /// The first reading: the file, else the last good one.
-    Result<Done> load() {
-        pending_ = source_.read();
-        if (auto settings = settled(pending_)) {
-            settings_ = *std::move(settings);
-            is_new_ = true;
-            return Done{};
-        }
-        refuse(settle_problem_);
-        auto last = source_.read_last_good();
-        if (last) {
-            if (auto settings = settled(*last)) {
-                log::warning("config.last_good", {{"file", source_.file()}});
-                settings_ = *std::move(settings);
-                return Done{};
-            }
-        }
-        return Error{ErrorCode::kInvalidInput, settle_problem_};
-    }
-
-    /// Looks at the file again; true when there are settings to try.
-    bool reload(bool forced) {
-        if (!forced && !source_.changed()) return false;
-        pending_ = source_.read();
-        auto settings = settled(pending_);
-        if (!settings) {
-            refuse(settle_problem_);
-            return false;
-        }
-        before_ = settings_;
-        settings_ = *std::move(settings);
-        is_new_ = true;
-        return true;
-    }
-
-    /// The node can serve what settings() says.
-    void accept() {
-        if (!is_new_) return;
-        is_new_ = false;
-        before_.reset();
-        const bool from_file = !source_.file().empty();
-        if (from_file) source_.keep(pending_.text);
-        log::info("config.served", {{"file", from_file ? source_.file() : "(defaults)"}});
-        for (const auto& finding : pending_.findings) {
-            log::warning("config.finding", {{"file", finding.file},
-                                            {"line", finding.line},
-                                            {"column", finding.column},
-                                            {"rule", finding.rule},
-                                            {"message", finding.message}});
-        }
-        board_.set_config({.file = source_.file(),
-                           .state = from_file ? ConfigState::kServed : ConfigState::kDefault,
-                           .findings = pending_.findings});
-    }
-
-    /// It reads well but this node cannot serve it. Returns whether an earlier one holds again.
-    bool reject(const std::string& why) {
-        if (!is_new_) return false;
-        refuse(why);
-        is_new_ = false;
-        if (before_) {
-            settings_ = *std::exchange(before_, std::nullopt);
-            return true;
-        }
-        auto last = source_.read_last_good();
-        auto settings = last ? settled(*last) : std::nullopt;
-        if (!settings) return false;
-        log::warning("config.last_good", {{"file", source_.file()}});
-        settings_ = *std::move(settings);
-        return true;
-    }
-
-    [[nodiscard]] const Settings& settings() const { return settings_; }
-    [[nodiscard]] const ReadSource& pending() const { return pending_; }
-
-private:
-    std::optional<Settings> settled(const ReadSource& read) {
-        if (!read.config) {
-            settle_problem_ = read.problem;
-            for (const auto& finding : read.findings) {
-                if (!settle_problem_.empty()) break;
-                if (finding.severity != findings::Severity::kError) continue;
-                settle_problem_ = finding.file + ":" + std::to_string(finding.line) + ":" +
-                                  std::to_string(finding.column) + ": " + finding.rule + " " +
-                                  finding.message;
-            }
-            return std::nullopt;
-        }
-        auto settings = settle(options_, *read.config);
-        if (settings) return *std::move(settings);
-        settle_problem_ = settings.error().message;
-        return std::nullopt;
-    }
-
-    void refuse(const std::string& why) {
-        log::error(
-            "config.refused",
-            {{"file", source_.file()}, {"why", why}, {"serving", "the last good configuration"}});
-        board_.set_config({.file = source_.file(),
-                           .state = ConfigState::kRefused,
-                           .problem = why,
-                           .findings = pending_.findings});
-    }
-
-    const Options& options_;
-    ConfigSource source_;
-    StatusBoard& board_;
-    ReadSource pending_;
-    Settings settings_;
-    std::optional<Settings> before_;
-    std::string settle_problem_;
-    bool is_new_ = false;
-};
 
 Result<sharing::Offer> decide(const Settings& settings, const Observation& seen, MpsLink& mps) {
     if (auto problem = mps.objection(settings)) return *std::move(problem);

@@ -2,11 +2,9 @@
 #include "agent/options.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <charconv>
-#include <functional>
-#include <list>
 #include <sstream>
+
+#include "agent/option_reader.h"
 
 namespace aliquot::agent {
 namespace {
@@ -18,16 +16,6 @@ using sharing::DiscoveryStrategy;
 using sharing::MigStrategy;
 using Environment = std::map<std::string, std::string>;
 
-template <class T>
-using Words = std::vector<std::pair<std::string, T>>;
-
-const Words<bool>& booleans() {
-    static const Words<bool> words{{"true", true},   {"false", false}, {"1", true},
-                                   {"0", false},     {"t", true},      {"f", false},
-                                   {"T", true},      {"F", false},     {"TRUE", true},
-                                   {"FALSE", false}, {"True", true},   {"False", false}};
-    return words;
-}
 const Words<MigStrategy>& mig_strategies() {
     static const Words<MigStrategy> words{{"none", MigStrategy::kNone},
                                           {"single", MigStrategy::kSingle},
@@ -58,113 +46,6 @@ const Words<AllocationPolicy>& policies() {
                                                {"packed", AllocationPolicy::kPacked}};
     return words;
 }
-
-template <class T>
-T word_value(const Words<T>& words, const std::string& name, const std::string& text) {
-    std::string expected;
-    for (const auto& [word, value] : words) {
-        if (word == text) return value;
-        if (expected.size() < 80) expected += (expected.empty() ? "" : ", ") + word;
-    }
-    throw CLI::ValidationError(name, "'" + text + "' is not one of " + expected);
-}
-
-std::vector<std::string> split(const std::string& text) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, ',');) {
-        if (!part.empty()) parts.push_back(part);
-    }
-    return parts;
-}
-
-/// Collects what is said by flag or, if no flag said it, by one of the variables.
-class Reader {
-public:
-    Reader(CLI::App& app, const Environment& environment) : app_(app), environment_(environment) {}
-
-    /// One option: `flags` as CLI11 writes them, `variables` in order of precedence.
-    void add(const std::string& flags, std::vector<std::string> variables, const std::string& help,
-             std::function<void(const std::string& name, const std::string& text)> set,
-             bool boolean = false) {
-        entries_.push_back({.set = std::move(set), .variables = std::move(variables)});
-        Entry& entry = entries_.back();
-        std::string text = help;
-        if (!entry.variables.empty()) text += " [" + entry.variables.front() + "]";
-        entry.option = app_.add_option(flags, entry.values, text);
-        entry.option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-        if (boolean) entry.option->expected(0, 1)->type_name("BOOL");
-    }
-
-    /// After the command line was parsed.
-    void finish() {
-        for (Entry& entry : entries_) {
-            if (entry.option->count() > 0) {
-                const std::string name = entry.option->get_name();
-                std::string joined;
-                for (const std::string& value : entry.values) {
-                    joined += (joined.empty() ? "" : ",") + value;
-                }
-                entry.set(name, joined.empty() ? "true" : joined);
-                continue;
-            }
-            for (const std::string& variable : entry.variables) {
-                const auto found = environment_.find(variable);
-                if (found == environment_.end() || found->second.empty()) continue;
-                entry.set(variable, found->second);
-                break;
-            }
-        }
-    }
-
-    template <class T>
-    void word(const std::string& flags, std::vector<std::string> variables, const std::string& help,
-              const Words<T>& words, std::optional<T>& target) {
-        add(
-            flags, std::move(variables), help,
-            [&words, &target](const std::string& name, const std::string& text) {
-                target = word_value(words, name, text);
-            },
-            std::is_same_v<T, bool>);
-    }
-
-    void text(const std::string& flags, std::vector<std::string> variables, const std::string& help,
-              std::optional<std::string>& target) {
-        add(flags, std::move(variables), help,
-            [&target](const std::string&, const std::string& value) { target = value; });
-    }
-    void text(const std::string& flags, std::vector<std::string> variables, const std::string& help,
-              std::string& target) {
-        add(flags, std::move(variables), help,
-            [&target](const std::string&, const std::string& value) { target = value; });
-    }
-
-    void milliseconds(const std::string& flags, const std::string& help,
-                      std::chrono::milliseconds& target) {
-        add(flags, {}, help, [&target](const std::string& name, const std::string& value) {
-            unsigned number = 0;
-            const char* const end = value.data() + value.size();
-            const auto [stop, problem] = std::from_chars(value.data(), end, number);
-            constexpr unsigned kMost = 24U * 3600U * 1000U;
-            if (problem != std::errc{} || stop != end || number < 10 || number > kMost) {
-                throw CLI::ValidationError(
-                    name, "'" + value + "' is not a number of milliseconds from 10 to a day");
-            }
-            target = std::chrono::milliseconds(number);
-        });
-    }
-
-private:
-    struct Entry {
-        std::function<void(const std::string&, const std::string&)> set;
-        std::vector<std::string> variables;
-        std::vector<std::string> values;
-        CLI::Option* option = nullptr;
-    };
-    CLI::App& app_;
-    const Environment& environment_;
-    std::list<Entry> entries_;  // CLI11 keeps addresses of `values`
-};
 
 void add_nvidia_options(Reader& reader, Options& options) {
     sharing::Flags& flags = options.flags;
@@ -288,95 +169,6 @@ void add_own_options(Reader& reader, Options& options) {
                         options.driver_deadline);
     reader.milliseconds("--config-interval-ms", "between looks at the file (default 1000)",
                         options.config_interval);
-}
-
-void add_label_options(Reader& reader, Options& options) {
-    reader.text("--feature-file", {"GFD_OUTPUT_FILE"},
-                "labels for node-feature-discovery go to this file of its features.d "
-                "(default: none)",
-                options.feature_file);
-    reader.add("--label-profile", {"ALIQUOT_LABEL_PROFILES"},
-               "labels as people set them by hand, besides: present, accelerator, model, "
-               "resource, role, type; a comma list",
-               [&options](const std::string& name, const std::string& text) {
-                   for (const std::string& word : split(text)) {
-                       const auto profile = labels::profile_of(word);
-                       if (!profile) {
-                           throw CLI::ValidationError(name, "'" + word +
-                                                                "' is not one of present, "
-                                                                "accelerator, model, resource, "
-                                                                "role, type");
-                       }
-                       options.label_profiles.push_back(*profile);
-                   }
-               });
-}
-
-void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
-    reader.text("--metrics-listen", {"ALIQUOT_METRICS_LISTEN", "DCGM_EXPORTER_LISTEN"},
-                "where /metrics and /api/v1/state are served: ADDRESS:PORT, :PORT, or off "
-                "(default :9400)",
-                telemetry.listen);
-    reader.add("--metrics-compat", {"ALIQUOT_METRICS_COMPAT"},
-               "other exporters' names besides ours: classic (default), 4.9, both, off",
-               [&telemetry](const std::string& name, const std::string& text) {
-                   const auto compat = exposition::compat_of(text);
-                   if (!compat) {
-                       throw CLI::ValidationError(
-                           name, "'" + text + "' is not one of classic, 4.9, both, off");
-                   }
-                   telemetry.style.compat = *compat;
-               });
-    reader.text("--metrics-web-config", {"ALIQUOT_METRICS_WEB_CONFIG"},
-                "Prometheus web-config file: TLS and passwords for /metrics", telemetry.web_config);
-    reader.text("--metrics-counters", {"DCGM_EXPORTER_COLLECTORS"},
-                "NVIDIA's csv file of counters: only these of NVIDIA's names are served",
-                telemetry.counters);
-    const auto boolean = [&reader](const std::string& flag, const std::string& help, bool& target) {
-        reader.add(
-            flag, {}, help,
-            [&target](const std::string& name, const std::string& text) {
-                target = word_value(booleans(), name, text);
-            },
-            true);
-    };
-    boolean("--metrics-exported-labels",
-            "rows of pods have exported_pod, ... too, for scrapes without honorLabels",
-            telemetry.style.exported_labels);
-    boolean("--metrics-hostname", "NVIDIA's names have the label hostname besides Hostname",
-            telemetry.style.small_hostname);
-    boolean("--metrics-approximate-active",
-            "before Hopper DCGM_FI_PROF_GR_ENGINE_ACTIVE is made of the utilization (default true)",
-            telemetry.style.approximate_active);
-    boolean("--metrics-openshift",
-            "accelerator_* too, for consoles of OpenShift without the GPU operator",
-            telemetry.style.openshift);
-    reader.add("--metrics-guards", {},
-               "aliquot_guard_*: own (default; what gpu_pod_* does not tell as well), all, off",
-               [&telemetry](const std::string& name, const std::string& text) {
-                   const auto guards = exposition::guards_of(text);
-                   if (!guards) {
-                       throw CLI::ValidationError(name, "'" + text + "' is not own, all or off");
-                   }
-                   telemetry.style.guards = *guards;
-               });
-    boolean("--metrics-pod-uid", "NVIDIA's names have the label pod_uid", telemetry.style.pod_uid);
-    reader.milliseconds("--metrics-interval-ms", "between looks at the GPUs (default 1000)",
-                        telemetry.interval);
-    reader.text("--node-name", {"NODE_NAME"}, "this node's name in Kubernetes (default: host name)",
-                telemetry.node);
-    reader.add("--gpu-price-per-hour", {"ALIQUOT_GPU_PRICE_PER_HOUR"},
-               "what a GPU of this node costs, for the cost panels",
-               [&telemetry](const std::string& name, const std::string& text) {
-                   double price = 0;
-                   const char* const end = text.data() + text.size();
-                   const auto [stop, problem] = std::from_chars(text.data(), end, price);
-                   if (problem != std::errc{} || stop != end || !(price >= 0) || price > 1e6) {
-                       throw CLI::ValidationError(name,
-                                                  "'" + text + "' is not a price, such as 1.20");
-                   }
-                   telemetry.price_per_gpu_hour = price;
-               });
 }
 
 std::string variable(const Environment& environment, const std::string& name) {

@@ -72,7 +72,7 @@ enum class Figure : std::uint8_t {
     kFanPercent,                 // 0..100
     kRecoveryAction,             // F 230, see gpu::Probe
     kVgpuLicensed,               // 0 or 1; absent where there is no vGPU
-    kGraphicsActive,             // 0..1; G 1, average since the reading before (so are all G)
+    kGraphicsActive,             // 0..1; G 1, average (so are all G)
     kSmActive,                   // 0..1; G 2
     kSmOccupancy,                // 0..1; G 3
     kTensorActive,               // 0..1; G 5
@@ -140,6 +140,9 @@ struct ProcessUse {
 struct InstanceReading {
     unsigned gpu_instance = 0;
     Figures figures;
+    /// Over which its G figures are averages: since the last reading that came in time. 0: it has
+    /// none.
+    std::chrono::nanoseconds averaged{0};
 };
 
 /// A call that failed where an answer was to be expected ("not supported" is none).
@@ -158,6 +161,7 @@ struct Reading {
     std::optional<std::vector<MeteredProcess>> processes;  // empty: could not be listed
     std::optional<std::vector<ProcessUse>> uses;  // newer than Since; empty: not reported (MIG)
     std::vector<InstanceReading> instances;
+    std::chrono::nanoseconds averaged{0};  // of `figures`, as of an instance
     std::vector<FailedCall> failures;
 };
 

@@ -73,10 +73,11 @@ Result<Object> read_object(std::string json) {
 Result<Metadata> read_metadata(std::string_view json) {
     simdjson::dom::parser parser;
     simdjson::dom::element root;
-    simdjson::dom::element source;
+    simdjson::dom::object fields;
     auto error = parser.parse(json.data(), json.size()).get(root);
-    if (error == SUCCESS) error = root["metadata"].get(source);
+    if (error == SUCCESS) error = root["metadata"].get(fields);
     if (error != SUCCESS) return no_object(error);
+    const simdjson::dom::element source = root["metadata"].value_unsafe();
 
     Metadata metadata{.name = text_of(source, "name"),
                       .namespace_name = text_of(source, "namespace"),

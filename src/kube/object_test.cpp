@@ -60,7 +60,7 @@ TEST(Object, LosesItsManagedFieldsWhereverTheyStand) {
     EXPECT_EQ(without_managed_fields(R"({"metadata":{"name":"x","managedFields":[]}})"),
               R"({"metadata":{"name":"x"}})");
     EXPECT_EQ(without_managed_fields(R"({"metadata":{ "name":"x" , "managedFields" : [] }})"),
-              R"({"metadata":{ "name":"x" }})");
+              R"({"metadata":{ "name":"x"  }})");
     EXPECT_EQ(without_managed_fields(R"({"metadata":{"managedFields":[]}})"), R"({"metadata":{}})");
     EXPECT_EQ(without_managed_fields(R"({"spec":{"managedFields":[]}})"),
               R"({"spec":{"managedFields":[]}})");

@@ -226,12 +226,19 @@ public:
     Outcome<Read> read(std::chrono::milliseconds timeout, std::stop_token stop) override {
         if (broken_) return lost();
         std::unique_lock lock(api_.mutex_);
+        if (from_ < api_.compacted_) {  // what comes next is forgotten
+            fate_.kind = Fate::Kind::kErrorGone;
+            return suffer();
+        }
         const bool due = fate_.kind != Fate::Kind::kNone && seen_ >= fate_.after_events;
         if (due) return suffer();
-        if (!api_.changed_.wait_for(lock, stop, timeout, [this] { return next() != nullptr; })) {
+        if (!api_.changed_.wait_for(lock, stop, timeout, [this] {
+                return from_ < api_.compacted_ || next() != nullptr;
+            })) {
             if (!stop.stop_requested()) return Read{};
             return Failure{.reason = Reason::kStopped, .message = "stub: stopped"};
         }
+        if (from_ < api_.compacted_) return Read{};  // the next call tells
         return Read{.bytes = take()};
     }
 

@@ -17,9 +17,9 @@ WorkQueue::WorkQueue(WorkQueueOptions options)
           static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())) {
 }
 
-bool WorkQueue::add_locked(const ObjectKey& key) {
+bool WorkQueue::add_locked(const ObjectKey& key, bool though_full) {
     if (waiting_.contains(key)) return true;
-    if (waiting_.size() + later_of_.size() >= options_.most_keys) return false;
+    if (!though_full && waiting_.size() + later_of_.size() >= options_.most_keys) return false;
     waiting_.insert(key);
     // One that is worked on comes when that has ended.
     if (!taken_.contains(key)) ready_.push_back(key);
@@ -30,7 +30,7 @@ bool WorkQueue::add(const ObjectKey& key) {
     bool added = false;
     {
         const std::scoped_lock lock(mutex_);
-        added = add_locked(key);
+        added = add_locked(key, false);
     }
     changed_.notify_one();
     return added;
@@ -67,7 +67,7 @@ void WorkQueue::move_due_locked(Time now) {
         const ObjectKey key = later_.begin()->second;
         later_.erase(later_.begin());
         later_of_.erase(key);
-        add_locked(key);  // fits: it has just left
+        (void)add_locked(key, true);  // it had its place already
     }
 }
 

@@ -61,7 +61,7 @@ private:
     struct Hash {
         std::size_t operator()(const ObjectKey& key) const;
     };
-    bool add_locked(const ObjectKey& key);
+    bool add_locked(const ObjectKey& key, bool though_full);
     bool add_later_locked(const ObjectKey& key, Time due, bool though_full);
     void move_due_locked(Time now);
     void finish_locked(const ObjectKey& key);

@@ -35,7 +35,7 @@ void GpuMeter::forget() {
 
 void GpuMeter::let_go() { caller_.let_go(); }
 
-Result<gpu::Reading> GpuMeter::read(const gpu::Since& since) {
+Result<gpu::Reading> GpuMeter::read(const gpu::Since& since, bool delivered) {
     if (lost_ && SteadyClock::now() - held_since_ >= reopen_after_) caller_.let_go();
     for (bool again = true;; again = false) {
         const auto visit = caller_.enter();
@@ -46,7 +46,7 @@ Result<gpu::Reading> GpuMeter::read(const gpu::Since& since) {
             held_since_ = SteadyClock::now();
         }
         caller_.library().take_driver_gone();
-        auto reading = read_found(since);
+        auto reading = read_found(since, delivered);
         if (!caller_.library().take_driver_gone() || !again) return reading;
         caller_.let_go();  // with the end of the visit; then once more
     }
@@ -97,7 +97,7 @@ Error GpuMeter::failed(nvmlReturn_t code) {
     }
 }
 
-Result<gpu::Reading> GpuMeter::read_found(const gpu::Since& since) {
+Result<gpu::Reading> GpuMeter::read_found(const gpu::Since& since, bool delivered) {
     for (const bool again : {true, false}) {
         const bool known = device_ != nullptr;
         const auto device = find_device();
@@ -109,7 +109,7 @@ Result<gpu::Reading> GpuMeter::read_found(const gpu::Since& since) {
             continue;
         }
         if (is_lost(code)) return failed(code);
-        return read_device(since);
+        return read_device(since, delivered);
     }
     return failed(NVML_ERROR_UNKNOWN);
 }
@@ -141,7 +141,7 @@ void GpuMeter::read_instances(const Library& library, const std::vector<MigHandl
                 return instance.gpu_instance == device.gpu_instance;
             });
         if (listed) continue;  // compute instances share their GPU instance's memory
-        gpu::InstanceReading instance{.gpu_instance = device.gpu_instance, .figures = {}};
+        gpu::InstanceReading instance{.gpu_instance = device.gpu_instance};
         Inquiry inquiry(library, device.handle, instance_refusals_, reading.failures);
         read_memory(inquiry, instance.figures);
         reading.instances.push_back(std::move(instance));
@@ -155,6 +155,12 @@ void GpuMeter::read_activity(Inquiry& inquiry, const gpu::Since& since,
     reading.memory_busy =
         read_busy_samples(inquiry, Topic::kMemoryBusySamples, since.memory_busy_us, room_);
     reading.uses = read_uses(inquiry, since.uses_us, room_);
+    if (reading.uses) {
+        catch_up(inquiry, Topic::kGpuBusySamples, since.gpu_busy_us, *reading.uses,
+                 reading.gpu_busy, room_);
+        catch_up(inquiry, Topic::kMemoryBusySamples, since.memory_busy_us, *reading.uses,
+                 reading.memory_busy, room_);
+    }
     const bool memory_in_use =
         std::ranges::any_of(reading.instances, [](const gpu::InstanceReading& instance) {
             return instance.figures.get(gpu::Figure::kMemoryUsedBytes).value_or(0) > 0;
@@ -167,7 +173,7 @@ void GpuMeter::read_activity(Inquiry& inquiry, const gpu::Since& since,
     }
 }
 
-Result<gpu::Reading> GpuMeter::read_device(const gpu::Since& since) {
+Result<gpu::Reading> GpuMeter::read_device(const gpu::Since& since, bool delivered) {
     gpu::Reading reading;
     const Library& library = caller_.library();
     Inquiry inquiry(library, device_, refusals_, reading.failures);
@@ -188,7 +194,7 @@ Result<gpu::Reading> GpuMeter::read_device(const gpu::Since& since) {
     read_figures(inquiry, virtual_gpu_, reading.figures);
     read_instances(library, mig, reading);
     read_activity(inquiry, since, mig, reading);
-    monitor_.read(inquiry, mig, reading.figures, reading.instances);
+    monitor_.read(inquiry, mig, delivered, reading);
     if (inquiry.end() != NVML_SUCCESS) return failed(inquiry.end());
     if (!inquiry.anything_answered() && !reading.failures.empty()) {
         return failed(reading.failures.front().code);

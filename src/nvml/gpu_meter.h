@@ -26,8 +26,9 @@ public:
     GpuMeter(std::shared_ptr<Attachment> attachment, std::shared_ptr<CallPosition> position,
              gpu::Uuid gpu, std::chrono::milliseconds reopen_after);
 
-    /// errors   as gpu::Meters::read
-    Result<gpu::Reading> read(const gpu::Since& since);
+    /// delivered   somebody has got what the last read() gave
+    /// errors      as gpu::Meters::read
+    Result<gpu::Reading> read(const gpu::Since& since, bool delivered);
 
     /// Gives the driver back.
     void let_go();
@@ -36,8 +37,8 @@ private:
     void forget();
     Answer<nvmlDevice_t> find_device();
     Answer<nvmlDevice_t> find_in_list(nvmlReturn_t problem);
-    Result<gpu::Reading> read_found(const gpu::Since& since);
-    Result<gpu::Reading> read_device(const gpu::Since& since);
+    Result<gpu::Reading> read_found(const gpu::Since& since, bool delivered);
+    Result<gpu::Reading> read_device(const gpu::Since& since, bool delivered);
     std::vector<MigHandle> look_at_mig(Inquiry& inquiry);
     void read_instances(const Library& library, const std::vector<MigHandle>& mig,
                         gpu::Reading& reading);

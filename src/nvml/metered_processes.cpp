@@ -125,6 +125,20 @@ std::optional<std::vector<gpu::BusySample>> read_busy_samples(Inquiry& inquiry, 
     return samples;
 }
 
+void catch_up(Inquiry& inquiry, Topic topic, std::uint64_t since_us,
+              const std::vector<gpu::ProcessUse>& uses,
+              std::optional<std::vector<gpu::BusySample>>& samples, SampleRoom& room) {
+    if (!samples || uses.empty()) return;
+    const std::uint64_t newest = uses.back().at_us;
+    const std::uint64_t before = samples->empty() ? since_us : samples->back().at_us;
+    if (newest <= before) return;
+    const auto more = read_busy_samples(inquiry, topic, before, room);
+    if (!more) return;
+    for (const gpu::BusySample& sample : *more) {
+        if (sample.at_us <= newest) samples->push_back(sample);
+    }
+}
+
 std::optional<std::vector<gpu::ProcessUse>> read_uses(Inquiry& inquiry, std::uint64_t since_us,
                                                       SampleRoom& room) {
     if (!inquiry.open(Topic::kProcessUtilization)) return std::nullopt;

@@ -24,6 +24,13 @@ std::optional<std::vector<gpu::BusySample>> read_busy_samples(Inquiry& inquiry, 
                                                               std::uint64_t since_us,
                                                               SampleRoom& room);
 
+/// Goes on with `samples`, which are newer than `since_us`, to the moment of the newest of `uses`,
+/// when a sampling period has ended between the two readings: who divides the one by the other wants
+/// both of the same time.
+void catch_up(Inquiry& inquiry, Topic topic, std::uint64_t since_us,
+              const std::vector<gpu::ProcessUse>& uses,
+              std::optional<std::vector<gpu::BusySample>>& samples, SampleRoom& room);
+
 /// Newer than `since_us`, oldest first; those are left out that cannot be true. Empty optional: not
 /// reported (MIG), or the call failed.
 std::optional<std::vector<gpu::ProcessUse>> read_uses(Inquiry& inquiry, std::uint64_t since_us,

@@ -2,6 +2,7 @@
 #include "nvml/meters.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -26,6 +27,13 @@ public:
     [[nodiscard]] CallThread& thread() { return thread_; }
     [[nodiscard]] std::shared_ptr<GpuMeter> meter() const { return meter_.lock(); }
 
+    /// Which reading was answered in time; both count from 1. Shared with the jobs.
+    struct Progress {
+        std::uint64_t made = 0;  // the thread's own
+        std::atomic<std::uint64_t> delivered = 0;
+    };
+    [[nodiscard]] const std::shared_ptr<Progress>& progress() const { return progress_; }
+
 private:
     Watch(const gpu::Uuid& gpu, const std::shared_ptr<CallPosition>& position,
           const std::shared_ptr<Attachment>& attachment, std::chrono::milliseconds reopen_after)
@@ -38,12 +46,17 @@ private:
           thread_(position, [meter = std::move(meter)]() mutable { meter.reset(); }) {}
 
     gpu::Uuid gpu_;
+    std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
     std::weak_ptr<GpuMeter> meter_;  // it is the thread's, and ends there with its hold
     CallThread thread_;              // last: its end comes first
 };
 
 /// The place of an answer belongs to the job as well: it may finish long after we have gone.
-using Place = std::shared_ptr<std::optional<Result<gpu::Reading>>>;
+struct Answered {
+    Result<gpu::Reading> reading;
+    std::uint64_t number = 0;
+};
+using Place = std::shared_ptr<std::optional<Answered>>;
 
 struct Asked {
     std::shared_ptr<Watch> watch;
@@ -112,11 +125,14 @@ private:
 
     Asked ask(const gpu::MeterQuestion& question) {
         auto watch = watch_of(question.gpu);
-        auto place = std::make_shared<std::optional<Result<gpu::Reading>>>();
-        auto begun = watch->thread().begin("reading of " + question.gpu.text,
-                                           [place, meter = watch->meter(), since = question.since] {
-                                               place->emplace(meter->read(since));
-                                           });
+        auto place = std::make_shared<std::optional<Answered>>();
+        auto begun = watch->thread().begin(
+            "reading of " + question.gpu.text,
+            [place, progress = watch->progress(), meter = watch->meter(), since = question.since] {
+                const bool delivered = progress->delivered == progress->made;
+                auto reading = meter->read(since, delivered);
+                place->emplace(Answered{std::move(reading), ++progress->made});
+            });
         return {std::move(watch), std::move(place), std::move(begun)};
     }
 
@@ -124,7 +140,8 @@ private:
         if (!asked.begun) return std::move(asked.begun).error();
         auto done = asked.watch->thread().wait(*asked.begun, end);
         if (!done) return std::move(done).error();
-        return **std::move(asked.answer);
+        asked.watch->progress()->delivered = (*asked.answer)->number;
+        return std::move((*asked.answer)->reading);
     }
 
     std::mutex mutex_;

@@ -59,7 +59,7 @@ bool PerformanceMonitor::supported(Inquiry& inquiry) {
 
 bool PerformanceMonitor::take_sample(Inquiry& inquiry, Series& series, const MigHandle* mig) {
     const Functions& nvml = inquiry.nvml();
-    for (nvmlGpmSample_t* const place : {&series.last, &series.spare}) {
+    for (nvmlGpmSample_t* const place : {&series.first, &series.second}) {
         if (*place != nullptr) continue;
         if (!inquiry.note_failure(nvml.nvmlGpmSampleAlloc.name(), nvml.nvmlGpmSampleAlloc(place))) {
             *place = nullptr;
@@ -67,20 +67,20 @@ bool PerformanceMonitor::take_sample(Inquiry& inquiry, Series& series, const Mig
         }
     }
     if (mig == nullptr) {
-        const auto code = nvml.nvmlGpmSampleGet(inquiry.device(), series.spare);
+        const auto code = nvml.nvmlGpmSampleGet(inquiry.device(), series.second);
         series.refused = is_refusal(code);
         return inquiry.note_failure(nvml.nvmlGpmSampleGet.name(), code);
     }
-    auto code = nvml.nvmlGpmMigSampleGet(inquiry.device(), mig->gpu_instance, series.spare);
+    auto code = nvml.nvmlGpmMigSampleGet(inquiry.device(), mig->gpu_instance, series.second);
     if (code == NVML_ERROR_FUNCTION_NOT_FOUND || code == NVML_ERROR_NOT_SUPPORTED) {
-        code = nvml.nvmlGpmSampleGet(mig->handle, series.spare);
+        code = nvml.nvmlGpmSampleGet(mig->handle, series.second);
     }
     // An instance that goes at this moment refuses too: the next look will not list it.
     series.refused = is_refusal(code) && code != NVML_ERROR_INVALID_ARGUMENT;
     return inquiry.note_failure(nvml.nvmlGpmMigSampleGet.name(), code);
 }
 
-void PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series, gpu::Figures& figures) {
+bool PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series, gpu::Figures& figures) {
     if (!request_) {
         constexpr std::size_t kBytes =
             offsetof(nvmlGpmMetricsGet_t, metrics) + kRequestEntries * sizeof(nvmlGpmMetric_t);
@@ -96,15 +96,15 @@ void PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series, gpu::Fig
         entries[count].metricId = metric.id;
         asked[count++] = &metric;
     }
-    if (count == 0) return;
+    if (count == 0) return false;
     request->version = NVML_GPM_METRICS_GET_VERSION;
     request->numMetrics = count;
-    request->sample1 = series.last;
-    request->sample2 = series.spare;
+    request->sample1 = series.first;
+    request->sample2 = series.second;
     const auto& call = inquiry.nvml().nvmlGpmMetricsGet;
     const auto code = call(request);
     // Two samples of which the first is of an instance that was re-made are an invalid argument.
-    if (!inquiry.note_failure(call.name(), code)) return;
+    if (!inquiry.note_failure(call.name(), code)) return false;
     for (unsigned i = 0; i < count; ++i) {
         if (entries[i].nvmlReturn != NVML_SUCCESS) {
             if (is_refusal(entries[i].nvmlReturn)) series.refused_metrics.insert(asked[i]->id);
@@ -115,34 +115,43 @@ void PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series, gpu::Fig
         if (asked[i]->scale == kPercent) value = std::min(value, 1.0);
         figures.set(asked[i]->figure, value);
     }
+    return true;
 }
 
-void PerformanceMonitor::read_series(Inquiry& inquiry, Series& series, const MigHandle* mig,
-                                     gpu::Figures& figures) {
-    if (series.refused || inquiry.end() != NVML_SUCCESS) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (series.has_last && now - series.last_at < kShortestSpan) return;
-    if (!take_sample(inquiry, series, mig)) {
-        series.has_last = false;
-        return;
+std::chrono::nanoseconds PerformanceMonitor::read_series(Inquiry& inquiry, Series& series,
+                                                         const MigHandle* mig, bool delivered,
+                                                         gpu::Figures& figures) {
+    constexpr std::chrono::nanoseconds kNone{0};
+    if (series.has_second && (delivered || !series.has_first)) {
+        std::swap(series.first, series.second);
+        series.first_at = series.second_at;
+        series.has_first = true;
     }
-    if (series.has_last) read_metrics(inquiry, series, figures);
-    std::swap(series.last, series.spare);
-    series.last_at = now;
-    series.has_last = true;
+    series.has_second = false;
+    if (series.refused || inquiry.end() != NVML_SUCCESS) return kNone;
+    const auto now = std::chrono::steady_clock::now();
+    if (series.has_first && now - series.first_at < kShortestSpan) return kNone;
+    if (!take_sample(inquiry, series, mig)) return kNone;
+    series.second_at = now;
+    series.has_second = true;
+    if (!series.has_first) return kNone;
+    if (read_metrics(inquiry, series, figures)) return now - series.first_at;
+    series.has_first = false;  // the two do not fit: begin with the second
+    return kNone;
 }
 
 void PerformanceMonitor::drop(const Inquiry& inquiry, Series& series) {
-    for (const nvmlGpmSample_t sample : {series.last, series.spare}) {
+    for (const nvmlGpmSample_t sample : {series.first, series.second}) {
         if (sample != nullptr) inquiry.nvml().nvmlGpmSampleFree(sample);
     }
     series = {};
 }
 
-void PerformanceMonitor::read(Inquiry& inquiry, const std::vector<MigHandle>& mig,
-                              gpu::Figures& figures, std::vector<gpu::InstanceReading>& instances) {
+void PerformanceMonitor::read(Inquiry& inquiry, const std::vector<MigHandle>& mig, bool delivered,
+                              gpu::Reading& reading) {
     if (!supported(inquiry)) return;
-    read_series(inquiry, whole_, nullptr, figures);
+    reading.averaged = read_series(inquiry, whole_, nullptr, delivered, reading.figures);
+    std::vector<gpu::InstanceReading>& instances = reading.instances;
     for (gpu::InstanceReading& instance : instances) {
         const auto handle = std::ranges::find(mig, instance.gpu_instance, &MigHandle::gpu_instance);
         if (handle == mig.end()) continue;
@@ -150,7 +159,7 @@ void PerformanceMonitor::read(Inquiry& inquiry, const std::vector<MigHandle>& mi
         // Another instance of the same id has another handle.
         if (series.device != handle->handle) drop(inquiry, series);
         series.device = handle->handle;
-        read_series(inquiry, series, &*handle, instance.figures);
+        instance.averaged = read_series(inquiry, series, &*handle, delivered, instance.figures);
     }
     for (auto next = by_instance_.begin(); next != by_instance_.end();) {
         const auto here = next++;

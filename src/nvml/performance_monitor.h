@@ -22,10 +22,12 @@ public:
     /// Two samples that lie closer together give no figures.
     static constexpr std::chrono::milliseconds kShortestSpan{101};
 
-    /// Figures of the GPU itself; of its instances those in `instances`.
-    /// mig   handles of the MIG devices; one of each instance is enough
-    void read(Inquiry& inquiry, const std::vector<MigHandle>& mig, gpu::Figures& figures,
-              std::vector<gpu::InstanceReading>& instances);
+    /// Fills in the figures of the GPU itself and of the instances that are in `reading`.
+    /// mig         handles of the MIG devices; one of each instance is enough
+    /// delivered   somebody has got what the last read() gave: averages begin anew. If not, they go
+    ///             on from where they began.
+    void read(Inquiry& inquiry, const std::vector<MigHandle>& mig, bool delivered,
+              gpu::Reading& reading);
 
     /// The library was shut down: its samples are gone.
     void forget();
@@ -33,19 +35,23 @@ public:
 private:
     /// One series of samples.
     struct Series {
-        nvmlGpmSample_t last = nullptr;
-        nvmlGpmSample_t spare = nullptr;
+        nvmlGpmSample_t first = nullptr;  // from which averages go
+        nvmlGpmSample_t second = nullptr;
         nvmlDevice_t device = nullptr;  // whose handle it was taken by
-        std::chrono::steady_clock::time_point last_at;
-        bool has_last = false;
+        std::chrono::steady_clock::time_point first_at;
+        std::chrono::steady_clock::time_point second_at;
+        bool has_first = false;
+        bool has_second = false;
         bool refused = false;
         std::set<unsigned> refused_metrics;
     };
 
     bool supported(Inquiry& inquiry);
     bool take_sample(Inquiry& inquiry, Series& series, const MigHandle* mig);
-    void read_series(Inquiry& inquiry, Series& series, const MigHandle* mig, gpu::Figures& figures);
-    void read_metrics(Inquiry& inquiry, Series& series, gpu::Figures& figures);
+    /// Returns what the figures are averages over; 0: there are none.
+    std::chrono::nanoseconds read_series(Inquiry& inquiry, Series& series, const MigHandle* mig,
+                                         bool delivered, gpu::Figures& figures);
+    bool read_metrics(Inquiry& inquiry, Series& series, gpu::Figures& figures);
     void drop(const Inquiry& inquiry, Series& series);
 
     std::optional<bool> supported_;

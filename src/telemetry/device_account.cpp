@@ -115,7 +115,11 @@ std::optional<BusyStretch> DeviceAccount::busy_of(const PartIdentity& part,
     if (part.gpu_instance) {
         const auto active = figures.get(Figure::kGraphicsActive);
         if (!active) return std::nullopt;
-        return fresh ? stretch_of(*active, elapsed) : BusyStretch{};
+        const auto own = std::ranges::find(reading.instances, *part.gpu_instance,
+                                           &gpu::InstanceReading::gpu_instance);
+        // The average is of a time of its own: a look may have failed in between.
+        const bool timed = own != reading.instances.end() && own->averaged.count() > 0;
+        return fresh ? stretch_of(*active, timed ? own->averaged : elapsed) : BusyStretch{};
     }
     if (reading.gpu_busy) return gpu_busy_.take(*reading.gpu_busy, elapsed);
     const auto percent = figures.get(Figure::kGpuBusyPercent);

@@ -15,11 +15,11 @@ namespace aliquot::telemetry {
 
 struct AccountOptions {
     /// How long the row of a tenant that is gone is shown, so that its last values are read.
-    std::chrono::nanoseconds keep_ended = std::chrono::minutes(5);
+    std::chrono::nanoseconds keep_ended = std::chrono::minutes(2);
     /// How long the last figures stand for a GPU that does not answer.
     std::chrono::nanoseconds stale_after = std::chrono::seconds(10);
     /// A part never has more rows of tenants that are gone; the oldest leave first.
-    std::size_t most_ended = 64;
+    std::size_t most_ended = 16;
 };
 
 /// The books of one part of a GPU: who has used how much of it. Not thread-safe.

@@ -222,14 +222,14 @@ struct Course {
     double cpu_percent = 0;  // of a core
     std::uint64_t resident_kib = 0;
     std::uint64_t peak_kib = 0;
-    std::int64_t growth_kib = 0;  // between the first minute (or third) and the end
+    std::int64_t growth_kib = 0;  // between the third minute (or third) and the end
 };
 
 Course run_for(World& world, const Options& options) {
     const auto begin = Clock::now();
     const auto end = begin + std::chrono::seconds(options.seconds);
     const double cpu = cpu_seconds(world.agent());
-    const auto settled = begin + std::min<Clock::duration>(60s, (end - begin) / 3);
+    const auto settled = begin + std::min<Clock::duration>(180s, (end - begin) / 3);
     std::uint64_t first = 0;
     auto next_change = begin;
     while (Clock::now() < end) {

@@ -222,6 +222,33 @@ TEST(MeteredInstances, TellTheirOwnUse) {
     }
 }
 
+TEST(MeteredInstances, LoseNoTimeWithAReadingThatNobodyGot) {
+    MeteredWorld world("h100-80:1");
+    ASSERT_TRUE(world.node().cut(0, "7g.80gb"));
+    const auto device = world.node().gpus().front().mig_devices.front();
+    const Sleeper worker;
+    ASSERT_TRUE(world.node().set_process(0, worker.pid(), kGi, 50, device.instance));
+    ASSERT_TRUE(world.look(0));
+    MeteredWorld::pass(200ms);
+    ASSERT_TRUE(world.look(0));
+    MeteredWorld::pass(200ms);
+    // The answer comes when its asker has gone.
+    ASSERT_TRUE(world.node().inject(0, sim::FaultKind::kHang, 300));
+    const gpu::MeterQuestion question{world.uuid(0), {}};
+    EXPECT_FALSE(world.meters().read({&question, 1}, 50ms).front());
+    std::optional<Reading> reading;
+    for (int i = 0; i < 3000 && !reading; ++i) {
+        auto answer = world.look(0);
+        if (answer) reading = *std::move(answer);
+        if (!reading) MeteredWorld::pass(10ms);
+    }
+    ASSERT_TRUE(reading);
+    ASSERT_THAT(reading->instances, SizeIs(1));
+    EXPECT_GE(reading->instances.front().averaged, 450ms);
+    EXPECT_NEAR(reading->instances.front().figures.get(Figure::kGraphicsActive).value_or(0), 0.5,
+                0.001);
+}
+
 TEST(MeteredInstances, OfAmpereTellTheirMemoryOnly) {
     MeteredWorld world("a100-40:1");
     ASSERT_TRUE(world.node().cut(0, "3g.20gb,1g.5gb"));

@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "os/exchange.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "sim/node/node.h"
@@ -286,6 +287,69 @@ TEST_F(UpTest, StartsAKilledAgentAgainAndDisturbsNobody) {
     ASSERT_TRUE(exit);
     EXPECT_EQ(exit->code, 130);
     EXPECT_TRUE(processes_with(root).empty());
+}
+
+/// Of an agent's state, the tenants of its first GPU that have this name; with processes only.
+json tenants_with_processes(const json& state, const std::string& pod) {
+    json found = json::array();
+    if (!state.is_object() || !state.contains("gpus") || state["gpus"].empty()) return found;
+    for (const json& part : state["gpus"][0]["parts"]) {
+        for (const json& tenant : part["tenants"]) {
+            if (tenant.value("pod", "") == pod && !tenant["processes"].empty())
+                found.push_back(tenant);
+        }
+    }
+    return found;
+}
+
+TEST_F(UpTest, TellsWhichPodTheChildOfACommandBelongsTo) {
+    const auto pod = [](const std::string& name, const std::string& command) {
+        return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+               "}\nspec:\n  containers:\n  - name: main\n    image: i:1\n    command: " + command +
+               "\n    resources: {limits: {nvidia.com/gpu: 1}}\n";
+    };
+    const fs::path config = file("config.yaml",
+                                 "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
+                                 "    - {name: nvidia.com/gpu, replicas: 2}\n");
+    const fs::path manifest =
+        file("pods.yaml",
+             pod("forks", "[sh, -c, '(aliquot-cuda-sample --memory 256Mi --hold &); sleep 1000']") +
+                 pod("plain", "[aliquot-cuda-sample, --memory, 512Mi, --hold]"));
+    os::Process up = start({"--gpu", "a2", "--config", config, manifest, "--state", state()});
+    const auto ask = [&]() -> json {
+        std::error_code problem;
+        for (const auto& entry : fs::directory_iterator(tmp(), problem)) {
+            const fs::path socket = entry.path() / "root/run/aliquot/agent.sock";
+            if (!fs::exists(socket, problem)) continue;
+            const auto answer =
+                os::exchange({.argv = {fs::path(ALIQUOT_BIN_DIR) / "aliquot", "top", "--once", "-o",
+                                       "json", "--agent", "unix:" + socket.native()},
+                              .environment = os::current_environment()},
+                             "", {.deadline = 60s});
+            return answer ? json::parse(answer->output, nullptr, false) : json();
+        }
+        return {};
+    };
+    json seen;
+    EXPECT_TRUE(eventually([&] {
+        seen = ask();
+        return tenants_with_processes(seen, "forks").size() == 1 &&
+               tenants_with_processes(seen, "plain").size() == 1;
+    })) << seen.dump(1)
+        << read(directory_.path() / "err");
+    for (const auto& [name, bytes] : {std::pair("forks", 256 << 20), {"plain", 512 << 20}}) {
+        const json tenants = tenants_with_processes(seen, name);
+        if (tenants.size() != 1) continue;  // told above
+        EXPECT_EQ(tenants[0]["namespace"], "default");
+        EXPECT_EQ(tenants[0]["container"], "main");
+        EXPECT_EQ(tenants[0]["resource"], "nvidia.com/gpu");
+        EXPECT_GE(tenants[0]["amounts"]["memoryBytes"].get<std::int64_t>(), bytes);
+    }
+    if (seen.is_object()) {
+        EXPECT_EQ(seen["sight"]["degraded"], json::array());
+    }
+    up.signal(SIGINT);
+    ASSERT_TRUE(up.wait(std::chrono::milliseconds(kPatience)));
 }
 
 }  // namespace

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/apiserver/api_server.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "sim/apiserver/authority.h"
+#include "sim/apiserver/collector.h"
+#include "sim/apiserver/seed.h"
+#include "sim/apiserver/words.h"
+#include "sim/apiserver/world.h"
+
+namespace aliquot::sim {
+
+using namespace apiserver;  // NOLINT: this file is their one door to the outside
+
+namespace {
+
+std::string make_kubeconfig(const std::string& url, const std::string& ca, const PemPair& admin) {
+    return "apiVersion: v1\nkind: Config\nclusters:\n- name: sim\n  cluster:\n    server: " + url +
+           "\n    certificate-authority-data: " + encode_base64(ca) +
+           "\nusers:\n- name: admin\n  user:\n    client-certificate-data: " +
+           encode_base64(admin.certificate) + "\n    client-key-data: " + encode_base64(admin.key) +
+           "\ncontexts:\n- name: sim\n  context:\n    cluster: sim\n    user: admin\n"
+           "current-context: sim\n";
+}
+
+Result<Done> write_private(const std::string& path, const std::string& content) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0) return Error{ErrorCode::kPermission, path + ": " + std::strerror(errno)};
+    std::string_view rest = content;
+    while (!rest.empty()) {
+        const ssize_t written = ::write(file, rest.data(), rest.size());
+        if (written <= 0) break;
+        rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    ::close(file);
+    if (rest.empty()) return Done{};
+    return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+namespace apiserver {
+
+World::World(ApiServerOptions given) : options(std::move(given)), store(options.history_limit) {
+    for (const auto& one : options.tokens) {
+        tokens[one.first] = User{one.second.name, "", one.second.groups, {}};
+    }
+}
+World::~World() = default;
+
+}  // namespace apiserver
+
+class ApiServer::Implementation {
+public:
+    explicit Implementation(ApiServerOptions options) : world(std::move(options)) {}
+    Implementation(const Implementation&) = delete;
+    Implementation& operator=(const Implementation&) = delete;
+
+    ~Implementation() {
+        world.stopping = true;
+        world.store.interrupt();
+        http.reset();
+        https.reset();
+        world.collector.reset();
+    }
+
+    Result<Done> start() {
+        auto authority = Authority::make();
+        if (!authority) return std::move(authority).error();
+        world.authority = std::move(*authority);
+        admin_token = "admin-" + make_uuid();
+        world.tokens[admin_token] = User{"admin", "", {"system:masters"}, {}};
+        if (world.options.collect_garbage) world.collector = std::make_unique<Collector>(world);
+        plant_first_objects(world);
+        const auto handler = [this](const HttpRequest& request) {
+            return answer_request(world, request);
+        };
+        if (!world.options.http_address.empty()) {
+            auto server = HttpServer::listen(world.options.http_address, {}, handler);
+            if (!server) return std::move(server).error();
+            http = std::move(*server);
+        }
+        if (world.options.https_address.empty()) return Done{};
+        return start_tls(handler);
+    }
+
+    std::string host_of(const std::string& address) const {
+        return address.substr(0, address.rfind(':'));
+    }
+
+    World world;
+    std::string admin_token;
+    std::string kubeconfig;
+    std::unique_ptr<HttpServer> http, https;
+
+private:
+    Result<Done> start_tls(const HttpServer::Handler& handler) {
+        std::vector<std::string> names = {"localhost", "127.0.0.1", "kubernetes",
+                                          "kubernetes.default", "kubernetes.default.svc"};
+        for (const std::string& name : world.options.certificate_names) names.push_back(name);
+        auto pair = world.authority->issue_server("kube-apiserver", names);
+        if (!pair) return std::move(pair).error();
+        auto server = HttpServer::listen(
+            world.options.https_address,
+            {pair->certificate, pair->key, world.authority->certificate()}, handler);
+        if (!server) return std::move(server).error();
+        https = std::move(*server);
+        auto admin = world.authority->issue_client("admin", {"system:masters"});
+        if (!admin) return std::move(admin).error();
+        const std::string url =
+            "https://" + host_of(world.options.https_address) + ":" + std::to_string(https->port());
+        kubeconfig = make_kubeconfig(url, world.authority->certificate(), *admin);
+        return write_files(*admin);
+    }
+
+    Result<Done> write_files(const PemPair& admin) {
+        const std::string& directory = world.options.directory;
+        if (directory.empty()) return Done{};
+        if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+            return Error{ErrorCode::kPermission, directory + ": " + std::strerror(errno)};
+        }
+        const std::vector<std::pair<std::string, const std::string*>> files = {
+            {"kubeconfig", &kubeconfig},
+            {"ca.crt", &world.authority->certificate()},
+            {"admin.crt", &admin.certificate},
+            {"admin.key", &admin.key},
+            {"admin.token", &admin_token}};
+        for (const auto& file : files) {
+            auto done = write_private(directory + "/" + file.first, *file.second);
+            if (!done) return done;
+        }
+        return Done{};
+    }
+};
+
+ApiServer::ApiServer(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+ApiServer::~ApiServer() = default;
+
+Result<std::unique_ptr<ApiServer>> ApiServer::start(ApiServerOptions options) {
+    auto implementation = std::make_unique<Implementation>(std::move(options));
+    auto done = implementation->start();
+    if (!done) return std::move(done).error();
+    return std::unique_ptr<ApiServer>(new ApiServer(std::move(implementation)));
+}
+
+std::string ApiServer::http_url() const {
+    if (implementation_->http == nullptr) return {};
+    return "http://" + implementation_->host_of(implementation_->world.options.http_address) + ":" +
+           std::to_string(implementation_->http->port());
+}
+
+std::string ApiServer::https_url() const {
+    if (implementation_->https == nullptr) return {};
+    return "https://" + implementation_->host_of(implementation_->world.options.https_address) +
+           ":" + std::to_string(implementation_->https->port());
+}
+
+const std::string& ApiServer::ca_certificate() const {
+    return implementation_->world.authority->certificate();
+}
+const std::string& ApiServer::admin_token() const { return implementation_->admin_token; }
+const std::string& ApiServer::kubeconfig() const { return implementation_->kubeconfig; }
+
+std::string ApiServer::kubeconfig_file() const {
+    const std::string& directory = implementation_->world.options.directory;
+    return directory.empty() ? "" : directory + "/kubeconfig";
+}
+
+Result<ApiServer::KeyPair> ApiServer::issue_certificate(const ApiUser& user) const {
+    auto pair = implementation_->world.authority->issue_client(user.name, user.groups);
+    if (!pair) return std::move(pair).error();
+    return KeyPair{pair->certificate, pair->key};
+}
+
+std::string ApiServer::issue_token(const ApiUser& user) {
+    std::string token = "token-" + make_uuid();
+    World& world = implementation_->world;
+    const std::unique_lock lock(world.tokens_guard);
+    world.tokens[token] = User{user.name, "", user.groups, {}};
+    return token;
+}
+
+void ApiServer::revoke_token(const std::string& token) {
+    World& world = implementation_->world;
+    const std::unique_lock lock(world.tokens_guard);
+    world.tokens.erase(token);
+}
+
+ApiServer::Reply ApiServer::request(std::string_view method, std::string_view target,
+                                    std::string_view body, std::string_view content_type) {
+    HttpRequest request = read_request_target(method, target);
+    request.headers["authorization"] = "Bearer " + implementation_->admin_token;
+    request.headers["content-type"] = content_type;
+    request.headers["user-agent"] = "aliquot-sim/1";
+    request.body = body;
+    const HttpAnswer answer = answer_request(implementation_->world, request);
+    return {answer.status, answer.body};
+}
+
+void ApiServer::inject(ApiFault fault) { implementation_->world.faults.inject(std::move(fault)); }
+void ApiServer::clear_faults() { implementation_->world.faults.clear(); }
+
+unsigned ApiServer::break_watches(std::string_view resource) {
+    const unsigned reached =
+        implementation_->world.faults.order(resource, WatchHandle::Order::kBreak);
+    implementation_->world.store.interrupt();
+    return reached;
+}
+
+unsigned ApiServer::expire_watches(std::string_view resource) {
+    const unsigned reached =
+        implementation_->world.faults.order(resource, WatchHandle::Order::kExpire);
+    implementation_->world.store.interrupt();
+    return reached;
+}
+
+void ApiServer::hold_watches(std::string_view resource) {
+    implementation_->world.faults.hold(resource);
+}
+void ApiServer::release_watches(std::string_view resource) {
+    implementation_->world.faults.release(resource);
+}
+
+void ApiServer::cut_connections() {
+    if (implementation_->http != nullptr) implementation_->http->cut_connections();
+    if (implementation_->https != nullptr) implementation_->https->cut_connections();
+}
+
+void ApiServer::compact() { implementation_->world.store.compact(); }
+std::uint64_t ApiServer::revision() const { return implementation_->world.store.revision(); }
+unsigned ApiServer::watches(std::string_view resource) const {
+    return implementation_->world.faults.watches(resource);
+}
+std::uint64_t ApiServer::requests() const { return implementation_->world.requests.load(); }
+
+std::map<std::string, std::uint64_t> ApiServer::request_counts() const {
+    const std::lock_guard lock(implementation_->world.counts_guard);
+    return implementation_->world.counts;
+}
+
+bool ApiServer::settle(std::chrono::milliseconds patience) {
+    const auto& collector = implementation_->world.collector;
+    return collector == nullptr || collector->settle(patience);
+}
+
+}  // namespace aliquot::sim

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace aliquot::sim {
+
+/// What the next requests get instead of an answer.
+struct ApiFault {
+    std::string method;                  // "PATCH"; empty: any
+    std::string path;                    // beginning of the path ("/api/v1/pods"); empty: any
+    std::string resource;                // "pods": of whatever namespace; empty: any
+    std::string verb;                    // "list", "watch", "create", ...; empty: any
+    int status = 0;                      // 409, 410, 429, 500, 503, ...; 0: it is served normally
+    int retry_after_seconds = 0;         // with 429 and 503
+    std::chrono::milliseconds delay{0};  // before all else
+    bool break_connection = false;       // instead of any answer
+    bool after_write = false;  // the write is done, then the fault shows: the client cannot know
+    unsigned times = 1;        // so many requests
+};
+
+struct ApiUser {
+    std::string name;
+    std::vector<std::string> groups;
+};
+
+struct ApiServerOptions {
+    std::string http_address = "127.0.0.1:0";   // empty: no plain HTTP
+    std::string https_address = "127.0.0.1:0";  // empty: no TLS
+    /// Where the kubeconfig, the CA and the admin's certificate are written (0600); made when it
+    /// is missing. Empty: nothing is written.
+    std::string directory;
+    /// Host names and addresses for the certificate, beside localhost and 127.0.0.1.
+    std::vector<std::string> certificate_names;
+    bool rbac = false;      // off: everybody may do everything
+    bool anonymous = true;  // requests without credentials are system:anonymous; else 401
+    /// With rbac off, plain HTTP requests without credentials act as the administrator.
+    std::map<std::string, ApiUser> tokens;  // bearer token -> user
+    bool collect_garbage = true;  // owner references and namespaces, as kube-controller-manager
+    bool default_service_accounts = true;  // "default" in each namespace, likewise
+    /// Where admission webhooks that name a Service are found: "NAMESPACE/NAME" -> "127.0.0.1:PORT".
+    std::map<std::string, std::string> service_addresses;
+    bool control_path = true;             // faults over HTTP: POST /_sim/...
+    std::size_t history_limit = 100'000;  // changes kept for each resource
+    std::chrono::milliseconds bookmark_interval{60'000};
+    std::chrono::seconds continue_lifetime{300};
+    std::string version = "v1.36.2";  // what /version says
+};
+
+/// An API server in this process, as far as clients can see: see docs/internals/apiserver.md for
+/// what it does and what not. Nothing runs in it: no pod starts, no controller acts, but for what
+/// real API servers do by themselves and what the options name. Thread-safe.
+class ApiServer {
+public:
+    /// errors   kInvalidInput: address; kConflict: address in use; kPermission: directory
+    static Result<std::unique_ptr<ApiServer>> start(ApiServerOptions options = {});
+    ~ApiServer();  // cuts all connections
+
+    [[nodiscard]] std::string http_url() const;   // "http://127.0.0.1:PORT"; empty without
+    [[nodiscard]] std::string https_url() const;  // likewise
+    [[nodiscard]] const std::string& ca_certificate() const;  // PEM
+    [[nodiscard]] const std::string& admin_token() const;     // a member of system:masters
+    /// A kubeconfig for the administrator with all in it (HTTPS, client certificate).
+    [[nodiscard]] const std::string& kubeconfig() const;
+    [[nodiscard]] std::string kubeconfig_file() const;  // empty without a directory
+    struct KeyPair {
+        std::string certificate, key;  // PEM
+    };
+    /// A certificate for a user, signed by the server's CA. errors   kInternal
+    [[nodiscard]] Result<KeyPair> issue_certificate(const ApiUser& user) const;
+    /// A token that is good for a user from now on.
+    std::string issue_token(const ApiUser& user);
+    void revoke_token(const std::string& token);
+
+    struct Reply {
+        int status = 0;
+        std::string body;
+    };
+    /// A request as the administrator, without a connection. Not for watches.
+    /// target   with its query: "/api/v1/nodes?limit=2"
+    Reply request(std::string_view method, std::string_view target, std::string_view body = "",
+                  std::string_view content_type = "application/json");
+
+    void inject(ApiFault fault);
+    void clear_faults();
+    /// Cuts the watches of a resource ("pods"; empty: all) in the middle of a line; returns how
+    /// many.
+    unsigned break_watches(std::string_view resource = "");
+    /// Ends them with an ERROR event of code 410.
+    unsigned expire_watches(std::string_view resource = "");
+    /// Holds back the events of a resource's watches until release_watches(); others go on.
+    void hold_watches(std::string_view resource);
+    void release_watches(std::string_view resource = "");
+    /// Cuts every connection.
+    void cut_connections();
+    /// Forgets the history: older watches and continue tokens are 410 from now on.
+    void compact();
+
+    [[nodiscard]] std::uint64_t revision() const;
+    [[nodiscard]] unsigned watches(std::string_view resource = "") const;
+    [[nodiscard]] std::uint64_t requests() const;  // that were answered so far
+    /// Requests by "verb resource" ("list pods").
+    [[nodiscard]] std::map<std::string, std::uint64_t> request_counts() const;
+    /// Waits until the collector has nothing to do. False: not within `patience`.
+    bool settle(std::chrono::milliseconds patience = std::chrono::seconds(5));
+
+private:
+    class Implementation;
+    explicit ApiServer(std::unique_ptr<Implementation> implementation);
+    std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace aliquot::sim

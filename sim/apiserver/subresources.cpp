@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// scale, binding, eviction, finalize, token and the rest that is not simply the object.
+#include <algorithm>
+
+#include "sim/apiserver/conversion.h"
+#include "sim/apiserver/patch.h"
+#include "sim/apiserver/removal.h"
+#include "sim/apiserver/selector.h"
+#include "sim/apiserver/strategy.h"
+#include "sim/apiserver/words.h"
+#include "sim/apiserver/writes.h"
+
+namespace aliquot::sim::apiserver {
+
+namespace {
+
+std::string spell_selector(const Value& selector) {
+    if (selector.is_string()) return selector.text();
+    std::vector<std::string> terms;
+    for (const Requirement& one : read_label_selector(selector)) {
+        using Operator = Requirement::Operator;
+        if (one.op == Operator::kIn && one.values.size() == 1) {
+            terms.push_back(one.key + "=" + one.values[0]);
+        } else if (one.op == Operator::kExists) {
+            terms.push_back(one.key);
+        } else if (one.op == Operator::kDoesNotExist) {
+            terms.push_back("!" + one.key);
+        } else {
+            terms.push_back(one.key + (one.op == Operator::kIn ? " in (" : " notin (") +
+                            join(one.values, ",") + ")");
+        }
+    }
+    return join(terms, ",");
+}
+
+struct ScalePaths {
+    std::string replicas = "spec.replicas";
+    std::string status_replicas = "status.replicas";
+    std::string selector = "spec.selector";
+};
+
+ScalePaths scale_paths(const Resource& resource) {
+    if (!resource.custom) return {};
+    return {resource.replicas_path, resource.status_replicas_path, resource.selector_path};
+}
+
+Value to_scale(const Value& object, const Resource& resource) {
+    const ScalePaths paths = scale_paths(resource);
+    Value metadata = Value::object();
+    for (const std::string_view field :
+         {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
+        const Value& value = object.at("metadata").at(field);
+        if (!value.is_null()) metadata[field] = value;
+    }
+    Value status = Value::object({{"replicas", object.at_path(paths.status_replicas).integer()}});
+    const std::string selector =
+        paths.selector.empty() ? "" : spell_selector(object.at_path(paths.selector));
+    if (!selector.empty()) status["selector"] = selector;
+    Value spec = Value::object();
+    const Value& replicas = object.at_path(paths.replicas);
+    if (!replicas.is_null()) spec["replicas"] = replicas;
+    return Value::object({{"kind", "Scale"},
+                          {"apiVersion", "autoscaling/v1"},
+                          {"metadata", std::move(metadata)},
+                          {"spec", std::move(spec)},
+                          {"status", std::move(status)}});
+}
+
+/// The Scale that the client wants: as it is with a body or patch applied.
+Outcome<Value> wanted_scale(Call& call, const Value& current) {
+    auto body = read_body(call);
+    if (!body) return body.failure();
+    if (call.verb == "update") return body->value;
+    const std::string type(call.http.header("content-type"));
+    if (type.starts_with("application/json-patch")) {
+        auto made = apply_json_patch(current, body->value);
+        if (!made) return bad_request(made.error().message);
+        return std::move(*made);
+    }
+    Value made = current;
+    apply_merge_patch(made, body->value);
+    return made;
+}
+
+HttpAnswer scale(Call& call) {
+    for (int attempt = 0; attempt < 10; ++attempt) {
+        const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
+        if (old == nullptr) {
+            return answer_failure(not_found(call.resource->name, call.resource->group, call.name));
+        }
+        Value object = to_version(old->object, *call.resource);
+        const Value current = to_scale(object, *call.resource);
+        if (call.verb == "get") return answer_value(current);
+        auto wanted = wanted_scale(call, current);
+        if (!wanted) return answer_failure(wanted.failure());
+        const Value replicas = wanted->at_path("spec.replicas");
+        if (replicas.integer(0) < 0) {
+            return answer_failure(invalid(
+                "Scale", "autoscaling", call.name,
+                {invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")}));
+        }
+        object.ensure_path(scale_paths(*call.resource).replicas) = replicas.integer(0);
+        const Value given = wanted->at_path("metadata.resourceVersion");
+        object["metadata"]["resourceVersion"] = given;
+        if (given.is_null()) {
+            object["metadata"]["resourceVersion"] = old->object.at_path("metadata.resourceVersion");
+        }
+        auto written = store_changed(call, old, std::move(object));
+        if (!written) return answer_failure(written.failure());
+        if (!written->lost_race) {
+            return answer_value(
+                to_scale(to_version(written->entry->object, *call.resource), *call.resource));
+        }
+        if (!given.is_null() && call.verb == "update") break;
+    }
+    return answer_failure(conflict(call.resource->name, call.resource->group, call.name,
+                                   "the object has been modified"));
+}
+
+HttpAnswer bind(Call& call) {
+    auto body = read_body(call);
+    if (!body) return answer_failure(body.failure());
+    if (call.name.empty()) call.name = body->value.at_path("metadata.name").text();
+    const ResourcePtr pods = call.world.resources.find("", "v1", "pods");
+    const std::string node = body->value.at_path("target.name").text();
+    if (node.empty()) {
+        return answer_failure(invalid("Binding", "", call.name, {required("target.name")}));
+    }
+    for (int attempt = 0; attempt < 10; ++attempt) {
+        const EntryPtr old = call.world.store.get(pods->storage, call.key());
+        if (old == nullptr) return answer_failure(not_found("pods", "", call.name));
+        Value object = old->object;
+        const auto refuse = [&](const std::string& why) {
+            return answer_failure(conflict("pods/binding", "", call.name, why));
+        };
+        if (!object.at_path("metadata.deletionTimestamp").is_null()) {
+            return refuse("pod " + call.name + " is being deleted, cannot be assigned to a host");
+        }
+        if (!object.at_path("spec.nodeName").text().empty()) {
+            return refuse("pod " + call.name + " is already assigned to node \"" +
+                          object.at_path("spec.nodeName").text() + "\"");
+        }
+        if (!object.at_path("spec.schedulingGates").empty()) {
+            return refuse("pod " + call.name + " has non-empty .spec.schedulingGates");
+        }
+        object["spec"]["nodeName"] = node;
+        for (const Member& one : body->value.at_path("metadata.annotations").members()) {
+            object["metadata"]["annotations"][one.name] = one.value;
+        }
+        auto& conditions = object["status"]["conditions"];
+        std::erase_if(conditions.items(),
+                      [](const Value& one) { return one.at("type").text() == "PodScheduled"; });
+        conditions.push(
+            Value::object({{"type", "PodScheduled"},
+                           {"status", "True"},
+                           {"lastProbeTime", Value()},
+                           {"lastTransitionTime", format_time(std::chrono::system_clock::now())}}));
+        if (!call.dry_run && call.world.store.update(pods->storage, call.key(), std::move(object),
+                                                     old->revision) == nullptr) {
+            continue;
+        }
+        return answer_value(Value::object({{"kind", "Status"},
+                                           {"apiVersion", "v1"},
+                                           {"metadata", Value::object()},
+                                           {"status", "Success"},
+                                           {"code", 201}}),
+                            201);
+    }
+    return answer_failure(conflict("pods/binding", "", call.name, "the pod has been modified"));
+}
+
+/// The disruption budgets that a pod falls under: a budget without room refuses.
+std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
+    const auto budgets =
+        call.world.store.list("policy/poddisruptionbudgets", call.name_space + "/", 0, "", 0);
+    for (const EntryPtr& budget : budgets->entries) {
+        const Selector selector = read_label_selector(budget->object.at_path("spec.selector"));
+        if (!matches_labels(selector, pod.at_path("metadata.labels"))) continue;
+        if (budget->object.at_path("status.disruptionsAllowed").integer() > 0) {
+            Value object = budget->object;
+            object["status"]["disruptionsAllowed"] =
+                object.at_path("status.disruptionsAllowed").integer() - 1;
+            object["status"]["disruptedPods"][call.name] =
+                format_time(std::chrono::system_clock::now());
+            if (!call.dry_run) {
+                call.world.store.update(
+                    "policy/poddisruptionbudgets",
+                    Call::key_of(call.name_space, object.at_path("metadata.name").text()), object,
+                    budget->revision);
+            }
+            continue;
+        }
+        Failure failure = too_many_requests(
+            "Cannot evict pod as it would violate the pod's disruption budget.", 0);
+        failure.causes.push_back({"DisruptionBudget",
+                                  "The disruption budget " +
+                                      budget->object.at_path("metadata.name").text() +
+                                      " needs more healthy pods than there are right now",
+                                  ""});
+        return failure;
+    }
+    return std::nullopt;
+}
+
+HttpAnswer evict(Call& call) {
+    auto body = read_body(call);
+    if (!body) return answer_failure(body.failure());
+    const EntryPtr pod = call.world.store.get("/pods", call.key());
+    if (pod == nullptr) return answer_failure(not_found("pods", "", call.name));
+    const std::string& phase = pod->object.at_path("status.phase").text();
+    const bool over = phase == "Succeeded" || phase == "Failed" || phase == "Pending" ||
+                      !pod->object.at_path("metadata.deletionTimestamp").is_null();
+    if (!over) {
+        if (auto refused = budget_refuses(call, pod->object)) return answer_failure(*refused);
+    }
+    RemovalOptions options;
+    const Value& given = body->value.at("deleteOptions");
+    if (given.at("gracePeriodSeconds").is_integer()) {
+        options.grace_seconds = given.at("gracePeriodSeconds").integer();
+    }
+    options.uid = given.at_path("preconditions.uid").text();
+    options.dry_run = call.dry_run || !given.at("dryRun").empty();
+    call.subresource = nullptr;
+    auto removed = remove_object(call, options);
+    if (!removed) return answer_failure(removed.failure());
+    return answer_value(Value::object({{"kind", "Status"},
+                                       {"apiVersion", "v1"},
+                                       {"metadata", Value::object()},
+                                       {"status", "Success"},
+                                       {"code", 201}}),
+                        201);
+}
+
+/// PUT namespaces/x/finalize: the one way to take the kubernetes finalizer away.
+HttpAnswer finalize(Call& call) {
+    auto body = read_body(call);
+    if (!body) return answer_failure(body.failure());
+    const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
+    if (old == nullptr) return answer_failure(not_found("namespaces", "", call.name));
+    Value object = old->object;
+    const Value& finalizers = body->value.at_path("spec.finalizers");
+    object["spec"] = Value::object();
+    if (!finalizers.empty()) object["spec"]["finalizers"] = finalizers;
+    auto written = store_changed(call, old, std::move(object));
+    if (!written) return answer_failure(written.failure());
+    return answer_entry(call, written->entry, 200);
+}
+
+HttpAnswer token(Call& call) {
+    auto body = read_body(call);
+    if (!body) return answer_failure(body.failure());
+    const EntryPtr account = call.world.store.get("/serviceaccounts", call.key());
+    if (account == nullptr) return answer_failure(not_found("serviceaccounts", "", call.name));
+    const std::int64_t seconds = body->value.at_path("spec.expirationSeconds").integer(3600);
+    if (seconds < 600) {
+        return answer_failure(
+            invalid("TokenRequest", "authentication.k8s.io", "",
+                    {invalid_value("spec.expirationSeconds", seconds,
+                                   "may not specify a duration less than 10 minutes")}));
+    }
+    const std::string text = "sim." + make_uuid() + "." + make_uuid();
+    User user;
+    user.name = "system:serviceaccount:" + call.name_space + ":" + call.name;
+    user.uid = account->object.at_path("metadata.uid").text();
+    user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + call.name_space};
+    {
+        const std::unique_lock lock(call.world.tokens_guard);
+        call.world.tokens[text] = user;
+    }
+    Value request = body->value;
+    request["kind"] = "TokenRequest";
+    request["apiVersion"] = "authentication.k8s.io/v1";
+    request["metadata"]["name"] = call.name;
+    request["metadata"]["namespace"] = call.name_space;
+    request["spec"]["expirationSeconds"] = seconds;
+    request["status"]["token"] = text;
+    request["status"]["expirationTimestamp"] =
+        format_time(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+    return answer_value(request, 201);
+}
+
+HttpAnswer no_log(const Call& call) {
+    if (call.world.store.get("/pods", call.key()) == nullptr) {
+        return answer_failure(not_found("pods", "", call.name));
+    }
+    return answer_failure(bad_request("pod " + call.name +
+                                      " does not have a host assigned that runs it: this is a "
+                                      "simulated API server"));
+}
+
+}  // namespace
+
+HttpAnswer answer_subresource(Call& call) {
+    const std::string name =
+        call.subresource == nullptr ? call.resource->name : call.subresource->name;
+    if (name == "scale") return scale(call);
+    if (name == "binding" || name == "bindings") return bind(call);
+    if (name == "eviction") return evict(call);
+    if (name == "finalize") return finalize(call);
+    if (name == "token") return token(call);
+    if (name == "log") return no_log(call);
+    if (name == "componentstatuses") {
+        return answer_value(Value::object({{"kind", "ComponentStatusList"},
+                                           {"apiVersion", "v1"},
+                                           {"metadata", Value::object()},
+                                           {"items", Value::array()}}));
+    }
+    // approval, ephemeralcontainers, resize: the object, written through another door.
+    if (call.verb == "get") return get_object(call);
+    if (call.verb == "update") return update_object(call);
+    if (call.verb == "patch") return patch_object(call);
+    return answer_failure(method_not_allowed());
+}
+
+}  // namespace aliquot::sim::apiserver

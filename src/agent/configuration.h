@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/config_source.h"
+#include "agent/options.h"
+#include "agent/settings.h"
+#include "agent/status_page.h"
+#include "base/result.h"
+#include "os/root.h"
+
+namespace aliquot::agent {
+
+/// The configuration that is served, and how a new one replaces it. Not thread-safe.
+class Configuration {
+public:
+    /// root, options, board   must outlive this
+    Configuration(const os::Root& root, const Options& options, StatusBoard& board);
+
+    /// The first reading: the file, else the last good one.
+    Result<Done> load();
+    /// Looks at the file again; true when there are settings to try.
+    bool reload(bool forced);
+    /// The node can serve what settings() says.
+    void accept();
+    /// It reads well but this node cannot serve it. Returns whether an earlier one holds again.
+    bool reject(const std::string& why);
+
+    [[nodiscard]] const Settings& settings() const { return settings_; }
+    [[nodiscard]] const ReadSource& pending() const { return pending_; }
+
+private:
+    std::optional<Settings> settled(const ReadSource& read);
+    void refuse(const std::string& why);
+
+    const Options& options_;
+    ConfigSource source_;
+    StatusBoard& board_;
+    ReadSource pending_;
+    Settings settings_;
+    std::optional<Settings> before_;
+    std::string settle_problem_;
+    bool is_new_ = false;
+};
+
+}  // namespace aliquot::agent

@@ -25,7 +25,7 @@ import queries
 import real_node
 import scenes
 
-BIN = sys.argv.pop(1)
+BIN = pathlib.Path(sys.argv.pop(1)).resolve()
 PATIENCE_S = 60  # for a machine that is busy with other things
 
 # What guides for GPU clusters tell people to ask, as they write it.

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "kube/stub_api.h"
 
@@ -119,6 +120,11 @@ TEST(Informer, MakesUpForWhatItMissed) {
     Informer informer(stub, resources::pods(), quick(), mirror.handler());
     informer.start();
     ASSERT_TRUE(informer.wait_synced(kLong));
+    // What is synced need not watch yet, and once we are away it cannot begin to.
+    const auto limit = std::chrono::steady_clock::now() + kLong;
+    while (informer.state().watches == 0 && std::chrono::steady_clock::now() < limit) {
+        std::this_thread::yield();
+    }
     away = true;
     stub.put(kPods, {"a", "last"}, pod(4));  // seen, then the stream breaks
     ASSERT_TRUE(mirror.wait([](const auto& objects) { return objects.size() == 4; }));

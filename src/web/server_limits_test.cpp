@@ -120,8 +120,9 @@ TEST(ServerLimits, AnAnswerThatNobodyReadsIsGivenUp) {
     const auto body = std::make_shared<const std::string>(std::string(32UL << 20U, 'x'));
     std::latch asked(1);
     const auto server = started({.request_limit = milliseconds(50)}, [&](const Request&) {
-        asked.count_down();
-        return Answer{.shared_body = body};
+        Answer answer{.shared_body = body};
+        asked.count_down();  // from here on somebody has the body
+        return answer;
     });
     TestClient lazy(server->port());
     lazy.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\n");

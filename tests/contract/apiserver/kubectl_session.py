@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A session of kubectl: kubectl_session.py KUBECONFIG [KUBECTL]. Each step: arguments, exit code, what its
-output must match. Seen of kube-apiserver 1.36.2 with kubectl 1.32 and 1.36."""
+output must match. Seen of kube-apiserver 1.36.2 with kubectl 1.36."""
 import os
 import re
 import subprocess

@@ -112,8 +112,12 @@ TEST(Informer, MakesUpForWhatItMissed) {
     stub.fate = [] {
         return StubApi::Fate{.kind = StubApi::Fate::Kind::kBreak, .after_events = 1};
     };
+    std::atomic<bool> watching{false};
     stub.before = [&](const Request& request) -> std::optional<Outcome<Reply>> {
-        if (!away) return {};
+        if (!away) {
+            if (request.what.starts_with("watch")) watching = true;
+            return {};
+        }
         return Failure{.reason = Reason::kUnreachable, .message = request.what};
     };
     Mirror mirror;
@@ -122,9 +126,8 @@ TEST(Informer, MakesUpForWhatItMissed) {
     ASSERT_TRUE(informer.wait_synced(kLong));
     // What is synced need not watch yet, and once we are away it cannot begin to.
     const auto limit = std::chrono::steady_clock::now() + kLong;
-    while (informer.state().watches == 0 && std::chrono::steady_clock::now() < limit) {
-        std::this_thread::yield();
-    }
+    while (!watching && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    ASSERT_TRUE(watching);
     away = true;
     stub.put(kPods, {"a", "last"}, pod(4));  // seen, then the stream breaks
     ASSERT_TRUE(mirror.wait([](const auto& objects) { return objects.size() == 4; }));

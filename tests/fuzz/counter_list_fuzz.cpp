@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     for (const auto& counter : list->counters) {
-        if (counter.family == nullptr || (counter.name != counter.family->name &&
-                                          counter.name != counter.family->old)) {
+        if (counter.family == nullptr ||
+            (counter.name != counter.family->name && counter.name != counter.family->old)) {
             __builtin_trap();
         }
     }

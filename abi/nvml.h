@@ -794,7 +794,7 @@ NVML_ABI_SIZE(nvmlGpmMetricsGet_t, 64);
 NVML_ABI_AT(nvmlGpmMetricsGet_t, metrics, 24);
 
 typedef struct nvmlGridLicensableFeature_st {
-    int32_t featureCode; /* 1 vGPU, 2 workstation, 3 gaming, 4 compute */
+    int32_t featureCode;   /* 1 vGPU, 2 workstation, 3 gaming, 4 compute */
     uint32_t featureState; /* not 0: licensed now */
     char licenseInfo[128];
     char productName[128];

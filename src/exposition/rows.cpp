@@ -6,6 +6,7 @@
 
 #include "exposition/part_rows.h"
 #include "exposition/text.h"
+#include "gpu/architecture.h"
 
 namespace aliquot::exposition {
 namespace {
@@ -233,28 +234,9 @@ std::string bus_id(const gpu::PciAddress& address) {
 }
 
 std::string architecture(unsigned major, unsigned minor) {
-    switch (major) {
-        case 2:
-            return "fermi";
-        case 3:
-            return "kepler";
-        case 5:
-            return "maxwell";
-        case 6:
-            return "pascal";
-        case 7:
-            return minor >= 5 ? "turing" : "volta";
-        case 8:
-            return minor == 9 ? "ada" : "ampere";
-        case 9:
-            return "hopper";
-        case 10:
-        case 11:
-        case 12:
-            return "blackwell";
-        default:
-            return "cc " + std::to_string(major) + '.' + std::to_string(minor);
-    }
+    const std::string_view name = gpu::architecture_of(major, minor);
+    if (!name.empty()) return std::string(name);
+    return "cc " + std::to_string(major) + '.' + std::to_string(minor);
 }
 
 }  // namespace aliquot::exposition

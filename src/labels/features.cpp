@@ -5,39 +5,12 @@
 #include <array>
 #include <utility>
 
+#include "gpu/architecture.h"
+
 namespace aliquot::labels {
 namespace {
 
 constexpr std::string_view kWhole = "nvidia.com/gpu";
-
-std::string_view family_of(unsigned major, unsigned minor) {
-    switch (major) {
-        case 1:
-            return "tesla";
-        case 2:
-            return "fermi";
-        case 3:
-            return "kepler";
-        case 5:
-            return "maxwell";
-        case 6:
-            return "pascal";
-        case 7:
-            return minor < 5 ? "volta" : "turing";
-        case 8:
-            return minor < 9 ? "ampere" : "ada-lovelace";
-        case 9:
-            return "hopper";
-        case 10:
-        case 11:
-        case 12:
-            return "blackwell";
-        case 13:
-            return "rubin";
-        default:
-            return "undefined";
-    }
-}
 
 /// The parts of "580.65.06".
 std::array<std::string, 3> version_parts(const std::string& version) {
@@ -112,7 +85,8 @@ void add_whole(const NodeFacts& facts, const gpu::Gpu& gpu, Labels& labels) {
     if (gpu.memory_bytes != 0) {
         labels["nvidia.com/gpu.memory"] = std::to_string(gpu.memory_bytes >> 20U);
     }
-    labels["nvidia.com/gpu.family"] = family_of(gpu.compute_major, gpu.compute_minor);
+    const std::string_view family = gpu::architecture_of(gpu.compute_major, gpu.compute_minor);
+    labels["nvidia.com/gpu.family"] = family.empty() ? "undefined" : family;
     labels["nvidia.com/gpu.compute.major"] = std::to_string(gpu.compute_major);
     labels["nvidia.com/gpu.compute.minor"] = std::to_string(gpu.compute_minor);
 }

@@ -10,6 +10,7 @@ extern const std::string_view kNamespaceTemplate;
 extern const std::string_view kAgentAccessTemplate;
 extern const std::string_view kConfigTemplate;
 extern const std::string_view kAgentTemplate;
+extern const std::string_view kControllerTemplate;
 extern const std::string_view kMetricsTemplate;
 extern const std::string_view kNetworkTemplate;
 extern const std::string_view kCleanUpTemplate;

@@ -100,9 +100,8 @@ std::string expand(std::string_view text, const Meaning& meaning) {
                 made += '\n';
             }
         } else {
-            made += filled(line, [&](std::string_view name) {
-                return meaning_of(meaning.words, name);
-            });
+            made += filled(line,
+                           [&](std::string_view name) { return meaning_of(meaning.words, name); });
             made += '\n';
         }
     });

@@ -25,7 +25,8 @@ std::string expand(std::string_view text, const Meaning& meaning);
 struct HelmWords {
     std::map<std::string, std::string, std::less<>> switches;  // a pipeline: ".Values.mig.enabled"
     std::map<std::string, std::string, std::less<>> words;     // a pipeline
-    std::map<std::string, std::string, std::less<>> lists;     // an action; "@indent@" is its indentation
+    std::map<std::string, std::string, std::less<>>
+        lists;  // an action; "@indent@" is its indentation
 };
 
 /// The same template in Helm's language. Switches with an empty pipeline are off in the chart.

@@ -20,8 +20,8 @@ bool is_alphanumeric(char c) {
 }
 
 bool only(std::string_view text, std::string_view besides) {
-    return std::ranges::all_of(
-        text, [&](char c) { return is_alphanumeric(c) || besides.contains(c); });
+    return std::ranges::all_of(text,
+                               [&](char c) { return is_alphanumeric(c) || besides.contains(c); });
 }
 
 /// A label's value: letters, digits, "-_.", at most 63, beginning and ending with the former.
@@ -66,10 +66,12 @@ Result<Done> check_one_of(const std::string& what, std::string_view word,
 
 Result<Done> check_words(const Values& values) {
     for (const auto& done :
-         {check_one_of("image pull policy", values.pull_policy, {"Always", "IfNotPresent", "Never"}),
+         {check_one_of("image pull policy", values.pull_policy,
+                       {"Always", "IfNotPresent", "Never"}),
           check_one_of("MIG drain policy", values.mig_drain, {"refuse", "wait", "evict"}),
           check_one_of("labels", values.labels, {"node", "nodefeature", "off"}),
-          check_one_of("taint for unhealthy GPUs", values.unhealthy_taint, {"all", "any", "off"})}) {
+          check_one_of("taint for unhealthy GPUs", values.unhealthy_taint,
+                       {"all", "any", "off"})}) {
         if (!done) return done;
     }
     for (const std::string& one : values.label_profiles) {
@@ -104,7 +106,8 @@ Result<Done> check_placing(const Values& values) {
     if (values.node_taint.empty()) return Done{};
     const auto taint = parse_toleration(values.node_taint);
     if (!taint || taint->effect.empty()) {
-        return wrong("taint", values.node_taint, "KEY=VALUE:EFFECT, as nvidia.com/gpu=true:NoSchedule");
+        return wrong("taint", values.node_taint,
+                     "KEY=VALUE:EFFECT, as nvidia.com/gpu=true:NoSchedule");
     }
     return Done{};
 }
@@ -118,16 +121,16 @@ Result<Done> check_config(const Values& values) {
                                                         sharing::Compatibility::kStrict);
         for (const findings::Finding& one : checked.findings) {
             if (one.severity != findings::Severity::kError) continue;
-            return Error{ErrorCode::kInvalidInput,
-                         "configuration " + key + ":" + std::to_string(one.line) + ":" +
-                             std::to_string(one.column) + ": " + one.message +
-                             "; see: aliquot config check"};
+            return Error{ErrorCode::kInvalidInput, "configuration " + key + ":" +
+                                                       std::to_string(one.line) + ":" +
+                                                       std::to_string(one.column) + ": " +
+                                                       one.message + "; see: aliquot config check"};
         }
         for (const sharing::FoundConfig& found : checked.configs) {
             if (!found.where.empty()) {
-                return Error{ErrorCode::kInvalidInput,
-                             "configuration " + key + ": it is a whole " + found.where +
-                                 "; expected the configuration itself"};
+                return Error{ErrorCode::kInvalidInput, "configuration " + key + ": it is a whole " +
+                                                           found.where +
+                                                           "; expected the configuration itself"};
             }
             if (found.config.sharing.mechanism == sharing::Mechanism::kMps && !values.mps) {
                 return Error{ErrorCode::kInvalidInput,
@@ -187,6 +190,10 @@ Result<Done> check(const Values& values) {
     }
     if (values.api_port > 65535) {
         return wrong("port of the API server", std::to_string(values.api_port), "1 to 65535");
+    }
+    if (values.controller_replicas < 1 || values.controller_replicas > 10) {
+        return wrong("replicas of the controller", std::to_string(values.controller_replicas),
+                     "1 to 10");
     }
     if (values.metrics_namespace.empty() || !is_label_value(values.metrics_namespace)) {
         return wrong("namespace of Prometheus", values.metrics_namespace, "a namespace's name");

@@ -23,7 +23,7 @@ enum class Profile : std::uint8_t { kKubeadm, kMicrok8s, kK3s, kEks };
 /// How the agent's container may open the GPUs' device nodes.
 enum class GpuAccess : std::uint8_t {
     kPrivileged,  // works everywhere
-    kRuntime,     // NVIDIA's runtime brings them in: not privileged, needs that runtime on the nodes
+    kRuntime,  // NVIDIA's runtime brings them in: not privileged, needs that runtime on the nodes
 };
 
 struct Toleration {
@@ -53,14 +53,15 @@ struct Values {
     std::optional<std::string> mig_config;      // mig-parted's format
     bool mps = false;
     bool mig = false;
-    std::string mig_drain = "refuse";     // wait, evict
-    std::string labels = "node";          // nodefeature, off
+    std::string mig_drain = "refuse";  // wait, evict
+    std::string labels = "node";       // nodefeature, off
     std::vector<std::string> label_profiles;
     std::string node_taint;               // KEY=VALUE:EFFECT; empty: none
     std::string unhealthy_taint = "all";  // any, off
     std::vector<std::string> agent_args;  // flags of aliquot-agent, besides
 
     bool webhook = true;
+    unsigned controller_replicas = 2;
     bool service_monitor = false;
     bool pod_monitor = false;
     bool prometheus_rule = false;

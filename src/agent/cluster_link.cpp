@@ -89,6 +89,10 @@ ClusterLink::ClusterLink(kube::Api& api, os::Clock& clock, std::string node, Clu
 }
 
 ClusterLink::~ClusterLink() {
+    {
+        const std::scoped_lock lock(looking_);
+        ended_ = true;
+    }
     if (thread_.joinable()) {
         thread_.request_stop();
         thread_.join();
@@ -129,6 +133,8 @@ node::ConfigChoices ClusterLink::choices() const {
 
 /// After anything that was read has changed: what does the Node ask for?
 void ClusterLink::look_again() {
+    const std::scoped_lock looking(looking_);
+    if (ended_) return;
     const auto object = nodes_->store().find({"", node_});
     const bool known = nodes_->state().synced && configs_->state().synced;
     std::optional<node::NodeObject> node;

@@ -91,6 +91,9 @@ private:
     const ClusterOptions options_;
     const std::string place_;  // of the configurations, for messages
 
+    std::mutex looking_;  // one cache's thread looks at all of them, and none when we end
+    bool ended_ = false;
+
     mutable std::mutex mutex_;  // guards what follows, up to the thread's own
     mutable std::condition_variable_any changed_;
     SuppliedConfig supplied_;

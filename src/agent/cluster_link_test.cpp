@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 constexpr char kNodes[] = "/api/v1/nodes";
-constexpr char kMaps[] = "/api/v1/namespaces/aliquot-system/configmaps";
+constexpr char kMaps[] = "/api/v1/configmaps";
 constexpr auto kSoon = 20s;
 
 class AClusterLink : public testing::Test {
@@ -22,10 +22,10 @@ protected:
     AClusterLink() { put_node(R"("labels":{"role":"gpu"})"); }
 
     void put_node(const std::string& metadata) {
-        api.put(kNodes, {"", "gpu-1"}, R"("metadata":{"name":"gpu-1",)" + metadata + "}");
+        api.put(kNodes, {"", "gpu-1"}, R"({"metadata":{"name":"gpu-1",)" + metadata + "}}");
     }
     void put_config(const std::string& data) {
-        api.put(kMaps, {"aliquot-system", "aliquot-config"}, R"("data":)" + data);
+        api.put(kMaps, {"aliquot-system", "aliquot-config"}, R"({"data":)" + data + "}");
     }
     std::string node() const { return api.json(kNodes, {"", "gpu-1"}).value_or(""); }
     std::string at(const std::string& pointer) const {
@@ -111,9 +111,9 @@ TEST_F(AClusterLink, TellsOfAConfigurationThatIsRefused) {
     EXPECT_THAT(at("/metadata/annotations/aliquot.dev~1config"), HasSubstr(R"("state":"refused")"));
     EXPECT_TRUE(soon([&] {
         for (const auto& [key, version] :
-             api.versions("/apis/events.k8s.io/v1/namespaces/default/events")) {
+             api.versions("/apis/events.k8s.io/v1/events")) {
             const auto event =
-                api.json("/apis/events.k8s.io/v1/namespaces/default/events", key).value_or("");
+                api.json("/apis/events.k8s.io/v1/events", key).value_or("");
             if (kube::string_at(event, "/reason") == "GpuConfigRefused") return true;
         }
         return false;
@@ -188,7 +188,7 @@ TEST_F(AClusterLink, TriesAgainWhenAWriteFails) {
 
 TEST_F(AClusterLink, PassesOnWhatMigIsAskedFor) {
     options.mig = true;
-    api.put(kMaps, {"aliquot-system", "aliquot-mig-config"}, R"("data":{"config.yaml":"text"})");
+    api.put(kMaps, {"aliquot-system", "aliquot-mig-config"}, R"({"data":{"config.yaml":"text"}})");
     ClusterLink link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     EXPECT_EQ(link.mig_asked().config, "");

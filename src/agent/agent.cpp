@@ -168,7 +168,8 @@ void reconcile_until_told(const Parts& parts) {
         mps_version = mps.version();
         cordon_version = parts.cordon.version();
         // A driver that came late. What was seen before its GPUs were cut must not be offered.
-        if (parts.restore.attempt()) {
+        // An unfinished change is none to be brought to its end while we are at it ourselves.
+        if (parts.cordon.empty() && parts.restore.attempt()) {
             again = true;
             (void)observer.observations().wait_newer(version, 2 * options.probe_interval,
                                                      signals.stop());

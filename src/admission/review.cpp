@@ -9,6 +9,7 @@
 #include "admission/choice.h"
 #include "admission/pod.h"
 #include "admission/wish.h"
+#include "base/base64.h"
 
 namespace aliquot::admission {
 namespace {
@@ -55,26 +56,6 @@ bool is_deep(std::string_view text) {
         }
     }
     return false;
-}
-
-std::string encode_base64(std::string_view bytes) {
-    constexpr std::string_view kLetters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    constexpr std::size_t kGroup = 3;
-    std::string text;
-    text.reserve((bytes.size() + 2) / kGroup * 4);
-    for (std::size_t i = 0; i < bytes.size(); i += kGroup) {
-        std::uint32_t group = 0;
-        for (std::size_t k = 0; k < kGroup; ++k) {
-            group <<= 8U;
-            if (i + k < bytes.size()) group |= static_cast<unsigned char>(bytes[i + k]);
-        }
-        for (unsigned k = 0; k < 4; ++k) {
-            const bool is_there = i + k <= bytes.size();
-            text += is_there ? kLetters[(group >> (18U - 6U * k)) & 63U] : '=';
-        }
-    }
-    return text;
 }
 
 Decision refused(int code, std::string message) {

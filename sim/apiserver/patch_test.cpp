@@ -50,7 +50,9 @@ TEST(JsonPatch, DoesEveryOperation) {
     for (const PatchCase& one : cases) {
         const auto made = apply_json_patch(json(one.document), json(one.patch));
         ASSERT_EQ(made.ok(), one.result != nullptr) << one.document << " " << one.patch;
-        if (made) EXPECT_EQ(*made, json(one.result)) << one.patch << " gave " << to_json(*made);
+        if (made) {
+            EXPECT_EQ(*made, json(one.result)) << one.patch << " gave " << to_json(*made);
+        }
     }
 }
 

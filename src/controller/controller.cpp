@@ -43,6 +43,15 @@ CaretakerOptions care_of(const Options& options) {
             .lifetimes = options.lifetimes};
 }
 
+kube::ElectionOptions election_of(const Options& options) {
+    const milliseconds duration = options.lease_duration;
+    return {.lease = {options.namespace_name, options.lease},
+            .identity = identity_of(options),
+            .lease_duration = duration,
+            .renew_deadline = duration * 2 / 3,
+            .retry = duration * 2 / 15};
+}
+
 kube::InformerOptions one_object(const std::string& namespace_name, const std::string& name) {
     return {.namespace_name = namespace_name, .field_selector = "metadata.name=" + name};
 }
@@ -114,8 +123,7 @@ Controller::Running::Running(const Options& options, World world)
       configuration_(world_.api, webhook_configurations(),
                      one_object("", options.webhook_configuration),
                      [this](const auto&, const auto&, const auto&) { wake(); }),
-      elector_(world_.api, boot_,
-               {.lease = {options.namespace_name, options.lease}, .identity = identity_of(options)},
+      elector_(world_.api, boot_, election_of(options),
                {.started = [this] { wake(); },
                 .stopped = [this] { const std::scoped_lock none_writes(writing_); }}) {}
 

@@ -19,6 +19,7 @@ struct Words {
     std::string certificate = "2160h";
     std::string trust_delay = "5m";
     std::string drain = "5s";
+    std::string lease_duration = "15s";
     std::string log_level = "info";
     std::string log_format = "text";
 };
@@ -62,6 +63,9 @@ void add_behaviour(CLI::App& app, Options& options, Words& words) {
     app.add_option("--trust-delay", words.trust_delay,
                    "how long a new authority is only trusted before it signs")
         ->option_text("DURATION (5m)");
+    app.add_option("--lease-duration", words.lease_duration,
+                   "how long a leader that is gone is waited for")
+        ->option_text("DURATION (15s)");
     app.add_option("--drain", words.drain, "answers so long after SIGTERM, not ready any more")
         ->option_text("DURATION (5s)");
     app.add_option("--log-format", words.log_format, "text or json")
@@ -102,6 +106,8 @@ void finish(const Words& words, Options& options) {
         throw CLI::ValidationError("--trust-delay",
                                    "must be below a third of --authority-lifetime");
     }
+    options.lease_duration =
+        duration_of("--lease-duration", words.lease_duration, std::chrono::seconds(3));
     options.drain = duration_of("--drain", words.drain, std::chrono::seconds(0));
     options.log_level = level_of(words.log_level);
     options.log_format = words.log_format == "json" ? log::Format::kJson : log::Format::kText;

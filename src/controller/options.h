@@ -27,6 +27,8 @@ struct Options {
     std::string runtime_class;
     Lifetimes lifetimes;
     std::chrono::seconds drain{5};
+    /// How long a leader that is gone is waited for; renewed after two thirds at the latest.
+    std::chrono::seconds lease_duration{15};
     std::string identity;  // for the Lease; empty: the host's name with something random
     log::Level log_level = log::Level::kInfo;
     log::Format log_format = log::Format::kText;

@@ -6,9 +6,7 @@
 #include "kube/election.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
-#ifdef ALIQUOT_SIM_APISERVER
 #include "sim/apiserver/api_server.h"
-#endif
 
 namespace aliquot::contract {
 namespace {
@@ -25,7 +23,6 @@ public:
     }
 };
 
-#ifdef ALIQUOT_SIM_APISERVER
 class SimulatedWorld final : public KubeWorld {
 public:
     SimulatedWorld() {
@@ -42,25 +39,18 @@ private:
     const os::TemporaryDirectory directory_;
     std::unique_ptr<sim::ApiServer> server_;
 };
-#endif
 
 }  // namespace
 
 std::unique_ptr<KubeWorld> real_kube_world() { return std::make_unique<RealWorld>(); }
 
 std::unique_ptr<KubeWorld> simulated_kube_world() {
-#ifdef ALIQUOT_SIM_APISERVER
     return std::make_unique<SimulatedWorld>();
-#else
-    return nullptr;
-#endif
 }
 
 void KubeContract::SetUp() {
     world_ = GetParam().make();
-    if (!world_ || world_->kubeconfig().empty()) {
-        GTEST_SKIP() << (world_ ? world_->why_not() : "not built");
-    }
+    if (world_->kubeconfig().empty()) GTEST_SKIP() << world_->why_not();
     auto connection = kube::connect({.kubeconfig = world_->kubeconfig()});
     ASSERT_TRUE(connection) << connection.error().message;
     connection_ = *std::move(connection);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_simulated.py PROGRAM: the session against the simulated API server: over plain HTTP without roles,
-over TLS with roles; then kubectl's, when one of 1.27 or newer is on PATH; then the JavaScript client, when
-ALIQUOT_NODE_MODULES names a folder that has it."""
+"""check_simulated.py PROGRAM [http] [kubectl] [javascript]: the session against the simulated API server, of the
+named clients or of all. http: plain HTTP without roles, then TLS with roles; kubectl: when one of 1.27 or newer is on
+PATH; javascript: when ALIQUOT_NODE_MODULES names a folder that has @kubernetes/client-node. Exit 77: left out."""
 import os
 import re
 import shutil
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+SKIPPED = 77
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -53,24 +54,42 @@ def new_kubectl():
     return kubectl if minor and int(minor.group(1)) >= 27 else None
 
 
-def main():
-    program = sys.argv[1]
+def check_http(program):
     session = [sys.executable, os.path.join(HERE, "run_session.py")]
-    failed = 0
     with Server(program) as server:
-        failed += run(*session, "--url", server.http)
-        kubectl = new_kubectl()
-        if kubectl:
-            failed += run(sys.executable, os.path.join(HERE, "kubectl_session.py"), server.kubeconfig, kubectl)
-        else:
-            print("kubectl: none of 1.27 or newer on PATH, its steps are left out")
-        modules = os.environ.get("ALIQUOT_NODE_MODULES")
-        if modules and shutil.which("node"):
-            failed += run("node", os.path.join(HERE, "javascript_session.js"), server.kubeconfig,
-                          env={**os.environ, "NODE_PATH": modules})
+        failed = run(*session, "--url", server.http)
     with Server(program, "--rbac") as server:
-        failed += run(*session, "--url", server.https, "--token", server.token, "--ca", server.ca, "--rbac")
-    return 1 if failed else 0
+        return failed + run(*session, "--url", server.https, "--token", server.token, "--ca", server.ca, "--rbac")
+
+
+def check_kubectl(program):
+    kubectl = new_kubectl()
+    if not kubectl:
+        print("skipped: no kubectl of 1.27 or newer on PATH")
+        return SKIPPED
+    with Server(program) as server:
+        return run(sys.executable, os.path.join(HERE, "kubectl_session.py"), server.kubeconfig, kubectl)
+
+
+def check_javascript(program):
+    modules = os.environ.get("ALIQUOT_NODE_MODULES")
+    if not modules or not os.path.isdir(os.path.join(modules, "@kubernetes/client-node")) or not shutil.which("node"):
+        print("skipped: ALIQUOT_NODE_MODULES names no folder with @kubernetes/client-node, or there is no node")
+        return SKIPPED
+    with Server(program) as server:
+        return run("node", os.path.join(HERE, "javascript_session.js"), server.kubeconfig,
+                   env={**os.environ, "NODE_PATH": modules})
+
+
+CHECKS = {"http": check_http, "kubectl": check_kubectl, "javascript": check_javascript}
+
+
+def main():
+    clients = sys.argv[2:] or list(CHECKS)
+    results = [CHECKS[client](sys.argv[1]) for client in clients]
+    if set(results) == {SKIPPED}:
+        return SKIPPED
+    return 1 if any(result not in (0, SKIPPED) for result in results) else 0
 
 
 if __name__ == "__main__":

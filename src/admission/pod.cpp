@@ -94,7 +94,7 @@ NodeChoice where_of(const Json& spec) {
     const Json& required = member(member(member(spec, "affinity"), "nodeAffinity"),
                                   "requiredDuringSchedulingIgnoredDuringExecution");
     const Json& terms = member(required, "nodeSelectorTerms");
-    if (!terms.is_array()) return where;
+    if (!terms.is_array() || terms.empty()) return where;
     where.has_terms = true;
     for (const Json& term : terms) {
         where.terms.push_back({.labels = requirements_of(member(term, "matchExpressions")),
@@ -112,7 +112,12 @@ Result<PodFacts> read_pod(const Json& pod, const Cluster& cluster) {
                    .labels = texts_of(member(metadata, "labels")),
                    .where = where_of(spec)};
     add_containers(member(spec, "containers"), false, cluster, facts);
-    if (facts.containers.empty()) {
+    const auto are_objects = [&](const char* list) {
+        const Json& containers = member(spec, list);
+        return !containers.is_array() ||
+               std::ranges::all_of(containers, [](const Json& one) { return one.is_object(); });
+    };
+    if (facts.containers.empty() || !are_objects("containers") || !are_objects("initContainers")) {
         return Error{ErrorCode::kInvalidInput, "the object is no pod with containers"};
     }
     add_containers(member(spec, "initContainers"), true, cluster, facts);

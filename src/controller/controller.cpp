@@ -28,6 +28,8 @@ using std::chrono::seconds;
 
 constexpr seconds kLongestWait{60};
 constexpr seconds kAfterFailure{2};
+/// web::Server looks at its files once a second.
+constexpr milliseconds kUntilShown{1'200};
 
 std::string identity_of(const Options& options) {
     if (!options.identity.empty()) return options.identity;
@@ -69,8 +71,11 @@ public:
     [[nodiscard]] unsigned webhook_port() const { return webhook_server_->port(); }
     [[nodiscard]] unsigned health_port() const { return health_server_->port(); }
     [[nodiscard]] bool leads() const { return elector_.leads(); }
+    [[nodiscard]] bool shows_certificate() const {
+        return has_certificate_ && steady_.now() >= shown_from_.load();
+    }
     [[nodiscard]] bool is_ready() const {
-        return !draining_ && has_certificate_ && nodes_.is_synced();
+        return !draining_ && shows_certificate() && nodes_.is_synced();
     }
     void drain() { draining_ = true; }
     void wake();
@@ -94,6 +99,7 @@ private:
 
     std::atomic<bool> draining_{false};
     std::atomic<bool> has_certificate_{false};
+    std::atomic<os::TimePoint> shown_from_{os::TimePoint{}};  // the first one
     std::atomic<web::Instant> certificate_until_{web::Instant{}};
     std::atomic<web::Instant> authority_until_{web::Instant{}};
     std::mutex writing_;  // held while the leader writes
@@ -189,9 +195,9 @@ web::Answer Controller::Running::health(const web::Request& request) const {
         return {.status = kNotFound, .body = "only /healthz, /readyz, /metrics\n"};
     }
     if (is_ready()) return {.body = "ok\n"};
-    const char* const why = draining_           ? "it ends\n"
-                            : !has_certificate_ ? "there is no certificate yet\n"
-                                                : "the nodes have not been read yet\n";
+    const char* const why = draining_              ? "it ends\n"
+                            : !shows_certificate() ? "there is no certificate yet\n"
+                                                   : "the nodes have not been read yet\n";
     return {.status = kUnavailable, .body = why};
 }
 
@@ -216,7 +222,10 @@ void Controller::Running::adopt() {
     const auto authority = web::read_certificate(keyring.authority.certificate);
     if (serving) certificate_until_ = serving->valid_until;
     if (authority) authority_until_ = authority->valid_until;
-    if (!has_certificate_.exchange(true)) log::info("controller.has_certificate");
+    if (has_certificate_) return;
+    shown_from_ = steady_.now() + kUntilShown;
+    has_certificate_ = true;
+    log::info("controller.has_certificate");
 }
 
 /// As the leader: one round. Returns how long nothing is due.

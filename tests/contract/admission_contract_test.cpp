@@ -106,8 +106,8 @@ protected:
     }
     static std::string gpus(const kube::Outcome<kube::Object>& pod) {
         if (!pod) return "refused: " + pod.failure().message;
-        const Json root = Json::parse(pod->json);
-        return root["spec"]["containers"][0]["resources"]["limits"].value("nvidia.com/gpu", "none");
+        const Json::json_pointer amount("/spec/containers/0/resources/limits/nvidia.com~1gpu");
+        return Json::parse(pod->json).value(amount, "none");
     }
     bool is_mutated() { return gpus(create({{"aliquot.dev/gpu-memory", "3Gi"}})) == "1"; }
 
@@ -129,7 +129,7 @@ TEST_P(AdmissionContract, APodGetsWhatIsWrittenOnIt) {
     ASSERT_TRUE(comes_true([&] { return is_mutated(); })) << controller->said();
     const auto made = create({{"aliquot.dev/gpu-memory", "3Gi"}, {"aliquot.dev/gpu-type", "a2"}});
     ASSERT_TRUE(made) << made.failure().message;
-    const Json pod = Json::parse(made->json);
+    Json pod = Json::parse(made->json);
     EXPECT_EQ(pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"], "1");
     EXPECT_THAT(pod["spec"]["tolerations"].dump(), HasSubstr("nvidia.com/gpu"));
     EXPECT_THAT(pod["spec"]["affinity"].dump(), HasSubstr("NVIDIA-A2-SHARED"));

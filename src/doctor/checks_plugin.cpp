@@ -4,6 +4,7 @@
 #include <map>
 
 #include "doctor/check.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -58,7 +59,7 @@ Evidence evidence_of(const Said& said, std::string expected) {
 }
 
 Verdict judge_installed(const Facts& facts) {
-    if (!facts.cluster.asked("DaemonSet")) return unknown("DaemonSets were not read");
+    if (!facts.cluster.asked("DaemonSet")) return not_read(facts, {"DaemonSet"});
     if (const Object* const set = plugin_set(facts)) return ok("device plugin: " + set->id());
     if (!plugin_pods(facts).empty()) return ok("a device plugin runs");
     if (is_offered(facts)) return ok("some node offers GPUs");
@@ -216,7 +217,7 @@ bool is_plugin_config(const Object& map) {
 }
 
 Verdict judge_key(const Facts& facts) {
-    if (!facts.cluster.asked("ConfigMap")) return unknown("ConfigMaps were not read");
+    if (!facts.cluster.asked("ConfigMap")) return not_read(facts, {"ConfigMap"});
     std::string default_key;
     const std::string name = wired_config(facts, default_key);
     if (name.empty()) return ok("the plugin reads no ConfigMap");
@@ -268,7 +269,7 @@ Verdict judge_key(const Facts& facts) {
 }
 
 Verdict judge_newer(const Facts& facts) {
-    if (!facts.cluster.asked("ConfigMap")) return unknown("ConfigMaps were not read");
+    if (!facts.cluster.asked("ConfigMap")) return not_read(facts, {"ConfigMap"});
     std::string default_key;
     const std::string name = wired_config(facts, default_key);
     const auto pods = plugin_pods(facts);
@@ -307,7 +308,7 @@ Verdict judge_newer(const Facts& facts) {
 }
 
 Verdict judge_wired(const Facts& facts) {
-    if (!facts.cluster.asked("ConfigMap")) return unknown("ConfigMaps were not read");
+    if (!facts.cluster.asked("ConfigMap")) return not_read(facts, {"ConfigMap"});
     std::string default_key;
     const std::string name = wired_config(facts, default_key);
     for (const Object& map : facts.cluster.all("ConfigMap")) {
@@ -363,8 +364,7 @@ Verdict judge_two_plugins(const Facts& facts) {
         verdict.note("Remove the DaemonSet of one of them.");
         return verdict;
     }
-    return facts.cluster.asked("Pod") ? ok("one device plugin per node")
-                                      : unknown("pods were not read");
+    return facts.cluster.asked("Pod") ? ok("one device plugin per node") : not_read(facts, {"Pod"});
 }
 
 constexpr Check kChecks[] = {

@@ -3,6 +3,7 @@
 
 #include "doctor/check.h"
 #include "doctor/fit.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -10,11 +11,11 @@ namespace {
 
 bool known(const Facts& facts) { return facts.cluster.asked("Pod") && facts.cluster.asked("Node"); }
 
-Verdict not_known() { return unknown("pods or nodes were not read"); }
+Verdict not_known(const Facts& facts) { return not_read(facts, {"Pod", "Node"}); }
 
 /// The pods that wait for this very cause.
 Verdict judge_cause(const Facts& facts, std::string_view id, std::string_view well) {
-    if (!known(facts)) return not_known();
+    if (!known(facts)) return not_known(facts);
     std::size_t count = 0;
     Verdict found;
     for (const Object* const pod : pending_pods(facts)) {
@@ -79,7 +80,7 @@ Verdict judge_one_share(const Facts& facts) {
     const Said* const line =
         said(facts, {"maximum request size for shared resources", "failRequestsGreaterThanOne"});
     if (line == nullptr)
-        return known(facts) ? ok("no pod asks for several shares of a GPU") : not_known();
+        return known(facts) ? ok("no pod asks for several shares of a GPU") : not_known(facts);
     auto verdict = failed("Pod " + line->pod +
                           " asks for more than one share of a time-sliced GPU: the plugin "
                           "refuses it (failRequestsGreaterThanOne).");
@@ -113,7 +114,7 @@ Verdict judge_quota(const Facts& facts) {
     }
     return facts.cluster.asked("ResourceQuota") || facts.cluster.asked("Event")
                ? ok("no quota stands in the way")
-               : unknown("quotas were not read");
+               : not_read(facts, {"ResourceQuota"});
 }
 
 Verdict judge_runtime_class(const Facts& facts) {
@@ -125,7 +126,7 @@ Verdict judge_runtime_class(const Facts& facts) {
     }
     if (line == nullptr)
         return facts.cluster.asked("Event") ? ok("no pod was refused for its RuntimeClass")
-                                            : unknown("events were not read");
+                                            : not_read(facts, {"Event"});
     auto verdict = failed("Pods are refused: their RuntimeClass does not exist.");
     verdict.because(evidence_of(*line));
     verdict.mend(
@@ -166,7 +167,7 @@ Verdict judge_owner(const Facts& facts) {
         }
     }
     return facts.cluster.asked("Event") ? ok("owners can create their pods")
-                                        : unknown("events were not read");
+                                        : not_read(facts, {"Event"});
 }
 
 Verdict judge_gate(const Facts& facts) {
@@ -193,7 +194,7 @@ Verdict judge_preempted(const Facts& facts) {
     const Said* const line = said(facts, {"Preempted by", "Preempted: "});
     if (line == nullptr)
         return facts.cluster.asked("Event") ? ok("no pod was preempted")
-                                            : unknown("events were not read");
+                                            : not_read(facts, {"Event"});
     auto verdict = warning("Pod " + line->pod + " was preempted by one of a higher priority.");
     verdict.because(evidence_of(*line));
     verdict.mend("kubectl get priorityclasses");

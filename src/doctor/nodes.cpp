@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/nodes.h"
 
+#include <algorithm>
+
 #include "doctor/check.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
+namespace {
+
+std::string plural(std::string_view kind) {
+    if (kind == "ResourceQuota") return "quotas";
+    for (const std::string_view plain : {"Pod", "Node", "Event"}) {
+        if (kind == plain) return lower(kind) + "s";
+    }
+    return std::string(kind) + (kind.ends_with('s') ? "es" : "s");
+}
+
+}  // namespace
 
 std::vector<const Object*> nodes_of(const Facts& facts) {
     std::vector<const Object*> nodes;
@@ -29,6 +42,28 @@ std::string label(const Object& node, std::string_view name) {
     return found == labels.end() ? "" : found->second;
 }
 
-Verdict no_nodes() { return unknown("nodes were not read"); }
+Verdict no_nodes(const Facts& facts) {
+    if (!facts.cluster.asked("Node")) return not_read(facts, {"Node"});
+    if (facts.target.kind == Target::Kind::kNode) {
+        return unknown("the cluster has no node " + facts.target.name);
+    }
+    return unknown("the cluster has no node");
+}
+
+Verdict not_read(const Facts& facts, std::initializer_list<std::string_view> kinds) {
+    std::vector<std::string> names;
+    std::vector<std::string> reasons;
+    for (const std::string_view kind : kinds) {
+        if (facts.cluster.asked(kind)) continue;
+        names.push_back(plural(kind));
+        const auto refused = facts.cluster.refused.find(kind);
+        if (refused != facts.cluster.refused.end() &&
+            std::ranges::find(reasons, refused->second) == reasons.end()) {
+            reasons.push_back(refused->second);
+        }
+    }
+    return unknown(join(names, " and ") + " were not read" +
+                   (reasons.empty() ? "" : ": " + join(reasons, "; ")));
+}
 
 }  // namespace aliquot::doctor

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ std::vector<const Object*> nodes_of(const Facts& facts);
 std::vector<std::string> gpu_resources(const Object& node);
 /// Empty: the node has no such label.
 std::string label(const Object& node, std::string_view name);
-Verdict no_nodes();
+/// kUnknown: nodes_of() is empty, and why.
+Verdict no_nodes(const Facts& facts);
+/// kUnknown: one of these kinds was not read ("pods were not read: ..."), and why, when it is known.
+Verdict not_read(const Facts& facts, std::initializer_list<std::string_view> kinds);
 
 }  // namespace aliquot::doctor

@@ -259,8 +259,8 @@ Verdict judge_leaks(const Facts& facts) {
 constexpr Check kChecks[] = {
     {"NODE007", Level::kNode, false, "", judge_conditions},
     {"NODE001", Level::kNode, true, "NODE007", judge_capacity},
-    {"NODE002", Level::kNode, false, "NODE001 NODE007", judge_unhealthy},
-    {"NODE003", Level::kNode, false, "NODE001 NODE002", judge_replicas},
+    {"NODE002", Level::kNode, false, "NODE001 NODE007 NODE011", judge_unhealthy},
+    {"NODE003", Level::kNode, false, "NODE001 NODE002 NODE014", judge_replicas},
     {"NODE004", Level::kNode, false, "NODE001", judge_mig_names},
     {"NODE009", Level::kNode, false, "NODE001 NODE002", judge_held},
     {"NODE010", Level::kNode, false, "", judge_leaks},

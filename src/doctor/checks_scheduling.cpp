@@ -201,6 +201,38 @@ Verdict judge_preempted(const Facts& facts) {
     return verdict;
 }
 
+/// A pod that says what it needs in our annotations, which nobody has read.
+Verdict judge_annotations(const Facts& facts) {
+    if (!facts.cluster.asked("Pod")) return not_read(facts, {"Pod"});
+    std::size_t count = 0;
+    Verdict verdict;
+    for (const Object& pod : facts.cluster.all("Pod")) {
+        if (facts.target.kind == Target::Kind::kPod && pod.id() != facts.target.name) continue;
+        if (is_finished(pod) || !gpu_requests(pod).empty()) continue;
+        for (const char* const list : {"annotations", "labels"}) {
+            for (const Node::Entry& entry : entries_at(pod.body, {"metadata", list})) {
+                const std::string& key = entry.first.scalar;
+                if (!key.starts_with("aliquot.dev/gpu-")) continue;
+                if (++count > 1) continue;
+                const bool left_out = pod.space == "kube-system" || pod.space == "aliquot-system";
+                verdict = failed("Pod " + pod.id() + " asks by " + key + "=" + entry.second.scalar +
+                                 ", but nothing turned that into a resource: it gets no GPU.");
+                verdict.because(Place{pod.path, entry.first.mark.line,
+                                      pod.id() + ": " + key + "=" + entry.second.scalar},
+                                "a GPU in the limits of a container");
+                verdict.mend("kubectl -n aliquot-system get deployment aliquot-controller");
+                verdict.mend("kubectl get mutatingwebhookconfiguration aliquot");
+                verdict.note(left_out ? "Pods of " + pod.space + " are left out on purpose."
+                                      : "The webhook lets pods through when it does not answer. "
+                                        "Once it does, delete the pod so that it is made again.");
+            }
+        }
+    }
+    if (count == 0) return ok("every wish in annotations became a resource");
+    if (count > 1) verdict.message += " (" + std::to_string(count - 1) + " more alike)";
+    return verdict;
+}
+
 constexpr Check kChecks[] = {
     {"SCH001", Level::kScheduling, false, "", judge_all_held},
     {"SCH002", Level::kScheduling, false, "", judge_never_offered},
@@ -218,6 +250,7 @@ constexpr Check kChecks[] = {
     {"SCH014", Level::kScheduling, false, "", judge_gate},
     {"SCH015", Level::kScheduling, false, "", judge_scale_up},
     {"SCH016", Level::kScheduling, false, "", judge_preempted},
+    {"SCH017", Level::kScheduling, false, "", judge_annotations},
 };
 
 }  // namespace

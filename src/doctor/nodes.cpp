@@ -21,8 +21,17 @@ std::string plural(std::string_view kind) {
 
 std::vector<const Object*> nodes_of(const Facts& facts) {
     std::vector<const Object*> nodes;
+    std::string only;
+    if (facts.target.kind == Target::Kind::kNode) only = facts.target.name;
+    if (facts.target.kind == Target::Kind::kPod) {
+        const std::string& pod = facts.target.name;
+        const auto slash = std::min(pod.find('/'), pod.size());
+        const Object* const found = facts.cluster.find("Pod", pod.substr(0, slash),
+                                                       pod.substr(std::min(slash + 1, pod.size())));
+        if (found != nullptr) only = node_of(*found);
+    }
     for (const Object& node : facts.cluster.all("Node")) {
-        if (facts.target.kind == Target::Kind::kNode && node.name != facts.target.name) continue;
+        if (!only.empty() && node.name != only) continue;
         nodes.push_back(&node);
     }
     return nodes;

@@ -12,7 +12,7 @@
 /// What the checks of Node objects have in common.
 namespace aliquot::doctor {
 
-/// All nodes, or the one that is asked about.
+/// All nodes, or the one that is asked about, or that the pod runs on that is asked about.
 std::vector<const Object*> nodes_of(const Facts& facts);
 /// The names in the node's capacity that are GPUs or parts of GPUs.
 std::vector<std::string> gpu_resources(const Object& node);

@@ -145,10 +145,16 @@ private:
         if (!kube::bool_at(json, pod + "containers/0/securityContext/privileged").value_or(false)) {
             values_.gpu_access = GpuAccess::kRuntime;
         }
-        for (unsigned i = 0; i < 30; ++i) {
+        constexpr unsigned kMostVolumes = 30;
+        constexpr std::string_view kPodResources = "/pod-resources";
+        for (unsigned i = 0; i < kMostVolumes; ++i) {
             const std::string volume = "volumes/" + std::to_string(i) + "/";
-            if (text(volume + "name") == "driver-root") {
-                values_.driver_root = text(volume + "hostPath/path");
+            const std::string name = text(volume + "name");
+            std::string path = text(volume + "hostPath/path");
+            if (name == "driver-root") values_.driver_root = path;
+            if (name == "pod-resources" && path.ends_with(kPodResources)) {
+                path.resize(path.size() - kPodResources.size());
+                values_.kubelet_root = path;
             }
         }
     }
@@ -214,17 +220,32 @@ private:
                 const auto found = waiting.find(pod.name);
                 if (found == waiting.end()) continue;
                 const auto phase = kube::string_at(pod.json, "/status/phase");
-                const std::string state = "/status/containerStatuses/0/state/";
-                const auto why = kube::string_at(pod.json, state + "waiting/reason");
+                const std::string why = why_not_yet(pod);
                 if (phase == "Succeeded") {
                     of(found->second).host = "cleaned";
                     waiting.erase(found);
-                } else if (why && *why != "ContainerCreating" && *why != "PodInitializing") {
-                    of(found->second).host = "not cleaned: " + *why;
+                } else if (!why.empty()) {
+                    of(found->second).host = "not cleaned: " + why;
                 }
             }
             if (!waiting.empty() && !pause()) return;
         }
+    }
+
+    /// What its program said last, or why it does not start; empty: there is nothing to say yet.
+    static std::string why_not_yet(const kube::Object& pod) {
+        const std::string status = "/status/containerStatuses/0/";
+        for (const char* const state : {"state", "lastState"}) {
+            auto said = kube::string_at(pod.json, status + state + "/terminated/message");
+            if (!said || said->empty()) continue;
+            while (said->ends_with('\n')) said->pop_back();
+            std::ranges::replace(*said, '\n', ';');
+            return *said;
+        }
+        const auto reason = kube::string_at(pod.json, status + "state/waiting/reason");
+        if (!reason || *reason == "ContainerCreating" || *reason == "PodInitializing") return {};
+        return *reason + " " +
+               kube::string_at(pod.json, status + "state/waiting/message").value_or("");
     }
 
     CleanedNode& of(const std::string& name) {

@@ -45,16 +45,30 @@ protected:
             server_ = *std::move(server);
             kubeconfig_ = server_->kubeconfig_file();
         }
-        auto connection = kube::connect({.kubeconfig = kubeconfig_});
+        auto connection =
+            kube::connect({.kubeconfig = kubeconfig_, .burst = 2000, .per_second = 2000});
         ASSERT_TRUE(connection) << connection.error().message;
         connection_ = *std::move(connection);
         make(namespaces(), "",
              R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
-        clear();
+        prepare();
+        if (real()) clear();
     }
 
     void TearDown() override {
-        if (connection_.api) clear();
+        if (real() && connection_.api) clear();
+    }
+
+    /// The namespace with what a controller would put there, and a ConfigMap that holds it.
+    void prepare() {
+        const auto manifests = render({});
+        const auto space = api().apply(namespaces(), {"", kSpace}, to_json(manifests.front()));
+        ASSERT_TRUE(space) << space.failure().message;
+        make(kube::resources::service_accounts(), kSpace,
+             R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}})");
+        make(config_maps(), kSpace,
+             R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"anchor",
+                 "labels":{"app.kubernetes.io/part-of":"aliquot"}}})");
     }
 
     static bool real() { return GetParam() == "Real"; }
@@ -172,7 +186,7 @@ TEST_P(InstallContract, EveryObjectIsAcceptedWithStrictValidation) {
             const auto answer = api().exchange(
                 {.method = "PATCH",
                  .path = kube::path_of(*resource, {one.namespace_name, one.name}) +
-                         "?fieldManager=test&dryRun=All&fieldValidation=Strict&force=true",
+                         "?fieldManager=aliquot&dryRun=All&fieldValidation=Strict&force=true",
                  .body = to_json(one),
                  .content_type = "application/apply-patch+yaml",
                  .what = "apply"});
@@ -485,7 +499,8 @@ TEST_P(InstallContract, UninstallLeavesNodesAsTheyWereAndNothingOfOurs) {
             "aliquot.dev/agent":"0.1.0","aliquot.dev/owned-labels":"nvidia.com/gpu.count",
             "aliquot.dev/owned-taints":"nvidia.com/gpu:NoSchedule","aliquot.dev/gpus":"[]"}},
             "spec":{"taints":[{"key":"dedicated","value":"x","effect":"NoSchedule"},
-                              {"key":"nvidia.com/gpu","value":"true","effect":"NoSchedule"}]}})");
+                              {"key":"nvidia.com/gpu","value":"true","effect":"NoSchedule"}]}})",
+                    {.kind = kube::PatchKind::kStrategic});
     ASSERT_TRUE(wrote) << wrote.failure().message;
     const kube::PatchOptions to_status{.kind = kube::PatchKind::kStrategic,
                                        .write = {.subresource = "status"}};
@@ -515,6 +530,7 @@ TEST_P(InstallContract, UninstallLeavesNodesAsTheyWereAndNothingOfOurs) {
     EXPECT_EQ(kube::string_at(after->json, "/status/conditions/0/type"), "Ready");
     EXPECT_FALSE(kube::json_at(after->json, "/status/conditions/1"));
     EXPECT_EQ(result.kept, (std::vector<std::string>{"ConfigMap aliquot-system/aliquot-config",
+                                                     "ConfigMap aliquot-system/anchor",
                                                      "Namespace aliquot-system"}));
     for (const Manifest& one : render({})) {
         if (one.kind == "Namespace" || one.kind == "ConfigMap") continue;

@@ -153,6 +153,28 @@ class Assemble(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("expected seconds", done.stderr)
 
+    @unittest.skipUnless(shutil.which("clang") and shutil.which("ld.lld"), "no compiler for another processor")
+    def test_the_image_is_for_the_processor_of_its_programs(self):
+        folder = self.folder / "arm64"
+        folder.mkdir()
+        other = ["clang", "--target=aarch64-linux-gnu", "-nostdlib", "-fuse-ld=lld", "-fPIC"]
+        source = folder / "empty.c"
+        source.write_text("int here(void) { return 1; }\nvoid _start(void) {}\n")
+        for name in ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1", "ld-linux-aarch64.so.1"):
+            done = run(*other, "-shared", f"-Wl,-soname,{name}", source, "-o", folder / name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = run(*other, "-pie", "-Wl,--dynamic-linker=/lib/ld-linux-aarch64.so.1", source, folder / "libc.so.6", "-Wl,--no-as-needed",
+                   "-o", folder / "demo")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        out = self.made(program=folder / "demo", library_folder=folder)
+        with tarfile.open(out / "image.tar") as archive:
+            entry, = json_in(archive, "index.json")["manifests"]
+        self.assertEqual(entry["platform"], {"architecture": "arm64", "os": "linux"})
+        root = self.unpacked(out)
+        self.assertTrue((root / "lib/ld-linux-aarch64.so.1").is_file())
+        done, _ = self.assemble("--file", f"usr/bin/other={self.demo}", program=folder / "demo")
+        self.assertIn("an image is for one", done.stderr)
+
     def test_the_bill_of_materials_names_every_package(self):
         inputs = self.folder / "demo.link.d"
         archive = run(COMPILER, "-print-file-name=libgcc.a").stdout.strip()

@@ -189,6 +189,9 @@ private:
                 continue;
             }
             const Manifest pod = clean_up_pod(values_, node);
+            // One of an earlier, interrupted run would not tell of this one.
+            (void)api_.remove(kube::resources::pods(), {std::string(kNamespace), pod.name},
+                              {.grace_seconds = 0, .call = call()});
             const auto made =
                 api_.create(kube::resources::pods(), kNamespace, to_json(pod), {.call = call()});
             if (!made && !made.failure().is(Reason::kAlreadyExists)) {

@@ -82,7 +82,7 @@ protected:
             (void)api().remove(config_maps(), {kSpace, name});
         }
         for (const char* const name : {"node-a", "node-b"}) (void)api().remove(nodes(), {"", name});
-        for (const char* const name : {"agent-a", "agent-b"}) {
+        for (const char* const name : {"agent-a", "aliquot-clean-up-node-a"}) {
             (void)api().remove(pods(), {kSpace, name}, {.grace_seconds = 0});
         }
     }
@@ -493,14 +493,15 @@ TEST_P(InstallContract, UninstallLeavesNodesAsTheyWereAndNothingOfOurs) {
         "spec":{"taints":[{"key":"dedicated","value":"x","effect":"NoSchedule"}]}})");
     ASSERT_TRUE(before);
     install();
+    std::string taints = *kube::json_at(before->json, "/spec/taints");
+    taints.insert(1, R"({"key":"nvidia.com/gpu","value":"true","effect":"NoSchedule"},)");
     const auto wrote =
         api().patch(nodes(), {"", "node-a"},
                     R"({"metadata":{"labels":{"nvidia.com/gpu.count":"2"},"annotations":{
             "aliquot.dev/agent":"0.1.0","aliquot.dev/owned-labels":"nvidia.com/gpu.count",
             "aliquot.dev/owned-taints":"nvidia.com/gpu:NoSchedule","aliquot.dev/gpus":"[]"}},
-            "spec":{"taints":[{"key":"dedicated","value":"x","effect":"NoSchedule"},
-                              {"key":"nvidia.com/gpu","value":"true","effect":"NoSchedule"}]}})",
-                    {.kind = kube::PatchKind::kStrategic});
+            "spec":{"taints":)" +
+                        taints + "}}");
     ASSERT_TRUE(wrote) << wrote.failure().message;
     const kube::PatchOptions to_status{.kind = kube::PatchKind::kStrategic,
                                        .write = {.subresource = "status"}};

@@ -6,6 +6,7 @@
 #include "sim/apiserver/decode.h"
 #include "sim/apiserver/identity.h"
 #include "sim/apiserver/list_options.h"
+#include "sim/apiserver/protobuf.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/table.h"
 #include "sim/apiserver/words.h"
@@ -66,6 +67,14 @@ Failure too_large(const Value& object) {
     return failure;
 }
 
+Outcome<Parsed> read_protobuf_body(const Call& call) {
+    auto value = read_protobuf(call.http.body);
+    if (value) return Parsed{std::move(*value), {}};
+    if (value.error().code == ErrorCode::kNotFound) return unsupported_media_type(kBodyTypes);
+    return bad_request("the object provided is unrecognized (must be of type " +
+                       call.kind_of_body() + "): " + value.error().message);
+}
+
 bool spec_differs(const Value& left, const Value& right) {
     for (const auto* side : {&left, &right}) {
         for (const Member& member : side->members()) {
@@ -103,6 +112,7 @@ Outcome<Parsed> read_body(const Call& call) {
     const std::string_view header = call.http.header("content-type");
     const std::string type = lower(trim(header.substr(0, header.find(';'))));
     if (call.http.body.empty()) return bad_request("unexpected EOF");
+    if (type == kProtobuf) return read_protobuf_body(call);
     const bool yaml = type.ends_with("yaml");
     if (!yaml && !type.empty() && !type.ends_with("json") && type != "*/*") {
         return unsupported_media_type(kBodyTypes);

@@ -6,6 +6,7 @@
 #include "sim/apiserver/decode.h"
 #include "sim/apiserver/identity.h"
 #include "sim/apiserver/list_options.h"
+#include "sim/apiserver/pod_security.h"
 #include "sim/apiserver/protobuf.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/table.h"
@@ -185,6 +186,8 @@ Outcome<EntryPtr> store_new(Call& call, Value object, bool track) {
     } else if (!managers.is_null()) {
         object["metadata"]["managedFields"] = managers;
     }
+    auto safe = check_pod_security(call, object, Value());
+    if (!safe) return safe.failure();
     auto accepted = call_validating_webhooks(call, object, Value(), "CREATE");
     if (!accepted) return accepted.failure();
     object = to_storage(std::move(object), *call.resource, call.world.resources);
@@ -226,6 +229,8 @@ Outcome<Written> store_changed(Call& call, const EntryPtr& old_entry, Value obje
     }
     if (track) track_update(old, object, *call.resource->type, manager_of(call, false));
     object["metadata"]["resourceVersion"] = old.at_path("metadata.resourceVersion");
+    auto safe = check_pod_security(call, object, old);
+    if (!safe) return safe.failure();
     auto accepted = call_validating_webhooks(call, object, old, "UPDATE");
     if (!accepted) return accepted.failure();
     object = to_storage(std::move(object), *call.resource, call.world.resources);

@@ -9,6 +9,7 @@ namespace aliquot::kube {
 namespace {
 
 constexpr std::size_t kShortest = 6;             // of a copy
+constexpr std::size_t kLongEnough = 32;          // a longer one is not looked for
 constexpr std::size_t kDictionaryMost = 65'535;  // places are 16 bits
 constexpr std::size_t kLearnedMost = 8'192;      // of one text: others want to teach, too
 constexpr std::size_t kDistanceMost = 65'535;
@@ -94,6 +95,7 @@ TextPacker::Match TextPacker::find(std::string_view text, std::size_t at, std::u
         match.length = common_length(dictionary_.data() + place, text.data() + at,
                                      std::min(dictionary_.size() - place, left));
     }
+    if (match.length >= kLongEnough) return match;
     std::uint32_t& own = own_[hash(bytes, kOwnBits)];
     if (own != kNotYet && at - own <= kDistanceMost) {
         const std::size_t length = common_length(text.data() + own, text.data() + at, left);
@@ -111,7 +113,7 @@ std::string_view TextPacker::pack(std::string_view text) {
     for (std::size_t at = 0; at + 8 <= text.size();) {
         const Match match = find(text, at, load(text.data() + at));
         if (match.length < kShortest) {
-            at += 1 + misses++ / 32;  // what is like nothing is passed faster and faster
+            at += 1 + misses++ / 16;  // what is like nothing is passed faster and faster
             continue;
         }
         misses = 0;

@@ -206,12 +206,16 @@ StoredObject Store::put(StoredObject object, bool want_before) {
     const auto found = slots_.find(KeyView{object->namespace_name, object->name});
     if (found != slots_.end()) {
         if (want_before || !indexes_.empty()) before = object_of(*found);
-        if (before) leave(*found, *before);
-        slots_.erase(found);
+        if (!indexes_.empty()) leave(*found, *before);
+        Slot slot = slot_of(object);
+        found->plain = std::move(slot.plain);
+        found->packed = std::move(slot.packed);
+        enter(*found, *object);
+        return want_before ? before : nullptr;
     }
-    const auto [at, added] = slots_.insert(slot_of(object));
+    const auto at = slots_.insert(slot_of(object)).first;
     enter(*at, *object);
-    return want_before ? before : nullptr;
+    return nullptr;
 }
 
 StoredObject Store::erase(const ObjectKey& key) {

@@ -74,10 +74,11 @@ private:
         std::string_view namespace_name;
         std::string_view name;
     };
-    /// One object: as it is, or as one block of memory with its packed text.
+    /// One object: as it is, or as one block of memory with its packed text. It may change, its key
+    /// does not.
     struct Slot {
-        StoredObject plain;
-        std::unique_ptr<char[]> packed;
+        mutable StoredObject plain;
+        mutable std::unique_ptr<char[]> packed;
 
         [[nodiscard]] KeyView key() const;
         [[nodiscard]] Head head() const;

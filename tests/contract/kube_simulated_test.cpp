@@ -170,7 +170,7 @@ spec: {containers: [{name: a, image: i}, {name: b, image: i}]}
 class SimulatedWebhook : public SimulatedCluster {
 protected:
     void SetUp() override {
-        auto authority = web::make_authority("webhook", 24h);
+        auto authority = web::make_authority("webhook authority", 24h);
         ASSERT_TRUE(authority);
         authority_ = authority->certificate;
         auto server = web::issue(*authority, "webhook", {"DNS:hook.system.svc"}, 24h);

@@ -10,6 +10,8 @@
 # aliquot_bench(NAME SOURCES ... LINKS ...)
 #   A Google Benchmark program, placed in tests/; never run by ctest.
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS ALIQUOT_LAYER_LINES REGEX "^[^#]")
+include(CheckLinkerFlag)
+check_linker_flag(CXX LINKER:--dependency-file=/dev/null ALIQUOT_LINKER_TELLS_INPUTS)
 
 function(aliquot_layer_of name out)
   set(index 0)
@@ -91,6 +93,10 @@ function(aliquot_program name)
   add_executable(${name} ${M_SOURCES})
   target_link_libraries(${name} PRIVATE aliquot_options ${M_LINKS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${ALIQUOT_BIN_DIR})
+  if(ALIQUOT_LINKER_TELLS_INPUTS)  # the image's bill of materials says what is inside
+    target_link_options(${name} PRIVATE LINKER:--dependency-file=${CMAKE_CURRENT_BINARY_DIR}/${name}.link.d)
+    set_target_properties(${name} PROPERTIES ALIQUOT_LINK_INPUTS ${CMAKE_CURRENT_BINARY_DIR}/${name}.link.d)
+  endif()
 endfunction()
 
 function(aliquot_bench name)

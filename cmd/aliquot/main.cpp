@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
         aliquot::cli::add_gpu_command,      aliquot::cli::add_mig_command,
         aliquot::cli::add_top_command,      aliquot::cli::add_run_command,
         aliquot::cli::add_guard_command,    aliquot::cli::add_metrics_api_command,
+        aliquot::cli::add_install_command,  aliquot::cli::add_uninstall_command,
         aliquot::cli::add_simulate_command, aliquot::cli::add_explain_command,
         aliquot::cli::add_version_command,  aliquot::cli::add_completion_command,
         aliquot::cli::add_node_command,

@@ -11,6 +11,7 @@
 
 #include "sim/cuda/objects.h"
 #include "sim/cuda/pool.h"
+#include "sim/node/capabilities.h"
 #include "sim/node/engine.h"
 #include "sim/node/mig.h"
 #include "sim/node/mig_profiles.h"
@@ -121,7 +122,10 @@ CUresult Driver::find_devices() {
         (*state)->time_slice_ns = *slice;
     }
     std::vector<std::unique_ptr<Device>> found;
-    for (const VisibleDevice& where : visible_devices(**state, choice_of_environment())) {
+    auto choice = choice_of_environment();
+    const std::string list = listed_devices(**state, choice.container);
+    choice.container = list;
+    for (const VisibleDevice& where : visible_devices(**state, choice)) {
         if ((*state)->gpus[where.slot].fault.lost != 0) continue;
         auto device = std::make_unique<Device>(*shared_, where, static_cast<int>(found.size()));
         describe(*device, **state, where);

@@ -9,9 +9,12 @@
 #include "sim/cuda/kernel.h"
 
 /// Images: a text of our own names kernels that can be computed ("aliquot-kernels 1", then lines
-/// "kernel vector_add" and "global NAME BYTES"); whatever else a program loads is taken for code that
+/// "kernel vector_add" and "global NAME BYTES"), the PTX of aliquot-probe is computed as well; whatever else a program loads is taken for code that
 /// takes time and computes nothing, with a kernel of every name.
 namespace aliquot::sim {
+
+/// The kernel of aliquot-probe in its PTX.
+inline constexpr std::string_view kProbeKernel = "aliquot_probe";
 
 /// context   nullptr: of a library
 CUmod_st* load_image(CUcontext context, const void* image);

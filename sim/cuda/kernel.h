@@ -14,7 +14,7 @@
 namespace aliquot::sim {
 
 /// What a kernel computes. Kernels of images that are not our own compute nothing.
-enum class KernelKind : std::uint8_t { kUnknown, kVectorAdd, kFill, kMatmul, kSpin };
+enum class KernelKind : std::uint8_t { kUnknown, kVectorAdd, kFill, kMatmul, kSpin, kProbe };
 
 }  // namespace aliquot::sim
 
@@ -40,6 +40,7 @@ struct CUmod_st {
     CUcontext context = nullptr;  // nullptr: of a library
     bool own_format = false;  // it names its kernels; any other image has a kernel of every name
     std::vector<std::string> kernels;
+    bool has_probe = false;  // PTX with the kernel of aliquot-probe, which can be computed
     std::map<std::string, std::uint64_t, std::less<>> global_bytes;
     std::map<std::string, std::uint64_t, std::less<>> global_addresses;
     std::map<std::string, CUfunc_st*, std::less<>> functions;  // that were asked for

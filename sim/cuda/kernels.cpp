@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that the simulated device can compute.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "sim/cuda/address.h"
 #include "sim/cuda/device.h"
 #include "sim/cuda/driver.h"
+#include "sim/cuda/image.h"
 #include "sim/cuda/kernel.h"
 
 namespace aliquot::sim {
@@ -30,6 +33,7 @@ const std::vector<Known>& known_kernels() {
         {"fill", KernelKind::kFill, {kPointer, 4, 4}},
         {"matmul", KernelKind::kMatmul, {kPointer, kPointer, kPointer, 4}},
         {"spin", KernelKind::kSpin, {8}},
+        {kProbeKernel, KernelKind::kProbe, {kPointer, kPointer, kPointer, 4}},
     };
     return known;
 }
@@ -91,6 +95,24 @@ CUresult fill(const Launch& launch) {
     auto* const array = reader.array<float>(count);
     if (reader.bad()) return CUDA_ERROR_ILLEGAL_ADDRESS;
     std::fill_n(array, count, value);
+    return CUDA_SUCCESS;
+}
+
+/// What the PTX of aliquot-probe says.
+CUresult probe(const Launch& launch) {
+    Reader count_reader(std::span(launch.arguments)
+                            .subspan(std::min<std::size_t>(3 * kPointer, launch.arguments.size())));
+    const std::uint64_t count =
+        std::min<std::uint64_t>(count_reader.next<std::uint32_t>(), launch.threads());
+    Reader reader(launch.arguments);
+    const auto* const a = reader.array<float>(count);
+    const auto* const b = reader.array<float>(count);
+    auto* const result = reader.array<std::uint32_t>(count);
+    if (reader.bad()) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const auto bits = std::bit_cast<std::uint32_t>(std::fma(a[i], b[i], a[i]));
+        result[i] = bits ^ (static_cast<std::uint32_t>(i) * 2654435761U);
+    }
     return CUDA_SUCCESS;
 }
 
@@ -186,6 +208,8 @@ CUresult compute(const Launch& launch) {
             return fill(launch);
         case KernelKind::kMatmul:
             return multiply_matrices(launch);
+        case KernelKind::kProbe:
+            return probe(launch);
         default:
             return CUDA_SUCCESS;
     }

@@ -21,6 +21,7 @@ namespace aliquot::sim {
 namespace {
 
 constexpr std::string_view kHeader = "aliquot-kernels 1\n";
+constexpr std::string_view kPtx = ".version ";
 constexpr std::size_t kMostText = 1 << 16;
 constexpr std::uint64_t kUnknownGlobalBytes = 4096;
 
@@ -50,6 +51,11 @@ CUmod_st* load_image(CUcontext context, const void* image) {
     CUmod_st* const module = objects<CUmod_st>().make();
     module->context = context;
     const auto* const text = static_cast<const char*>(image);
+    if (std::strncmp(text, kPtx.data(), kPtx.size()) == 0) {
+        const std::string_view ptx(text, ::strnlen(text, kMostText));
+        module->has_probe = ptx.contains(".entry " + std::string(kProbeKernel) + "(");
+        return module;
+    }
     if (std::strncmp(text, kHeader.data(), kHeader.size()) != 0) return module;
     module->own_format = true;
     std::string_view rest(text + kHeader.size(), ::strnlen(text + kHeader.size(), kMostText));
@@ -79,7 +85,8 @@ CUfunc_st* find_function(CUmod_st& module, std::string_view name) {
     CUfunc_st* const function = objects<CUfunc_st>().make();
     function->name = name;
     function->module = &module;
-    if (module.own_format) function->kind = kernel_kind(name);
+    const bool computed = module.own_format || (module.has_probe && name == kProbeKernel);
+    if (computed) function->kind = kernel_kind(name);
     function->instant =
         function->kind == KernelKind::kUnknown && Driver::get().kernel_ns == std::uint64_t{0};
     module.functions.emplace(name, function);

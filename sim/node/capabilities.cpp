@@ -38,6 +38,16 @@ std::set<unsigned> wanted_minors(const State& state) {
     return minors;
 }
 
+bool has_capabilities(const fs::path& directory, unsigned gpu, const Instance& device) {
+    const auto there = [&](unsigned minor) {
+        std::error_code problem;
+        return fs::exists(
+            directory / "nvidia-caps" / (std::string(kPrefix) + std::to_string(minor)), problem);
+    };
+    return there(capability_minor(gpu, device.gpu_instance, kNoInstance)) &&
+           there(capability_minor(gpu, device.gpu_instance, device.compute_instance));
+}
+
 }  // namespace
 
 unsigned capability_minor(unsigned gpu, unsigned gpu_instance, unsigned compute_instance) {
@@ -82,6 +92,26 @@ void update_capability_files(const fs::path& directory, const State& state) {
         const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
         if (file >= 0) ::close(file);
     }
+}
+
+std::string listed_devices(const State& state, std::string_view list, const fs::path& directory) {
+    if (list != "devices") return std::string(list);
+    std::string found;
+    const auto add = [&found](const std::string& item) {
+        found += found.empty() ? item : "," + item;
+    };
+    for (unsigned slot = 0; slot < std::min(state.gpu_count, kMaxGpus); ++slot) {
+        const GpuState& gpu = state.gpus[slot];
+        std::error_code problem;
+        if (!fs::exists(directory / ("nvidia" + std::to_string(gpu.minor)), problem)) continue;
+        if (gpu.mig_current == 0) add(std::to_string(slot));
+        for (const Instance& device : mig_devices(state, slot)) {
+            const auto* const compute = find_compute_instance(state, slot, device);
+            if (compute == nullptr || !has_capabilities(directory, gpu.minor, device)) continue;
+            add(std::to_string(slot) + ":" + std::to_string(compute->device_index));
+        }
+    }
+    return found;
 }
 
 }  // namespace aliquot::sim

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "sim/node/state.h"
 
@@ -21,5 +22,11 @@ std::string mig_minors(const State& state);
 /// exists, and "config" and "monitor". Under the node's lock. What cannot be written (a read-only
 /// view of the node) stays as it is: the next one who may puts it right.
 void update_capability_files(const std::filesystem::path& directory, const State& state);
+
+/// What `list` (ALIQUOT_SIM_VISIBLE_DEVICES) means here: itself, or for the word "devices" what has its
+/// files in `directory`, which is what a driver goes by in a container: a GPU by nvidia<minor>, of a
+/// GPU in MIG mode besides the devices whose capability files are there. Indices, with commas.
+std::string listed_devices(const State& state, std::string_view list,
+                           const std::filesystem::path& directory = "/dev");
 
 }  // namespace aliquot::sim

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 
+#include "sim/node/capabilities.h"
 #include "sim/node/engine.h"
 #include "sim/node/fault.h"
 #include "sim/node/processes.h"
@@ -81,11 +82,12 @@ bool means(std::string_view item, unsigned slot, const ComputeInstanceState& dev
 std::vector<VisibleGpu> visible_gpus(const State& state) {
     const char* const variable =
         std::getenv("ALIQUOT_SIM_VISIBLE_DEVICES");  // NOLINT(concurrency-mt-unsafe)
+    const std::string list = listed_devices(state, variable == nullptr ? "" : variable);
     std::vector<VisibleGpu> visible;
     for (unsigned slot = 0; slot < std::min(state.gpu_count, kMaxGpus); ++slot) {
         bool whole = variable == nullptr;
         VisibleGpu gpu{.slot = slot};
-        std::string_view rest = variable == nullptr ? "" : variable;
+        std::string_view rest = list;
         while (!rest.empty() && !whole) {
             const auto comma = rest.find(',');
             const auto item = rest.substr(0, comma);

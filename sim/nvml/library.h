@@ -76,7 +76,7 @@ class Session {
 public:
     /// ALIQUOT_SIM_STATE names the node's directory, else it is the nearest one above this library.
     /// ALIQUOT_SIM_VISIBLE_DEVICES, a comma list of uuids and indices, hides all other GPUs, as a
-    /// container runtime does. The uuid of a MIG device, or "0:2", lets that device of the GPU be
+    /// container runtime does; "devices" stands for those that have files in /dev. The uuid of a MIG device, or "0:2", lets that device of the GPU be
     /// seen and no other.
     static std::pair<nvmlReturn_t, std::shared_ptr<Session>> open();
 

@@ -2,15 +2,21 @@
 #include "agent/agent.h"
 
 #include <iostream>
+#include <optional>
 
+#include "agent/clean_up.h"
+#include "agent/cluster.h"
 #include "agent/configuration.h"
+#include "agent/cordon.h"
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/held_devices.h"
 #include "agent/late_driver.h"
 #include "agent/mig_restore.h"
 #include "agent/mps_link.h"
+#include "agent/node_labels.h"
 #include "agent/observer.h"
+#include "agent/paths.h"
 #include "agent/privileges.h"
 #include "agent/serving.h"
 #include "agent/settings.h"
@@ -18,6 +24,7 @@
 #include "agent/status_page.h"
 #include "agent/telemetry_link.h"
 #include "base/log.h"
+#include "labels/sysfs.h"
 #include "nvml/meters.h"
 
 namespace aliquot::agent {
@@ -28,7 +35,6 @@ constexpr int kBadConfig = 2;
 constexpr int kCouldNotRun = 3;
 constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
 
-constexpr char kRegions[] = "/run/aliquot/regions";
 constexpr std::chrono::milliseconds kHolderTimeout{1000};
 constexpr std::chrono::milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
 
@@ -37,34 +43,67 @@ Result<sharing::Offer> decide(const Settings& settings, const Observation& seen,
     return sharing::make_offer(settings.config, seen.inventory);
 }
 
+/// What the reconciling thread works with.
+struct Parts {
+    const os::Root& root;
+    const Options& options;
+    os::Clock& clock;
+    Signals& signals;
+    Configuration& configuration;
+    Observer& observer;
+    MigRestore& restore;
+    kubelet::PodResources& pods;
+    MpsLink& mps;
+    GuardLink& guard;
+    TelemetryLink& telemetry;
+    FeatureFile& features;
+    Serving& serving;
+    StatusBoard& board;
+    Cordon& cordon;
+    ClusterLink* cluster;  // null: we speak to no API server
+};
+
+void tell_cluster(const Parts& parts, const Settings& settings, const sharing::Offer& offer,
+                  const Observation& seen) {
+    if (parts.cluster == nullptr) return;
+    parts.cluster->tell({.labels = node_labels(parts.root, settings, offer, seen.inventory,
+                                               parts.options.label_profiles),
+                         .inventory = seen.inventory,
+                         .driver_problem = seen.driver_problem,
+                         .shares = node::shares_told(offer)});
+}
+
 /// Makes kubelet see what the newest observation and the configuration say.
 /// Returns false when nothing could be offered because even the configuration in force does not
 /// fit.
-bool reconcile(Configuration& configuration, const Observation& seen, HeldDevices& held,
-               MpsLink& mps, GuardLink& guard, TelemetryLink& telemetry, FeatureFile& features,
-               Serving& serving, StatusBoard& board) {
-    auto offer = decide(configuration.settings(), seen, mps);
+bool reconcile(const Parts& parts, const Observation& told, HeldDevices& held) {
+    Configuration& configuration = parts.configuration;
+    Observation seen = told;
+    const std::uint64_t cordoned = parts.cordon.apply(seen.inventory);
+    auto offer = decide(configuration.settings(), seen, parts.mps);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
             log::error("offer.impossible", {{"why", offer.error().message}});
             return false;
         }
-        offer = decide(configuration.settings(), seen, mps);
+        offer = decide(configuration.settings(), seen, parts.mps);
         if (!offer) return false;
     }
     // While the driver has told of no GPU yet, nothing is known of what an earlier agent has left.
-    if (!seen.inventory.gpus.empty() || seen.driver_problem.empty()) mps.apply(*offer);
-    board.set_mps(mps.statuses());
+    if (!seen.inventory.gpus.empty() || seen.driver_problem.empty()) parts.mps.apply(*offer);
+    parts.board.set_mps(parts.mps.statuses());
     held.amend(*offer, seen.inventory);
-    board.set_remarks(offer->remarks);
+    parts.board.set_remarks(offer->remarks);
     Settings settings = configuration.settings();
-    mps.complete(settings.grant);
-    guard.apply(settings.config.sharing.guard, *offer);
-    telemetry.apply(*offer);
+    parts.mps.complete(settings.grant);
+    parts.guard.apply(settings.config.sharing.guard, *offer);
+    parts.telemetry.apply(*offer);
     // Failures are logged where they arise; the next round tries again.
-    const bool done = serving.apply(settings, *offer, seen.inventory).ok();
-    features.apply(settings, *offer, seen.inventory);
+    const bool done = parts.serving.apply(settings, *offer, seen.inventory).ok();
+    if (done) parts.cordon.confirm(cordoned);
+    parts.features.apply(settings, *offer, seen.inventory);
     configuration.accept();  // after the act: it writes to the disk, and kubelet waits
+    tell_cluster(parts, settings, *offer, told);
     return done;
 }
 
@@ -84,32 +123,19 @@ int explain_bad_config(const Result<Done>& loaded, const ReadSource& read) {
     return kBadConfig;
 }
 
-/// What the reconciling thread works with.
-struct Parts {
-    const Options& options;
-    os::Clock& clock;
-    Signals& signals;
-    Configuration& configuration;
-    Observer& observer;
-    MigRestore& restore;
-    kubelet::PodResources& pods;
-    MpsLink& mps;
-    GuardLink& guard;
-    TelemetryLink& telemetry;
-    FeatureFile& features;
-    Serving& serving;
-    StatusBoard& board;
-};
-
 void reconcile_until_told(const Parts& parts) {
     constexpr std::chrono::milliseconds kGlance{100};  // at what daemons do meanwhile
-    auto& [options, clock, signals, configuration, observer, restore, pods, mps, guard, telemetry,
-           features, serving, board] = parts;
+    const Options& options = parts.options;
+    Signals& signals = parts.signals;
+    Configuration& configuration = parts.configuration;
+    Observer& observer = parts.observer;
+    MpsLink& mps = parts.mps;
     std::uint64_t version = 0;
     std::uint64_t mps_version = 0;
+    std::uint64_t cordon_version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
     bool again = false;  // the last round did not do everything
-    HeldDevices held(clock,
+    HeldDevices held(parts.clock,
                      {.list = [&parts] { return parts.pods.list(kHolderTimeout); },
                       .just_granted =
                           [&parts](const gpu::Uuid& device) {
@@ -122,34 +148,40 @@ void reconcile_until_told(const Parts& parts) {
             version == 0 ? std::chrono::milliseconds(0)
                          : std::min(options.config_interval, mps.idle() ? kNever : kGlance),
             signals.stop());
-        board.beat();
+        parts.board.beat();
         const bool reloaded = configuration.reload(signals.take_reload());
         if (reloaded && configuration.settings().driver_root != restart_needed_for) {
             restart_needed_for = configuration.settings().driver_root;
             log::warning("config.needs_restart", {{"for", "nvidiaDriverRoot"}});
         }
-        const bool news = seen.version != version || mps.version() != mps_version;
+        if (parts.cluster != nullptr) parts.cluster->tell_config(configuration.told());
+        const bool news = seen.version != version || mps.version() != mps_version ||
+                          parts.cordon.version() != cordon_version;
         if (!seen.value || (!news && !reloaded && !again)) continue;
         version = seen.version;
         mps_version = mps.version();
+        cordon_version = parts.cordon.version();
         // A driver that came late. What was seen before its GPUs were cut must not be offered.
-        if (restore.attempt()) {
+        // An unfinished change is none to be brought to its end while we are at it ourselves.
+        if (parts.cordon.empty() && parts.restore.attempt()) {
             again = true;
             (void)observer.observations().wait_newer(version, 2 * options.probe_interval,
                                                      signals.stop());
             continue;
         }
-        again = !reconcile(configuration, *seen.value, held, mps, guard, telemetry, features,
-                           serving, board) ||
-                held.any();
+        again = !reconcile(parts, *seen.value, held) || held.any();
+        if (parts.cluster != nullptr) parts.cluster->tell_config(configuration.told());
     }
 }
 
-/// Keeps what MPS and the guard need when they are configured, or were and are to be undone. Returns whether MPS can
-/// be served: false when what it needs was there and is given up.
-bool give_up_privileges(const Options& options, const os::Root& root, const Settings& settings) {
+/// Keeps what MPS and the guard need when they are configured, or were and are to be undone. Returns
+/// whether MPS can be served: false when what it needs was there and is given up.
+/// settings   null: not known yet, and they may change; then all that some need is kept, as far as
+///            whoever started us allows it
+bool give_up_privileges(const Options& options, const os::Root& root, const Settings* settings) {
     if (options.keep_capabilities) return true;
-    const bool needed = settings.config.sharing.mechanism == sharing::Mechanism::kMps ||
+    const bool needed = settings == nullptr ||
+                        settings->config.sharing.mechanism == sharing::Mechanism::kMps ||
                         root.exists(mps_journal_path(options.state_directory));
     const bool had = has_capabilities(mps_capabilities());
     std::vector<int> kept;
@@ -157,33 +189,76 @@ bool give_up_privileges(const Options& options, const os::Root& root, const Sett
         kept.insert(kept.end(), more.begin(), more.end());
     };
     if (needed) keep(mps_capabilities());
-    if (needs_guard(settings.config.sharing) || root.exists(kRegions))
-        keep(guard_capabilities(settings.config.sharing.guard.kernel_limit));
+    if (settings == nullptr) {
+        keep(guard_capabilities(true));
+    } else if (needs_guard(settings->config.sharing) || root.exists(kRegions)) {
+        keep(guard_capabilities(settings->config.sharing.guard.kernel_limit));
+    }
     const auto dropped = drop_capabilities(kept);
     if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
-    return needed || !had;
+    return settings == nullptr ? had : needed || !had;
+}
+
+/// Whether the pod may be called ready: kubelet knows every resource, or there is nothing to offer.
+HttpAnswer pod_readiness(const os::Root& root, const StatusBoard& board, const Observer& observer,
+                         const Serving& serving) {
+    auto answer = board.answer("/readyz", observer.observations(), serving);
+    const auto seen = observer.observations().get().value;
+    constexpr int kGood = 200;
+    if (answer.status != kGood && seen && seen->inventory.gpus.empty() &&
+        !labels::has_nvidia_gpu(root)) {
+        return {.body = "this node has no NVIDIA GPU\n"};
+    }
+    return answer;
 }
 
 }  // namespace
 
 int run(const Options& options) {
     log::configure(options.log_level, options.log_format);
+    if (options.clean_up) return clean_up(options);
     os::SystemClock clock;
     const os::Root root(options.root);
     StatusBoard board(clock);
-    Configuration configuration(root, options, board);
-    const auto loaded = configuration.load();
-    const bool mps_allowed = give_up_privileges(options, root, configuration.settings());
-    Signals signals;
-
     const auto policy = gpu::XidPolicy::from_environment(options.disabled_health_checks,
                                                          options.enabled_health_checks);
     if (!policy) {
         std::cerr << "aliquot-agent: " << policy.error().message << "\n";
         return kBadConfig;
     }
+
+    // Privileges go before the first thread comes, so a configuration from the API server is read
+    // after that.
+    const bool clustered = options.cluster.wanted();
+    bool mps_allowed = false;
+    std::optional<Signals> maybe_signals;
+    Cluster cluster;
+    std::optional<Configuration> maybe_configuration;
+    if (clustered) {
+        mps_allowed = give_up_privileges(options, root, nullptr);
+        maybe_signals.emplace();
+        auto joined = join_cluster(options, clock, maybe_signals->stop());
+        if (!joined) {
+            std::cerr << "aliquot-agent: " << joined.error().message
+                      << " (--cluster=off serves without an API server)\n";
+            return kCouldNotRun;
+        }
+        cluster = *std::move(joined);
+        maybe_configuration.emplace(root, options, board,
+                                    [&link = *cluster.link] { return link.config(); });
+    } else {
+        maybe_configuration.emplace(root, options, board);
+    }
+    Configuration& configuration = *maybe_configuration;
+    const auto loaded = configuration.load();
+    if (!clustered) {
+        mps_allowed = give_up_privileges(options, root, &configuration.settings());
+        maybe_signals.emplace();
+    }
+    Signals& signals = *maybe_signals;
     if (!loaded) {
-        return explain_bad_config(loaded, configuration.pending());
+        const int code = explain_bad_config(loaded, configuration.pending());
+        return clustered ? kCouldNotRun : code;
     }
 
     LateDriver driver(root, driver_options(options, configuration.settings(), root));
@@ -194,7 +269,8 @@ int run(const Options& options) {
                       {.probe_interval = options.probe_interval,
                        .enumerate_interval = options.enumerate_interval});
     const auto started = observer.start();
-    if (!started && configuration.settings().fail_on_init_error) {
+    const auto insists = configuration.settings().config.flags.fail_on_init_error;
+    if (!started && insists.value_or(!clustered)) {
         std::cerr << "aliquot-agent: " << started.error().message
                   << " (failOnInitError is true: set it to false to wait for the driver)\n";
         return kCouldNotRun;
@@ -213,6 +289,7 @@ int run(const Options& options) {
                      .publish =
                          [&](auto snapshot) {
                              board.set_guard(snapshot);
+                             if (cluster.link) cluster.link->tell_guard(*snapshot);
                              telemetry.set_guard(std::move(snapshot));
                          }},
                     {.library = guard_library(options.guard_library),
@@ -241,10 +318,15 @@ int run(const Options& options) {
     MpsLink mps(root, driver, driver, configuration.settings(),
                 {.journal = mps_journal_path(options.state_directory), .allowed = mps_allowed});
     FeatureFile features(root, options.feature_file, options.label_profiles);
+    telemetry.set_probes([&] { return board.answer("/healthz", observer.observations(), serving); },
+                         [&] { return pod_readiness(root, board, observer, serving); });
     telemetry.start();
     board.set_metrics_port(telemetry.port());
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
-    reconcile_until_told({.options = options,
+    Cordon cordon;
+    const auto mig = obey_mig_label(root, clock, options, cluster, driver, cordon, pods);
+    reconcile_until_told({.root = root,
+                          .options = options,
                           .clock = clock,
                           .signals = signals,
                           .configuration = configuration,
@@ -256,7 +338,9 @@ int run(const Options& options) {
                           .telemetry = telemetry,
                           .features = features,
                           .serving = serving,
-                          .board = board});
+                          .board = board,
+                          .cordon = cordon,
+                          .cluster = cluster.link.get()});
     return kOk;
 }
 

@@ -6,11 +6,12 @@
 namespace aliquot::agent {
 
 ConfigSource::ConfigSource(const os::Root& root, std::string file, std::string state_directory,
-                           sharing::Compatibility compatibility)
+                           sharing::Compatibility compatibility, SupplyConfig supply)
     : root_(root),
       file_(std::move(file)),
       last_good_(std::move(state_directory) + "/last-good-config.yaml"),
-      compatibility_(compatibility) {}
+      compatibility_(compatibility),
+      supply_(std::move(supply)) {}
 
 std::optional<os::FileStatus::Identity> ConfigSource::identity() const {
     const auto status = root_.status(file_);  // follows links: a ConfigMap is a chain of them
@@ -18,7 +19,21 @@ std::optional<os::FileStatus::Identity> ConfigSource::identity() const {
     return status->identity;
 }
 
+ReadSource ConfigSource::read_supplied() {
+    supplied_ = supply_();
+    file_ = supplied_.name;
+    const node::ConfigChoice& choice = supplied_.choice;
+    if (!choice.problem.empty()) return {.problem = choice.problem};
+    if (choice.key.empty()) return {.config = sharing::Config{}};
+    ReadSource result{.text = choice.text};
+    auto read = sharing::read_config(file_, result.text, compatibility_);
+    result.config = std::move(read.config);
+    result.findings = std::move(read.findings);
+    return result;
+}
+
 ReadSource ConfigSource::read() {
+    if (supply_) return read_supplied();
     if (file_.empty()) return {.config = sharing::Config{}};
     seen_ = identity();
     auto text = root_.read(file_);
@@ -31,7 +46,7 @@ ReadSource ConfigSource::read() {
 }
 
 std::optional<ReadSource> ConfigSource::read_last_good() {
-    if (file_.empty()) return std::nullopt;
+    if (file_.empty() && !supply_) return std::nullopt;
     auto text = root_.read(last_good_);
     if (!text) return std::nullopt;
     ReadSource result{.text = *std::move(text)};
@@ -42,9 +57,17 @@ std::optional<ReadSource> ConfigSource::read_last_good() {
     return result;
 }
 
-bool ConfigSource::changed() { return !file_.empty() && identity() != seen_; }
+bool ConfigSource::changed() {
+    if (supply_) return supply_().version != supplied_.version;
+    return !file_.empty() && identity() != seen_;
+}
 
 void ConfigSource::keep(std::string_view text) {
+    if (supply_ && file_.empty()) {  // the built-in one: an older text must not come back
+        (void)root_.remove(last_good_);
+        kept_.clear();
+        return;
+    }
     if (file_.empty() || text == kept_) return;
     if (const auto before = root_.read(last_good_); before && *before == text) {
         kept_ = text;  // an earlier run kept it: spare the disk

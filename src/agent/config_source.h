@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +10,7 @@
 
 #include "base/result.h"
 #include "findings/finding.h"
+#include "node/config_choice.h"
 #include "os/root.h"
 #include "sharing/config.h"
 
@@ -21,14 +24,23 @@ struct ReadSource {
     std::string problem;  // the file itself cannot be read; empty otherwise
 };
 
-/// The configuration file and the copy of the last one that was served, both beneath a Root.
-/// A bad new file must not take GPUs away: not while the agent runs, nor when it starts anew.
-/// Not thread-safe.
+/// A configuration that comes from elsewhere than a file of this host.
+struct SuppliedConfig {
+    std::string name;           // for messages: "aliquot-config/a2"; empty: the built-in one
+    node::ConfigChoice choice;  // its problem: the text is not to be had
+    std::uint64_t version = 0;  // another one: what is above may be, too
+};
+using SupplyConfig = std::function<SuppliedConfig()>;
+
+/// The configuration file (or what stands for it) and the copy of the last one that was served,
+/// beneath a Root. A bad new file must not take GPUs away: not while the agent runs, nor when it
+/// starts anew. Not thread-safe.
 class ConfigSource {
 public:
-    /// file   host path; empty: there is none, and every reading is the default configuration
+    /// file     host path; empty: there is none, and every reading is the default configuration
+    /// supply   asked instead of reading the file; empty: the file it is
     ConfigSource(const os::Root& root, std::string file, std::string state_directory,
-                 sharing::Compatibility compatibility);
+                 sharing::Compatibility compatibility, SupplyConfig supply = {});
 
     ReadSource read();
 
@@ -41,9 +53,15 @@ public:
     /// Remembers `text` as good. That it cannot be written is no error: the agent runs on.
     void keep(std::string_view text);
 
+    /// The file, or the name of what was supplied last.
     [[nodiscard]] const std::string& file() const { return file_; }
+    /// Whether the last reading was of something that is written somewhere.
+    [[nodiscard]] bool has_text() const { return !file_.empty(); }
+    /// What was supplied last.
+    [[nodiscard]] const SuppliedConfig& supplied() const { return supplied_; }
 
 private:
+    ReadSource read_supplied();
     [[nodiscard]] std::optional<os::FileStatus::Identity> identity() const;
 
     const os::Root& root_;
@@ -52,6 +70,8 @@ private:
     sharing::Compatibility compatibility_;
     std::optional<os::FileStatus::Identity> seen_;
     std::string kept_;
+    SupplyConfig supply_;
+    SuppliedConfig supplied_;
 };
 
 }  // namespace aliquot::agent

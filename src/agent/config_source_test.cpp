@@ -55,5 +55,32 @@ TEST_F(ConfigSourceTest, KeepsTheLastGoodOneForTheNextStart) {
     EXPECT_EQ(last->config->sharing.resources.front().replicas, 4U);
 }
 
+TEST_F(ConfigSourceTest, TakesWhatIsSuppliedByVersion) {
+    SuppliedConfig supplied;
+    supplied.choice.problem = "no answer yet";
+    ConfigSource source(root_, "", "/var/lib/aliquot", sharing::Compatibility::kStrict,
+                        [&] { return supplied; });
+    EXPECT_EQ(source.read().problem, "no answer yet");
+    EXPECT_FALSE(source.changed());
+    supplied = {.name = "aliquot-config/a2", .choice = {.key = "a2", .text = kGood}, .version = 1};
+    EXPECT_TRUE(source.changed());
+    const auto good = source.read();
+    ASSERT_TRUE(good.config);
+    source.keep(good.text);
+    EXPECT_EQ(source.file(), "aliquot-config/a2");
+    supplied.choice.text = "version: v9\n";
+    supplied.version = 2;
+    const auto bad = source.read();
+    ASSERT_FALSE(bad.config);
+    EXPECT_EQ(bad.findings.front().file, "aliquot-config/a2");
+    EXPECT_TRUE(source.read_last_good());
+    // Nothing is configured any more: the old text must not come back.
+    supplied = {.version = 3};
+    ASSERT_TRUE(source.read().config);
+    EXPECT_FALSE(source.has_text());
+    source.keep("");
+    EXPECT_FALSE(source.read_last_good());
+}
+
 }  // namespace
 }  // namespace aliquot::agent

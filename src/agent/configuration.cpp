@@ -7,10 +7,20 @@
 
 namespace aliquot::agent {
 
-Configuration::Configuration(const os::Root& root, const Options& options, StatusBoard& board)
+Configuration::Configuration(const os::Root& root, const Options& options, StatusBoard& board,
+                             SupplyConfig supply)
     : options_(options),
-      source_(root, options.config_file, options.state_directory, options.compatibility),
+      source_(root, supply ? "" : options.config_file, options.state_directory,
+              options.compatibility, std::move(supply)),
       board_(board) {}
+
+node::ConfigTold Configuration::told() const {
+    const node::ConfigChoice& choice = source_.supplied().choice;
+    return {.source = choice.source,
+            .key = choice.key,
+            .served = refused_.empty(),
+            .problem = refused_};
+}
 
 Result<Done> Configuration::load() {
     pending_ = source_.read();
@@ -28,7 +38,14 @@ Result<Done> Configuration::load() {
             return Done{};
         }
     }
-    return Error{ErrorCode::kInvalidInput, settle_problem_};
+    if (source_.supplied().version > 0) {
+        if (auto settings = settled({.config = sharing::Config{}})) {
+            log::warning("config.built_in", {{"why", refused_}});
+            settings_ = *std::move(settings);
+            return Done{};
+        }
+    }
+    return Error{ErrorCode::kInvalidInput, refused_};
 }
 
 bool Configuration::reload(bool forced) {
@@ -49,8 +66,9 @@ void Configuration::accept() {
     if (!is_new_) return;
     is_new_ = false;
     before_.reset();
-    const bool from_file = !source_.file().empty();
-    if (from_file) source_.keep(pending_.text);
+    refused_.clear();
+    const bool from_file = source_.has_text();
+    source_.keep(pending_.text);
     log::info("config.served", {{"file", from_file ? source_.file() : "(defaults)"}});
     for (const auto& finding : pending_.findings) {
         log::warning("config.finding", {{"file", finding.file},
@@ -99,6 +117,7 @@ std::optional<Settings> Configuration::settled(const ReadSource& read) {
 }
 
 void Configuration::refuse(const std::string& why) {
+    refused_ = why;
     log::error(
         "config.refused",
         {{"file", source_.file()}, {"why", why}, {"serving", "the last good configuration"}});

@@ -17,9 +17,13 @@ namespace aliquot::agent {
 class Configuration {
 public:
     /// root, options, board   must outlive this
-    Configuration(const os::Root& root, const Options& options, StatusBoard& board);
+    /// supply                 as ConfigSource's
+    Configuration(const os::Root& root, const Options& options, StatusBoard& board,
+                  SupplyConfig supply = {});
 
-    /// The first reading: the file, else the last good one.
+    /// The first reading: the file, else the last good one. What is supplied, but wrong, and was
+    /// never right gives the built-in configuration: whole GPUs.
+    /// errors   kInvalidInput: there is none to serve
     Result<Done> load();
     /// Looks at the file again; true when there are settings to try.
     bool reload(bool forced);
@@ -30,6 +34,8 @@ public:
 
     [[nodiscard]] const Settings& settings() const { return settings_; }
     [[nodiscard]] const ReadSource& pending() const { return pending_; }
+    /// What became of the last reading of what is supplied.
+    [[nodiscard]] node::ConfigTold told() const;
 
 private:
     std::optional<Settings> settled(const ReadSource& read);
@@ -42,6 +48,7 @@ private:
     Settings settings_;
     std::optional<Settings> before_;
     std::string settle_problem_;
+    std::string refused_;  // why the last reading is not served; empty: it is
     bool is_new_ = false;
 };
 

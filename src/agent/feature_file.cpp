@@ -3,8 +3,8 @@
 
 #include <chrono>
 
+#include "agent/node_labels.h"
 #include "base/log.h"
-#include "labels/sysfs.h"
 
 namespace aliquot::agent {
 
@@ -23,16 +23,7 @@ void FeatureFile::apply(const Settings& settings, const sharing::Offer& offer,
     const std::string path = path_.empty() ? gfd.output_file.value_or("") : path_;
     if (path != written_path_) remove();
     if (path.empty() || inventory.gpus.empty()) return;
-    const labels::NodeFacts facts{
-        .inventory = inventory,
-        .offer = offer,
-        .mig_strategy = settings.config.flags.mig_strategy.value_or(sharing::MigStrategy::kNone),
-        .machine = labels::machine_name(root_),
-        .pci_class = labels::pci_classes(root_, inventory)};
-    labels::Labels labels = labels::feature_labels(facts);
-    for (const labels::Profile profile : profiles_) {
-        labels.merge(labels::profile_labels(profile, facts));
-    }
+    labels::Labels labels = node_labels(root_, settings, offer, inventory, profiles_);
     if (path == written_path_ && labels == written_) return;
     labels::Labels told = labels;
     if (!gfd.no_timestamp.value_or(false)) {

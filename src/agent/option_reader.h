@@ -18,6 +18,7 @@ class Option;
 
 namespace aliquot::agent {
 
+struct ClusterOptions;
 struct Options;
 struct TelemetryOptions;
 using Environment = std::map<std::string, std::string>;
@@ -94,6 +95,7 @@ private:
 };
 
 // Parts of the command line.
+void add_cluster_options(Reader& reader, ClusterOptions& cluster);
 void add_label_options(Reader& reader, Options& options);
 void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry);
 

@@ -92,7 +92,7 @@ void add_nvidia_options(Reader& reader, Options& options) {
                 booleans(), flags.gds_enabled);
     reader.word("--mofed-enabled", {"MOFED_ENABLED"}, "tell containers to use MOFED", booleans(),
                 flags.mofed_enabled);
-    reader.text("--mps-root", {"MPS_ROOT"}, "host path for MPS (accepted; MPS is not served yet)",
+    reader.text("--mps-root", {"MPS_ROOT"}, "host path for MPS (default /run/nvidia/mps)",
                 flags.mps_root);
     reader.word("--device-discovery-strategy", {"DEVICE_DISCOVERY_STRATEGY"}, "auto or nvml",
                 discovery_strategies(), flags.device_discovery_strategy);
@@ -149,6 +149,9 @@ void add_own_options(Reader& reader, Options& options) {
             options.keep_capabilities = word_value(booleans(), name, text);
         },
         true);
+    reader.boolean("--clean-up",
+                   "only remove what agents have left on this host, and end; none may run",
+                   options.clean_up);
     reader.add("--log-format", {}, "text (default) or json",
                [&options](const std::string& name, const std::string& text) {
                    options.log_format = word_value<log::Format>(
@@ -196,6 +199,7 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
     add_own_options(reader, options);
     add_label_options(reader, options);
     add_telemetry_options(reader, options.telemetry);
+    add_cluster_options(reader, options.cluster);
     try {
         app.parse(argc, argv);
         reader.finish();
@@ -211,6 +215,8 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
     }
     options.disabled_health_checks = variable(environment, "DP_DISABLE_HEALTHCHECKS");
     options.enabled_health_checks = variable(environment, "DP_ENABLE_HEALTHCHECKS");
+    options.cluster.in_a_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty();
+    options.cluster.node_named = !options.telemetry.node.empty();
     return options;
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/cluster_options.h"
 #include "agent/telemetry_options.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -37,7 +38,9 @@ struct Options {
     std::string feature_file;  // host path; labels for node-feature-discovery; empty: none
     std::vector<labels::Profile> label_profiles;
     TelemetryOptions telemetry;  // node: NODE_NAME
-    std::string guard_library;   // in our own file tree; empty: beside this program
+    ClusterOptions cluster;
+    bool clean_up = false;      // only take away what agents have left (agent/clean_up.h)
+    std::string guard_library;  // in our own file tree; empty: beside this program
     bool keep_capabilities = false;
     log::Level log_level = log::Level::kInfo;
     log::Format log_format = log::Format::kText;

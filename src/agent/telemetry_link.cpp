@@ -18,7 +18,8 @@ constexpr std::string_view kIndex =
     "aliquot-agent\n\n"
     "/metrics        for Prometheus (text or OpenMetrics)\n"
     "/api/v1/state   the same truth as JSON\n"
-    "/health         whether it is up to date\n";
+    "/health         whether it is up to date\n"
+    "/live, /ready   for kubelet\n";
 
 std::string host_name() {
     std::array<char, 256> name{};
@@ -215,6 +216,10 @@ web::Answer TelemetryLink::health() const {
 web::Answer TelemetryLink::answer(const web::Request& request) {
     if (request.path == "/") return {.body = std::string(kIndex)};
     if (request.path == "/health" || request.path == "/healthz") return health();
+    if ((request.path == "/live" && live_) || (request.path == "/ready" && ready_)) {
+        auto probed = request.path == "/live" ? live_() : ready_();
+        return {.status = probed.status, .body = std::move(probed.body)};
+    }
     if (request.path == "/metrics") {
         ++scrapes_;
         read_counters();
@@ -229,7 +234,8 @@ web::Answer TelemetryLink::answer(const web::Request& request) {
         if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
         return {.content_type = "application/json", .shared_body = std::move(text)};
     }
-    return {.status = 404, .body = "there are /, /metrics, /api/v1/state and /health\n"};
+    return {.status = 404,
+            .body = "there are /, /metrics, /api/v1/state, /health, /live and /ready\n"};
 }
 
 }  // namespace aliquot::agent

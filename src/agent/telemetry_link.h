@@ -53,6 +53,13 @@ public:
     /// Begins to sample and to listen.
     void start();
 
+    /// What /live and /ready answer, for kubelet; before start(). Neither may ask the driver: one
+    /// that hangs must not have the agent restarted.
+    void set_probes(std::function<HttpAnswer()> live, std::function<HttpAnswer()> ready) {
+        live_ = std::move(live);
+        ready_ = std::move(ready);
+    }
+
     /// How GPUs are offered from now on.
     void apply(const sharing::Offer& offer);
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
@@ -82,6 +89,8 @@ private:
     os::Clock& clock_;
     Sources sources_;
     TelemetryOptions options_;
+    std::function<HttpAnswer()> live_;
+    std::function<HttpAnswer()> ready_;
     pods::Census census_;
 
     mutable std::mutex mutex_;  // guards what follows, up to the sampler

@@ -55,6 +55,7 @@ void add_doctor_command(CLI::App& program, Context& context);
 void add_explain_command(CLI::App& program, Context& context);
 void add_gpu_command(CLI::App& program, Context& context);
 void add_guard_command(CLI::App& program, Context& context);
+void add_install_command(CLI::App& program, Context& context);
 void add_lint_command(CLI::App& program, Context& context);
 void add_metrics_api_command(CLI::App& program, Context& context);
 void add_mig_command(CLI::App& program, Context& context);
@@ -64,6 +65,7 @@ void add_run_command(CLI::App& program, Context& context);
 void add_simulate_command(CLI::App& program, Context& context);
 void add_size_command(CLI::App& program, Context& context);
 void add_top_command(CLI::App& program, Context& context);
+void add_uninstall_command(CLI::App& program, Context& context);
 void add_version_command(CLI::App& program, Context& context);
 
 }  // namespace aliquot::cli

@@ -56,8 +56,6 @@ struct MigNode {
 };
 Result<MigNode> open_mig_node(const MigWords& words);
 
-std::vector<mig::Board> boards_of(const MigNode& node);
-
 /// What the words wish for: of every GPU that a configuration names, or of those that the words
 /// name. Says why not and sets the exit code otherwise.
 std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigWords& words,

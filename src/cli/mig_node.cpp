@@ -8,6 +8,7 @@
 #include "cli/config_command.h"
 #include "cli/mig_command.h"
 #include "kubelet/pod_resources.h"
+#include "mig/board.h"
 #include "nvml/driver.h"
 
 namespace aliquot::cli {
@@ -50,25 +51,6 @@ Result<Done> ask_kubelet(MigNode& node, const MigWords& words) {
         }
     }
     return Done{};
-}
-
-std::optional<std::uint32_t> hexadecimal(const Result<std::string>& text) {
-    if (!text || !text->starts_with("0x")) return std::nullopt;
-    std::uint32_t value = 0;
-    const char* const end = text->data() + text->size();
-    const auto [stop, problem] = std::from_chars(text->data() + 2, end, value, 16);
-    if (problem != std::errc{}) return std::nullopt;
-    return value;
-}
-
-std::optional<mig::Geometry> known_geometry(const gpu::Gpu& gpu) {
-    constexpr unsigned kMibShift = 20;
-    const catalog::GpuModel* const model =
-        catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu.memory_bytes >> kMibShift));
-    if (model == nullptr) return std::nullopt;
-    auto geometry = mig::geometry_of(*model);
-    if (!geometry) return std::nullopt;
-    return std::move(*geometry);
 }
 
 const gpu::Gpu* find_gpu(const gpu::Inventory& inventory, const std::string& word) {
@@ -143,7 +125,7 @@ mig::GpuWish wish_for(const gpu::Gpu& gpu, bool enabled, mig::Wish wish) {
             .index = gpu.index,
             .enabled = enabled,
             .wish = std::move(wish),
-            .known_geometry = known_geometry(gpu)};
+            .known_geometry = mig::known_geometry(gpu)};
 }
 
 }  // namespace
@@ -171,22 +153,6 @@ Result<MigNode> open_mig_node(const MigWords& words) {
     return node;
 }
 
-std::vector<mig::Board> boards_of(const MigNode& node) {
-    std::vector<mig::Board> boards;
-    for (const gpu::Gpu& gpu : node.inventory.gpus) {
-        const std::string sysfs = "/sys/bus/pci/devices/" + gpu::to_text(gpu.pci) + "/subsystem_";
-        const auto device = hexadecimal(node.root->read(sysfs + "device"));
-        const auto vendor = hexadecimal(node.root->read(sysfs + "vendor"));
-        mig::Board board{.gpu = gpu.uuid,
-                         .index = gpu.index,
-                         .pci_device_id = gpu.pci_device_id,
-                         .mig_capable = gpu.mig_capable};
-        if (device && vendor) board.subsystem = *device << 16U | *vendor;
-        boards.push_back(std::move(board));
-    }
-    return boards;
-}
-
 std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigWords& words,
                                                    const MigNode& node) {
     std::vector<mig::GpuWish> wishes;
@@ -208,7 +174,7 @@ std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigWo
     }
     const auto config = selected_config(context, words);
     if (!config) return std::nullopt;
-    const auto targets = mig::targets_of(*config, boards_of(node));
+    const auto targets = mig::targets_of(*config, mig::boards_of(*node.root, node.inventory));
     if (!targets) {
         fail(context, kFindings, targets.error().message);
         return std::nullopt;

@@ -132,6 +132,19 @@ std::optional<std::string> json_at(std::string_view json, std::string_view point
     return simdjson::to_string(*found);
 }
 
+std::map<std::string, std::string> strings_at(std::string_view json, std::string_view pointer) {
+    std::map<std::string, std::string> strings;
+    simdjson::dom::parser parser;
+    const auto found = find(parser, json, pointer);
+    simdjson::dom::object object;
+    if (!found || found->get(object) != SUCCESS) return strings;
+    for (const auto field : object) {
+        std::string_view text;
+        if (field.value.get(text) == SUCCESS) strings.emplace(field.key, text);
+    }
+    return strings;
+}
+
 std::string json_quoted(std::string_view text) {
     constexpr std::string_view kHex = "0123456789abcdef";
     std::string out = "\"";

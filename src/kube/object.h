@@ -58,6 +58,8 @@ std::optional<std::int64_t> integer_at(std::string_view json, std::string_view p
 std::optional<bool> bool_at(std::string_view json, std::string_view pointer);
 /// The JSON text of the value, whatever it is.
 std::optional<std::string> json_at(std::string_view json, std::string_view pointer);
+/// The members of an object that are strings: a ConfigMap's "/data". Empty: there is none.
+std::map<std::string, std::string> strings_at(std::string_view json, std::string_view pointer);
 
 /// A JSON string with its quotes: for building small bodies by hand.
 std::string json_quoted(std::string_view text);

@@ -120,5 +120,13 @@ TEST(VersionOrder, ComparesNumbersAndNothingElse) {
     EXPECT_FALSE(is_older("01", "2"));
 }
 
+TEST(Strings, AreThoseOfAnObject) {
+    const std::string map = R"({"data":{"a":"1","b":2,"c":"x\ny"}})";
+    EXPECT_EQ(strings_at(map, "/data"),
+              (std::map<std::string, std::string>{{"a", "1"}, {"c", "x\ny"}}));
+    EXPECT_TRUE(strings_at(map, "/binaryData").empty());
+    EXPECT_TRUE(strings_at("[", "/data").empty());
+}
+
 }  // namespace
 }  // namespace aliquot::kube

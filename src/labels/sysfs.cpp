@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "labels/sysfs.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace aliquot::labels {
@@ -26,6 +27,20 @@ std::map<gpu::Uuid, std::uint32_t> pci_classes(const os::Root& root,
         if (problem == std::errc{}) classes[gpu.uuid] = value;
     }
     return classes;
+}
+
+bool has_nvidia_gpu(const os::Root& root) {
+    constexpr std::size_t kMost = 64;
+    constexpr char kDevices[] = "/sys/bus/pci/devices";
+    const auto names = root.list(kDevices);
+    if (!names) return false;
+    return std::ranges::any_of(*names, [&](const std::string& name) {
+        const std::string place = std::string(kDevices) + "/" + name;
+        const auto vendor = root.read(place + "/vendor", kMost);
+        if (!vendor || !vendor->starts_with("0x10de")) return false;
+        const auto kind = root.read(place + "/class", kMost);
+        return kind.ok() && kind->starts_with("0x03");  // display and 3D controllers
+    });
 }
 
 }  // namespace aliquot::labels

@@ -17,4 +17,7 @@ std::string machine_name(const os::Root& root);
 std::map<gpu::Uuid, std::uint32_t> pci_classes(const os::Root& root,
                                                const gpu::Inventory& inventory);
 
+/// Whether the machine has a GPU of NVIDIA's on its PCI bus, with or without a driver.
+bool has_nvidia_gpu(const os::Root& root);
+
 }  // namespace aliquot::labels

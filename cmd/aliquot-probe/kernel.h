@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace aliquot::probe {
+
+/// The name of the kernel in kKernelText.
+inline constexpr const char* kKernelName = "aliquot_probe";
+
+/// out[i] = bits of (a[i] * b[i] + a[i], rounded once) xor i * 2654435761. Parameters: the three
+/// arrays' addresses, their length (32 bits).
+///
+/// Compiled by the driver: sm_50 is what every driver since 2014 takes for any later GPU.
+extern const char* const kKernelText;
+
+/// What the kernel must give, computed here.
+std::vector<std::uint32_t> expected_result(const std::vector<float>& a,
+                                           const std::vector<float>& b);
+
+}  // namespace aliquot::probe

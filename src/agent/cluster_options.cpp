@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster_options.h"
+
+#include <charconv>
+
+#include "agent/option_reader.h"
+#include "agent/options.h"
+
+namespace aliquot::agent {
+namespace {
+
+using Mode = ClusterOptions::Mode;
+using Labels = ClusterOptions::Labels;
+using Drain = ClusterOptions::Drain;
+
+template <class T>
+void choice(Reader& reader, const std::string& flag, std::vector<std::string> variables,
+            const std::string& help, const Words<T>& words, T& target) {
+    reader.add(flag, std::move(variables), help,
+               [&words, &target](const std::string& name, const std::string& text) {
+                   target = word_value(words, name, text);
+               });
+}
+
+const Words<Mode>& modes() {
+    static const Words<Mode> words{{"auto", Mode::kAuto}, {"on", Mode::kOn}, {"off", Mode::kOff}};
+    return words;
+}
+const Words<Labels>& label_targets() {
+    static const Words<Labels> words{
+        {"node", Labels::kNode}, {"nodefeature", Labels::kNodeFeature}, {"off", Labels::kOff}};
+    return words;
+}
+const Words<Drain>& drains() {
+    static const Words<Drain> words{
+        {"refuse", Drain::kRefuse}, {"wait", Drain::kWait}, {"evict", Drain::kEvict}};
+    return words;
+}
+
+void add_taints(Reader& reader, ClusterOptions& cluster) {
+    reader.add("--node-taint", {"ALIQUOT_NODE_TAINT"},
+               "a taint for every node with GPUs, as nvidia.com/gpu=true:NoSchedule "
+               "(default: none)",
+               [&cluster](const std::string& name, const std::string& text) {
+                   auto taint = node::parse_taint(text);
+                   if (!taint) refuse_option(name, taint.error().message);
+                   cluster.node_taint = *std::move(taint);
+               });
+    reader.add("--unhealthy-taint", {"ALIQUOT_UNHEALTHY_TAINT"},
+               "when aliquot.dev/gpu-unhealthy=true:NoSchedule is set: all (default; no GPU is "
+               "healthy), any, off",
+               [&cluster](const std::string& name, const std::string& text) {
+                   const auto policy = node::parse_taint_policy(text);
+                   if (!policy) refuse_option(name, policy.error().message);
+                   cluster.unhealthy_taint = *policy;
+               });
+}
+
+void add_mig(Reader& reader, ClusterOptions& cluster) {
+    reader.boolean("--mig", "cut GPUs as the node's label nvidia.com/mig.config says", cluster.mig);
+    reader.text("--mig-config-map", {},
+                "key config.yaml has MIG configurations in mig-parted's format (default "
+                "aliquot-mig-config); all-disabled, all-balanced, all-1g.10gb, ... need none",
+                cluster.mig_config_map);
+    choice(reader, "--mig-drain", {},
+           "while pods hold a GPU that is to be cut: refuse (default), "
+           "wait, evict",
+           drains(), cluster.drain);
+    reader.add("--mig-drain-timeout", {}, "seconds to wait for these pods (default 300)",
+               [&cluster](const std::string& name, const std::string& text) {
+                   constexpr unsigned kLongest = 86'400;
+                   unsigned seconds = 0;
+                   const char* const end = text.data() + text.size();
+                   const auto [stop, problem] = std::from_chars(text.data(), end, seconds);
+                   if (problem != std::errc{} || stop != end || seconds > kLongest) {
+                       refuse_option(name, "'" + text + "' is not a number of seconds up to 86400");
+                   }
+                   cluster.drain_timeout = std::chrono::seconds(seconds);
+               });
+}
+
+}  // namespace
+
+void add_cluster_options(Reader& reader, ClusterOptions& cluster) {
+    choice(reader, "--cluster", {"ALIQUOT_CLUSTER"},
+           "write labels, conditions and Events and take the configuration from the API server: "
+           "auto (default; in a pod with NODE_NAME), on, off",
+           modes(), cluster.mode);
+    reader.text("--kubeconfig", {}, "how to reach the API server outside of a pod",
+                cluster.kubeconfig);
+    reader.text("--context", {}, "of the kubeconfig (default: its current one)", cluster.context);
+    reader.text("--namespace", {"POD_NAMESPACE"},
+                "of the ConfigMaps and of the NodeFeature (default aliquot-system)",
+                cluster.namespace_name);
+    reader.text("--config-map", {},
+                "its keys are configurations; the node's label nvidia.com/device-plugin.config "
+                "chooses one (default aliquot-config)",
+                cluster.config_map);
+    reader.text("--default-config", {"DEFAULT_CONFIG"},
+                "the key for nodes without a label (default: 'default', else the only one)",
+                cluster.default_config);
+    choice(reader, "--labels", {"ALIQUOT_LABELS"},
+           "who puts the feature labels on the Node: node (default; the agent), nodefeature "
+           "(node-feature-discovery), off",
+           label_targets(), cluster.labels);
+    add_taints(reader, cluster);
+    add_mig(reader, cluster);
+    reader.text("--pod-name", {"POD_NAME"}, "of this agent, for Events", cluster.pod_name);
+}
+
+}  // namespace aliquot::agent

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/mig_requests.h"
+
+#include <gmock/gmock.h>
+
+#include "mig/board.h"
+
+namespace aliquot::agent {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr char kFile[] = R"(version: v1
+mig-configs:
+  mine:
+  - devices: [1]
+    mig-enabled: true
+    mig-devices: {"3g.20gb": 2}
+)";
+
+gpu::Inventory two_a100() {
+    gpu::Inventory inventory;
+    for (unsigned i = 0; i < 2; ++i) {
+        gpu::Gpu gpu;
+        gpu.index = i;
+        gpu.uuid = {"GPU-" + std::to_string(i)};
+        gpu.model = "NVIDIA A100-SXM4-40GB";
+        gpu.memory_bytes = 40'960ULL << 20U;
+        gpu.mig_capable = true;
+        gpu.pci_device_id = 0x20B010DE;
+        inventory.gpus.push_back(gpu);
+    }
+    return inventory;
+}
+
+Result<std::vector<mig::GpuWish>> wishes(const std::string& name,
+                                         const std::optional<std::string>& text,
+                                         const gpu::Inventory& inventory) {
+    return mig_wishes(name, text, "aliquot-mig-config", inventory,
+                      mig::boards_of(os::Root("/nowhere"), inventory), mig::known_geometry);
+}
+
+TEST(MigWishes, AreThoseOfTheFileBeforeTheWellKnownOnes) {
+    const auto mine = wishes("mine", kFile, two_a100());
+    ASSERT_TRUE(mine);
+    ASSERT_EQ(mine->size(), 1U);
+    EXPECT_EQ(mine->front().index, 1U);
+    EXPECT_EQ(mig::to_text(mine->front().wish), "3g.20gb*2");
+    for (const std::optional<std::string>& text : {std::optional<std::string>(kFile), {}}) {
+        const auto all = wishes("all-1g.5gb", text, two_a100());
+        ASSERT_TRUE(all);
+        ASSERT_EQ(all->size(), 2U);
+        EXPECT_EQ(mig::to_text(all->front().wish), "1g.5gb*7");
+    }
+}
+
+TEST(MigWishes, AreRefusedWithWhatThereIs) {
+    EXPECT_THAT(wishes("other", kFile, two_a100()).error().message,
+                HasSubstr("aliquot-mig-config has mine; GPU 0 knows all-disabled"));
+    EXPECT_THAT(wishes("all-9g.9gb", {}, two_a100()).error().message,
+                HasSubstr("there is no aliquot-mig-config"));
+    EXPECT_THAT(wishes("mine", "mig-configs: 7", two_a100()).error().message,
+                HasSubstr("aliquot-mig-config:1:"));
+    gpu::Inventory without = two_a100();
+    for (gpu::Gpu& gpu : without.gpus) gpu.mig_capable = false;
+    EXPECT_THAT(wishes("all-1g.5gb", {}, without).error().message,
+                HasSubstr("no GPU of this node has MIG"));
+    EXPECT_TRUE(wishes("all-disabled", {}, without));
+}
+
+TEST(PodsInTheWay, AreThoseOnBusyInstances) {
+    gpu::Inventory inventory = two_a100();
+    inventory.gpus[0].mig_enabled = true;
+    inventory.gpus[0].mig_devices.resize(2);
+    inventory.gpus[0].mig_devices[0].uuid = {"MIG-a"};
+    inventory.gpus[0].mig_devices[1].uuid = {"MIG-b"};
+    inventory.gpus[0].mig_devices[1].placement = {.start = 4, .size = 4};
+    const std::vector<kubelet::Holder> holders{
+        {.pod_namespace = "default", .pod = "a", .ids = {"MIG-a"}},
+        {.pod_namespace = "default", .pod = "b", .ids = {"MIG-b::1"}},
+        {.pod_namespace = "default", .pod = "c", .ids = {"GPU-1"}}};
+    mig::Report report;
+    report.gpus.push_back({.gpu = {"GPU-0"},
+                           .state = mig::GpuReport::State::kRefused,
+                           .refusal = mig::Refusal{.reason = "3g.20gb@4 is busy",
+                                                   .blocking = {{.start = 4, .busy = true}}}});
+    EXPECT_THAT(pods_in_the_way(report, inventory, holders), ElementsAre("default/b"));
+    report.gpus[0].refusal->blocking.clear();
+    EXPECT_THAT(pods_in_the_way(report, inventory, holders), ElementsAre("default/a", "default/b"));
+    report.gpus[0].state = mig::GpuReport::State::kPlanned;
+    EXPECT_THAT(pods_in_the_way(report, inventory, holders), IsEmpty());
+}
+
+TEST(ACordon, HoldsBackItsGpusAndNoOthers) {
+    Cordon cordon;
+    gpu::Inventory inventory = two_a100();
+    inventory.gpus[0].mig_devices.resize(1);
+    EXPECT_EQ(cordon.apply(inventory), 0U);
+    EXPECT_TRUE(inventory.gpus[0].health.ok());
+    cordon.set({{"GPU-0"}}, "is being cut");
+    const auto version = cordon.apply(inventory);
+    EXPECT_FALSE(inventory.gpus[0].health.ok());
+    EXPECT_FALSE(inventory.gpus[0].mig_devices[0].health.ok());
+    EXPECT_TRUE(inventory.gpus[1].health.ok());
+    os::ManualClock clock;
+    EXPECT_FALSE(cordon.wait_confirmed(clock, std::chrono::milliseconds(0), {}));
+    cordon.confirm(version);
+    EXPECT_TRUE(cordon.wait_confirmed(clock, std::chrono::milliseconds(0), {}));
+}
+
+}  // namespace
+}  // namespace aliquot::agent

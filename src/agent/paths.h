@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Host paths that are ours.
+namespace aliquot::agent {
+
+inline constexpr char kRunDirectory[] = "/run/aliquot";
+inline constexpr char kRegions[] = "/run/aliquot/regions";
+/// Of our sockets in kubelet's directory: "nvidia-gpu.sock", as NVIDIA's plugin.
+inline constexpr char kSocketPrefix[] = "nvidia-";
+
+}  // namespace aliquot::agent

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/meaning.h"
+
+#include "document/write.h"
+
+namespace aliquot::install {
+namespace {
+
+using document::Node;
+
+std::vector<std::string> lines_of(const Node& node) {
+    std::vector<std::string> lines;
+    const std::string text = document::to_yaml(node);
+    for (std::size_t begin = 0; begin < text.size();) {
+        const auto end = text.find('\n', begin);
+        lines.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return lines;
+}
+
+/// A text that stays a text for YAML: "8" and "true" get quotes.
+Node text_node(const std::string& text) {
+    Node node = document::make_string(text);
+    node.quoted = !text.contains('\n');
+    return node;
+}
+
+std::vector<std::string> mapping_lines(const std::map<std::string, std::string>& entries) {
+    if (entries.empty()) return {};
+    Node mapping = document::make_mapping();
+    for (const auto& [key, value] : entries) document::append(mapping, key, text_node(value));
+    return lines_of(mapping);
+}
+
+std::vector<std::string> toleration_lines(const std::vector<Toleration>& tolerations) {
+    if (tolerations.empty()) return {};
+    Node list = document::make_sequence();
+    for (const Toleration& one : tolerations) {
+        Node entry = document::make_mapping();
+        document::append(entry, "key", text_node(one.key));
+        document::append(entry, "operator",
+                         document::make_string(one.value.empty() ? "Exists" : "Equal"));
+        if (!one.value.empty()) document::append(entry, "value", text_node(one.value));
+        if (!one.effect.empty()) {
+            document::append(entry, "effect", document::make_string(one.effect));
+        }
+        list.items.push_back(std::move(entry));
+    }
+    return lines_of(list);
+}
+
+std::vector<std::string> text_list_lines(const std::vector<std::string>& texts) {
+    if (texts.empty()) return {};
+    Node list = document::make_sequence();
+    for (const std::string& one : texts) list.items.push_back(text_node(one));
+    return lines_of(list);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& one : words) text.append(text.empty() ? "" : ",").append(one);
+    return text;
+}
+
+/// Ours and the user's; those of a taint that the agent sets itself are needed, too.
+std::vector<Toleration> tolerations_of(const Values& values) {
+    std::vector<Toleration> all = values.tolerations;
+    const auto taint = parse_toleration(values.node_taint);
+    if (taint && taint->key != "nvidia.com/gpu") {
+        all.insert(all.begin(), {.key = taint->key, .value = {}, .effect = {}});
+    }
+    return all;
+}
+
+}  // namespace
+
+Meaning meaning_of(const Values& values) {
+    const ProfileFacts& facts = profile_facts(values.profile);
+    const auto or_else = [](const std::string& own, std::string_view other) {
+        return own.empty() ? std::string(other) : own;
+    };
+    const bool privileged = values.gpu_access == GpuAccess::kPrivileged;
+    Meaning made;
+    made.switches = {{"namespace", true},
+                     {"critical_quota", values.critical_quota},
+                     {"evict", values.mig && values.mig_drain == "evict"},
+                     {"nodefeature", values.labels == "nodefeature"},
+                     {"own_node_policy", values.own_node_policy},
+                     {"mig_config", values.mig_config.has_value()},
+                     {"runtime_class", !values.runtime_class.empty()},
+                     {"driver_elsewhere", values.driver_root != "/"},
+                     {"default_config", !values.default_config.empty()},
+                     {"labels", values.labels != "node"},
+                     {"label_profiles", !values.label_profiles.empty()},
+                     {"node_taint", !values.node_taint.empty()},
+                     {"unhealthy_taint", values.unhealthy_taint != "all"},
+                     {"mig", values.mig},
+                     {"mps", values.mps},
+                     {"administers", values.mig || values.mps},
+                     {"privileged", privileged},
+                     {"webhook", values.webhook},
+                     {"service_monitor", values.service_monitor},
+                     {"pod_monitor", values.pod_monitor},
+                     {"network_policy", values.network_policy},
+                     {"metrics_api", values.metrics_api}};
+    made.words = {
+        {"version", ALIQUOT_VERSION},
+        {"image", values.image},
+        {"pull_policy", values.pull_policy},
+        {"runtime_class", values.runtime_class},
+        {"kubelet_root", or_else(values.kubelet_root, facts.kubelet_root)},
+        {"driver_root", values.driver_root},
+        {"device_list_strategy", or_else(values.device_list_strategy, facts.device_list_strategy)},
+        {"api_port", std::to_string(values.api_port == 0 ? facts.api_port : values.api_port)},
+        {"default_config", values.default_config},
+        {"labels", values.labels},
+        {"label_profiles", joined(values.label_profiles)},
+        {"node_taint", values.node_taint},
+        {"unhealthy_taint", values.unhealthy_taint},
+        {"mig_drain", values.mig_drain},
+        {"controller_replicas", std::to_string(values.controller_replicas)},
+        {"metrics_namespace", values.metrics_namespace}};
+    std::map<std::string, std::string> config = values.config;
+    if (config.empty()) config["default"] = "version: v1\n";
+    made.lists = {
+        {"config", mapping_lines(config)},
+        {"mig_config_text", mapping_lines({{"config.yaml", values.mig_config.value_or("")}})},
+        {"node_selector", mapping_lines(values.node_selector)},
+        {"tolerations", toleration_lines(tolerations_of(values))},
+        {"agent_args", text_list_lines(values.agent_args)}};
+    return made;
+}
+
+const HelmWords& helm_words() {
+    static const std::string kBlock =
+        "{{- with .Values.NAME }}\n{{ toYaml . | indent @indent@ }}\n{{- end }}";
+    const auto block = [](const std::string& name) {
+        std::string text = kBlock;
+        return text.replace(text.find("NAME"), 4, name);
+    };
+    static const HelmWords kWords{
+        .switches = {{"namespace", ".Values.createNamespace"},
+                     {"critical_quota", ".Values.criticalQuota"},
+                     {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
+                     {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
+                     {"own_node_policy",
+                      "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
+                      ".Capabilities.KubeVersion.Version)"},
+                     {"mig_config", ".Values.mig.config"},
+                     {"runtime_class", ".Values.agent.runtimeClassName"},
+                     {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
+                     {"default_config", ".Values.defaultConfig"},
+                     {"labels", "ne .Values.labels.writer \"node\""},
+                     {"label_profiles", ".Values.labels.profiles"},
+                     {"node_taint", ".Values.taint"},
+                     {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
+                     {"mig", ".Values.mig.enabled"},
+                     {"mps", ".Values.mps"},
+                     {"administers", "or .Values.mig.enabled .Values.mps"},
+                     {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
+                     {"webhook", ".Values.controller.enabled"},
+                     {"service_monitor", ".Values.metrics.serviceMonitor"},
+                     {"pod_monitor", ".Values.metrics.podMonitor"},
+                     {"network_policy", ".Values.networkPolicy"},
+                     {"metrics_api", ""}},
+        .words = {{"version", ".Chart.AppVersion"},
+                  {"image", "include \"aliquot.image\" ."},
+                  {"pull_policy", ".Values.image.pullPolicy"},
+                  {"runtime_class", ".Values.agent.runtimeClassName"},
+                  {"kubelet_root", "include \"aliquot.kubeletRoot\" ."},
+                  {"driver_root", ".Values.agent.driverRoot"},
+                  {"device_list_strategy", "include \"aliquot.deviceListStrategy\" ."},
+                  {"api_port", "include \"aliquot.apiPort\" ."},
+                  {"default_config", ".Values.defaultConfig"},
+                  {"labels", ".Values.labels.writer"},
+                  {"label_profiles", "join \",\" .Values.labels.profiles"},
+                  {"node_taint", ".Values.taint"},
+                  {"unhealthy_taint", ".Values.unhealthyTaint"},
+                  {"mig_drain", ".Values.mig.drain"},
+                  {"controller_replicas", ".Values.controller.replicas"},
+                  {"metrics_namespace", ".Values.metrics.namespace"}},
+        .lists = {{"config", "{{ toYaml .Values.config | indent @indent@ }}"},
+                  {"mig_config_text",
+                   "{{ dict \"config.yaml\" .Values.mig.config | toYaml | indent @indent@ }}"},
+                  {"node_selector", block("agent.nodeSelector")},
+                  {"tolerations",
+                   "{{- with .Values.taint }}\n{{ include \"aliquot.ownToleration\" . | indent "
+                   "@indent@ }}\n{{- end }}\n" +
+                       block("agent.tolerations")},
+                  {"agent_args", block("agent.args")}}};
+    return kWords;
+}
+
+}  // namespace aliquot::install

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/render.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "document/yaml.h"
+
+namespace aliquot::install {
+namespace {
+
+namespace fs = std::filesystem;
+using document::Node;
+
+const fs::path kDeploy = fs::path(ALIQUOT_SOURCE_DIR) / "deploy";
+
+std::string text_of(const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+/// A file of deploy/ is what we render. UPDATE_CASES=1 writes it.
+void expect_file(const fs::path& path, const std::string& text) {
+    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
+        fs::create_directories(path.parent_path());
+        std::ofstream(path) << text;
+        return;
+    }
+    EXPECT_EQ(text_of(path), text) << path << ": run with UPDATE_CASES=1 if the new one is right";
+}
+
+Node node_of(const Manifest& one) {
+    auto read = document::parse_yaml(one.yaml);
+    EXPECT_TRUE(read.errors.empty()) << one.yaml;
+    return read.documents.empty() ? Node() : read.documents.front();
+}
+
+/// By dots; lists by number: "spec.template.spec.containers.0.image".
+const Node* at(const Node& root, std::string_view path) {
+    const Node* node = &root;
+    while (node != nullptr && !path.empty()) {
+        const auto dot = path.find('.');
+        const std::string word(path.substr(0, dot));
+        path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+        if (node->is_sequence()) {
+            const auto index = static_cast<std::size_t>(std::stoul(word));
+            node = index < node->items.size() ? &node->items[index] : nullptr;
+        } else {
+            node = node->find(word);
+        }
+    }
+    return node;
+}
+
+std::string text_at(const Node& root, std::string_view path) {
+    const Node* const found = at(root, path);
+    return found == nullptr ? "(none)" : found->scalar;
+}
+
+const Manifest* find(const std::vector<Manifest>& all, const std::string& kind,
+                     const std::string& name) {
+    for (const Manifest& one : all) {
+        if (one.kind == kind && one.name == name) return &one;
+    }
+    return nullptr;
+}
+
+Node object(const Values& values, const std::string& kind, const std::string& name) {
+    const auto all = render(values);
+    const Manifest* const found = find(all, kind, name);
+    EXPECT_NE(found, nullptr) << kind << " " << name;
+    return found == nullptr ? Node() : node_of(*found);
+}
+
+std::vector<std::string> args(const Values& values) {
+    const Node agent = object(values, "DaemonSet", "aliquot-agent");
+    std::vector<std::string> words;
+    for (const Node& one : at(agent, "spec.template.spec.containers.0.args")->items) {
+        words.push_back(one.scalar);
+    }
+    return words;
+}
+
+TEST(Render, TheKustomizeBaseIsWhatInstallPrints) {
+    expect_file(kDeploy / "kustomize/base/aliquot.yaml", to_yaml(render({})));
+}
+
+TEST(Render, TheChartsTemplatesAreOfTheSameSource) {
+    for (const auto& [file, text] : chart_files()) {
+        expect_file(kDeploy / "helm/aliquot" / file, text);
+    }
+}
+
+TEST(Render, TheSameValuesGiveTheSameBytes) {
+    EXPECT_EQ(to_yaml(render({})), to_yaml(render({})));
+    EXPECT_EQ(to_yaml(render({})).find('@'), std::string::npos);
+}
+
+TEST(Render, EveryObjectHasTheLabelsThatUninstallGoesBy) {
+    Values all{.mig_config = "version: v1\nmig-configs: {}\n", .mig = true, .mig_drain = "evict"};
+    all.service_monitor = all.pod_monitor = all.prometheus_rule = all.metrics_api = true;
+    all.critical_quota = true;
+    all.labels = "nodefeature";
+    std::set<std::string> titles;
+    for (const Manifest& one : render(all)) {
+        const Node node = node_of(one);
+        const Node* const labels = at(node, "metadata.labels");
+        ASSERT_NE(labels, nullptr) << one.title();
+        EXPECT_EQ(labels->find("app.kubernetes.io/part-of")->scalar, "aliquot") << one.title();
+        EXPECT_TRUE(titles.insert(one.title()).second) << one.title() << " is there twice";
+    }
+    EXPECT_EQ(titles.size(), 31U);
+}
+
+TEST(Render, NamespaceAndRightsComeBeforeWhatNeedsThem) {
+    const auto all = render({});
+    EXPECT_EQ(all.front().title(), "Namespace aliquot-system");
+    const auto place = [&all](const std::string& kind, const std::string& name) {
+        return find(all, kind, name) - all.data();
+    };
+    EXPECT_LT(place("ServiceAccount", "aliquot-agent"), place("DaemonSet", "aliquot-agent"));
+    EXPECT_LT(place("ClusterRoleBinding", "aliquot-agent"), place("DaemonSet", "aliquot-agent"));
+    EXPECT_LT(place("ConfigMap", "aliquot-config"), place("DaemonSet", "aliquot-agent"));
+    EXPECT_LT(place("Deployment", "aliquot-controller"),
+              place("MutatingWebhookConfiguration", "aliquot"));
+}
+
+TEST(Render, FlagsStandInTheAgentsCommandLineOnlyWhereTheyDifferFromItsDefaults) {
+    EXPECT_EQ(args({}), (std::vector<std::string>{"--fail-on-init-error=false",
+                                                  "--device-list-strategy=cdi-cri"}));
+    Values values{.profile = Profile::kEks, .driver_root = "/run/nvidia/driver"};
+    values.default_config = "a2";
+    values.labels = "off";
+    values.label_profiles = {"present", "role"};
+    values.node_taint = "nvidia.com/gpu=true:NoSchedule";
+    values.unhealthy_taint = "any";
+    values.mig = true;
+    values.mig_drain = "wait";
+    values.agent_args = {"--log-format=json"};
+    EXPECT_EQ(args(values),
+              (std::vector<std::string>{
+                  "--fail-on-init-error=false", "--device-list-strategy=envvar",
+                  "--nvidia-driver-root=/run/nvidia/driver", "--default-config=a2", "--labels=off",
+                  "--label-profile=present,role", "--node-taint=nvidia.com/gpu=true:NoSchedule",
+                  "--unhealthy-taint=any", "--mig", "--mig-drain=wait", "--log-format=json"}));
+}
+
+TEST(Render, ATextThatYamlTakesForSomethingElseStaysAText) {
+    Values values;
+    values.node_selector = {{"gpu", "true"}, {"pool", "8"}};
+    values.tolerations = {{.key = "dedicated", .value = "1", .effect = "NoExecute"},
+                          {.key = "any", .value = {}, .effect = {}}};
+    values.config = {{"8", "version: v1\n"}, {"odd", "# no break at the end\nversion: v1"}};
+    const Node agent = object(values, "DaemonSet", "aliquot-agent");
+    const Node* const selector = at(agent, "spec.template.spec.nodeSelector");
+    EXPECT_TRUE(selector->find("gpu")->is_string());
+    EXPECT_TRUE(selector->find("pool")->is_string());
+    EXPECT_EQ(selector->find("kubernetes.io/os")->scalar, "linux");
+    const Node* const own = at(agent, "spec.template.spec.tolerations.3");
+    EXPECT_TRUE(own->find("value")->is_string());
+    EXPECT_EQ(text_at(*own, "operator"), "Equal");
+    EXPECT_EQ(text_at(agent, "spec.template.spec.tolerations.4.operator"), "Exists");
+    const Node config = object(values, "ConfigMap", "aliquot-config");
+    EXPECT_EQ(at(config, "data")->find("8")->scalar, "version: v1\n");
+    EXPECT_EQ(at(config, "data")->find("odd")->scalar, "# no break at the end\nversion: v1");
+}
+
+TEST(Render, ATaintOfOurOwnIsTolerated) {
+    const Node agent =
+        object({.node_taint = "dedicated=gpu:NoExecute"}, "DaemonSet", "aliquot-agent");
+    EXPECT_EQ(text_at(agent, "spec.template.spec.tolerations.3.key"), "dedicated");
+}
+
+TEST(Render, ProfilesDifferWhereKubeletAndTheApiServerAre) {
+    for (const auto& [profile, directory, port] :
+         {std::tuple(Profile::kKubeadm, "/var/lib/kubelet/pod-resources", "6443"),
+          std::tuple(Profile::kMicrok8s, "/var/snap/microk8s/common/var/lib/kubelet/pod-resources",
+                     "16443"),
+          std::tuple(Profile::kK3s, "/var/lib/kubelet/pod-resources", "6443"),
+          std::tuple(Profile::kEks, "/var/lib/kubelet/pod-resources", "443")}) {
+        const Node agent = object({.profile = profile}, "DaemonSet", "aliquot-agent");
+        EXPECT_EQ(text_at(agent, "spec.template.spec.volumes.0.hostPath.path"),
+                  "/var/lib/kubelet/device-plugins");
+        EXPECT_EQ(text_at(agent, "spec.template.spec.volumes.1.hostPath.path"), directory);
+        const Node policy = object({.profile = profile}, "NetworkPolicy", "aliquot-agent");
+        EXPECT_EQ(text_at(policy, "spec.egress.0.ports.1.port"), port);
+    }
+}
+
+/// The names of volumes that are mounted read-only, and of the others.
+std::map<std::string, bool> mounts(const Node& agent) {
+    std::map<std::string, bool> read_only;
+    std::set<std::string> volumes;
+    for (const Node& one : at(agent, "spec.template.spec.volumes")->items) {
+        volumes.insert(text_at(one, "name"));
+    }
+    for (const Node& one : at(agent, "spec.template.spec.containers.0.volumeMounts")->items) {
+        read_only[text_at(one, "name")] = text_at(one, "readOnly") == "true";
+        EXPECT_EQ(volumes.erase(text_at(one, "name")), 1U);
+    }
+    EXPECT_TRUE(volumes.empty()) << "a volume that nobody mounts: " << *volumes.begin();
+    return read_only;
+}
+
+TEST(Render, TheAgentHasThesePrivilegesAndNoOthers) {
+    const Node agent = object({}, "DaemonSet", "aliquot-agent");
+    EXPECT_EQ(mounts(agent), (std::map<std::string, bool>{{"device-plugins", false},
+                                                          {"pod-resources", true},
+                                                          {"cdi", false},
+                                                          {"run", false},
+                                                          {"state", false},
+                                                          {"driver-root", true},
+                                                          {"dev", false},
+                                                          {"pod-logs", true},
+                                                          {"container-logs", true}}));
+    const Node* const pod = at(agent, "spec.template.spec");
+    EXPECT_EQ(text_at(*pod, "hostPID"), "true");
+    EXPECT_EQ(pod->find("hostNetwork"), nullptr);
+    EXPECT_EQ(pod->find("hostIPC"), nullptr);
+    EXPECT_EQ(text_at(*pod, "containers.0.securityContext.readOnlyRootFilesystem"), "true");
+}
+
+TEST(Render, WithNvidiasRuntimeTheAgentIsNotPrivileged) {
+    Values values{.gpu_access = GpuAccess::kRuntime, .runtime_class = "nvidia"};
+    const auto capabilities = [&values] {
+        std::string words;
+        const Node agent = object(values, "DaemonSet", "aliquot-agent");
+        const Node* const context = at(agent, "spec.template.spec.containers.0.securityContext");
+        EXPECT_EQ(context->find("privileged"), nullptr);
+        EXPECT_EQ(text_at(*context, "allowPrivilegeEscalation"), "false");
+        EXPECT_EQ(text_at(*context, "seccompProfile.type"), "RuntimeDefault");
+        EXPECT_EQ(text_at(*context, "capabilities.drop.0"), "ALL");
+        EXPECT_FALSE(mounts(agent).contains("dev"));
+        for (const Node& one : at(*context, "capabilities.add")->items) words += one.scalar + " ";
+        return words;
+    };
+    EXPECT_EQ(capabilities(), "SYS_PTRACE KILL ");
+    values.mig = true;
+    EXPECT_EQ(capabilities(), "SYS_PTRACE KILL SYS_ADMIN ");
+    values.mps = true;
+    EXPECT_EQ(capabilities(), "SYS_PTRACE KILL SYS_ADMIN SETUID SETGID ");
+    const Node agent = object(values, "DaemonSet", "aliquot-agent");
+    EXPECT_EQ(text_at(agent, "spec.template.spec.runtimeClassName"), "nvidia");
+    EXPECT_TRUE(mounts(agent).contains("mps"));
+}
+
+TEST(Render, OptionsBringTheirRightsAndTheirObjects) {
+    const auto rules = [](const Values& values, const std::string& kind) {
+        return at(object(values, kind, "aliquot-agent"), "rules")->items.size();
+    };
+    EXPECT_EQ(rules({}, "ClusterRole"), 2U);
+    EXPECT_EQ(rules({.mig = true}, "ClusterRole"), 2U);
+    EXPECT_EQ(rules({.mig = true, .mig_drain = "evict"}, "ClusterRole"), 4U);
+    EXPECT_EQ(rules({}, "Role"), 1U);
+    EXPECT_EQ(rules({.labels = "nodefeature"}, "Role"), 2U);
+    const auto all = render({.webhook = false, .network_policy = false, .own_node_policy = false});
+    for (const char* const kind : {"Deployment", "MutatingWebhookConfiguration", "NetworkPolicy",
+                                   "PodDisruptionBudget", "ValidatingAdmissionPolicy"}) {
+        for (const Manifest& one : all) EXPECT_NE(one.kind, kind);
+    }
+    EXPECT_NE(find(render({.prometheus_rule = true}), "PrometheusRule", "aliquot"), nullptr);
+}
+
+TEST(Render, TheCleanUpPodRunsOnceOnItsNode) {
+    const Manifest pod = clean_up_pod({.image = "registry.example/aliquot:1"}, "gpu-1.example");
+    EXPECT_EQ(pod.title(), "Pod aliquot-system/aliquot-clean-up-gpu-1.example");
+    const Node node = node_of(pod);
+    EXPECT_EQ(text_at(node, "spec.nodeName"), "gpu-1.example");
+    EXPECT_EQ(text_at(node, "spec.restartPolicy"), "OnFailure");
+    EXPECT_EQ(text_at(node, "spec.containers.0.command.1"), "--clean-up");
+    EXPECT_EQ(text_at(node, "spec.containers.0.image"), "registry.example/aliquot:1");
+}
+
+TEST(Render, ATextOfSeveralObjectsIsSplit) {
+    const auto parts = split_manifests(
+        "# only a comment\n---\napiVersion: v1\nkind: Pod\n"
+        "metadata: {name: a}\n---\n---\napiVersion: v1\nkind: Pod\n"
+        "metadata: {name: b, namespace: c}");
+    ASSERT_TRUE(parts) << parts.error().message;
+    ASSERT_EQ(parts->size(), 2U);
+    EXPECT_EQ(parts->at(1).title(), "Pod c/b");
+    EXPECT_FALSE(split_manifests("kind: Pod\n"));
+    EXPECT_FALSE(split_manifests("a: [\n"));
+}
+
+}  // namespace
+}  // namespace aliquot::install

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/values.h"
+
+#include <algorithm>
+
+#include "findings/finding.h"
+#include "mig/config.h"
+#include "sharing/config_file.h"
+
+namespace aliquot::install {
+namespace {
+
+Error wrong(const std::string& what, std::string_view found, const std::string& expected) {
+    return {ErrorCode::kInvalidInput,
+            what + " '" + std::string(found.substr(0, 80)) + "': expected " + expected};
+}
+
+bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool only(std::string_view text, std::string_view besides) {
+    return std::ranges::all_of(text,
+                               [&](char c) { return is_alphanumeric(c) || besides.contains(c); });
+}
+
+/// A label's value: letters, digits, "-_.", at most 63, beginning and ending with the former.
+bool is_label_value(std::string_view text) {
+    if (text.empty()) return true;
+    return text.size() <= 63 && only(text, "-_.") && is_alphanumeric(text.front()) &&
+           is_alphanumeric(text.back());
+}
+
+/// "gpu", "nvidia.com/gpu.present".
+bool is_label_key(std::string_view text) {
+    const auto slash = text.find('/');
+    if (slash != std::string_view::npos) {
+        const auto prefix = text.substr(0, slash);
+        if (prefix.empty() || prefix.size() > 253 || !only(prefix, "-.")) return false;
+        text.remove_prefix(slash + 1);
+    }
+    return !text.empty() && is_label_value(text);
+}
+
+bool is_config_key(std::string_view text) {
+    return !text.empty() && text.size() <= 253 && text != "." && !text.starts_with("..") &&
+           only(text, "-_.");
+}
+
+bool is_host_path(std::string_view text) {
+    return text.starts_with('/') && text.size() <= 4000 && only(text, "-_./+") &&
+           !("/" + std::string(text) + "/").contains("/../");
+}
+
+bool is_effect(std::string_view text) {
+    return text == "NoSchedule" || text == "PreferNoSchedule" || text == "NoExecute";
+}
+
+Result<Done> check_one_of(const std::string& what, std::string_view word,
+                          const std::vector<std::string_view>& allowed) {
+    if (std::ranges::find(allowed, word) != allowed.end()) return Done{};
+    std::string list;
+    for (const auto one : allowed) list.append(list.empty() ? "" : ", ").append(one);
+    return wrong(what, word, "one of " + list);
+}
+
+Result<Done> check_words(const Values& values) {
+    for (const auto& done :
+         {check_one_of("image pull policy", values.pull_policy,
+                       {"Always", "IfNotPresent", "Never"}),
+          check_one_of("MIG drain policy", values.mig_drain, {"refuse", "wait", "evict"}),
+          check_one_of("labels", values.labels, {"node", "nodefeature", "off"}),
+          check_one_of("taint for unhealthy GPUs", values.unhealthy_taint,
+                       {"all", "any", "off"})}) {
+        if (!done) return done;
+    }
+    for (const std::string& one : values.label_profiles) {
+        auto done = check_one_of("label profile", one,
+                                 {"present", "accelerator", "model", "resource", "role", "type"});
+        if (!done) return done;
+    }
+    std::string_view rest = values.device_list_strategy;
+    while (!rest.empty()) {
+        const auto comma = rest.find(',');
+        auto done = check_one_of("device list strategy", rest.substr(0, comma),
+                                 {"envvar", "volume-mounts", "cdi-annotations", "cdi-cri"});
+        if (!done) return done;
+        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+    return Done{};
+}
+
+Result<Done> check_placing(const Values& values) {
+    for (const auto& [key, value] : values.node_selector) {
+        if (!is_label_key(key)) return wrong("node selector", key, "a label's name");
+        if (!is_label_value(value)) return wrong("node selector " + key, value, "a label's value");
+    }
+    for (const Toleration& one : values.tolerations) {
+        if (!is_label_key(one.key)) return wrong("toleration", one.key, "a taint's key");
+        if (!is_label_value(one.value)) return wrong("toleration", one.value, "a taint's value");
+        if (!one.effect.empty() && !is_effect(one.effect)) {
+            return wrong("toleration " + one.key, one.effect,
+                         "NoSchedule, PreferNoSchedule or NoExecute");
+        }
+    }
+    if (values.node_taint.empty()) return Done{};
+    const auto taint = parse_toleration(values.node_taint);
+    if (!taint || taint->effect.empty()) {
+        return wrong("taint", values.node_taint,
+                     "KEY=VALUE:EFFECT, as nvidia.com/gpu=true:NoSchedule");
+    }
+    return Done{};
+}
+
+Result<Done> check_config(const Values& values) {
+    for (const auto& [key, text] : values.config) {
+        if (!is_config_key(key)) {
+            return wrong("configuration", key, "a key of letters, digits, '-', '_' and '.'");
+        }
+        const auto checked = sharing::check_config_file("configuration " + key, text,
+                                                        sharing::Compatibility::kStrict);
+        for (const findings::Finding& one : checked.findings) {
+            if (one.severity != findings::Severity::kError) continue;
+            return Error{ErrorCode::kInvalidInput, "configuration " + key + ":" +
+                                                       std::to_string(one.line) + ":" +
+                                                       std::to_string(one.column) + ": " +
+                                                       one.message + "; see: aliquot config check"};
+        }
+        for (const sharing::FoundConfig& found : checked.configs) {
+            if (!found.where.empty()) {
+                return Error{ErrorCode::kInvalidInput, "configuration " + key + ": it is a whole " +
+                                                           found.where +
+                                                           "; expected the configuration itself"};
+            }
+            if (found.config.sharing.mechanism == sharing::Mechanism::kMps && !values.mps) {
+                return Error{ErrorCode::kInvalidInput,
+                             "configuration " + key +
+                                 ": shares by MPS, for which the agent needs more; add --mps"};
+            }
+        }
+    }
+    if (!values.default_config.empty() && !values.config.empty() &&
+        !values.config.contains(values.default_config)) {
+        return wrong("default configuration", values.default_config, "a key of --config");
+    }
+    if (values.mig_config) {
+        const auto read = mig::read_config(*values.mig_config);
+        if (!read.problems.empty()) {
+            return Error{ErrorCode::kInvalidInput,
+                         mig::to_text("MIG configuration", read.problems.front())};
+        }
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Result<Toleration> parse_toleration(std::string_view text) {
+    const std::string expected = "KEY[=VALUE][:EFFECT], as nvidia.com/gpu=true:NoSchedule";
+    Toleration made;
+    const auto colon = text.rfind(':');
+    if (colon != std::string_view::npos) {
+        made.effect = text.substr(colon + 1);
+        if (!is_effect(made.effect)) return wrong("taint", text, expected);
+    }
+    const std::string_view rest = text.substr(0, colon);
+    const auto equals = rest.find('=');
+    made.key = rest.substr(0, equals);
+    if (equals != std::string_view::npos) made.value = rest.substr(equals + 1);
+    if (!is_label_key(made.key) || !is_label_value(made.value)) {
+        return wrong("taint", text, expected);
+    }
+    return made;
+}
+
+Result<Done> check(const Values& values) {
+    if (values.image.empty() || values.image.size() > 512 || !only(values.image, "-._/:@") ||
+        !is_alphanumeric(values.image.front())) {
+        return wrong("image", values.image, "a reference such as registry.example/aliquot:0.1.0");
+    }
+    if (!values.runtime_class.empty() &&
+        (!is_label_value(values.runtime_class) || values.runtime_class.contains('_'))) {
+        return wrong("runtime class", values.runtime_class, "the name of a RuntimeClass");
+    }
+    if (!values.kubelet_root.empty() && !is_host_path(values.kubelet_root)) {
+        return wrong("kubelet's directory", values.kubelet_root, "an absolute path");
+    }
+    if (!is_host_path(values.driver_root)) {
+        return wrong("driver root", values.driver_root, "an absolute path");
+    }
+    if (values.api_port > 65535) {
+        return wrong("port of the API server", std::to_string(values.api_port), "1 to 65535");
+    }
+    if (values.controller_replicas < 1 || values.controller_replicas > 10) {
+        return wrong("replicas of the controller", std::to_string(values.controller_replicas),
+                     "1 to 10");
+    }
+    if (values.metrics_namespace.empty() || !is_label_value(values.metrics_namespace)) {
+        return wrong("namespace of Prometheus", values.metrics_namespace, "a namespace's name");
+    }
+    if (!values.default_config.empty() && !is_config_key(values.default_config)) {
+        return wrong("default configuration", values.default_config, "a key of a ConfigMap");
+    }
+    for (const std::string& one : values.agent_args) {
+        if (!one.starts_with("--") || one.size() > 1000 ||
+            one.find_first_of("\n\r\t\"\\") != std::string::npos) {
+            return wrong("flag of the agent", one, "--NAME or --NAME=VALUE in one line");
+        }
+    }
+    for (auto* part : {&check_words, &check_placing, &check_config}) {
+        auto done = (*part)(values);
+        if (!done) return done;
+    }
+    return Done{};
+}
+
+}  // namespace aliquot::install

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/change.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "node/names.h"
+
+namespace aliquot::node {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::system_clock;
+
+constexpr std::size_t kLongestMessage = 1024;  // bytes of a condition's message
+
+std::string joined(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+    return text;
+}
+
+std::string value_of(const labels::Labels& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? "" : found->second;
+}
+
+/// Sets what is not so already; an empty wanted value removes.
+void set_or_remove(Json& patch, const labels::Labels& present, const std::string& key,
+                   const std::string& wanted) {
+    const auto found = present.find(key);
+    if (wanted.empty()) {
+        if (found != present.end()) patch[key] = nullptr;
+    } else if (found == present.end() || found->second != wanted) {
+        patch[key] = wanted;
+    }
+}
+
+std::string slot_of(const Taint& taint) { return taint.key + ":" + taint.effect; }
+
+struct TaintChange {
+    std::optional<Json> list;  // empty: it stays
+    std::vector<std::string> owned;
+    std::vector<std::string> foreign;
+};
+
+/// Kubernetes keeps one taint for each key and effect.
+TaintChange change_taints(const NodeObject& node, const std::vector<Taint>& wanted) {
+    const auto ours = split_list(value_of(node.annotations, kOwnedTaints));
+    const auto is_ours = [&](const std::string& slot) {
+        return std::ranges::find(ours, slot) != ours.end();
+    };
+    TaintChange change;
+    Json list = Json::array();
+    bool changed = false;
+    std::vector<std::string> standing;
+    for (const NodeObject::PresentTaint& present : node.taints) {
+        const std::string slot = slot_of(present.taint);
+        const auto wish =
+            std::ranges::find_if(wanted, [&](const Taint& one) { return slot_of(one) == slot; });
+        if (is_ours(slot) && wish == wanted.end()) {
+            changed = true;
+            continue;
+        }
+        standing.push_back(slot);
+        if (is_ours(slot)) change.owned.push_back(slot);
+        if (wish != wanted.end() && wish->value != present.taint.value) {
+            if (!is_ours(slot)) {
+                change.foreign.push_back(slot);
+            } else {
+                changed = true;
+                list.push_back(
+                    {{"key", wish->key}, {"value", wish->value}, {"effect", wish->effect}});
+                continue;
+            }
+        }
+        list.push_back(Json::parse(present.json, nullptr, false));
+    }
+    for (const Taint& taint : wanted) {
+        const std::string slot = slot_of(taint);
+        if (std::ranges::find(standing, slot) != standing.end()) continue;
+        changed = true;
+        change.owned.push_back(slot);
+        Json one{{"key", taint.key}, {"effect", taint.effect}};
+        if (!taint.value.empty()) one["value"] = taint.value;
+        list.push_back(std::move(one));
+    }
+    std::ranges::sort(change.owned);
+    if (changed) change.list = std::move(list);
+    return change;
+}
+
+Json condition_json(const Condition& wanted, const NodeObject::PresentCondition* present,
+                    Clock::time_point now) {
+    const bool turned =
+        present == nullptr || present->condition.good != wanted.good || present->transition.empty();
+    return {{"type", wanted.type},
+            {"status", wanted.good ? "True" : "False"},
+            {"reason", wanted.reason},
+            {"message", wanted.message},
+            {"lastHeartbeatTime", rfc3339(now)},
+            {"lastTransitionTime", turned ? rfc3339(now) : present->transition}};
+}
+
+bool is_due(const NodeObject::PresentCondition* present, const Condition& wanted,
+            Clock::time_point now, std::chrono::seconds heartbeat) {
+    if (present == nullptr || present->condition != wanted) return true;
+    const auto told = parse_rfc3339(present->heartbeat);
+    return !told || now - *told >= heartbeat || *told > now + heartbeat;
+}
+
+void shorten(std::string& text) {
+    if (text.size() <= kLongestMessage) return;
+    constexpr std::string_view kMore = " ...";
+    std::size_t end = kLongestMessage - kMore.size();
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    text.resize(end);
+    text += kMore;
+}
+
+std::string status_patch(const NodeObject& node, const Wish& wish, Clock::time_point now,
+                         std::chrono::seconds heartbeat) {
+    Json conditions = Json::array();
+    for (Condition wanted : wish.conditions) {
+        shorten(wanted.message);
+        const auto* const present = node.find(wanted.type);
+        if (is_due(present, wanted, now, heartbeat)) {
+            conditions.push_back(condition_json(wanted, present, now));
+        }
+    }
+    for (const std::string& type : wish.ended) {
+        if (node.find(type) != nullptr) {
+            conditions.push_back({{"$patch", "delete"}, {"type", type}});
+        }
+    }
+    if (conditions.empty()) return {};
+    return Json{{"status", {{"conditions", std::move(conditions)}}}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string merge_patch(const NodeObject& node, Json labels, Json annotations,
+                        std::optional<Json> taints) {
+    if (labels.empty() && annotations.empty() && !taints) return {};
+    Json metadata = Json::object();
+    if (!node.resource_version.empty()) metadata["resourceVersion"] = node.resource_version;
+    if (!labels.empty()) metadata["labels"] = std::move(labels);
+    if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
+    Json patch{{"metadata", std::move(metadata)}};
+    if (taints) patch["spec"] = {{"taints", std::move(*taints)}};
+    return patch.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Change change_node(const NodeObject& node, const Wish& wish, Clock::time_point now,
+                   std::chrono::seconds heartbeat) {
+    const auto labels = labels::change_labels(
+        node.labels, split_list(value_of(node.annotations, kOwnedLabels)), wish.labels);
+    TaintChange taints = change_taints(node, wish.taints);
+    Json label_patch = Json::object();
+    for (const auto& [key, value] : labels.set) label_patch[key] = value;
+    for (const std::string& key : labels.remove) label_patch[key] = nullptr;
+    for (const auto& [key, value] : wish.answers) {
+        set_or_remove(label_patch, node.labels, key, value);
+    }
+    Json annotations = Json::object();
+    for (const auto& [key, value] : wish.annotations) {
+        set_or_remove(annotations, node.annotations, key, value);
+    }
+    set_or_remove(annotations, node.annotations, kOwnedLabels, joined(labels.ours));
+    set_or_remove(annotations, node.annotations, kOwnedTaints, joined(taints.owned));
+    Change change{.foreign = labels.foreign};
+    change.foreign.insert(change.foreign.end(), taints.foreign.begin(), taints.foreign.end());
+    change.merge =
+        merge_patch(node, std::move(label_patch), std::move(annotations), std::move(taints.list));
+    change.status = status_patch(node, wish, now, heartbeat);
+    return change;
+}
+
+Change clear_node(const NodeObject& node) {
+    Wish wish;
+    for (const char* const annotation : kAnnotations) wish.annotations[annotation] = "";
+    for (const char* const type : kConditions) wish.ended.emplace_back(type);
+    if (node.annotations.contains(kAgent)) wish.answers[kMigStateLabel] = "";
+    return change_node(node, wish, {}, {});
+}
+
+std::string rfc3339(Clock::time_point time) {
+    const std::time_t seconds = Clock::to_time_t(time);
+    std::tm parts{};
+    if (::gmtime_r(&seconds, &parts) == nullptr) return {};
+    std::array<char, 32> text{};
+    const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return {text.data(), size};
+}
+
+std::optional<Clock::time_point> parse_rfc3339(std::string_view text) {
+    std::tm parts{};
+    constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
+    if (text.size() != kForm.size()) return std::nullopt;
+    const auto number = [&](std::size_t at, std::size_t size, int& value) {
+        const char* const end = text.data() + at + size;
+        const auto [stop, problem] = std::from_chars(text.data() + at, end, value);
+        return problem == std::errc{} && stop == end;
+    };
+    for (std::size_t i = 0; i < kForm.size(); ++i) {
+        if (kForm[i] != '0' && text[i] != kForm[i]) return std::nullopt;
+    }
+    if (!number(0, 4, parts.tm_year) || !number(5, 2, parts.tm_mon) ||
+        !number(8, 2, parts.tm_mday) || !number(11, 2, parts.tm_hour) ||
+        !number(14, 2, parts.tm_min) || !number(17, 2, parts.tm_sec)) {
+        return std::nullopt;
+    }
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    return Clock::from_time_t(::timegm(&parts));
+}
+
+}  // namespace aliquot::node

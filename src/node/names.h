@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Names on Node objects that the agent, the commands and other people's tools share.
+namespace aliquot::node {
+
+// NVIDIA's: what a person asks of a node.
+inline constexpr char kConfigLabel[] = "nvidia.com/device-plugin.config";
+inline constexpr char kMigConfigLabel[] = "nvidia.com/mig.config";
+inline constexpr char kMigStateLabel[] = "nvidia.com/mig.config.state";
+
+// Ours: annotations that the agent writes.
+inline constexpr char kOwnedLabels[] = "aliquot.dev/owned-labels";  // keys, comma-separated
+inline constexpr char kOwnedTaints[] = "aliquot.dev/owned-taints";  // KEY:EFFECT, comma-separated
+inline constexpr char kAgent[] = "aliquot.dev/agent";               // its version
+inline constexpr char kConfig[] = "aliquot.dev/config";             // JSON, node/config_choice.h
+inline constexpr char kGpus[] = "aliquot.dev/gpus";                 // JSON, node/offer_text.h
+inline constexpr char kShares[] = "aliquot.dev/shares";             // JSON, node/offer_text.h
+inline constexpr char kMigProblem[] = "aliquot.dev/mig.config.problem";
+
+// Conditions; True is good.
+inline constexpr char kGpuHealthy[] = "GpuHealthy";
+inline constexpr char kGpuConfigServed[] = "GpuConfigServed";
+inline constexpr char kMigConfigServed[] = "MigConfigServed";
+
+inline constexpr char kUnhealthyTaint[] = "aliquot.dev/gpu-unhealthy";
+
+/// Every annotation and condition of ours: what an uninstall takes away.
+inline constexpr const char* kAnnotations[] = {kOwnedLabels, kOwnedTaints, kAgent,     kConfig,
+                                               kGpus,        kShares,      kMigProblem};
+inline constexpr const char* kConditions[] = {kGpuHealthy, kGpuConfigServed, kMigConfigServed};
+
+}  // namespace aliquot::node

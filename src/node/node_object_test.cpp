@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/node_object.h"
+
+#include <gmock/gmock.h>
+
+#include "node/offer_text.h"
+
+namespace aliquot::node {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ANode, IsReadWithWhatWeChange) {
+    const auto node =
+        read_node(R"({"kind":"Node","metadata":{"name":"gpu-1","uid":"u","resourceVersion":"7",
+        "labels":{"a":"b"},"annotations":{"x":"y"}},
+        "spec":{"taints":[{"key":"k","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}]},
+        "status":{"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}]}})");
+    ASSERT_TRUE(node);
+    EXPECT_EQ(node->name, "gpu-1");
+    EXPECT_EQ(node->resource_version, "7");
+    EXPECT_EQ(node->label("a"), "b");
+    EXPECT_FALSE(node->label("c"));
+    ASSERT_EQ(node->taints.size(), 1U);
+    EXPECT_THAT(node->taints[0].json, HasSubstr("timeAdded"));
+    ASSERT_NE(node->find("Ready"), nullptr);
+    EXPECT_TRUE(node->find("Ready")->condition.good);
+}
+
+TEST(ANode, OfAnyBytesIsRefusedOrRead) {
+    for (const char* const text :
+         {"", "[]", "{", "{}", R"({"metadata":7})", R"({"metadata":{"name":7}})"}) {
+        EXPECT_FALSE(read_node(text)) << text;
+    }
+    EXPECT_TRUE(
+        read_node(R"({"metadata":{"name":"n","labels":[1]},"spec":7,"status":{"conditions":{}}})"));
+    EXPECT_TRUE(read_node(R"({"metadata":{"name":"n"},"spec":{"taints":[7,{}]}})"));
+}
+
+TEST(ATaint, IsReadAsKubectlTakesIt) {
+    const auto taint = parse_taint("nvidia.com/gpu=true:NoSchedule");
+    ASSERT_TRUE(taint);
+    EXPECT_EQ(*taint, (Taint{"nvidia.com/gpu", "true", "NoSchedule"}));
+    EXPECT_EQ(to_text(*taint), "nvidia.com/gpu=true:NoSchedule");
+    EXPECT_EQ(parse_taint("gpu:NoExecute")->value, "");
+    for (const char* const text : {"", "gpu", "gpu=true", "gpu=true:Never", "=x:NoSchedule",
+                                   "a b=c:NoSchedule", "a=b c:NoSchedule", "A/b/c=d:NoSchedule"}) {
+        const auto wrong = parse_taint(text);
+        ASSERT_FALSE(wrong) << text;
+        EXPECT_THAT(wrong.error().message, HasSubstr("expected KEY=VALUE:EFFECT"));
+    }
+}
+
+TEST(AList, HasNoEmptyParts) {
+    EXPECT_THAT(split_list(" a, b,,c ,"), ElementsAre("a", "b", "c"));
+    EXPECT_TRUE(split_list("").empty());
+}
+
+sharing::OfferedGpu device(const char* model, std::uint64_t mib, unsigned replicas) {
+    sharing::OfferedGpu one;
+    one.gpu.model = model;
+    one.gpu.memory_bytes = mib << 20U;
+    one.replicas = replicas;
+    return one;
+}
+
+TEST(Shares, AreCountedByKind) {
+    sharing::Offer offer;
+    sharing::Resource resource{.name = "nvidia.com/gpu", .shared = true};
+    resource.gpus = {device("NVIDIA A2", 15'356, 4), device("NVIDIA A2", 15'356, 4),
+                     device("NVIDIA T4", 15'360, 4)};
+    resource.gpus[0].memory_bytes = resource.gpus[1].memory_bytes = 3839ULL << 20U;
+    offer.resources = {resource};
+    const auto told = shares_told(offer);
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[0].mechanism, "memory");
+    EXPECT_EQ(told[0].devices, 8U);
+    EXPECT_EQ(told[0].memory_mib, 3839U);
+    EXPECT_EQ(told[1].mechanism, "time-slicing");
+    EXPECT_EQ(told[1].memory_mib, 15'360U);
+    EXPECT_EQ(parse_shares_told(to_json(told)), told);
+    EXPECT_FALSE(parse_shares_told("{}"));
+    EXPECT_FALSE(parse_shares_told("[7]"));
+}
+
+TEST(Gpus, AreToldAndReadAgain) {
+    gpu::Inventory inventory;
+    inventory.gpus.resize(2);
+    inventory.gpus[0].uuid = {"GPU-0"};
+    inventory.gpus[0].model = "NVIDIA A100-SXM4-40GB";
+    inventory.gpus[0].mig_enabled = true;
+    inventory.gpus[0].mig_devices.resize(1);
+    inventory.gpus[0].mig_devices[0].profile = "1g.5gb";
+    inventory.gpus[1].health = {.state = gpu::Health::State::kUnhealthy,
+                                .reason = "Xid 79: GPU has fallen off the bus",
+                                .advice = "restart the machine",
+                                .since = gpu::Moment{} + std::chrono::seconds(1)};
+    const auto told = gpus_told(inventory);
+    EXPECT_THAT(told[0].mig_devices, ElementsAre("1g.5gb"));
+    EXPECT_FALSE(told[1].healthy);
+    EXPECT_EQ(told[1].since, "1970-01-01T00:00:01Z");
+    EXPECT_EQ(parse_gpus_told(to_json(told)), told);
+    EXPECT_FALSE(parse_gpus_told("7"));
+}
+
+}  // namespace
+}  // namespace aliquot::node

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/offer_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "node/change.h"
+
+namespace aliquot::node {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr unsigned kMibShift = 20;
+
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string text_at(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+std::uint64_t number_at(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+bool flag_at(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::string mechanism_of(const sharing::OfferedGpu& device) {
+    if (device.mps) return "mps";
+    if (device.memory_bytes || device.compute_percent || !device.shares.empty()) return "memory";
+    if (device.replicas > 1) return "time-slicing";
+    return device.mig ? "mig" : "none";
+}
+
+/// Counts `devices` alike in, or adds a row.
+void add(std::vector<ShareTold>& shares, ShareTold row) {
+    for (ShareTold& one : shares) {
+        ShareTold same = one;
+        same.devices = row.devices;
+        if (same == row) {
+            one.devices += row.devices;
+            return;
+        }
+    }
+    shares.push_back(std::move(row));
+}
+
+}  // namespace
+
+std::vector<GpuTold> gpus_told(const gpu::Inventory& inventory) {
+    std::vector<GpuTold> told;
+    for (const gpu::Gpu& gpu : inventory.gpus) {
+        GpuTold one{.index = gpu.index,
+                    .uuid = gpu.uuid.text,
+                    .model = gpu.model,
+                    .memory_mib = gpu.memory_bytes >> kMibShift,
+                    .healthy = gpu.health.ok(),
+                    .reason = gpu.health.reason,
+                    .advice = gpu.health.advice,
+                    .mig = gpu.mig_enabled};
+        if (gpu.health.since != gpu::Moment{} && gpu.health.state != gpu::Health::State::kHealthy) {
+            one.since = rfc3339(gpu.health.since);
+        }
+        for (const gpu::MigDevice& device : gpu.mig_devices) {
+            one.mig_devices.push_back(device.profile);
+        }
+        told.push_back(std::move(one));
+    }
+    return told;
+}
+
+std::string to_json(const std::vector<GpuTold>& gpus) {
+    Json list = Json::array();
+    for (const GpuTold& gpu : gpus) {
+        list.push_back({{"index", gpu.index},
+                        {"uuid", gpu.uuid},
+                        {"model", gpu.model},
+                        {"memoryMiB", gpu.memory_mib},
+                        {"healthy", gpu.healthy},
+                        {"reason", gpu.reason},
+                        {"since", gpu.since},
+                        {"advice", gpu.advice},
+                        {"mig", gpu.mig},
+                        {"migDevices", gpu.mig_devices}});
+    }
+    return dumped(list);
+}
+
+std::optional<std::vector<GpuTold>> parse_gpus_told(std::string_view json) {
+    const Json root = Json::parse(json, nullptr, false);
+    if (!root.is_array()) return std::nullopt;
+    std::vector<GpuTold> told;
+    for (const Json& one : root) {
+        if (!one.is_object()) return std::nullopt;
+        GpuTold gpu{.index = static_cast<unsigned>(number_at(one, "index")),
+                    .uuid = text_at(one, "uuid"),
+                    .model = text_at(one, "model"),
+                    .memory_mib = number_at(one, "memoryMiB"),
+                    .healthy = flag_at(one, "healthy"),
+                    .reason = text_at(one, "reason"),
+                    .since = text_at(one, "since"),
+                    .advice = text_at(one, "advice"),
+                    .mig = flag_at(one, "mig")};
+        const auto devices = one.find("migDevices");
+        if (devices != one.end() && devices->is_array()) {
+            for (const Json& profile : *devices) {
+                if (profile.is_string()) gpu.mig_devices.push_back(profile.get<std::string>());
+            }
+        }
+        told.push_back(std::move(gpu));
+    }
+    return told;
+}
+
+std::vector<ShareTold> shares_told(const sharing::Offer& offer) {
+    std::vector<ShareTold> told;
+    for (const sharing::Resource& resource : offer.resources) {
+        for (const sharing::OfferedGpu& device : resource.gpus) {
+            ShareTold row{
+                .resource = resource.name,
+                .mechanism = mechanism_of(device),
+                .model = device.gpu.model,
+                .devices = device.replicas,
+                .per_gpu = device.replicas,
+                .memory_mib =
+                    device.memory_bytes.value_or(device.device_memory_bytes()) >> kMibShift,
+                .compute_percent = device.compute_percent};
+            if (device.shares.empty()) {
+                add(told, std::move(row));
+                continue;
+            }
+            for (const sharing::ShareLimits& share : device.shares) {
+                ShareTold one = row;
+                one.devices = 1;
+                one.memory_mib =
+                    share.memory_bytes.value_or(device.device_memory_bytes()) >> kMibShift;
+                one.compute_percent = share.compute_percent;
+                add(told, std::move(one));
+            }
+        }
+    }
+    return told;
+}
+
+std::string to_json(const std::vector<ShareTold>& shares) {
+    Json list = Json::array();
+    for (const ShareTold& share : shares) {
+        Json one{{"resource", share.resource}, {"mechanism", share.mechanism},
+                 {"model", share.model},       {"devices", share.devices},
+                 {"perGpu", share.per_gpu},    {"memoryMiB", share.memory_mib}};
+        if (share.compute_percent) one["computePercent"] = *share.compute_percent;
+        list.push_back(std::move(one));
+    }
+    return dumped(list);
+}
+
+std::optional<std::vector<ShareTold>> parse_shares_told(std::string_view json) {
+    const Json root = Json::parse(json, nullptr, false);
+    if (!root.is_array()) return std::nullopt;
+    std::vector<ShareTold> told;
+    for (const Json& one : root) {
+        if (!one.is_object()) return std::nullopt;
+        ShareTold share{.resource = text_at(one, "resource"),
+                        .mechanism = text_at(one, "mechanism"),
+                        .model = text_at(one, "model"),
+                        .devices = static_cast<unsigned>(number_at(one, "devices")),
+                        .per_gpu = static_cast<unsigned>(number_at(one, "perGpu")),
+                        .memory_mib = number_at(one, "memoryMiB")};
+        if (one.contains("computePercent")) {
+            share.compute_percent = static_cast<unsigned>(number_at(one, "computePercent"));
+        }
+        told.push_back(std::move(share));
+    }
+    return told;
+}
+
+}  // namespace aliquot::node

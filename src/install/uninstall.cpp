@@ -60,6 +60,7 @@ public:
         remove_agents();
         if (options_.clean_hosts) clean_hosts();
         clean_nodes();
+        step("removing all objects");
         for (const Kind& kind : kKinds) remove_kind(kind);
         remove_unlabelled();
         remove_namespace();
@@ -309,7 +310,6 @@ private:
                 result_.kept.push_back("ConfigMap " + kube::to_text(one.key()));
             } else if (!std::ranges::count(result_.removed, std::string(kind.kind) + " " +
                                                                 kube::to_text(one.key()))) {
-                step("removing " + std::string(kind.kind) + " " + kube::to_text(one.key()));
                 remove(*resource, one.key());
             }
         }

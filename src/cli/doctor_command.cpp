@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "base/nearest_word.h"
+#include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "doctor/bundle.h"
+#include "doctor/cluster_api.h"
 #include "doctor/collect.h"
 #include "doctor/live.h"
 #include "doctor/mend.h"
@@ -38,8 +40,8 @@ struct Words {
     std::string explain;
     std::string format = "text";
     std::string fail_on = "error";
-    std::string kubeconfig;
     std::string ask_nvml;
+    ClusterWords cluster;
     bool before_install = false;
     bool fix = false;
     bool yes = false;
@@ -76,11 +78,10 @@ std::optional<doctor::Target> target_of(Context& context, const Words& words, bo
         return doctor::Target{word == "host" ? Kind::kHost : Kind::kCluster, ""};
     }
     if (word == "node" || word == "pod") {
-        const bool good = given.size() == 2 && (word == "node" || given[1].contains('/'));
-        if (!good) {
+        if (given.size() != 2) {
             fail(context, kUsage,
                  word == "node" ? "doctor node needs the name of one node"
-                                : "doctor pod needs one pod as NAMESPACE/NAME");
+                                : "doctor pod needs one pod as NAMESPACE/NAME, or NAME with -n");
             return std::nullopt;
         }
         return doctor::Target{word == "node" ? Kind::kNode : Kind::kPod, given[1]};
@@ -114,8 +115,31 @@ void explain(Context& context, const std::string& id) {
                 << '\n';
 }
 
-/// Everything that can be asked, from where the words say.
-Result<doctor::Tree> gather(const Context& context, const Words& words) {
+/// Gives the pod that is asked about its namespace. False: the words contradict each other.
+bool complete_pod(Context& context, Words& words, const std::string& space) {
+    if (words.target.size() != 2 || words.target[0] != "pod") return true;
+    std::string& name = words.target[1];
+    const auto slash = name.find('/');
+    const std::string& asked = words.cluster.namespace_name;
+    if (slash == std::string::npos) {
+        name = (asked.empty() ? space : asked) + "/" + name;
+    } else if (!asked.empty() && name.substr(0, slash) != asked) {
+        fail(context, kUsage, "doctor pod " + name + ": -n says " + asked);
+        return false;
+    }
+    return true;
+}
+
+std::optional<doctor::Tree> or_fail(Context& context, Result<doctor::Tree> tree) {
+    if (tree) return std::optional<doctor::Tree>(*std::move(tree));
+    const bool usage =
+        tree.error().code == ErrorCode::kInvalidInput || tree.error().code == ErrorCode::kNotFound;
+    fail(context, usage ? kUsage : kCouldNotRun, tree.error().message);
+    return std::nullopt;
+}
+
+/// What somebody has saved, or a directory that stands for a machine.
+Result<doctor::Tree> gather_files(const Words& words) {
     if (const auto& saved = words.bundle.empty() ? words.facts : words.bundle; !saved.empty()) {
         std::error_code problem;
         if (std::filesystem::is_directory(saved, problem)) {
@@ -124,22 +148,59 @@ Result<doctor::Tree> gather(const Context& context, const Words& words) {
         }
         return doctor::load_tree(saved);
     }
-    if (!words.root.empty()) {
-        auto tree = doctor::collect_directory(words.root);
-        if (tree && tree->taken_s == 0) tree->taken_s = std::time(nullptr);
-        return tree;
+    auto tree = doctor::collect_directory(words.root);
+    if (tree && tree->taken_s == 0) tree->taken_s = std::time(nullptr);
+    return tree;
+}
+
+/// Adds what the API server says. False: it was said why not.
+bool gather_cluster(Context& context, Words& words, doctor::Tree& tree) {
+    const auto connection = connect_cluster(context, words.cluster);
+    if (!connection || !complete_pod(context, words, connection->namespace_name)) return false;
+    doctor::ClusterQuestion question{
+        .kind_deadline = std::chrono::seconds(words.cluster.request_timeout_seconds)};
+    if (words.target.size() == 2 && words.target[0] == "pod") {
+        const auto slash = words.target[1].find('/');
+        question.pod_namespace = words.target[1].substr(0, slash);
+        question.pod = words.target[1].substr(slash + 1);
     }
-    doctor::LiveOptions options{.program = (context.program_directory / "aliquot").native(),
-                                .kubeconfig = words.kubeconfig};
-    if (!words.target.empty()) {
-        options.host = words.target[0] == "host";
-        options.cluster = words.target[0] != "host" || !words.kubeconfig.empty();
-    } else {
-        options.host = doctor::find_kubeconfig(words.kubeconfig).empty();
+    const auto notes = doctor::gather_cluster(*connection->api, question, tree);
+    if (!notes && notes.failure().is(kube::Reason::kNotFound)) {
+        fail(context, kUsage,
+             "there is no pod " + words.target[1] + " in " + connection->origin + " (" +
+                 connection->server + ")");
+        return false;
     }
-    const std::string node = environment("ALIQUOT_SIM_STATE");
-    if (options.host && !node.empty()) options.root = node;  // the shell's simulated node
-    return doctor::gather_live(options);
+    if (!notes) {
+        fail(context, notes.failure());
+        return false;
+    }
+    for (const std::string& note : *notes) context.err << "aliquot: not read: " << note << '\n';
+    return true;
+}
+
+/// Everything that can be asked, from where the words say. Empty: it was said why not.
+std::optional<doctor::Tree> gather(Context& context, Words& words) {
+    if (!words.bundle.empty() || !words.facts.empty() || !words.root.empty()) {
+        if (!complete_pod(context, words, "default")) return std::nullopt;
+        return or_fail(context, gather_files(words));
+    }
+    const bool named = !words.cluster.kubeconfig.empty() || !words.cluster.context.empty();
+    const bool of_host = !words.target.empty() && words.target[0] == "host";
+    const bool host = of_host || (words.target.empty() && !named && !doctor::knows_a_cluster());
+    doctor::Tree tree;
+    tree.name = "the cluster";
+    tree.taken_s = std::time(nullptr);
+    if (host) {
+        doctor::LiveOptions options{.program = (context.program_directory / "aliquot").native()};
+        const std::string node = environment("ALIQUOT_SIM_STATE");
+        if (!node.empty()) options.root = node;  // the shell's simulated node
+        auto seen = or_fail(context, doctor::gather_live(options));
+        if (!seen) return std::nullopt;
+        tree = *std::move(seen);
+    }
+    if ((!host || named) && !gather_cluster(context, words, tree)) return std::nullopt;
+    return tree;
 }
 
 std::string node_name(const doctor::Tree& tree) {
@@ -216,7 +277,7 @@ void print(Context& context, const Words& words, const doctor::Report& report, d
     }
 }
 
-void run(Context& context, const Words& words) {
+void run(Context& context, Words& words) {
     if (!words.ask_nvml.empty()) {
         context.out << doctor::answer_nvml_question(words.ask_nvml);
         return;
@@ -224,12 +285,8 @@ void run(Context& context, const Words& words) {
     if (!words.explain.empty()) return explain(context, words.explain);
     if (!target_of(context, words, true)) return;
     const auto begin = std::chrono::steady_clock::now();
-    auto tree = gather(context, words);
-    if (!tree) {
-        const bool usage = tree.error().code == ErrorCode::kInvalidInput ||
-                           tree.error().code == ErrorCode::kNotFound;
-        return fail(context, usage ? kUsage : kCouldNotRun, tree.error().message);
-    }
+    const auto tree = gather(context, words);
+    if (!tree) return;
     if (!words.save.empty() && !save(context, *tree, words.save)) return;
     const bool cluster = tree->has_beneath("k8s") && tree->hosts().empty() &&
                          !tree->has_beneath("/proc") && !tree->has_beneath("/sys");
@@ -243,8 +300,8 @@ void run(Context& context, const Words& words) {
     using Kind = doctor::Target::Kind;
     if ((target->kind == Kind::kCluster || target->kind == Kind::kPod) && !facts.cluster.known) {
         return fail(context, kCouldNotRun,
-                    "no cluster to look at: kubectl and a kubeconfig are needed (looked at "
-                    "--kubeconfig, KUBECONFIG, ~/.kube/config), or k8s/*.json under --root");
+                    "no cluster to look at: nothing of it could be read; expected an API server "
+                    "that lets us list nodes and pods, or k8s/*.json under --root");
     }
     const auto report = doctor::judge(facts, words.before_install);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -264,12 +321,14 @@ void add_doctor_command(CLI::App& program, Context& context) {
         "plugin, the node, scheduling, containers and speed, in this order; the first broken layer "
         "is\n"
         "the root cause. Needs no root; what it cannot read is 'unknown', not bad.\n"
-        "TARGET: host (this machine), node NODE, pod NAMESPACE/POD, cluster.\n"
+        "TARGET: host (this machine), node NODE, pod NAMESPACE/POD (or POD with -n), cluster.\n"
+        "The cluster is asked through its API server, with the rights that you have.\n"
         "Exit code 0: nothing failed; 1: something did; 2: wrong words or files; 3: could not "
         "look.");
     command->footer(
         "aliquot doctor host\n"
-        "aliquot doctor pod default/train -o short\n"
+        "aliquot doctor cluster --context prod\n"
+        "aliquot doctor pod train -n default -o short    # why is it pending?\n"
         "aliquot doctor host --save node.tgz        # for somebody else to judge\n"
         "aliquot doctor --bundle node.tgz host\n"
         "aliquot doctor --root ./host-tree host -o json\n"
@@ -294,7 +353,8 @@ void add_doctor_command(CLI::App& program, Context& context) {
         ->add_option("--save", words->save,
                      "Save what was read, redacted: .tgz is a bundle, else JSON facts")
         ->option_text("FILE");
-    command->add_option("--kubeconfig", words->kubeconfig, "For kubectl")->option_text("FILE");
+    add_cluster_flags(*command, words->cluster);
+    add_namespace_flag(*command, words->cluster, "Namespace of the pod that is asked about");
     command->add_flag("--pre", words->before_install, "Only what must hold before an installation");
     command->add_option("--explain", words->explain, "Say what a check looks at, and why")
         ->option_text("ID");

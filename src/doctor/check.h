@@ -95,6 +95,7 @@ std::span<const Check> kubelet_checks();
 std::span<const Check> plugin_checks();
 std::span<const Check> operator_checks();
 std::span<const Check> node_label_checks();
+std::span<const Check> agent_checks();
 std::span<const Check> node_checks();
 std::span<const Check> scheduling_checks();
 std::span<const Check> container_checks();

@@ -5,6 +5,7 @@
 #include "catalog/drivers.h"
 #include "doctor/check.h"
 #include "doctor/container_patterns.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -131,7 +132,7 @@ Verdict judge_privileged(const Facts& facts) {
         }
     }
     return facts.cluster.asked("Pod") ? ok("no pod with a GPU is privileged")
-                                      : unknown("pods were not read");
+                                      : not_read(facts, {"Pod"});
 }
 
 template <std::size_t... Rows>

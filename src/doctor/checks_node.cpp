@@ -17,7 +17,7 @@ std::string whole(double count) { return std::to_string(static_cast<long>(count)
 
 Verdict judge_capacity(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty()) return no_nodes();
+    if (nodes.empty()) return no_nodes(facts);
     bool any = false;
     for (const Object* const node : nodes) any = any || is_gpu_node(*node);
     for (const Object* const node : nodes) {
@@ -49,7 +49,7 @@ Verdict judge_capacity(const Facts& facts) {
 
 Verdict judge_unhealthy(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty()) return no_nodes();
+    if (nodes.empty()) return no_nodes(facts);
     for (const Object* const node : nodes) {
         for (const std::string& resource : gpu_resources(*node)) {
             const double capacity = amount(*node, "capacity", resource);
@@ -84,7 +84,7 @@ Verdict judge_unhealthy(const Facts& facts) {
 
 Verdict judge_replicas(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty()) return no_nodes();
+    if (nodes.empty()) return no_nodes(facts);
     std::string told;
     for (const Object* const node : nodes) {
         const auto count = number_of(label(*node, "nvidia.com/gpu.count"));
@@ -124,7 +124,7 @@ Verdict judge_replicas(const Facts& facts) {
 
 Verdict judge_mig_names(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty()) return no_nodes();
+    if (nodes.empty()) return no_nodes(facts);
     for (const Object* const node : nodes) {
         const std::string strategy = label(*node, "nvidia.com/mig.strategy");
         std::string mig;
@@ -152,7 +152,7 @@ Verdict judge_mig_names(const Facts& facts) {
 
 Verdict judge_conditions(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty()) return no_nodes();
+    if (nodes.empty()) return no_nodes(facts);
     for (const Object* const node : nodes) {
         for (const Node& condition : items_at(node->body, {"status", "conditions"})) {
             const std::string type = text_at(condition, {"type"});
@@ -180,7 +180,7 @@ Verdict judge_conditions(const Facts& facts) {
 
 Verdict judge_held(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty() || !facts.cluster.asked("Pod")) return unknown("nodes or pods were not read");
+    if (nodes.empty() || !facts.cluster.asked("Pod")) return not_read(facts, {"Node", "Pod"});
     std::vector<std::string> table;
     for (const Object* const node : nodes) {
         for (const std::string& resource : gpu_resources(*node)) {
@@ -259,8 +259,8 @@ Verdict judge_leaks(const Facts& facts) {
 constexpr Check kChecks[] = {
     {"NODE007", Level::kNode, false, "", judge_conditions},
     {"NODE001", Level::kNode, true, "NODE007", judge_capacity},
-    {"NODE002", Level::kNode, false, "NODE001 NODE007", judge_unhealthy},
-    {"NODE003", Level::kNode, false, "NODE001 NODE002", judge_replicas},
+    {"NODE002", Level::kNode, false, "NODE001 NODE007 NODE011", judge_unhealthy},
+    {"NODE003", Level::kNode, false, "NODE001 NODE002 NODE014", judge_replicas},
     {"NODE004", Level::kNode, false, "NODE001", judge_mig_names},
     {"NODE009", Level::kNode, false, "NODE001 NODE002", judge_held},
     {"NODE010", Level::kNode, false, "", judge_leaks},

@@ -12,7 +12,7 @@ namespace {
 
 Verdict judge_taint_values(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty()) return no_nodes();
+    if (nodes.empty()) return no_nodes(facts);
     for (const Object* const node : nodes) {
         for (const Node& taint : items_at(node->body, {"spec", "taints"})) {
             const std::string key = text_at(taint, {"key"});
@@ -43,7 +43,7 @@ Verdict judge_taint_values(const Facts& facts) {
 
 Verdict judge_labels(const Facts& facts) {
     const auto nodes = nodes_of(facts);
-    if (nodes.empty()) return no_nodes();
+    if (nodes.empty()) return no_nodes(facts);
     for (const Object* const node : nodes) {
         std::string real = label(*node, "nvidia.com/gpu.product");
         std::string where = node->path;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "doctor/check.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -37,7 +38,7 @@ Verdict judge_chain(const Facts& facts) {
     }
     if (waiting == 0) {
         return facts.cluster.asked("Pod") ? ok("no pod of the GPU stack waits for another")
-                                          : unknown("pods were not read");
+                                          : not_read(facts, {"Pod"});
     }
     for (const auto& [name, file] : kChain) {
         for (const Object& pod : facts.cluster.all("Pod")) {
@@ -90,12 +91,13 @@ Verdict judge_upgrade(const Facts& facts) {
                      " nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite");
         return verdict;
     }
-    return facts.cluster.asked("Node") ? ok("no driver upgrade failed")
-                                       : unknown("nodes were not read");
+    return facts.cluster.asked("Node") ? ok("no driver upgrade failed") : not_read(facts, {"Node"});
 }
 
 Verdict judge_mig_manager(const Facts& facts) {
     for (const Object& node : facts.cluster.all("Node")) {
+        // An agent of ours says itself what became of it: NODE013.
+        if (!text_at(node.body, {"metadata", "annotations", "aliquot.dev/agent"}).empty()) continue;
         const auto labels = labels_of(node);
         for (const auto& [name, value] : labels) {
             const bool paused =
@@ -115,7 +117,7 @@ Verdict judge_mig_manager(const Facts& facts) {
             return verdict;
         }
     }
-    return facts.cluster.asked("Node") ? ok("no MIG change hangs") : unknown("nodes were not read");
+    return facts.cluster.asked("Node") ? ok("no MIG change hangs") : not_read(facts, {"Node"});
 }
 
 Verdict judge_policy(const Facts& facts) {
@@ -175,7 +177,7 @@ Verdict judge_operator_memory(const Facts& facts) {
         return verdict;
     }
     return facts.cluster.asked("Pod") ? ok("gpu-operator has memory enough")
-                                      : unknown("pods were not read");
+                                      : not_read(facts, {"Pod"});
 }
 
 Verdict judge_exporter(const Facts& facts) {
@@ -201,7 +203,7 @@ Verdict judge_exporter(const Facts& facts) {
         }
     }
     return facts.cluster.asked("Pod") ? ok("no exporter restarts for ever")
-                                      : unknown("pods were not read");
+                                      : not_read(facts, {"Pod"});
 }
 
 Verdict judge_known_bug(const Facts& facts) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "doctor/check.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -188,7 +189,7 @@ Verdict judge_start(const Facts& facts) {
         }
     }
     return facts.cluster.asked("Event") ? ok("no start is dominated by its image")
-                                        : unknown("events were not read");
+                                        : not_read(facts, {"Event"});
 }
 
 Verdict judge_slice(const Facts& facts) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "doctor/check.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -58,7 +59,7 @@ Evidence evidence_of(const Said& said, std::string expected) {
 }
 
 Verdict judge_installed(const Facts& facts) {
-    if (!facts.cluster.asked("DaemonSet")) return unknown("DaemonSets were not read");
+    if (!facts.cluster.asked("DaemonSet")) return not_read(facts, {"DaemonSet"});
     if (const Object* const set = plugin_set(facts)) return ok("device plugin: " + set->id());
     if (!plugin_pods(facts).empty()) return ok("a device plugin runs");
     if (is_offered(facts)) return ok("some node offers GPUs");
@@ -191,6 +192,23 @@ Verdict judge_config_error(const Facts& facts) {
     return verdict;
 }
 
+/// The ConfigMap that our agent reads by the API, when it is there: nothing names it in a volume.
+std::string agent_config(const Facts& facts) {
+    for (const Object& set : facts.cluster.all("DaemonSet")) {
+        if (!set.name.starts_with("aliquot-agent")) continue;
+        std::string name = "aliquot-config";
+        for (const Node& container :
+             items_at(set.body, {"spec", "template", "spec", "containers"})) {
+            for (const Node& word : items_at(container, {"args"})) {
+                constexpr std::string_view kFlag = "--config-map=";
+                if (word.scalar.starts_with(kFlag)) name = word.scalar.substr(kFlag.size());
+            }
+        }
+        if (facts.cluster.find("ConfigMap", set.space, name) != nullptr) return name;
+    }
+    return {};
+}
+
 /// The ConfigMap that the plugin (or ClusterPolicy) reads, by its name.
 std::string wired_config(const Facts& facts, std::string& default_key) {
     for (const Object& policy : facts.cluster.all("ClusterPolicy")) {
@@ -204,7 +222,7 @@ std::string wired_config(const Facts& facts, std::string& default_key) {
             if (!name.empty() && !name.contains("entrypoint")) return name;
         }
     }
-    return {};
+    return agent_config(facts);
 }
 
 bool is_plugin_config(const Object& map) {
@@ -216,10 +234,13 @@ bool is_plugin_config(const Object& map) {
 }
 
 Verdict judge_key(const Facts& facts) {
-    if (!facts.cluster.asked("ConfigMap")) return unknown("ConfigMaps were not read");
+    if (!facts.cluster.asked("ConfigMap")) return not_read(facts, {"ConfigMap"});
     std::string default_key;
     const std::string name = wired_config(facts, default_key);
     if (name.empty()) return ok("the plugin reads no ConfigMap");
+    if (name == agent_config(facts)) {
+        return not_here("the agents tell themselves whether they serve what is asked: NODE012");
+    }
     const Object* map = nullptr;
     for (const Object& one : facts.cluster.all("ConfigMap")) {
         if (one.name == name) map = &one;
@@ -268,9 +289,10 @@ Verdict judge_key(const Facts& facts) {
 }
 
 Verdict judge_newer(const Facts& facts) {
-    if (!facts.cluster.asked("ConfigMap")) return unknown("ConfigMaps were not read");
+    if (!facts.cluster.asked("ConfigMap")) return not_read(facts, {"ConfigMap"});
     std::string default_key;
     const std::string name = wired_config(facts, default_key);
+    if (!name.empty() && name == agent_config(facts)) return ok("the agent watches its ConfigMap");
     const auto pods = plugin_pods(facts);
     for (const Object& map : facts.cluster.all("ConfigMap")) {
         if (map.name != name || name.empty()) continue;
@@ -307,7 +329,7 @@ Verdict judge_newer(const Facts& facts) {
 }
 
 Verdict judge_wired(const Facts& facts) {
-    if (!facts.cluster.asked("ConfigMap")) return unknown("ConfigMaps were not read");
+    if (!facts.cluster.asked("ConfigMap")) return not_read(facts, {"ConfigMap"});
     std::string default_key;
     const std::string name = wired_config(facts, default_key);
     for (const Object& map : facts.cluster.all("ConfigMap")) {
@@ -363,8 +385,7 @@ Verdict judge_two_plugins(const Facts& facts) {
         verdict.note("Remove the DaemonSet of one of them.");
         return verdict;
     }
-    return facts.cluster.asked("Pod") ? ok("one device plugin per node")
-                                      : unknown("pods were not read");
+    return facts.cluster.asked("Pod") ? ok("one device plugin per node") : not_read(facts, {"Pod"});
 }
 
 constexpr Check kChecks[] = {

@@ -3,6 +3,7 @@
 
 #include "doctor/check.h"
 #include "doctor/fit.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -10,11 +11,11 @@ namespace {
 
 bool known(const Facts& facts) { return facts.cluster.asked("Pod") && facts.cluster.asked("Node"); }
 
-Verdict not_known() { return unknown("pods or nodes were not read"); }
+Verdict not_known(const Facts& facts) { return not_read(facts, {"Pod", "Node"}); }
 
 /// The pods that wait for this very cause.
 Verdict judge_cause(const Facts& facts, std::string_view id, std::string_view well) {
-    if (!known(facts)) return not_known();
+    if (!known(facts)) return not_known(facts);
     std::size_t count = 0;
     Verdict found;
     for (const Object* const pod : pending_pods(facts)) {
@@ -79,7 +80,7 @@ Verdict judge_one_share(const Facts& facts) {
     const Said* const line =
         said(facts, {"maximum request size for shared resources", "failRequestsGreaterThanOne"});
     if (line == nullptr)
-        return known(facts) ? ok("no pod asks for several shares of a GPU") : not_known();
+        return known(facts) ? ok("no pod asks for several shares of a GPU") : not_known(facts);
     auto verdict = failed("Pod " + line->pod +
                           " asks for more than one share of a time-sliced GPU: the plugin "
                           "refuses it (failRequestsGreaterThanOne).");
@@ -113,7 +114,7 @@ Verdict judge_quota(const Facts& facts) {
     }
     return facts.cluster.asked("ResourceQuota") || facts.cluster.asked("Event")
                ? ok("no quota stands in the way")
-               : unknown("quotas were not read");
+               : not_read(facts, {"ResourceQuota"});
 }
 
 Verdict judge_runtime_class(const Facts& facts) {
@@ -125,7 +126,7 @@ Verdict judge_runtime_class(const Facts& facts) {
     }
     if (line == nullptr)
         return facts.cluster.asked("Event") ? ok("no pod was refused for its RuntimeClass")
-                                            : unknown("events were not read");
+                                            : not_read(facts, {"Event"});
     auto verdict = failed("Pods are refused: their RuntimeClass does not exist.");
     verdict.because(evidence_of(*line));
     verdict.mend(
@@ -166,7 +167,7 @@ Verdict judge_owner(const Facts& facts) {
         }
     }
     return facts.cluster.asked("Event") ? ok("owners can create their pods")
-                                        : unknown("events were not read");
+                                        : not_read(facts, {"Event"});
 }
 
 Verdict judge_gate(const Facts& facts) {
@@ -193,10 +194,42 @@ Verdict judge_preempted(const Facts& facts) {
     const Said* const line = said(facts, {"Preempted by", "Preempted: "});
     if (line == nullptr)
         return facts.cluster.asked("Event") ? ok("no pod was preempted")
-                                            : unknown("events were not read");
+                                            : not_read(facts, {"Event"});
     auto verdict = warning("Pod " + line->pod + " was preempted by one of a higher priority.");
     verdict.because(evidence_of(*line));
     verdict.mend("kubectl get priorityclasses");
+    return verdict;
+}
+
+/// A pod that says what it needs in our annotations, which nobody has read.
+Verdict judge_annotations(const Facts& facts) {
+    if (!facts.cluster.asked("Pod")) return not_read(facts, {"Pod"});
+    std::size_t count = 0;
+    Verdict verdict;
+    for (const Object& pod : facts.cluster.all("Pod")) {
+        if (facts.target.kind == Target::Kind::kPod && pod.id() != facts.target.name) continue;
+        if (is_finished(pod) || !gpu_requests(pod).empty()) continue;
+        for (const char* const list : {"annotations", "labels"}) {
+            for (const Node::Entry& entry : entries_at(pod.body, {"metadata", list})) {
+                const std::string& key = entry.first.scalar;
+                if (!key.starts_with("aliquot.dev/gpu-")) continue;
+                if (++count > 1) continue;
+                const bool left_out = pod.space == "kube-system" || pod.space == "aliquot-system";
+                verdict = failed("Pod " + pod.id() + " asks by " + key + "=" + entry.second.scalar +
+                                 ", but nothing turned that into a resource: it gets no GPU.");
+                verdict.because(Place{pod.path, entry.first.mark.line,
+                                      pod.id() + ": " + key + "=" + entry.second.scalar},
+                                "a GPU in the limits of a container");
+                verdict.mend("kubectl -n aliquot-system get deployment aliquot-controller");
+                verdict.mend("kubectl get mutatingwebhookconfiguration aliquot");
+                verdict.note(left_out ? "Pods of " + pod.space + " are left out on purpose."
+                                      : "The webhook lets pods through when it does not answer. "
+                                        "Once it does, delete the pod so that it is made again.");
+            }
+        }
+    }
+    if (count == 0) return ok("every wish in annotations became a resource");
+    if (count > 1) verdict.message += " (" + std::to_string(count - 1) + " more alike)";
     return verdict;
 }
 
@@ -217,6 +250,7 @@ constexpr Check kChecks[] = {
     {"SCH014", Level::kScheduling, false, "", judge_gate},
     {"SCH015", Level::kScheduling, false, "", judge_scale_up},
     {"SCH016", Level::kScheduling, false, "", judge_preempted},
+    {"SCH017", Level::kScheduling, false, "", judge_annotations},
 };
 
 }  // namespace

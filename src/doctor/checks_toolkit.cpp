@@ -5,6 +5,7 @@
 #include <map>
 
 #include "doctor/check.h"
+#include "doctor/nodes.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -293,7 +294,7 @@ Verdict judge_spec_version(const Facts& facts) {
 
 Verdict judge_class(const Facts& facts) {
     const auto& cluster = facts.cluster;
-    if (!cluster.asked("RuntimeClass")) return unknown("RuntimeClasses were not read");
+    if (!cluster.asked("RuntimeClass")) return not_read(facts, {"RuntimeClass"});
     for (const Object& object : cluster.all("RuntimeClass")) {
         const std::string handler = text_at(object.body, {"handler"});
         if (!handler.starts_with("nvidia") || !facts.runtime.found()) continue;
@@ -333,7 +334,7 @@ Verdict judge_class(const Facts& facts) {
 
 Verdict judge_class_placement(const Facts& facts) {
     const auto& cluster = facts.cluster;
-    if (!cluster.asked("RuntimeClass")) return unknown("RuntimeClasses were not read");
+    if (!cluster.asked("RuntimeClass")) return not_read(facts, {"RuntimeClass"});
     const auto& nodes = cluster.all("Node");
     for (const Object& object : cluster.all("RuntimeClass")) {
         const auto& wanted = entries_at(object.body, {"scheduling", "nodeSelector"});

@@ -52,7 +52,9 @@ public:
 
     ClusterFacts run() {
         for (const auto& [path, entry] : tree_.entries()) {
-            if (!path.starts_with("k8s/") || entry.kind != Entry::Kind::kFile) continue;
+            if (!path.starts_with("k8s/")) continue;
+            if (entry.kind == Entry::Kind::kUnreadable) refuse(path, entry.content);
+            if (entry.kind != Entry::Kind::kFile) continue;
             if (!path.ends_with(".json") && !path.ends_with(".yaml") && !path.ends_with(".yml")) {
                 continue;
             }
@@ -74,6 +76,11 @@ public:
     }
 
 private:
+    void refuse(const std::string& path, const std::string& why) {
+        facts_.refused.emplace(kind_of_file(path), why);
+        facts_.problems.push_back(path + ": " + why);
+    }
+
     void take(Node node, const std::string& path, const std::string& kind) {
         if (node.is_sequence()) {
             for (Node& item : node.items) take(std::move(item), path, kind);

@@ -44,6 +44,8 @@ struct ClusterFacts {
     std::vector<ContainerLog> logs;
     std::vector<Said> said;             // events, container states, last lines of logs
     std::vector<std::string> problems;  // files that could not be read, with the reason
+    /// Kinds that we were not given, with the reason: "a role must allow: list pods".
+    std::map<std::string, std::string, std::less<>> refused;
     /// What the pods of a node that are not finished ask for, "pods" among it; by node.
     std::map<std::string, std::map<std::string, double>, std::less<>> held;
     std::map<std::string, std::vector<std::size_t>, std::less<>> pods_by_node;

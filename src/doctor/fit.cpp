@@ -117,6 +117,10 @@ void check_labels(const Object& pod, NodeFit& fit) {
         for (const Node& one : items_at(term, {"matchExpressions"})) {
             if (failed_one.empty() && !matches(labels, one)) failed_one = text_of(one);
         }
+        const std::map<std::string, std::string> fields{{"metadata.name", fit.node->name}};
+        for (const Node& one : items_at(term, {"matchFields"})) {
+            if (failed_one.empty() && !matches(fields, one)) failed_one = text_of(one);
+        }
         if (failed_one.empty()) return;
         missing = failed_one;
     }

@@ -127,8 +127,17 @@ std::string title_of(const Facts& facts) {
     return join(parts, "   ");
 }
 
-/// The lowest broken level's failures; what they explain is skipped already.
-std::vector<std::string> root_causes_of(const std::vector<Judged>& in_order) {
+/// The lowest broken level's failures; what they explain is skipped already. Of a pod that waits
+/// for a node: what keeps it waiting.
+std::vector<std::string> root_causes_of(const Facts& facts, const std::vector<Judged>& in_order) {
+    if (facts.target.kind == Target::Kind::kPod) {
+        const auto cause = facts.pending.find(facts.target.name);
+        const bool told =
+            cause != facts.pending.end() && std::ranges::any_of(in_order, [&](const Judged& one) {
+                return one.id == cause->second && one.verdict.outcome == Outcome::kFailed;
+            });
+        if (told) return {cause->second};
+    }
     std::vector<std::string> causes;
     std::optional<Level> lowest;
     for (const Judged& one : in_order) {
@@ -156,7 +165,7 @@ const Judged* Report::find(std::string_view id) const {
 Report judge(const Facts& facts, bool before_install) {
     Report report{.target = facts.target, .title = title_of(facts)};
     report.checks = Judge(facts, before_install).run();
-    report.root_causes = root_causes_of(report.checks);
+    report.root_causes = root_causes_of(facts, report.checks);
     std::ranges::stable_sort(report.checks, [](const Judged& a, const Judged& b) {
         return a.level != b.level ? a.level < b.level : a.id < b.id;
     });

@@ -3,7 +3,7 @@
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): SIGKILL is POSIX
 
-#include <array>
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -54,7 +54,6 @@ public:
                   options_.nvml_deadline);
             if (options_.root == "/") start_commands();
         }
-        if (options_.cluster) start_cluster();
         Tree tree;
         if (options_.host) tree = collect_host(os::Root(options_.root));
         for (Question& question : questions_) answer(question, tree);
@@ -90,35 +89,6 @@ private:
               {"journalctl", "-u", "kubelet", "-n", "2000", "--no-pager", "-q"}, limit);
     }
 
-    void start_cluster() {
-        const std::string config = find_kubeconfig(options_.kubeconfig);
-        if (config.empty()) return;
-        constexpr std::array<std::pair<const char*, const char*>, 16> kKinds{
-            {{"nodes", "nodes"},
-             {"pods", "pods"},
-             {"events", "events"},
-             {"daemonsets", "daemonsets.apps"},
-             {"configmaps", "configmaps"},
-             {"runtimeclasses", "runtimeclasses.node.k8s.io"},
-             {"clusterpolicies", "clusterpolicies.nvidia.com"},
-             {"quotas", "resourcequotas"},
-             {"limitranges", "limitranges"},
-             {"jobs", "jobs.batch"},
-             {"cronjobs", "cronjobs.batch"},
-             {"deployments", "deployments.apps"},
-             {"replicasets", "replicasets.apps"},
-             {"persistentvolumeclaims", "persistentvolumeclaims"},
-             {"deviceclasses", "deviceclasses.resource.k8s.io"},
-             {"resourceclaims", "resourceclaims.resource.k8s.io"}}};
-        for (const auto& [file, kind] : kKinds) {
-            std::vector<std::string> argv{
-                "kubectl", "get", kind, "-A", "-o", "json", "--request-timeout=5s"};
-            if (!options_.kubeconfig.empty()) argv.push_back("--kubeconfig=" + options_.kubeconfig);
-            start("k8s/" + std::string(file) + ".json", std::move(argv),
-                  options_.command_deadline * 2);
-        }
-    }
-
     void answer(Question& question, Tree& tree) {
         const auto left = std::chrono::duration_cast<Milliseconds>(
             question.deadline - std::chrono::steady_clock::now());
@@ -138,9 +108,6 @@ private:
                                      .content = clip(*text, 120) + " (root can)"});
             return;
         }
-        if (question.path.starts_with("k8s/") && (exit->code != 0 || !text->starts_with('{'))) {
-            return;  // no such kind, or no right to list it
-        }
         if (nvml && exit->signal != 0) *text = "{\"hung\":true}\n";
         if (!text->empty()) tree.add_text(question.path, *std::move(text));
     }
@@ -153,23 +120,19 @@ private:
 
 }  // namespace
 
-std::string find_kubeconfig(const std::string& wanted) {
-    if (!wanted.empty()) return wanted;
+bool knows_a_cluster() {
     const auto environment = os::current_environment();
     std::error_code problem;
+    if (environment.contains("KUBERNETES_SERVICE_HOST")) return true;
     if (const auto named = environment.find("KUBECONFIG");
         named != environment.end() && !named->second.empty()) {
-        for (const std::string_view file : split(named->second, ':')) {
-            if (!file.empty() && std::filesystem::exists(file, problem)) return std::string(file);
-        }
-        return {};
+        return std::ranges::any_of(split(named->second, ':'), [&](std::string_view file) {
+            return !file.empty() && std::filesystem::exists(file, problem);
+        });
     }
-    if (const auto home = environment.find("HOME"); home != environment.end()) {
-        const std::string file = home->second + "/.kube/config";
-        if (std::filesystem::exists(file, problem)) return file;
-    }
-    if (environment.contains("KUBERNETES_SERVICE_HOST")) return "in-cluster";
-    return {};
+    const auto home = environment.find("HOME");
+    return home != environment.end() &&
+           std::filesystem::exists(home->second + "/.kube/config", problem);
 }
 
 Result<Tree> gather_live(const LiveOptions& options) {

@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/nodes.h"
 
+#include <algorithm>
+
 #include "doctor/check.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
+namespace {
+
+std::string plural(std::string_view kind) {
+    if (kind == "ResourceQuota") return "quotas";
+    for (const std::string_view plain : {"Pod", "Node", "Event"}) {
+        if (kind == plain) return lower(kind) + "s";
+    }
+    return std::string(kind) + (kind.ends_with('s') ? "es" : "s");
+}
+
+}  // namespace
 
 std::vector<const Object*> nodes_of(const Facts& facts) {
     std::vector<const Object*> nodes;
+    std::string only;
+    if (facts.target.kind == Target::Kind::kNode) only = facts.target.name;
+    if (facts.target.kind == Target::Kind::kPod) {
+        const std::string& pod = facts.target.name;
+        const auto slash = std::min(pod.find('/'), pod.size());
+        const Object* const found = facts.cluster.find("Pod", pod.substr(0, slash),
+                                                       pod.substr(std::min(slash + 1, pod.size())));
+        if (found != nullptr) only = node_of(*found);
+    }
     for (const Object& node : facts.cluster.all("Node")) {
-        if (facts.target.kind == Target::Kind::kNode && node.name != facts.target.name) continue;
+        if (!only.empty() && node.name != only) continue;
         nodes.push_back(&node);
     }
     return nodes;
@@ -29,6 +51,28 @@ std::string label(const Object& node, std::string_view name) {
     return found == labels.end() ? "" : found->second;
 }
 
-Verdict no_nodes() { return unknown("nodes were not read"); }
+Verdict no_nodes(const Facts& facts) {
+    if (!facts.cluster.asked("Node")) return not_read(facts, {"Node"});
+    if (facts.target.kind == Target::Kind::kNode) {
+        return unknown("the cluster has no node " + facts.target.name);
+    }
+    return unknown("the cluster has no node");
+}
+
+Verdict not_read(const Facts& facts, std::initializer_list<std::string_view> kinds) {
+    std::vector<std::string> names;
+    std::vector<std::string> reasons;
+    for (const std::string_view kind : kinds) {
+        if (facts.cluster.asked(kind)) continue;
+        names.push_back(plural(kind));
+        const auto refused = facts.cluster.refused.find(kind);
+        if (refused != facts.cluster.refused.end() &&
+            std::ranges::find(reasons, refused->second) == reasons.end()) {
+            reasons.push_back(refused->second);
+        }
+    }
+    return unknown(join(names, " and ") + " were not read" +
+                   (reasons.empty() ? "" : ": " + join(reasons, "; ")));
+}
 
 }  // namespace aliquot::doctor

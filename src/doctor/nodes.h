@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,12 +12,15 @@
 /// What the checks of Node objects have in common.
 namespace aliquot::doctor {
 
-/// All nodes, or the one that is asked about.
+/// All nodes, or the one that is asked about, or that the pod runs on that is asked about.
 std::vector<const Object*> nodes_of(const Facts& facts);
 /// The names in the node's capacity that are GPUs or parts of GPUs.
 std::vector<std::string> gpu_resources(const Object& node);
 /// Empty: the node has no such label.
 std::string label(const Object& node, std::string_view name);
-Verdict no_nodes();
+/// kUnknown: nodes_of() is empty, and why.
+Verdict no_nodes(const Facts& facts);
+/// kUnknown: one of these kinds was not read ("pods were not read: ..."), and why, when it is known.
+Verdict not_read(const Facts& facts, std::initializer_list<std::string_view> kinds);
 
 }  // namespace aliquot::doctor

@@ -192,21 +192,57 @@ PendingCause too_many(const Facts& facts, const Object& pod) {
     return {};
 }
 
+std::string texts_of(const NodeFit& one) {
+    std::vector<std::string> texts;
+    for (const auto& reason : one.reasons) texts.push_back(reason.text);
+    return texts.empty() ? "would take it" : join(texts, "; ");
+}
+
+/// A line for every node, nearest first; nodes that lack the same share one.
 void add_table(const std::vector<NodeFit>& nodes, Verdict& verdict) {
+    constexpr std::size_t kMostNames = 4;
+    std::vector<std::pair<std::string, std::vector<const NodeFit*>>> rows;
     for (const NodeFit& one : nodes) {
-        std::vector<std::string> texts;
-        for (const auto& reason : one.reasons) texts.push_back(reason.text);
-        verdict.because(Evidence{.path = one.node->path,
-                                 .value = one.node->name + ": " +
-                                          (texts.empty() ? "would take it" : join(texts, "; "))});
+        const std::string text = texts_of(one);
+        const auto row = std::ranges::find(rows, text, &decltype(rows)::value_type::first);
+        if (row == rows.end()) {
+            rows.push_back({text, {&one}});
+        } else {
+            row->second.push_back(&one);
+        }
+    }
+    for (const auto& [text, alike] : rows) {
+        std::vector<std::string> names;
+        for (const NodeFit* const one : alike) names.push_back(one->node->name);
+        const std::size_t count = names.size();
+        if (count > kMostNames) names.resize(kMostNames);
+        verdict.because(Evidence{
+            .path = alike.front()->node->path,
+            .value =
+                join(names) +
+                (count > kMostNames ? " and " + std::to_string(count - kMostNames) + " more nodes"
+                                    : "") +
+                ": " + text});
     }
 }
 
-std::string holders(const Facts& facts, const std::string& resource) {
+/// "nearest is node gpu-1; only this is missing: ..."
+std::string nearest_text(const std::vector<NodeFit>& nodes) {
+    const NodeFit& best = nodes.front();
+    if (nodes.size() == 1) return "node " + best.node->name + ": " + texts_of(best);
+    return "nearest of " + std::to_string(nodes.size()) + " nodes is " + best.node->name +
+           (best.reasons.size() == 1
+                ? "; only one thing is missing: "
+                : "; " + std::to_string(best.reasons.size()) + " things are missing: ") +
+           texts_of(best);
+}
+
+/// Who has it, those on `node` first.
+std::string holders(const Facts& facts, const std::string& resource, const std::string& node) {
     std::vector<std::string> names;
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (!node_of(pod).empty() && !is_finished(pod) && gpu_requests(pod).contains(resource)) {
-            names.push_back(pod.id());
+            names.insert(node_of(pod) == node ? names.begin() : names.end(), pod.id());
         }
     }
     const std::size_t count = names.size();
@@ -228,7 +264,7 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
     PendingCause made;
     switch (first.miss) {
         case Miss::kTaint:
-            made = cause("SCH006", pod, "node " + best.node->name + ": " + first.text + ".");
+            made = cause("SCH006", pod, nearest_text(nodes) + ".");
             made.verdict.edit(first.remedy, "restart-pods");
             break;
         case Miss::kLabel: {
@@ -238,35 +274,45 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
             });
             made = cause("SCH007", pod,
                          std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
-                             " nodes have the labels it asks for. Nearest: " + best.node->name +
-                             ": " + first.text + ".");
+                             " nodes have the labels it asks for; " + nearest_text(nodes) + ".");
             if (!first.remedy.empty()) made.verdict.mend(first.remedy);
             made.verdict.note(
                 "Or change the pod's nodeSelector or affinity to labels that nodes have.");
             break;
         }
         case Miss::kNotReady:
-            made = cause("SCH006", pod, "node " + best.node->name + ": " + first.text + ".");
+            made = cause("SCH006", pod, nearest_text(nodes) + ".");
             made.verdict.mend(first.remedy.starts_with("kubectl")
                                   ? first.remedy
                                   : "kubectl describe node " + best.node->name);
             break;
         case Miss::kOther:
-            made = cause("SCH008", pod,
-                         "a GPU is there, but on node " + best.node->name + " " + first.text + ".");
+            made = cause("SCH008", pod, "a GPU is there; " + nearest_text(nodes) + ".");
             made.verdict.edit(
                 "resources.requests." + first.resource + ": less than the node has left",
                 "restart-pods");
             made.verdict.note(
                 "Or use a larger machine: allocatable is less than the machine's size.");
             break;
-        case Miss::kGpu:
+        case Miss::kGpu: {
+            const bool free_elsewhere = std::ranges::any_of(nodes, [&](const NodeFit& one) {
+                return one.offers_gpus && std::ranges::none_of(one.reasons, [](const auto& reason) {
+                           return reason.miss == Miss::kGpu;
+                       });
+            });
             made = cause("SCH001", pod,
-                         "every " + first.resource + " is in use (" + first.text + "); held by " +
-                             holders(facts, first.resource) + ".");
+                         (free_elsewhere
+                              ? nearest_text(nodes)
+                              : "every " + first.resource + " is in use; " + nearest_text(nodes)) +
+                             "; held by " + holders(facts, first.resource, best.node->name) + ".");
+            if (free_elsewhere) {
+                made.verdict.note(
+                    "Other nodes have one free, but do not take the pod: see what was read.");
+            }
             made.verdict.note(
                 "Wait, delete one of the holders, share the GPU (aliquot plan), or add a node.");
             break;
+        }
     }
     add_table(nodes, made.verdict);
     return made;

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
         aliquot::cli::add_install_command,  aliquot::cli::add_uninstall_command,
         aliquot::cli::add_simulate_command, aliquot::cli::add_explain_command,
         aliquot::cli::add_version_command,  aliquot::cli::add_completion_command,
-        aliquot::cli::add_node_command,
+        aliquot::cli::add_node_command,     aliquot::cli::add_verify_command,
     });
     return aliquot::cli::run(argc, argv, kCommands);
 }

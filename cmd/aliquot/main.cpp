@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cli/command.h"
+#include "cli/verify_command.h"
 #include "cmd/aliquot/sim_command.h"
 #include "cmd/aliquot/up_command.h"
 

@@ -66,7 +66,6 @@ void add_simulate_command(CLI::App& program, Context& context);
 void add_size_command(CLI::App& program, Context& context);
 void add_top_command(CLI::App& program, Context& context);
 void add_uninstall_command(CLI::App& program, Context& context);
-void add_verify_command(CLI::App& program, Context& context);
 void add_version_command(CLI::App& program, Context& context);
 
 }  // namespace aliquot::cli

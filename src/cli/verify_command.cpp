@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot verify: does the cluster give what it promises?
+#include "cli/verify_command.h"
+
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigwait is POSIX
 
 #include <CLI/CLI.hpp>

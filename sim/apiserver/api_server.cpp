@@ -10,6 +10,7 @@
 
 #include "sim/apiserver/authority.h"
 #include "sim/apiserver/collector.h"
+#include "sim/apiserver/manifests.h"
 #include "sim/apiserver/seed.h"
 #include "sim/apiserver/words.h"
 #include "sim/apiserver/world.h"
@@ -20,12 +21,13 @@ using namespace apiserver;  // NOLINT: this file is their one door to the outsid
 
 namespace {
 
-std::string make_kubeconfig(const std::string& url, const std::string& ca, const PemPair& admin) {
+/// credentials   the lines of the user, indented by four
+std::string make_kubeconfig(const std::string& url, const std::string& ca,
+                            const std::string& credentials) {
     return "apiVersion: v1\nkind: Config\nclusters:\n- name: sim\n  cluster:\n    server: " + url +
            "\n    certificate-authority-data: " + encode_base64(ca) +
-           "\nusers:\n- name: admin\n  user:\n    client-certificate-data: " +
-           encode_base64(admin.certificate) + "\n    client-key-data: " + encode_base64(admin.key) +
-           "\ncontexts:\n- name: sim\n  context:\n    cluster: sim\n    user: admin\n"
+           "\nusers:\n- name: admin\n  user:\n" + credentials +
+           "contexts:\n- name: sim\n  context:\n    cluster: sim\n    user: admin\n"
            "current-context: sim\n";
 }
 
@@ -55,6 +57,11 @@ World::World(ApiServerOptions given) : options(std::move(given)), store(options.
 World::~World() = default;
 
 }  // namespace apiserver
+
+ApiUser service_account(const std::string& name_space, const std::string& name) {
+    return {"system:serviceaccount:" + name_space + ":" + name,
+            {"system:serviceaccounts", "system:serviceaccounts:" + name_space}};
+}
 
 class ApiServer::Implementation {
 public:
@@ -115,7 +122,10 @@ private:
         if (!admin) return std::move(admin).error();
         const std::string url =
             "https://" + host_of(world.options.https_address) + ":" + std::to_string(https->port());
-        kubeconfig = make_kubeconfig(url, world.authority->certificate(), *admin);
+        kubeconfig =
+            make_kubeconfig(url, world.authority->certificate(),
+                            "    client-certificate-data: " + encode_base64(admin->certificate) +
+                                "\n    client-key-data: " + encode_base64(admin->key) + "\n");
         return write_files(*admin);
     }
 
@@ -185,6 +195,19 @@ std::string ApiServer::issue_token(const ApiUser& user) {
     const std::unique_lock lock(world.tokens_guard);
     world.tokens[token] = User{user.name, "", user.groups, {}};
     return token;
+}
+
+std::string ApiServer::kubeconfig_for(const ApiUser& user) {
+    return make_kubeconfig(https_url(), ca_certificate(), "    token: " + issue_token(user) + "\n");
+}
+
+Result<unsigned> ApiServer::apply(std::string_view manifests, const std::string& name_space) {
+    return apply_manifests(implementation_->world, manifests, name_space);
+}
+
+void ApiServer::set_log(const std::string& name_space, const std::string& pod,
+                        const std::string& container, std::string text) {
+    implementation_->world.logs.put(Call::key_of(name_space, pod), container, std::move(text));
 }
 
 void ApiServer::revoke_token(const std::string& token) {

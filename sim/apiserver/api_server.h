@@ -32,6 +32,9 @@ struct ApiUser {
     std::vector<std::string> groups;
 };
 
+/// Whom a pod's token stands for: system:serviceaccount:NAMESPACE:NAME and its groups.
+ApiUser service_account(const std::string& name_space, const std::string& name);
+
 struct ApiServerOptions {
     std::string http_address = "127.0.0.1:0";   // empty: no plain HTTP
     std::string https_address = "127.0.0.1:0";  // empty: no TLS
@@ -78,6 +81,8 @@ public:
     [[nodiscard]] Result<KeyPair> issue_certificate(const ApiUser& user) const;
     /// A token that is good for a user from now on.
     std::string issue_token(const ApiUser& user);
+    /// A kubeconfig with a token of the user's, over TLS: what a pod of that service account may do.
+    std::string kubeconfig_for(const ApiUser& user);
     void revoke_token(const std::string& token);
 
     struct Reply {
@@ -88,6 +93,15 @@ public:
     /// target   with its query: "/api/v1/nodes?limit=2"
     Reply request(std::string_view method, std::string_view target, std::string_view body = "",
                   std::string_view content_type = "application/json");
+
+    /// Applies every object of a YAML text (documents, lists) server-side, in their order, as the
+    /// administrator. Returns how many.
+    /// name_space   of objects that name none
+    /// errors       kInvalidInput: no YAML, an unknown kind, or refused; the message names the object
+    Result<unsigned> apply(std::string_view manifests, const std::string& name_space = "default");
+    /// What a container has said, for pods/log; until the pod is removed.
+    void set_log(const std::string& name_space, const std::string& pod,
+                 const std::string& container, std::string text);
 
     void inject(ApiFault fault);
     void clear_faults();

@@ -62,6 +62,13 @@ HttpAnswer answer_control(World& world, const HttpRequest& request) {
             action == "break" ? WatchHandle::Order::kBreak : WatchHandle::Order::kExpire;
         result["watches"] = static_cast<std::int64_t>(world.faults.order(resource, order));
         world.store.interrupt();
+    } else if (action == "log") {
+        const Value& given = body->value;
+        if (given.at("pod").text().empty() || given.at("container").text().empty()) {
+            return answer_failure(bad_request("expected namespace, pod, container and text"));
+        }
+        world.logs.put(Call::key_of(given.at("namespace").text(), given.at("pod").text()),
+                       given.at("container").text(), given.at("text").text());
     } else if (action == "hold") {
         world.faults.hold(resource);
     } else if (action == "release") {

@@ -9,6 +9,7 @@ namespace aliquot::sim::apiserver {
 ///   /_sim/fault {method,path,resource,verb,status,retryAfterSeconds,delayMilliseconds,
 ///                breakConnection,afterWrite,times}
 ///   /_sim/clear, /_sim/compact, /_sim/break {resource}, /_sim/expire {resource},
+///   /_sim/log {namespace,pod,container,text}: what the container has said
 ///   /_sim/hold {resource}, /_sim/release {resource}, /_sim/settle
 /// GET /_sim/state: revision, open watches, requests.
 HttpAnswer answer_control(World& world, const HttpRequest& request);

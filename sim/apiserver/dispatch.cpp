@@ -6,6 +6,7 @@
 #include "sim/apiserver/control.h"
 #include "sim/apiserver/discovery.h"
 #include "sim/apiserver/route.h"
+#include "sim/apiserver/selector.h"
 #include "sim/apiserver/words.h"
 #include "sim/apiserver/world.h"
 
@@ -135,6 +136,20 @@ void count(World& world, const Call& call) {
                    (call.subresource == nullptr ? "" : "/" + call.subresource->name)];
 }
 
+/// The one object that a list or a watch is about, if its fields say so: roles for that name allow
+/// it, as at a real server.
+std::string selected_name(const HttpRequest& request, const std::string& verb) {
+    if (verb != "list" && verb != "watch" && verb != "deletecollection") return {};
+    const auto selector = parse_field_selector(request.parameter("fieldSelector"));
+    if (!selector) return {};
+    for (const Requirement& one : *selector) {
+        if (one.key == "metadata.name" && one.op == Requirement::Operator::kIn) {
+            return one.values.front();
+        }
+    }
+    return {};
+}
+
 HttpAnswer answer_resource(World& world, const HttpRequest& request, const User& user,
                            const Route& route) {
     Call call{world, request, user,
@@ -145,6 +160,7 @@ HttpAnswer answer_resource(World& world, const HttpRequest& request, const User&
     Attributes wanted{
         user,           call.verb,         true,       route.group,      route.version,
         route.resource, route.subresource, route.name, route.name_space, ""};
+    if (wanted.name.empty()) wanted.name = selected_name(request, call.verb);
     if (auto denied = authorize(world, wanted)) return answer_failure(*denied);
     if (call.resource == nullptr) return answer_failure(page_not_found());
     if (!route.subresource.empty()) {

@@ -87,6 +87,11 @@ void after_removal(World& world, const Resource& resource, const Value& object) 
         }
         world.resources.set_custom(object.at_path("metadata.name").text(), {});
     }
+    if (resource.storage == "/pods") {
+        const Value& metadata = object.at("metadata");
+        world.logs.forget(
+            Call::key_of(metadata.at("namespace").text(), metadata.at("name").text()));
+    }
     if (world.collector != nullptr) world.collector->removed(resource, object);
 }
 

@@ -279,15 +279,6 @@ HttpAnswer token(Call& call) {
     return answer_value(request, 201);
 }
 
-HttpAnswer no_log(const Call& call) {
-    if (call.world.store.get("/pods", call.key()) == nullptr) {
-        return answer_failure(not_found("pods", "", call.name));
-    }
-    return answer_failure(bad_request("pod " + call.name +
-                                      " does not have a host assigned that runs it: this is a "
-                                      "simulated API server"));
-}
-
 }  // namespace
 
 HttpAnswer answer_subresource(Call& call) {
@@ -298,7 +289,7 @@ HttpAnswer answer_subresource(Call& call) {
     if (name == "eviction") return evict(call);
     if (name == "finalize") return finalize(call);
     if (name == "token") return token(call);
-    if (name == "log") return no_log(call);
+    if (name == "log") return read_log(call);
     if (name == "componentstatuses") {
         return answer_value(Value::object({{"kind", "ComponentStatusList"},
                                            {"apiVersion", "v1"},

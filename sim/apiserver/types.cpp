@@ -46,6 +46,17 @@ void apply_rule(Type& type, std::string_view rule) {
     }
 }
 
+/// "wire=2.4-": the field 4 in the message that is field 2; zero is as good as nothing.
+void read_wire(Field& field, std::string_view rules) {
+    if (!rules.starts_with("wire=")) return;
+    std::string_view numbers = rules.substr(5, rules.find('\t') - 5);
+    field.wire_without_zero = numbers.ends_with('-');
+    if (field.wire_without_zero) numbers.remove_suffix(1);
+    for (const std::string_view number : split(numbers, '.')) {
+        field.wire.push_back(static_cast<unsigned>(parse_integer(number).value_or(0)));
+    }
+}
+
 }  // namespace
 
 const Field* Type::find(std::string_view field) const {
@@ -105,6 +116,7 @@ TypeTable::TypeTable(std::string_view text) {
             const auto json = parse_json(rules.substr(default_at + 8));
             if (json) field.default_value = json->value;
         }
+        read_wire(field, rules);
         Type& owner = *current;
         field.type = read(spelled, rules.substr(0, default_at));
         // read() may have grown the arena: a deque keeps its elements in place.
@@ -116,7 +128,8 @@ TypeTable::TypeTable(std::string_view text) {
 }
 
 const Type* TypeTable::read(std::string_view text, std::string_view rules) {
-    const std::vector<std::string_view> words = split(rules, '\t');
+    std::vector<std::string_view> words = split(rules, '\t');
+    std::erase_if(words, [](auto word) { return word.starts_with("wire="); });
     if (text.starts_with("@")) {
         const Type* named = find(text.substr(1));
         const bool special = std::ranges::any_of(words, [](auto word) { return !word.empty(); });

@@ -19,6 +19,9 @@ struct Field {
     const Type* type = nullptr;
     bool required = false;
     Value default_value;  // null: none
+    /// Its number in protobuf; several where JSON leaves out the messages around it. Empty: unknown.
+    std::vector<unsigned> wire{};
+    bool wire_without_zero = false;  // zero says that it is not set
 };
 
 /// What a value may be and how two of them are merged. Built-in types come from types.tsv, those of

@@ -4,6 +4,7 @@
 
 #include "sim/apiserver/amount.h"
 #include "sim/apiserver/names.h"
+#include "sim/apiserver/pod_security.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/words.h"
 
@@ -261,6 +262,9 @@ void validate_metadata(std::vector<Cause>& causes, const Resource& resource, con
     for (const Member& label : metadata.at("labels").members()) {
         check(causes, "metadata.labels", label.name, check_label_key(label.name));
         check(causes, "metadata.labels", label.value.text(), check_label_value(label.value.text()));
+    }
+    if (resource.storage == "/namespaces") {
+        validate_pod_security_labels(causes, metadata.at("labels"));
     }
     std::size_t size = 0;
     for (const Member& one : metadata.at("annotations").members()) {

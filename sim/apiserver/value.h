@@ -99,6 +99,9 @@ Result<Parsed> parse_json(std::string_view text);
 /// The same for YAML (1.2 core schema); `text` may be JSON.
 Result<Parsed> parse_yaml(std::string_view text);
 
+/// Every document of a YAML text.
+Result<std::vector<Value>> parse_yaml_documents(std::string_view text);
+
 /// Without blanks, members in order of their names.
 std::string to_json(const Value& value);
 void append_json(std::string& out, const Value& value);  // NOLINT: builds long texts in one buffer

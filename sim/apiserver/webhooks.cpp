@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "sim/apiserver/patch.h"
@@ -160,10 +161,13 @@ Result<Value> ask(const Call& call, const Value& hook, const Value& review) {
         curl_blob blob{const_cast<char*>(bundle->data()), bundle->size(), CURL_BLOB_COPY};
         curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &blob);
     }
+    std::array<char, CURL_ERROR_SIZE> detail{};
+    curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, detail.data());
     const CURLcode code = curl_easy_perform(handle);
     if (code != CURLE_OK) {
         return Error{ErrorCode::kUnavailable,
-                     "Post \"" + target->url + "\": " + curl_easy_strerror(code)};
+                     "Post \"" + target->url + "\": " +
+                         (detail[0] != '\0' ? detail.data() : curl_easy_strerror(code))};
     }
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);

@@ -14,6 +14,7 @@
 #include "sim/apiserver/api_server.h"
 #include "sim/apiserver/faults.h"
 #include "sim/apiserver/http_server.h"
+#include "sim/apiserver/logs.h"
 #include "sim/apiserver/resources.h"
 #include "sim/apiserver/status.h"
 #include "sim/apiserver/store.h"
@@ -41,6 +42,7 @@ struct World {
     Store store;
     Resources resources;
     FaultBox faults;
+    LogBox logs;
     std::unique_ptr<Authority> authority;  // CA and keys
     std::unique_ptr<Collector> collector;  // nullptr: no garbage is collected
 

@@ -6,6 +6,8 @@
 #include "sim/apiserver/decode.h"
 #include "sim/apiserver/identity.h"
 #include "sim/apiserver/list_options.h"
+#include "sim/apiserver/pod_security.h"
+#include "sim/apiserver/protobuf.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/table.h"
 #include "sim/apiserver/words.h"
@@ -66,6 +68,14 @@ Failure too_large(const Value& object) {
     return failure;
 }
 
+Outcome<Parsed> read_protobuf_body(const Call& call) {
+    auto value = read_protobuf(call.http.body);
+    if (value) return Parsed{std::move(*value), {}};
+    if (value.error().code == ErrorCode::kNotFound) return unsupported_media_type(kBodyTypes);
+    return bad_request("the object provided is unrecognized (must be of type " +
+                       call.kind_of_body() + "): " + value.error().message);
+}
+
 bool spec_differs(const Value& left, const Value& right) {
     for (const auto* side : {&left, &right}) {
         for (const Member& member : side->members()) {
@@ -103,6 +113,7 @@ Outcome<Parsed> read_body(const Call& call) {
     const std::string_view header = call.http.header("content-type");
     const std::string type = lower(trim(header.substr(0, header.find(';'))));
     if (call.http.body.empty()) return bad_request("unexpected EOF");
+    if (type == kProtobuf) return read_protobuf_body(call);
     const bool yaml = type.ends_with("yaml");
     if (!yaml && !type.empty() && !type.ends_with("json") && type != "*/*") {
         return unsupported_media_type(kBodyTypes);
@@ -175,6 +186,8 @@ Outcome<EntryPtr> store_new(Call& call, Value object, bool track) {
     } else if (!managers.is_null()) {
         object["metadata"]["managedFields"] = managers;
     }
+    auto safe = check_pod_security(call, object, Value());
+    if (!safe) return safe.failure();
     auto accepted = call_validating_webhooks(call, object, Value(), "CREATE");
     if (!accepted) return accepted.failure();
     object = to_storage(std::move(object), *call.resource, call.world.resources);
@@ -216,6 +229,8 @@ Outcome<Written> store_changed(Call& call, const EntryPtr& old_entry, Value obje
     }
     if (track) track_update(old, object, *call.resource->type, manager_of(call, false));
     object["metadata"]["resourceVersion"] = old.at_path("metadata.resourceVersion");
+    auto safe = check_pod_security(call, object, old);
+    if (!safe) return safe.failure();
     auto accepted = call_validating_webhooks(call, object, old, "UPDATE");
     if (!accepted) return accepted.failure();
     object = to_storage(std::move(object), *call.resource, call.world.resources);

@@ -76,7 +76,23 @@ private:
     std::string path_;
 };
 
+Error not_yaml(const document::Stream& stream) {
+    const auto& first = stream.errors[0];
+    return {ErrorCode::kInvalidInput,
+            "YAML, line " + std::to_string(first.mark.line) + ": " + first.message};
+}
+
 }  // namespace
+
+Result<std::vector<Value>> parse_yaml_documents(std::string_view text) {
+    const document::Stream stream = document::parse_yaml(text);
+    if (!stream.errors.empty()) return not_yaml(stream);
+    std::vector<Value> documents;
+    for (const document::Node& node : stream.documents) {
+        documents.push_back(Converter().convert(node));
+    }
+    return documents;
+}
 
 Result<Parsed> parse_yaml(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -85,11 +101,7 @@ Result<Parsed> parse_yaml(std::string_view text) {
         if (json) return json;
     }
     const document::Stream stream = document::parse_yaml(text);
-    if (!stream.errors.empty()) {
-        return Error{ErrorCode::kInvalidInput, "YAML, line " +
-                                                   std::to_string(stream.errors[0].mark.line) +
-                                                   ": " + stream.errors[0].message};
-    }
+    if (!stream.errors.empty()) return not_yaml(stream);
     Converter converter;
     Parsed parsed;
     if (!stream.documents.empty()) parsed.value = converter.convert(stream.documents[0]);

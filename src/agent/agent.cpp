@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/agent.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <iostream>
 #include <optional>
 
 #include "agent/clean_up.h"
-#include "agent/cluster_link.h"
+#include "agent/cluster.h"
 #include "agent/configuration.h"
 #include "agent/cordon.h"
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/held_devices.h"
 #include "agent/late_driver.h"
-#include "agent/mig_requests.h"
 #include "agent/mig_restore.h"
 #include "agent/mps_link.h"
 #include "agent/node_labels.h"
@@ -28,7 +24,6 @@
 #include "agent/status_page.h"
 #include "agent/telemetry_link.h"
 #include "base/log.h"
-#include "kube/connect.h"
 #include "labels/sysfs.h"
 #include "nvml/meters.h"
 
@@ -41,7 +36,6 @@ constexpr int kCouldNotRun = 3;
 constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
 
 constexpr std::chrono::milliseconds kHolderTimeout{1000};
-constexpr std::chrono::milliseconds kClusterPatience{10'000};
 constexpr std::chrono::milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
 
 Result<sharing::Offer> decide(const Settings& settings, const Observation& seen, MpsLink& mps) {
@@ -168,7 +162,8 @@ void reconcile_until_told(const Parts& parts) {
         mps_version = mps.version();
         cordon_version = parts.cordon.version();
         // A driver that came late. What was seen before its GPUs were cut must not be offered.
-        if (parts.restore.attempt()) {
+        // An unfinished change is none to be brought to its end while we are at it ourselves.
+        if (parts.cordon.empty() && parts.restore.attempt()) {
             again = true;
             (void)observer.observations().wait_newer(version, 2 * options.probe_interval,
                                                      signals.stop());
@@ -204,34 +199,6 @@ bool give_up_privileges(const Options& options, const os::Root& root, const Sett
     return settings == nullptr ? had : needed || !had;
 }
 
-std::string node_name(const Options& options) {
-    if (!options.telemetry.node.empty()) return options.telemetry.node;
-    constexpr std::size_t kLongest = 256;
-    std::array<char, kLongest> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-/// The way to the API server, and what goes over it.
-struct Cluster {
-    std::unique_ptr<kube::Api> api;
-    std::unique_ptr<ClusterLink> link;  // null: we speak to none
-};
-
-Result<Cluster> join_cluster(const Options& options, os::Clock& clock,
-                             const std::stop_token& stop) {
-    auto connection = kube::connect({.kubeconfig = options.cluster.kubeconfig,
-                                     .context = options.cluster.context,
-                                     .user_agent = "aliquot-agent/" ALIQUOT_VERSION});
-    if (!connection) return connection.error();
-    Cluster cluster{.api = std::move(connection->api)};
-    const std::string name = node_name(options);
-    log::info("cluster.joined",
-              {{"server", connection->server}, {"as", connection->origin}, {"node", name}});
-    cluster.link = std::make_unique<ClusterLink>(*cluster.api, clock, name, options.cluster);
-    cluster.link->start(kClusterPatience, stop);
-    return cluster;
-}
-
 /// Whether the pod may be called ready: kubelet knows every resource, or there is nothing to offer.
 HttpAnswer pod_readiness(const os::Root& root, const StatusBoard& board, const Observer& observer,
                          const Serving& serving) {
@@ -243,27 +210,6 @@ HttpAnswer pod_readiness(const os::Root& root, const StatusBoard& board, const O
         return {.body = "this node has no NVIDIA GPU\n"};
     }
     return answer;
-}
-
-std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clock,
-                                            const Options& options, Cluster& cluster,
-                                            LateDriver& driver, Cordon& cordon,
-                                            kubelet::PodResources& pods) {
-    if (!cluster.link || !options.cluster.mig) return nullptr;
-    return std::make_unique<MigRequests>(
-        root, clock,
-        MigRequests::Sources{.driver = driver,
-                             .cluster = *cluster.link,
-                             .cordon = cordon,
-                             .holders = [&pods] { return pods.list(kHolderTimeout); },
-                             .evict = [&cluster](const std::string& pod_namespace,
-                                                 const std::string& pod) -> Result<Done> {
-                                 return cluster.api->evict({pod_namespace, pod}).result();
-                             }},
-        MigRequests::Options{.state_directory = options.state_directory + "/mig",
-                             .drain = options.cluster.drain,
-                             .drain_timeout = options.cluster.drain_timeout,
-                             .settle = options.probe_interval});
 }
 
 }  // namespace

@@ -110,10 +110,8 @@ TEST_F(AClusterLink, TellsOfAConfigurationThatIsRefused) {
     ASSERT_TRUE(link.flush(kSoon));
     EXPECT_THAT(at("/metadata/annotations/aliquot.dev~1config"), HasSubstr(R"("state":"refused")"));
     EXPECT_TRUE(soon([&] {
-        for (const auto& [key, version] :
-             api.versions("/apis/events.k8s.io/v1/events")) {
-            const auto event =
-                api.json("/apis/events.k8s.io/v1/events", key).value_or("");
+        for (const auto& [key, version] : api.versions("/apis/events.k8s.io/v1/events")) {
+            const auto event = api.json("/apis/events.k8s.io/v1/events", key).value_or("");
             if (kube::string_at(event, "/reason") == "GpuConfigRefused") return true;
         }
         return false;

@@ -32,6 +32,11 @@ std::uint64_t Cordon::version() const {
     return version_;
 }
 
+bool Cordon::empty() const {
+    const std::scoped_lock lock(mutex_);
+    return gpus_.empty();
+}
+
 bool Cordon::wait_confirmed(os::Clock& clock, std::chrono::milliseconds limit,
                             const std::stop_token& stop) const {
     constexpr std::chrono::milliseconds kGlance{20};

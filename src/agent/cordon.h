@@ -26,6 +26,7 @@ public:
     bool wait_confirmed(os::Clock& clock, std::chrono::milliseconds limit,
                         const std::stop_token& stop) const;
     [[nodiscard]] std::uint64_t version() const;
+    [[nodiscard]] bool empty() const;  // no GPU is being cut
 
 private:
     mutable std::mutex mutex_;

@@ -77,9 +77,11 @@ std::unique_ptr<mps::Supervisor> MpsLink::make_supervisor(const Settings& settin
 std::optional<Error> MpsLink::objection(const Settings& settings) {
     if (settings.config.sharing.mechanism != sharing::Mechanism::kMps) return std::nullopt;
     if (!options_.allowed) {
-        return Error{ErrorCode::kPermission,
-                     "sharing.mps needs the capabilities SYS_ADMIN, SETUID, SETGID and KILL, which "
-                     "this agent gave up when it started without MPS; restart it"};
+        return Error{
+            ErrorCode::kPermission,
+            "sharing.mps needs the capabilities SYS_ADMIN, SETUID, SETGID and KILL, which "
+            "this agent gave up when it started without MPS (restart it), or was never given "
+            "(aliquot install --mps)"};
     }
     if (mps_root_of(settings) == supervisor_->mps_root()) return std::nullopt;
     if (!supervisor_->idle()) {

@@ -124,8 +124,8 @@ private:
     }
 
     void forget_unseen(const std::set<ObjectKey>& seen) {
-        for (const auto& object : store_.all()) {
-            if (!seen.contains(object->key())) erase(object->key());
+        for (const auto& key : store_.keys()) {
+            if (!seen.contains(key)) erase(key);
         }
     }
 
@@ -204,7 +204,7 @@ private:
 
     void put(Object object) {
         if (graves_.holds(object)) return;
-        const auto known = store_.find(object.key());
+        const auto known = store_.head(object.key());
         if (known && known->uid == object.uid &&
             (known->resource_version == object.resource_version ||
              is_older(object.resource_version, known->resource_version))) {
@@ -212,17 +212,17 @@ private:
         }
         if (options_.projection) object.json = options_.projection(object.json);
         auto stored = std::make_shared<const Object>(std::move(object));
-        const auto before = store_.put(stored);
+        const auto before = store_.put(stored, handler_ != nullptr);
         if (handler_) handler_(stored->key(), before, stored);
     }
 
     /// uid  empty: whatever is there
     void erase(const ObjectKey& key, std::string_view uid = {}) {
         // The name may belong to a newer object already, which a list has told us of.
-        const auto known = store_.find(key);
+        const auto known = store_.head(key);
         if (!known || (!uid.empty() && known->uid != uid)) return;
-        store_.erase(key);
-        if (handler_) handler_(key, known, nullptr);
+        const auto before = store_.erase(key);
+        if (handler_) handler_(key, before, nullptr);
     }
 
     void pause(const std::stop_token& stop) {

@@ -120,35 +120,6 @@ TEST(VersionOrder, ComparesNumbersAndNothingElse) {
     EXPECT_FALSE(is_older("01", "2"));
 }
 
-TEST(Store, FindsByKeyAndIndex) {
-    Store store({{"node", [](const Object& object) {
-                      std::vector<std::string> words;
-                      if (auto node = string_at(object.json, "/spec/nodeName")) {
-                          words.push_back(*std::move(node));
-                      }
-                      return words;
-                  }}});
-    const auto pod = [](const char* name, const char* node) {
-        return std::make_shared<const Object>(
-            Object{.json = R"({"spec":{"nodeName":")" + std::string(node) + R"("}})",
-                   .namespace_name = "a",
-                   .name = name});
-    };
-    EXPECT_EQ(store.put(pod("p", "n1")), nullptr);
-    store.put(pod("q", "n1"));
-    EXPECT_EQ(store.by_index("node", "n1").size(), 2U);
-    const auto before = store.put(pod("p", "n2"));
-    ASSERT_NE(before, nullptr);
-    EXPECT_EQ(store.by_index("node", "n1").size(), 1U);
-    EXPECT_EQ(store.by_index("node", "n2").size(), 1U);
-    EXPECT_TRUE(store.by_index("other", "n2").empty());
-    EXPECT_NE(store.erase({"a", "p"}), nullptr);
-    EXPECT_TRUE(store.by_index("node", "n2").empty());
-    EXPECT_EQ(store.size(), 1U);
-    EXPECT_EQ(store.in_namespace("a").size(), 1U);
-    EXPECT_EQ(store.find({"a", "p"}), nullptr);
-}
-
 TEST(Strings, AreThoseOfAnObject) {
     const std::string map = R"({"data":{"a":"1","b":2,"c":"x\ny"}})";
     EXPECT_EQ(strings_at(map, "/data"),

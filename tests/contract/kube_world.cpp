@@ -44,9 +44,7 @@ private:
 
 std::unique_ptr<KubeWorld> real_kube_world() { return std::make_unique<RealWorld>(); }
 
-std::unique_ptr<KubeWorld> simulated_kube_world() {
-    return std::make_unique<SimulatedWorld>();
-}
+std::unique_ptr<KubeWorld> simulated_kube_world() { return std::make_unique<SimulatedWorld>(); }
 
 void KubeContract::SetUp() {
     world_ = GetParam().make();

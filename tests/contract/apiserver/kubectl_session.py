@@ -102,7 +102,7 @@ STEPS = [
     ("apply --server-side -f - --field-manager=two --force-conflicts", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ss}\ndata: {a: '2'}\n", 0, "configmap/ss serverside-applied"),
     ("get cm ss -o yaml --show-managed-fields", "", 0, r"manager: two\n +operation: Apply"),
     ("apply -f -", NODE_TEXT, 0, "created"),
-    ("get nodes %NODE", "", 0, r"NAME +STATUS +ROLES +AGE +VERSION\nNODE +Unknown +<none>"),
+    ("get nodes %NODE", "", 0, r"NAME +STATUS +ROLES +AGE +VERSION\n%NODE +Unknown +<none>"),
     ("taint nodes %NODE nvidia.com/gpu=true:NoSchedule", "", 0, "node/%NODE tainted"),
     ("get node %NODE -o jsonpath={.spec.taints[*].key}", "", 0, "nvidia.com/gpu"),
     ("taint nodes %NODE nvidia.com/gpu-", "", 0, "node/%NODE untainted"),

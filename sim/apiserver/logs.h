@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "sim/apiserver/http_server.h"
+
+namespace aliquot::sim::apiserver {
+
+struct Call;
+
+/// What containers have said: no kubelet is here, so a test stores it. Thread-safe.
+class LogBox {
+public:
+    /// pod   "namespace/name"; whether it exists does not matter
+    void put(const std::string& pod, const std::string& container, std::string text);
+    [[nodiscard]] std::optional<std::string> get(const std::string& pod,
+                                                 const std::string& container) const;
+    void forget(const std::string& pod);
+
+private:
+    mutable std::mutex guard_;
+    std::map<std::string, std::map<std::string, std::string>> texts_;
+};
+
+/// GET pods/NAME/log: container, tailLines, limitBytes and previous as a real one takes them; follow
+/// ends with what is there.
+HttpAnswer read_log(const Call& call);
+
+}  // namespace aliquot::sim::apiserver

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/review.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "admission/choice.h"
+#include "admission/pod.h"
+#include "admission/wish.h"
+#include "base/base64.h"
+
+namespace aliquot::admission {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kMostWarnings = 8;
+constexpr std::size_t kLongestWarning = 480;
+constexpr std::size_t kLongestUid = 256;
+constexpr int kBadRequest = 400;
+constexpr int kUnprocessable = 422;
+
+const Json& member(const Json& object, const char* key) {
+    static const Json kNone;
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    return object.is_object() && found != object.end() ? *found : kNone;
+}
+
+std::string text_at(const Json& object, const char* key) {
+    const Json& value = member(object, key);
+    return value.is_string() ? value.get<std::string>() : "";
+}
+
+std::string dumped(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Before it is parsed: what is written out again is written by recursion.
+bool is_deep(std::string_view text) {
+    std::size_t depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            if (c == '\\') ++i;
+            if (c == '"') in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > kDeepest) return true;
+        } else if ((c == '}' || c == ']') && depth > 0) {
+            --depth;
+        }
+    }
+    return false;
+}
+
+Decision refused(int code, std::string message) {
+    return {
+        .allowed = false, .code = code, .message = std::move(message), .warnings = {}, .patch = {}};
+}
+
+Decision decide_of(const Json& pod, const Cluster& cluster, const PatchOptions& options) {
+    Decision decision;
+    auto facts = read_pod(pod, cluster);
+    if (!facts) {
+        decision.warnings.push_back("aliquot: " + facts.error().message);
+        return decision;
+    }
+    auto wishes = read_wishes(*facts, cluster);
+    if (!wishes) return refused(kBadRequest, wishes.error().message);
+    Choice choice = choose(*facts, wishes->gpus, cluster);
+    if (!choice.miss.empty() && wishes->strict) {
+        return refused(kUnprocessable,
+                       choice.miss +
+                           " (aliquot.dev/strict is \"true\": without it the pod would be let "
+                           "through without GPU)");
+    }
+    decision.warnings = std::move(wishes->warnings);
+    std::ranges::move(choice.warnings, std::back_inserter(decision.warnings));
+    if (!choice.miss.empty()) {
+        const bool has_own = std::ranges::any_of(
+            facts->containers,
+            [](const ContainerFacts& container) { return !container.gpu_resources.empty(); });
+        decision.warnings.push_back(choice.miss + (has_own
+                                                       ? "; what it asks for itself stays as it is"
+                                                       : "; the pod gets no GPU from aliquot"));
+    }
+    const Json patch = make_patch(pod, *facts, *wishes, choice, options, decision.warnings);
+    if (!patch.empty()) decision.patch = dumped(patch);
+    return decision;
+}
+
+/// Headers carry them: one line each, and not too long.
+Json warnings_of(const Decision& decision) {
+    Json list = Json::array();
+    for (const std::string& warning : decision.warnings) {
+        if (list.size() == kMostWarnings) break;
+        std::string line = warning.substr(0, kLongestWarning);
+        std::ranges::replace_if(
+            line, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+        list.push_back(std::move(line));
+    }
+    return list;
+}
+
+Json response_of(const std::string& uid, const Decision& decision) {
+    Json response{{"uid", uid}, {"allowed", decision.allowed}};
+    if (!decision.allowed) {
+        response["status"] = {{"code", decision.code},
+                              {"message", decision.message},
+                              {"reason", decision.code == kBadRequest ? "BadRequest" : "Invalid"}};
+    }
+    if (!decision.patch.empty()) {
+        response["patchType"] = "JSONPatch";
+        response["patch"] = encode_base64(decision.patch);
+    }
+    if (!decision.warnings.empty()) response["warnings"] = warnings_of(decision);
+    return {{"apiVersion", "admission.k8s.io/v1"},
+            {"kind", "AdmissionReview"},
+            {"response", std::move(response)}};
+}
+
+bool is_about_new_pods(const Json& request) {
+    const Json& resource = member(request, "resource");
+    const std::string operation = text_at(request, "operation");
+    return text_at(resource, "resource") == "pods" && text_at(resource, "group").empty() &&
+           text_at(request, "subResource").empty() && operation == "CREATE";
+}
+
+ReviewResult result_of(const Decision& decision) {
+    if (!decision.allowed) return ReviewResult::kRefused;
+    return decision.patch.empty() ? ReviewResult::kUnchanged : ReviewResult::kPatched;
+}
+
+Review malformed(std::string reason) {
+    return {.result = ReviewResult::kMalformed, .body = std::move(reason) + "\n"};
+}
+
+Review let_through(const std::string& uid, const std::string& reason) {
+    Decision failed;
+    failed.warnings.push_back("aliquot: the pod is let through as it is: " + reason);
+    return {.result = ReviewResult::kFailed, .body = dumped(response_of(uid, failed))};
+}
+
+Review answer(const std::string& uid, const Json& request, const Cluster* cluster,
+              const PatchOptions& options) {
+    if (!is_about_new_pods(request)) {
+        return {.result = ReviewResult::kUnchanged, .body = dumped(response_of(uid, {}))};
+    }
+    if (cluster == nullptr) return let_through(uid, "the nodes are not known yet");
+    try {
+        const Decision decision = decide_of(member(request, "object"), *cluster, options);
+        return {.result = result_of(decision), .body = dumped(response_of(uid, decision))};
+    } catch (const std::exception& problem) {
+        return let_through(uid, problem.what());
+    }
+}
+
+}  // namespace
+
+std::string_view to_text(ReviewResult result) {
+    constexpr std::array<std::string_view, 5> kWords{"unchanged", "patched", "refused", "failed",
+                                                     "malformed"};
+    return kWords[static_cast<std::size_t>(result)];
+}
+
+Decision decide(std::string_view pod, const Cluster& cluster, const PatchOptions& options) {
+    try {
+        const Json json = is_deep(pod) ? Json() : Json::parse(pod, nullptr, false);
+        return decide_of(json, cluster, options);
+    } catch (const std::exception& problem) {
+        Decision failed;
+        failed.warnings.push_back(std::string("aliquot: ") + problem.what());
+        return failed;
+    }
+}
+
+Review review(std::string_view body, const Cluster* cluster, const PatchOptions& options) {
+    if (body.size() > kMostReviewBytes) return malformed("the review is larger than 3 MiB");
+    if (is_deep(body)) return malformed("the review is nested deeper than 64 levels");
+    try {
+        const Json root = Json::parse(body, nullptr, false);
+        if (text_at(root, "kind") != "AdmissionReview") {
+            return malformed("the body is no AdmissionReview");
+        }
+        if (const std::string version = text_at(root, "apiVersion");
+            version != "admission.k8s.io/v1") {
+            return malformed("the review is not of version admission.k8s.io/v1");
+        }
+        const Json& request = member(root, "request");
+        const std::string uid = text_at(request, "uid");
+        if (uid.empty() || uid.size() > kLongestUid) return malformed("the review has no uid");
+        return answer(uid, request, cluster, options);
+    } catch (const std::exception& problem) {
+        return malformed(std::string("the review cannot be read: ") + problem.what());
+    }
+}
+
+}  // namespace aliquot::admission

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "base/log.h"
+#include "kube/connect.h"
+
+namespace aliquot::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kClusterPatience{10'000};
+constexpr std::chrono::milliseconds kHolderTimeout{1000};
+
+std::string node_name(const Options& options) {
+    if (!options.telemetry.node.empty()) return options.telemetry.node;
+    constexpr std::size_t kLongest = 256;
+    std::array<char, kLongest> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+Result<Cluster> join_cluster(const Options& options, os::Clock& clock,
+                             const std::stop_token& stop) {
+    auto connection = kube::connect({.kubeconfig = options.cluster.kubeconfig,
+                                     .context = options.cluster.context,
+                                     .user_agent = "aliquot-agent/" ALIQUOT_VERSION});
+    if (!connection) return connection.error();
+    Cluster cluster{.api = std::move(connection->api)};
+    const std::string name = node_name(options);
+    log::info("cluster.joined",
+              {{"server", connection->server}, {"as", connection->origin}, {"node", name}});
+    cluster.link = std::make_unique<ClusterLink>(*cluster.api, clock, name, options.cluster);
+    cluster.link->start(kClusterPatience, stop);
+    return cluster;
+}
+
+std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clock,
+                                            const Options& options, Cluster& cluster,
+                                            LateDriver& driver, Cordon& cordon,
+                                            kubelet::PodResources& pods) {
+    if (!cluster.link || !options.cluster.mig) return nullptr;
+    return std::make_unique<MigRequests>(
+        root, clock,
+        MigRequests::Sources{.driver = driver,
+                             .cluster = *cluster.link,
+                             .cordon = cordon,
+                             .holders = [&pods] { return pods.list(kHolderTimeout); },
+                             .evict = [&cluster](const std::string& pod_namespace,
+                                                 const std::string& pod) -> Result<Done> {
+                                 return cluster.api->evict({pod_namespace, pod}).result();
+                             }},
+        MigRequests::Options{.state_directory = options.state_directory + "/mig",
+                             .drain = options.cluster.drain,
+                             .drain_timeout = options.cluster.drain_timeout,
+                             .settle = options.probe_interval});
+}
+
+}  // namespace aliquot::agent

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "agent/cluster_link.h"
+#include "agent/cordon.h"
+#include "agent/mig_requests.h"
+#include "agent/options.h"
+#include "kube/api.h"
+
+namespace aliquot::agent {
+
+/// The way to the API server, and what goes over it.
+struct Cluster {
+    std::unique_ptr<kube::Api> api;
+    std::unique_ptr<ClusterLink> link;  // null: we speak to none
+};
+
+/// Connects as the options say and waits a while for the Node and its configurations.
+/// errors   of kube::connect()
+Result<Cluster> join_cluster(const Options& options, os::Clock& clock, const std::stop_token& stop);
+
+/// Begins to obey nvidia.com/mig.config, when the options say so; null: they do not. What is given
+/// must outlive it.
+std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clock,
+                                            const Options& options, Cluster& cluster,
+                                            LateDriver& driver, Cordon& cordon,
+                                            kubelet::PodResources& pods);
+
+}  // namespace aliquot::agent

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/caretaker.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "base/log.h"
+#include "controller/secret.h"
+
+namespace aliquot::controller {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kFieldManager[] = "aliquot-controller";
+
+const Json& member(const Json& object, const char* key) {
+    static const Json kNone;
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    return object.is_object() && found != object.end() ? *found : kNone;
+}
+
+}  // namespace
+
+const kube::Resource& webhook_configurations() {
+    static const kube::Resource kResource{.group = "admissionregistration.k8s.io",
+                                          .version = "v1",
+                                          .plural = "mutatingwebhookconfigurations",
+                                          .kind = "MutatingWebhookConfiguration",
+                                          .namespaced = false};
+    return kResource;
+}
+
+std::string trust_patch(std::string_view json, const std::string& bundle) {
+    const Json root = Json::parse(json, nullptr, false);
+    const Json& webhooks = member(root, "webhooks");
+    if (!webhooks.is_array()) return {};
+    const std::string encoded = encode_base64(bundle);
+    Json changed = Json::array();
+    for (const Json& webhook : webhooks) {
+        const Json& name = member(webhook, "name");
+        const Json& present = member(member(webhook, "clientConfig"), "caBundle");
+        if (!name.is_string() || (present.is_string() && present == encoded)) continue;
+        changed.push_back({{"name", name}, {"clientConfig", {{"caBundle", encoded}}}});
+    }
+    if (changed.empty()) return {};
+    return Json{{"webhooks", std::move(changed)}}.dump();
+}
+
+Result<Done> Caretaker::write(const kube::StoredObject& present, const Keyring& keyring,
+                              const Mandate& mandate) {
+    const kube::WriteOptions how{.field_manager = kFieldManager, .call = mandate.call};
+    std::string json = write_secret(present ? std::string_view(present->json) : std::string_view{},
+                                    options_.secret, keyring, mandate.epoch);
+    auto written =
+        present ? api_.replace(kube::resources::secrets(), options_.secret, std::move(json), how)
+                : api_.create(kube::resources::secrets(), options_.secret.namespace_name,
+                              std::move(json), how);
+    if (!written) return written.error();
+    return Done{};
+}
+
+/// By a strategic merge: the other fields of a webhook stay whose they are.
+Result<Done> Caretaker::trust(const kube::StoredObject& configuration, const std::string& bundle,
+                              const Mandate& mandate) {
+    if (configuration == nullptr) return Done{};
+    std::string patch = trust_patch(configuration->json, bundle);
+    if (patch.empty()) return Done{};
+    const auto patched =
+        api_.patch(webhook_configurations(), configuration->key(), std::move(patch),
+                   {.kind = kube::PatchKind::kStrategic,
+                    .write = {.field_manager = kFieldManager, .call = mandate.call}});
+    if (!patched) return patched.error();
+    log::info("controller.trusted", {{"configuration", configuration->name}});
+    return Done{};
+}
+
+Result<web::Instant> Caretaker::tend(const kube::StoredObject& secret,
+                                     const kube::StoredObject& configuration, web::Instant now,
+                                     const Mandate& mandate) {
+    const KeptKeyring kept = secret ? read_secret(secret->json) : KeptKeyring{};
+    if (kept.epoch > mandate.epoch) {
+        return Error{ErrorCode::kConflict, "Secret " + to_text(options_.secret) +
+                                               " was written by a newer leader (epoch " +
+                                               std::to_string(kept.epoch) + " > " +
+                                               std::to_string(mandate.epoch) + ")"};
+    }
+    auto renewal = renew(kept.keyring, options_.names, now, options_.lifetimes);
+    if (!renewal) return std::move(renewal).error();
+    if (!renewal->reasons.empty()) {
+        if (auto written = write(secret, renewal->keyring, mandate); !written) {
+            return std::move(written).error();
+        }
+        for (const std::string& reason : renewal->reasons) {
+            log::info("controller.renewed", {{"what", reason}});
+        }
+    }
+    if (auto trusted = trust(configuration, renewal->keyring.bundle(), mandate); !trusted) {
+        return std::move(trusted).error();
+    }
+    return renewal->next;
+}
+
+}  // namespace aliquot::controller

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/keyring.h"
+#include "kube/api.h"
+#include "kube/store.h"
+
+namespace aliquot::controller {
+
+struct CaretakerOptions {
+    kube::ObjectKey secret{"aliquot-system", "aliquot-webhook"};
+    std::string webhook_configuration = "aliquot";
+    std::vector<std::string> names;  // of the certificate: "DNS:..."
+    Lifetimes lifetimes;
+};
+
+/// Keeps Secret and caBundle right; for the leader.
+class Caretaker {
+public:
+    Caretaker(kube::Api& api, CaretakerOptions options) : api_(api), options_(std::move(options)) {}
+
+    /// Who leads, and how long a write may take.
+    struct Mandate {
+        kube::Call call;
+        std::uint64_t epoch = 0;
+    };
+
+    /// One round: renews what is due, then makes the webhook configuration trust it.
+    /// secret, configuration   as last seen; empty: not there. A configuration that is not there
+    ///                         is nobody's fault: it may come later.
+    /// returns  when the next round is due at the latest
+    /// errors   as the API server's; kConflict also when a newer leader has written
+    Result<web::Instant> tend(const kube::StoredObject& secret,
+                              const kube::StoredObject& configuration, web::Instant now,
+                              const Mandate& mandate);
+
+    [[nodiscard]] const CaretakerOptions& options() const { return options_; }
+
+private:
+    Result<Done> write(const kube::StoredObject& present, const Keyring& keyring,
+                       const Mandate& mandate);
+    Result<Done> trust(const kube::StoredObject& configuration, const std::string& bundle,
+                       const Mandate& mandate);
+
+    kube::Api& api_;
+    const CaretakerOptions options_;
+};
+
+/// admissionregistration.k8s.io/v1 mutatingwebhookconfigurations
+const kube::Resource& webhook_configurations();
+
+/// The change that gives each webhook of a configuration this caBundle; empty: all have it.
+/// json   a MutatingWebhookConfiguration; any bytes
+std::string trust_patch(std::string_view json, const std::string& bundle);
+
+}  // namespace aliquot::controller

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/controller.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "controller/caretaker.h"
+#include "controller/node_cache.h"
+#include "controller/secret.h"
+#include "controller/serving_files.h"
+#include "controller/webhook.h"
+#include "kube/election.h"
+#include "kube/informer.h"
+#include "web/server.h"
+
+namespace aliquot::controller {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kLongestWait{60};
+constexpr seconds kAfterFailure{2};
+/// web::Server looks at its files once a second.
+constexpr milliseconds kUntilShown{1'200};
+
+std::string identity_of(const Options& options) {
+    if (!options.identity.empty()) return options.identity;
+    std::array<char, 65> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    return kube::unique_identity(host.data());
+}
+
+CaretakerOptions care_of(const Options& options) {
+    return {.secret = {options.namespace_name, options.secret},
+            .webhook_configuration = options.webhook_configuration,
+            .names = options.all_names(),
+            .lifetimes = options.lifetimes};
+}
+
+kube::ElectionOptions election_of(const Options& options) {
+    const milliseconds duration = options.lease_duration;
+    return {.lease = {options.namespace_name, options.lease},
+            .identity = identity_of(options),
+            .lease_duration = duration,
+            .renew_deadline = duration * 2 / 3,
+            .retry = duration * 2 / 15};
+}
+
+kube::InformerOptions one_object(const std::string& namespace_name, const std::string& name) {
+    return {.namespace_name = namespace_name, .field_selector = "metadata.name=" + name};
+}
+
+}  // namespace
+
+class Controller::Running {
+public:
+    Running(const Options& options, World world);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    Result<Done> start();
+    [[nodiscard]] unsigned webhook_port() const { return webhook_server_->port(); }
+    [[nodiscard]] unsigned health_port() const { return health_server_->port(); }
+    [[nodiscard]] bool leads() const { return elector_.leads(); }
+    [[nodiscard]] bool shows_certificate() const {
+        return has_certificate_ && steady_.now() >= shown_from_.load();
+    }
+    [[nodiscard]] bool is_ready() const {
+        return !draining_ && shows_certificate() && nodes_.is_synced();
+    }
+    void drain() { draining_ = true; }
+    void wake();
+
+private:
+    Result<Done> listen();
+    web::Answer health(const web::Request& request) const;
+    [[nodiscard]] Counters::Gauges gauges() const;
+
+    void keep(const std::stop_token& stop);
+    void adopt();
+    milliseconds tend(const std::stop_token& stop);
+
+    const Options options_;
+    const World world_;
+    Counters counters_;
+    ServingFiles files_;
+    Caretaker caretaker_;
+    os::SystemClock steady_;
+    kube::BootClock boot_;
+
+    std::atomic<bool> draining_{false};
+    std::atomic<bool> has_certificate_{false};
+    std::atomic<os::TimePoint> shown_from_{os::TimePoint{}};  // the first one
+    std::atomic<web::Instant> certificate_until_{web::Instant{}};
+    std::atomic<web::Instant> authority_until_{web::Instant{}};
+    std::mutex writing_;  // held while the leader writes
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    bool look_ = true;  // of the keeper
+
+    NodeCache nodes_;
+    kube::Informer secret_;
+    kube::Informer configuration_;
+    kube::Elector elector_;
+    std::unique_ptr<Webhook> webhook_;
+    std::unique_ptr<web::Server> webhook_server_;
+    std::unique_ptr<web::Server> health_server_;
+    std::jthread keeper_;
+    std::jthread candidate_;
+};
+
+Controller::Running::Running(const Options& options, World world)
+    : options_(options),
+      world_(std::move(world)),
+      caretaker_(world_.api, care_of(options)),
+      nodes_(world_.api),
+      secret_(world_.api, kube::resources::secrets(),
+              one_object(options.namespace_name, options.secret),
+              [this](const auto&, const auto&, const auto&) { wake(); }),
+      configuration_(world_.api, webhook_configurations(),
+                     one_object("", options.webhook_configuration),
+                     [this](const auto&, const auto&, const auto&) { wake(); }),
+      elector_(world_.api, boot_, election_of(options),
+               {.started = [this] { wake(); },
+                .stopped = [this] { const std::scoped_lock none_writes(writing_); }}) {}
+
+/// Those who write end first, then the Lease is given up, then the servers end.
+Controller::Running::~Running() {
+    draining_ = true;
+    keeper_ = {};
+    candidate_ = {};
+}
+
+void Controller::Running::wake() {
+    {
+        const std::scoped_lock lock(mutex_);
+        look_ = true;
+    }
+    changed_.notify_all();
+}
+
+Result<Done> Controller::Running::listen() {
+    constexpr milliseconds kReviewLimit{3'000};
+    if (auto prepared = files_.prepare(); !prepared) return prepared;
+    webhook_ = std::make_unique<Webhook>(
+        Webhook::Seams{.cluster = [this] { return nodes_.cluster(); },
+                       .options = {.runtime_class = options_.runtime_class},
+                       .counters = counters_});
+    auto server = web::Server::listen(
+        {.address = options_.webhook_listen,
+         .access = {.tls = files_.tls()},
+         .methods = {"POST"},
+         .most_connections = 256,
+         .most_body_bytes = admission::kMostReviewBytes,
+         .request_limit = kReviewLimit},
+        [this](const web::Request& request) { return webhook_->respond(request); });
+    if (!server) return std::move(server).error();
+    webhook_server_ = *std::move(server);
+    auto plain =
+        web::Server::listen({.address = options_.health_listen, .threads = 2},
+                            [this](const web::Request& request) { return health(request); });
+    if (!plain) return std::move(plain).error();
+    health_server_ = *std::move(plain);
+    return Done{};
+}
+
+Result<Done> Controller::Running::start() {
+    if (auto listening = listen(); !listening) return listening;
+    nodes_.start();
+    secret_.start();
+    configuration_.start();
+    keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+    candidate_ = std::jthread([this](const std::stop_token& stop) { elector_.run(stop); });
+    return Done{};
+}
+
+web::Answer Controller::Running::health(const web::Request& request) const {
+    constexpr int kUnavailable = 503;
+    constexpr int kNotFound = 404;
+    if (request.path == "/healthz") return {.body = "ok\n"};
+    if (request.path == "/metrics") {
+        return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                .body = counters_.text(gauges())};
+    }
+    if (request.path != "/readyz") {
+        return {.status = kNotFound, .body = "only /healthz, /readyz, /metrics\n"};
+    }
+    if (is_ready()) return {.body = "ok\n"};
+    const char* const why = draining_              ? "it ends\n"
+                            : !shows_certificate() ? "there is no certificate yet\n"
+                                                   : "the nodes have not been read yet\n";
+    return {.status = kUnavailable, .body = why};
+}
+
+Counters::Gauges Controller::Running::gauges() const {
+    const auto cluster = nodes_.cluster();
+    return {.leads = leads(),
+            .gpu_nodes = cluster == nullptr ? 0 : cluster->size(),
+            .certificate_until = certificate_until_,
+            .authority_until = authority_until_};
+}
+
+/// Shows what the Secret holds, when that can be shown; else goes on with what it has.
+void Controller::Running::adopt() {
+    const auto secret = secret_.store().find({options_.namespace_name, options_.secret});
+    if (secret == nullptr) return;
+    const Keyring keyring = read_secret(secret->json).keyring;
+    if (!is_usable(keyring.serving, world_.now())) return;
+    if (auto put = files_.put(keyring.serving); !put) {
+        log::error("controller.certificate_not_written", {{"reason", put.error().message}});
+        return;
+    }
+    const auto serving = web::read_certificate(keyring.serving.certificate);
+    const auto authority = web::read_certificate(keyring.authority.certificate);
+    if (serving) certificate_until_ = serving->valid_until;
+    if (authority) authority_until_ = authority->valid_until;
+    if (has_certificate_) return;
+    shown_from_ = steady_.now() + kUntilShown;
+    has_certificate_ = true;
+    log::info("controller.has_certificate");
+}
+
+/// As the leader: one round. Returns how long nothing is due.
+milliseconds Controller::Running::tend(const std::stop_token& stop) {
+    if (!secret_.state().synced || !configuration_.state().synced) return kAfterFailure;
+    const std::scoped_lock lock(writing_);
+    auto call = elector_.call(stop);
+    if (!call) return kLongestWait;
+    const auto now = world_.now();
+    const auto next =
+        caretaker_.tend(secret_.store().find({options_.namespace_name, options_.secret}),
+                        configuration_.store().find({"", options_.webhook_configuration}), now,
+                        {.call = *std::move(call), .epoch = elector_.epoch()});
+    if (!next) {
+        counters_.add_tending_failure();
+        log::warning("controller.tending_failed", {{"reason", next.error().message}});
+        return kAfterFailure;
+    }
+    return std::clamp(std::chrono::ceil<milliseconds>(*next - now), milliseconds(100),
+                      milliseconds(kLongestWait));
+}
+
+void Controller::Running::keep(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        {
+            const std::scoped_lock lock(mutex_);
+            look_ = false;
+        }
+        adopt();
+        const milliseconds wait = elector_.leads() ? tend(stop) : milliseconds(kLongestWait);
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, stop, wait, [this] { return look_; });
+    }
+}
+
+Controller::Controller(std::unique_ptr<Running> running) : running_(std::move(running)) {}
+Controller::~Controller() = default;
+unsigned Controller::webhook_port() const { return running_->webhook_port(); }
+unsigned Controller::health_port() const { return running_->health_port(); }
+bool Controller::is_ready() const { return running_->is_ready(); }
+bool Controller::leads() const { return running_->leads(); }
+void Controller::drain() { running_->drain(); }
+void Controller::look() { running_->wake(); }
+
+Result<std::unique_ptr<Controller>> Controller::start(const Options& options, World world) {
+    auto running = std::make_unique<Running>(options, std::move(world));
+    if (auto started = running->start(); !started) return std::move(started).error();
+    return std::unique_ptr<Controller>(new Controller(std::move(running)));
+}
+
+}  // namespace aliquot::controller

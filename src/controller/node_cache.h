@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "admission/gpu_node.h"
+#include "kube/informer.h"
+
+namespace aliquot::controller {
+
+/// The nodes with GPUs, kept as the API server has them. Thread-safe; readers ask nobody.
+class NodeCache {
+public:
+    explicit NodeCache(kube::Api& api);
+
+    void start() { informer_.start(); }
+    [[nodiscard]] bool is_synced() const { return informer_.state().synced; }
+
+    /// As it stands; after a change the first reader puts it together anew. Null before the first
+    /// whole list.
+    [[nodiscard]] std::shared_ptr<const admission::Cluster> cluster() const;
+
+private:
+    void note(const kube::ObjectKey& key, const kube::StoredObject& now);
+
+    mutable std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<const admission::GpuNode>> nodes_;
+    mutable std::shared_ptr<const admission::Cluster> cluster_;  // null: to be put together
+    kube::Informer informer_;                                    // last: its thread uses the others
+};
+
+}  // namespace aliquot::controller

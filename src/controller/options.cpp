@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+namespace aliquot::controller {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr std::chrono::seconds kLeastLifetime{5};
+constexpr std::chrono::seconds kLongest = std::chrono::hours(24 * 3660);
+
+/// What is read as text first.
+struct Words {
+    std::string authority = "8760h";
+    std::string certificate = "2160h";
+    std::string trust_delay = "5m";
+    std::string drain = "5s";
+    std::string lease_duration = "15s";
+    std::string log_level = "info";
+    std::string log_format = "text";
+};
+
+void add_names(CLI::App& app, Options& options) {
+    app.add_option("--namespace", options.namespace_name,
+                   "where Secret and Lease are [POD_NAMESPACE]")
+        ->option_text("NS (aliquot-system)");
+    app.add_option("--service", options.service, "the Service; the certificate is for its names")
+        ->option_text("NAME (aliquot-webhook)");
+    app.add_option("--secret", options.secret, "where authority and certificate are kept")
+        ->option_text("NAME (aliquot-webhook)");
+    app.add_option("--lease", options.lease, "which replica keeps them")
+        ->option_text("NAME (aliquot-controller)");
+    app.add_option("--webhook-configuration", options.webhook_configuration,
+                   "MutatingWebhookConfiguration whose caBundle is kept right")
+        ->option_text("NAME (aliquot)");
+    app.add_option("--certificate-names", options.certificate_names,
+                   "further names of the certificate: DNS:host, IP:10.0.0.7")
+        ->delimiter(',')
+        ->option_text("LIST");
+    app.add_option("--kubeconfig", options.kubeconfig,
+                   "how to reach the API server, outside of a pod")
+        ->option_text("FILE");
+    app.add_option("--context", options.context, "context of the kubeconfig")->option_text("NAME");
+}
+
+void add_behaviour(CLI::App& app, Options& options, Words& words) {
+    app.add_option("--webhook-listen", options.webhook_listen, "HTTPS: POST /mutate/pods")
+        ->option_text("ADDRESS:PORT (:8443)");
+    app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics")
+        ->option_text("ADDRESS:PORT (:8081)");
+    app.add_option("--runtime-class", options.runtime_class,
+                   "runtimeClassName for pods with GPUs that have none")
+        ->option_text("NAME");
+    app.add_option("--authority-lifetime", words.authority, "how long an authority is valid")
+        ->option_text("DURATION (8760h)");
+    app.add_option("--certificate-lifetime", words.certificate,
+                   "how long a certificate is valid; renewed after two thirds")
+        ->option_text("DURATION (2160h)");
+    app.add_option("--trust-delay", words.trust_delay,
+                   "how long a new authority is only trusted before it signs")
+        ->option_text("DURATION (5m)");
+    app.add_option("--lease-duration", words.lease_duration,
+                   "how long a leader that is gone is waited for")
+        ->option_text("DURATION (15s)");
+    app.add_option("--drain", words.drain, "answers so long after SIGTERM, not ready any more")
+        ->option_text("DURATION (5s)");
+    app.add_option("--log-format", words.log_format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->option_text("FORMAT (text)");
+    app.add_option("--log-level", words.log_level, "debug, info, warning, error, off")
+        ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+        ->option_text("LEVEL (info)");
+}
+
+log::Level level_of(const std::string& word) {
+    if (word == "debug") return log::Level::kDebug;
+    if (word == "warning") return log::Level::kWarning;
+    if (word == "error") return log::Level::kError;
+    return word == "off" ? log::Level::kOff : log::Level::kInfo;
+}
+
+std::chrono::seconds duration_of(const char* flag, const std::string& text,
+                                 std::chrono::seconds least) {
+    const auto duration = parse_duration(text);
+    if (!duration) throw CLI::ValidationError(flag, duration.error().message);
+    if (*duration < least) {
+        throw CLI::ValidationError(
+            flag, "'" + text + "' is below " + std::to_string(least.count()) + "s");
+    }
+    return *duration;
+}
+
+void finish(const Words& words, Options& options) {
+    options.lifetimes.authority =
+        duration_of("--authority-lifetime", words.authority, kLeastLifetime);
+    options.lifetimes.certificate =
+        duration_of("--certificate-lifetime", words.certificate, kLeastLifetime);
+    options.lifetimes.trust_delay =
+        duration_of("--trust-delay", words.trust_delay, std::chrono::seconds(0));
+    // A third of the authority's life is left when the next one is made.
+    if (options.lifetimes.trust_delay * 3 >= options.lifetimes.authority) {
+        throw CLI::ValidationError("--trust-delay",
+                                   "must be below a third of --authority-lifetime");
+    }
+    options.lease_duration =
+        duration_of("--lease-duration", words.lease_duration, std::chrono::seconds(3));
+    options.drain = duration_of("--drain", words.drain, std::chrono::seconds(0));
+    options.log_level = level_of(words.log_level);
+    options.log_format = words.log_format == "json" ? log::Format::kJson : log::Format::kText;
+    for (const std::string& name : options.certificate_names) {
+        if (!name.starts_with("DNS:") && !name.starts_with("IP:")) {
+            throw CLI::ValidationError("--certificate-names",
+                                       "'" + name + "' is neither DNS:host nor IP:address");
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> Options::all_names() const {
+    const std::string host = service + "." + namespace_name + ".svc";
+    std::vector<std::string> names = certificate_names;
+    names.push_back("DNS:" + host);
+    names.push_back("DNS:" + host + ".cluster.local");
+    std::ranges::sort(names);
+    return names;
+}
+
+Result<std::chrono::seconds> parse_duration(std::string_view text) {
+    long long number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, number);
+    long long unit = 0;
+    if (problem == std::errc{} && stop + 1 == end) {
+        constexpr long long kHour = 3600;
+        if (*stop == 's') unit = 1;
+        if (*stop == 'm') unit = 60;
+        if (*stop == 'h') unit = kHour;
+        if (*stop == 'd') unit = 24 * kHour;
+    }
+    if (unit == 0 || number < 0 || number > kLongest.count() / unit) {
+        return Error{ErrorCode::kInvalidInput,
+                     "'" + std::string(text) + "' is no duration; expected as 90s, 5m, 24h or 30d"};
+    }
+    return std::chrono::seconds(number * unit);
+}
+
+std::variant<Options, Answer> read_options(int argc, const char* const* argv,
+                                           const std::map<std::string, std::string>& environment) {
+    Options options;
+    if (const auto found = environment.find("POD_NAMESPACE");
+        found != environment.end() && !found->second.empty()) {
+        options.namespace_name = found->second;
+    }
+    CLI::App app(
+        "Turns what a person writes on a pod (aliquot.dev/gpu-memory: 3Gi) into resources,\n"
+        "tolerations and node affinity, as an admission webhook with certificates of its own.\n"
+        "Example: aliquot-controller --namespace aliquot-system --runtime-class nvidia",
+        "aliquot-controller");
+    app.set_version_flag("--version", std::string("aliquot-controller ") + ALIQUOT_VERSION);
+    app.footer("Signals: SIGTERM and SIGINT end it after --drain; a second one at once.");
+    Words words;
+    add_names(app, options);
+    add_behaviour(app, options, words);
+    try {
+        app.parse(argc, argv);
+        finish(words, options);
+    } catch (const CLI::Success& wanted) {
+        std::ostringstream text;
+        app.exit(wanted, text, text);
+        return Answer{.text = text.str()};
+    } catch (const CLI::ParseError& problem) {
+        return Answer{.text = std::string("aliquot-controller: ") + problem.what() +
+                              "; see aliquot-controller --help\n",
+                      .exit_code = kUsage,
+                      .to_stderr = true};
+    }
+    return options;
+}
+
+}  // namespace aliquot::controller

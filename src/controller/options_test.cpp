@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/options.h"
+
+#include <gmock/gmock.h>
+
+namespace aliquot::controller {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::variant<Options, Answer> read(std::vector<const char*> words,
+                                   const std::map<std::string, std::string>& environment = {}) {
+    words.insert(words.begin(), "aliquot-controller");
+    return read_options(static_cast<int>(words.size()), words.data(), environment);
+}
+
+TEST(ControllerOptions, HaveDefaultsForAPod) {
+    const auto read_back = read({}, {{"POD_NAMESPACE", "gpu"}});
+    ASSERT_TRUE(std::holds_alternative<Options>(read_back));
+    const auto& options = std::get<Options>(read_back);
+    EXPECT_EQ(options.namespace_name, "gpu");
+    EXPECT_EQ(options.lifetimes.authority, 8760h);
+    EXPECT_EQ(options.lifetimes.certificate, 2160h);
+    EXPECT_THAT(options.all_names(), ElementsAre("DNS:aliquot-webhook.gpu.svc",
+                                                 "DNS:aliquot-webhook.gpu.svc.cluster.local"));
+}
+
+TEST(ControllerOptions, AFlagWinsOverTheEnvironment) {
+    const auto options = std::get<Options>(
+        read({"--namespace", "x", "--certificate-names", "IP:127.0.0.1,DNS:h", "--drain", "0s",
+              "--authority-lifetime", "60s", "--certificate-lifetime", "10s", "--trust-delay", "2s",
+              "--log-format", "json"},
+             {{"POD_NAMESPACE", "gpu"}}));
+    EXPECT_EQ(options.namespace_name, "x");
+    EXPECT_EQ(options.all_names().size(), 4U);
+    EXPECT_EQ(options.drain, 0s);
+    EXPECT_EQ(options.lifetimes.trust_delay, 2s);
+    EXPECT_EQ(options.log_format, log::Format::kJson);
+}
+
+TEST(ControllerOptions, WhatDoesNotFitIsSaidInOneLine) {
+    const auto why = [](std::vector<const char*> words) {
+        const auto answer = read(std::move(words));
+        if (!std::holds_alternative<Answer>(answer)) return std::string("taken");
+        EXPECT_EQ(std::get<Answer>(answer).exit_code, 2);
+        EXPECT_TRUE(std::get<Answer>(answer).to_stderr);
+        return std::get<Answer>(answer).text;
+    };
+    EXPECT_THAT(why({"--drain", "soon"}), HasSubstr("'soon' is no duration"));
+    EXPECT_THAT(why({"--authority-lifetime", "1s"}), HasSubstr("is below 5s"));
+    EXPECT_THAT(why({"--authority-lifetime", "9m"}), HasSubstr("third of --authority-lifetime"));
+    EXPECT_THAT(why({"--certificate-names", "host"}), HasSubstr("neither DNS:host nor IP"));
+    EXPECT_THAT(why({"--unknown"}), HasSubstr("see aliquot-controller --help"));
+}
+
+TEST(ControllerOptions, HelpHasAnExample) {
+    const auto answer = std::get<Answer>(read({"--help"}));
+    EXPECT_EQ(answer.exit_code, 0);
+    EXPECT_THAT(answer.text, HasSubstr("Example: aliquot-controller"));
+    EXPECT_THAT(answer.text, HasSubstr("--webhook-listen"));
+}
+
+TEST(Duration, IsAWholeNumberWithAUnit) {
+    EXPECT_EQ(*parse_duration("90s"), 90s);
+    EXPECT_EQ(*parse_duration("30d"), 720h);
+    for (const char* const text :
+         {"", "5", "s", "-5s", "5 s", "5y", "99999999999999999999s", "100000d"}) {
+        EXPECT_FALSE(parse_duration(text)) << text;
+    }
+}
+
+}  // namespace
+}  // namespace aliquot::controller

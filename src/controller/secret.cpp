@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/secret.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "kube/kubeconfig.h"
+
+namespace aliquot::controller {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kEpoch[] = "aliquot.dev/epoch";
+
+std::string content(const Json& root, const char* key) {
+    const auto data = root.find("data");
+    if (data == root.end() || !data->is_object()) return {};
+    const auto value = data->find(key);
+    if (value == data->end() || !value->is_string()) return {};
+    return kube::decode_base64(value->get<std::string>()).value_or("");
+}
+
+std::uint64_t epoch_of(const Json& root) {
+    const Json::json_pointer pointer("/metadata/annotations/aliquot.dev~1epoch");
+    if (!root.contains(pointer) || !root[pointer].is_string()) return 0;
+    const std::string text = root[pointer].get<std::string>();
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+void put(Json& data, const char* key, const std::string& text) {
+    if (text.empty()) {
+        data.erase(key);
+    } else {
+        data[key] = encode_base64(text);
+    }
+}
+
+Json& object_at(Json& root, const char* key) {
+    Json& value = root[key];
+    if (!value.is_object()) value = Json::object();
+    return value;
+}
+
+}  // namespace
+
+KeptKeyring read_secret(std::string_view json) {
+    const Json root = Json::parse(json, nullptr, false);
+    if (!root.is_object()) return {};
+    const auto pair = [&](const char* certificate, const char* key) {
+        return web::Certificate{.certificate = content(root, certificate),
+                                .key = content(root, key)};
+    };
+    return {.keyring = {.authority = pair("authority.crt", "authority.key"),
+                        .previous = pair("previous.crt", "previous.key"),
+                        .serving = pair("tls.crt", "tls.key")},
+            .epoch = epoch_of(root)};
+}
+
+std::string write_secret(std::string_view json, const kube::ObjectKey& key, const Keyring& keyring,
+                         std::uint64_t epoch) {
+    Json root = json.empty() ? Json::object() : Json::parse(json, nullptr, false);
+    if (!root.is_object()) root = Json::object();
+    root["apiVersion"] = "v1";
+    root["kind"] = "Secret";
+    Json& metadata = object_at(root, "metadata");
+    metadata["name"] = key.name;
+    metadata["namespace"] = key.namespace_name;
+    metadata.erase("managedFields");
+    Json& labels = object_at(metadata, "labels");
+    labels["app.kubernetes.io/name"] = "aliquot";
+    labels["app.kubernetes.io/component"] = "controller";
+    labels["app.kubernetes.io/managed-by"] = "aliquot-controller";
+    object_at(metadata, "annotations")[kEpoch] = std::to_string(epoch);
+    if (json.empty()) root["type"] = "Opaque";
+    Json& data = object_at(root, "data");
+    put(data, "authority.crt", keyring.authority.certificate);
+    put(data, "authority.key", keyring.authority.key);
+    put(data, "previous.crt", keyring.previous.certificate);
+    put(data, "previous.key", keyring.previous.key);
+    put(data, "tls.crt", keyring.serving.certificate);
+    put(data, "tls.key", keyring.serving.key);
+    put(data, "ca.crt", keyring.bundle());
+    return root.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace aliquot::controller

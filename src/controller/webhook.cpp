@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/webhook.h"
+
+#include "base/log.h"
+
+namespace aliquot::controller {
+
+web::Answer Webhook::respond(const web::Request& request) const {
+    constexpr int kBadRequest = 400;
+    constexpr int kNotFound = 404;
+    constexpr int kUnsupportedMedia = 415;
+    if (request.path != "/mutate/pods") {
+        return {.status = kNotFound, .body = "only POST /mutate/pods\n"};
+    }
+    if (!request.header("content-type").starts_with("application/json")) {
+        return {.status = kUnsupportedMedia, .body = "only application/json\n"};
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const auto cluster = seams_.cluster();
+    auto review = admission::review(request.body, cluster.get(), seams_.options);
+    seams_.counters.add_review(review.result, std::chrono::steady_clock::now() - begin);
+    if (review.result == admission::ReviewResult::kMalformed) {
+        log::warning("admission.malformed", {{"reason", review.body}});
+        return {.status = kBadRequest, .body = std::move(review.body)};
+    }
+    return {.content_type = "application/json", .body = std::move(review.body)};
+}
+
+}  // namespace aliquot::controller

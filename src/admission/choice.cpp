@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include "admission/miss.h"
 #include "admission/separation.h"
@@ -32,8 +32,12 @@ class Chooser {
 public:
     Chooser(const PodFacts& pod, const std::vector<Wish>& wishes, const Cluster& cluster)
         : pod_(pod), cluster_(cluster) {
+        const bool anywhere = pod.where.is_anywhere();
+        std::unordered_set<std::uint64_t> kinds;
         for (const auto& node : cluster) {
-            if (pod.where.allows(*node)) candidates_.push_back(node.get());
+            if (!anywhere && !pod.where.allows(*node)) continue;
+            allowed_.push_back(node.get());
+            if (kinds.insert(node->kind).second) candidates_.push_back(node.get());
         }
         for (const Wish& wish : wishes) add_demand(wish);
     }
@@ -156,17 +160,30 @@ private:
             });
             if (has) others.push_back(node);
         }
-        auto separation = separate(
-            fitting, std::move(others),
-            {.always_by_product = is_typed(), .memory_mib = memory_mib(), .by_name = true});
+        auto separation = separate(fitting, std::move(others),
+                                   {.always_by_product = is_typed(), .memory_mib = memory_mib()});
         choice_.required = std::move(separation.requirements);
-        if (separation.left > 0) {
-            choice_.warnings.push_back(
-                "node labels do not tell apart " + std::to_string(separation.left) +
-                " nodes that offer " + choice_.assignments[0].resource +
-                " in another size: the pod may be put there; give each size a name of its own "
-                "(rename in the sharing configuration)");
+        if (!separation.left.empty()) keep_away(separation.left);
+    }
+
+    /// From nodes of kinds that labels do not tell apart.
+    void keep_away(const Nodes& kinds) {
+        Nodes nodes;
+        for (const GpuNode* const node : allowed_) {
+            if (std::ranges::find(kinds, node->kind, &GpuNode::kind) != kinds.end()) {
+                nodes.push_back(node);
+            }
         }
+        Requirement names = away_from(nodes);
+        if (!names.values.empty()) {
+            choice_.required.push_back(std::move(names));
+            return;
+        }
+        choice_.warnings.push_back(
+            "node labels do not tell apart " + std::to_string(nodes.size()) + " nodes that offer " +
+            choice_.assignments[0].resource +
+            " in another size: the pod may be put there; give each size a name of its own "
+            "(rename in the sharing configuration)");
     }
 
     [[nodiscard]] std::uint64_t memory_taken(const GpuNode& node) const {
@@ -193,7 +210,7 @@ private:
             (is_best ? best : others).push_back(node);
         }
         if (others.empty()) return;
-        choice_.preferred = separate(best, std::move(others), {.by_name = false}).requirements;
+        choice_.preferred = separate(best, std::move(others), {}).requirements;
     }
 
     /// Shares that nobody keeps to their size.
@@ -262,7 +279,8 @@ private:
 
     const PodFacts& pod_;
     const Cluster& cluster_;
-    Nodes candidates_;
+    Nodes allowed_;     // where the pod may run
+    Nodes candidates_;  // of these, one of each kind
     std::vector<Demand> demands_;
     Choice choice_;
 };

@@ -28,7 +28,8 @@ struct Choice {
 /// GPU, or for the largest share where there is none. A container that asks for a GPU resource by
 /// itself keeps it; its wish only says which nodes are good enough.
 ///
-/// Pure; with 1,000 nodes some hundred microseconds.
+/// Pure. The work grows with the kinds of nodes; of each node only its kind is looked at, unless the
+/// pod names nodes.
 Choice choose(const PodFacts& pod, const std::vector<Wish>& wishes, const Cluster& cluster);
 
 }  // namespace aliquot::admission

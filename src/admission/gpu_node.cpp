@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "catalog/mig_profiles.h"
@@ -157,6 +158,24 @@ void take_amounts(const Json& status, GpuNode& node) {
     std::ranges::sort(node.shares, {}, &Share::resource);
 }
 
+std::uint64_t kind_of(const GpuNode& node) {
+    std::string text;
+    for (const char* const key : {kProductLabel, kMemoryLabel, kReplicasLabel}) {
+        const auto found = node.labels.find(key);
+        text += found == node.labels.end() ? "\n" : "=" + found->second + "\n";
+    }
+    for (const Share& share : node.shares) {
+        text += share.resource;
+        for (const unsigned number :
+             {share.devices, share.per_gpu, unsigned{share.mig}, unsigned{share.is_limited},
+              share.memory_mib, share.compute_percent}) {
+            text += " " + std::to_string(number);
+        }
+        text += "\n";
+    }
+    return std::hash<std::string>{}(text);
+}
+
 }  // namespace
 
 std::string_view plain_product(std::string_view label) {
@@ -182,6 +201,7 @@ std::optional<GpuNode> read_node(std::string_view json) {
         read_labels(member(status, "allocatable"), node);
     take_amounts(status, node);
     if (node.shares.empty()) return std::nullopt;
+    node.kind = kind_of(node);
     return node;
 }
 

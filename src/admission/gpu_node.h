@@ -37,6 +37,9 @@ struct GpuNode {
     std::string product;  // label nvidia.com/gpu.product without -SHARED and -MIG-...
     const catalog::GpuModel* model = nullptr;  // of that; null: not in our catalogue
     std::vector<Share> shares;                 // by resource; never two of one
+    /// Equal for nodes that have the same shares and the same labels of those below, but the host
+    /// name: one of them stands for all. (Their number is small, that of the nodes is not.)
+    std::uint64_t kind = 0;
     friend bool operator==(const GpuNode&, const GpuNode&) = default;
 };
 

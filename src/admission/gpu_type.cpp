@@ -71,10 +71,13 @@ Error unknown(std::string_view word, const Cluster& cluster) {
         if (node->model != nullptr) there.insert(node->model->key);
         if (node->model == nullptr && !node->product.empty()) there.insert(node->product);
     }
+    // What is here is more likely than what is not; of "a100-80" people say "a100".
+    std::vector<std::string_view> words(there.begin(), there.end());
+    for (const std::string_view one : there) words.push_back(one.substr(0, one.find('-')));
+    std::string_view near = nearest_word(word, words);
+    if (near.empty()) near = catalog::nearest_gpu_model(word);
     std::string message = "aliquot.dev/gpu-type: " + quoted(word) + " is no type of GPU";
-    if (const auto near = catalog::nearest_gpu_model(word); !near.empty()) {
-        message += "; did you mean '" + std::string(near) + "'?";
-    }
+    if (!near.empty()) message += "; did you mean '" + std::string(near) + "'?";
     constexpr std::size_t kMostNamed = 8;
     std::string names;
     std::size_t named = 0;

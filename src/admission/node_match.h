@@ -37,6 +37,9 @@ struct NodeChoice {
     bool has_terms = false;  // of required node affinity: one of them must hold
     std::vector<Term> terms;
 
+    [[nodiscard]] bool is_anywhere() const {
+        return node_name.empty() && selector.empty() && !has_terms;
+    }
     /// Only what is known of GPU nodes: name and labels, not taints and not room.
     [[nodiscard]] bool allows(const GpuNode& node) const;
 };

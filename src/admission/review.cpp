@@ -140,19 +140,23 @@ Review malformed(std::string reason) {
     return {.result = ReviewResult::kMalformed, .body = std::move(reason) + "\n"};
 }
 
-Review answer(const std::string& uid, const Json& request, const Cluster& cluster,
+Review let_through(const std::string& uid, const std::string& reason) {
+    Decision failed;
+    failed.warnings.push_back("aliquot: the pod is let through as it is: " + reason);
+    return {.result = ReviewResult::kFailed, .body = dumped(response_of(uid, failed))};
+}
+
+Review answer(const std::string& uid, const Json& request, const Cluster* cluster,
               const PatchOptions& options) {
+    if (!is_about_new_pods(request)) {
+        return {.result = ReviewResult::kUnchanged, .body = dumped(response_of(uid, {}))};
+    }
+    if (cluster == nullptr) return let_through(uid, "the nodes are not known yet");
     try {
-        Decision decision;
-        if (is_about_new_pods(request)) {
-            decision = decide_of(member(request, "object"), cluster, options);
-        }
+        const Decision decision = decide_of(member(request, "object"), *cluster, options);
         return {.result = result_of(decision), .body = dumped(response_of(uid, decision))};
     } catch (const std::exception& problem) {
-        Decision failed;
-        failed.warnings.push_back(std::string("aliquot: the pod is let through as it is: ") +
-                                  problem.what());
-        return {.result = ReviewResult::kFailed, .body = dumped(response_of(uid, failed))};
+        return let_through(uid, problem.what());
     }
 }
 
@@ -175,7 +179,7 @@ Decision decide(std::string_view pod, const Cluster& cluster, const PatchOptions
     }
 }
 
-Review review(std::string_view body, const Cluster& cluster, const PatchOptions& options) {
+Review review(std::string_view body, const Cluster* cluster, const PatchOptions& options) {
     if (body.size() > kMostReviewBytes) return malformed("the review is larger than 3 MiB");
     if (is_deep(body)) return malformed("the review is nested deeper than 64 levels");
     try {

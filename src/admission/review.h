@@ -39,8 +39,9 @@ struct Review {
 
 /// Answers an AdmissionReview (admission.k8s.io/v1). Objects that are no pods, and what is not
 /// created, are allowed as they are. Never throws.
-/// body   any bytes; above kMostReviewBytes, or nested deeper than 64, is kMalformed
-Review review(std::string_view body, const Cluster& cluster, const PatchOptions& options);
+/// body      any bytes; above kMostReviewBytes, or nested deeper than 64, is kMalformed
+/// cluster   null: not known yet; pods are allowed as they are, with a warning
+Review review(std::string_view body, const Cluster* cluster, const PatchOptions& options);
 
 inline constexpr std::size_t kMostReviewBytes = std::size_t{3} << 20U;
 

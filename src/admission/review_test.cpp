@@ -34,7 +34,8 @@ Json review_of(const Json& annotations) {
 }
 
 Json response(const Json& request) {
-    const Review answer = review(request.dump(), one_node(), {});
+    const Cluster cluster = one_node();
+    const Review answer = review(request.dump(), &cluster, {});
     const Json root = Json::parse(answer.body, nullptr, false);
     EXPECT_EQ(root.value("kind", ""), "AdmissionReview") << answer.body;
     return root.value("response", Json::object());
@@ -72,9 +73,17 @@ TEST(Review, LetsEverythingElsePass) {
     EXPECT_EQ(answer["warnings"].size(), 1U);
 }
 
+TEST(Review, BeforeTheNodesAreKnownPodsPass) {
+    const Review answer =
+        review(review_of({{"aliquot.dev/gpu-memory", "3Gi"}}).dump(), nullptr, {});
+    EXPECT_EQ(answer.result, ReviewResult::kFailed);
+    EXPECT_THAT(answer.body, HasSubstr("\"allowed\":true"));
+    EXPECT_THAT(answer.body, HasSubstr("the nodes are not known yet"));
+}
+
 TEST(Review, WhatIsNoneIsToldToThePeerOnly) {
     const auto why = [](std::string_view body) {
-        const Review answer = review(body, {}, {});
+        const Review answer = review(body, nullptr, {});
         EXPECT_EQ(answer.result, ReviewResult::kMalformed);
         return answer.body;
     };

@@ -40,9 +40,8 @@ public:
         if (removed > 0 || always) made_.requirements.push_back(std::move(requirement));
     }
 
-    [[nodiscard]] const Nodes& unwanted() const { return unwanted_; }
     Separation take() {
-        made_.left = unwanted_.size();
+        made_.left = std::move(unwanted_);
         return std::move(made_);
     }
 
@@ -64,12 +63,15 @@ Separation separate(const Nodes& wanted, Nodes unwanted, const SeparationRules& 
     }
     work.add(among(kProductLabel, wanted));
     work.add(among(kReplicasLabel, wanted));
-    if (rules.by_name && !work.unwanted().empty()) {
-        Requirement names = among(kHostnameLabel, work.unwanted());
-        names.operation = Operator::kNotIn;
-        if (names.values.size() <= kMostNames) work.add(std::move(names));
-    }
     return work.take();
+}
+
+Requirement away_from(const Nodes& nodes) {
+    Requirement names;
+    if (nodes.size() <= kMostNames) names = among(kHostnameLabel, nodes);
+    names.key = kHostnameLabel;
+    names.operation = Operator::kNotIn;
+    return names;
 }
 
 }  // namespace aliquot::admission

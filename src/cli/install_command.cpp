@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot install: what a cluster needs, printed or applied.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -40,13 +42,16 @@ void mark_as_ours(install::Manifest& manifest) {
     if (read.documents.empty()) return;
     for (auto& [key, metadata] : read.documents[0].entries) {
         if (key.scalar != "metadata") continue;
-        auto* labels = const_cast<document::Node*>(metadata.find("labels"));
-        if (labels == nullptr) {
+        auto labels = std::ranges::find_if(
+            metadata.entries, [](const auto& one) { return one.first.scalar == "labels"; });
+        if (labels == metadata.entries.end()) {
             document::append(metadata, "labels", document::make_mapping());
-            labels = &metadata.entries.back().second;
+            labels = std::prev(metadata.entries.end());
         }
-        document::append(*labels, "app.kubernetes.io/part-of", document::make_string("aliquot"));
-        document::append(*labels, "app.kubernetes.io/managed-by", document::make_string("aliquot"));
+        document::append(labels->second, "app.kubernetes.io/part-of",
+                         document::make_string("aliquot"));
+        document::append(labels->second, "app.kubernetes.io/managed-by",
+                         document::make_string("aliquot"));
     }
     manifest.yaml = document::to_yaml(read.documents[0]);
 }
@@ -180,6 +185,12 @@ void await(Context& context, kube::Api& api, const Words& words, nlohmann::order
     if (rollout->done()) {
         if (words.format == "text") say_what_is_next(context, *rollout);
         return;
+    }
+    if (!rollout->observed) {
+        return fail(context, kFindings,
+                    "no controller has looked at the DaemonSet after " +
+                        std::to_string(words.timeout_seconds) +
+                        " s: is kube-controller-manager up?");
     }
     constexpr std::size_t kMostReasons = 5;
     for (const auto& one : install::why_not_ready(api, call_of(words.cluster), kMostReasons)) {

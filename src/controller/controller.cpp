@@ -202,8 +202,9 @@ web::Answer Controller::Running::health(const web::Request& request) const {
 }
 
 Counters::Gauges Controller::Running::gauges() const {
+    const auto cluster = nodes_.cluster();
     return {.leads = leads(),
-            .gpu_nodes = nodes_.cluster()->size(),
+            .gpu_nodes = cluster == nullptr ? 0 : cluster->size(),
             .certificate_until = certificate_until_,
             .authority_until = authority_until_};
 }

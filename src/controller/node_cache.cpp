@@ -26,6 +26,7 @@ void NodeCache::note(const kube::ObjectKey& key, const kube::StoredObject& now) 
 }
 
 std::shared_ptr<const admission::Cluster> NodeCache::cluster() const {
+    if (!is_synced()) return nullptr;
     const std::scoped_lock lock(mutex_);
     if (cluster_ == nullptr) {
         auto made = std::make_shared<admission::Cluster>();

@@ -19,7 +19,8 @@ public:
     void start() { informer_.start(); }
     [[nodiscard]] bool is_synced() const { return informer_.state().synced; }
 
-    /// As it stands; after a change the first reader puts it together anew.
+    /// As it stands; after a change the first reader puts it together anew. Null before the first
+    /// whole list.
     [[nodiscard]] std::shared_ptr<const admission::Cluster> cluster() const;
 
 private:

@@ -17,7 +17,7 @@ web::Answer Webhook::respond(const web::Request& request) const {
     }
     const auto begin = std::chrono::steady_clock::now();
     const auto cluster = seams_.cluster();
-    auto review = admission::review(request.body, *cluster, seams_.options);
+    auto review = admission::review(request.body, cluster.get(), seams_.options);
     seams_.counters.add_review(review.result, std::chrono::steady_clock::now() - begin);
     if (review.result == admission::ReviewResult::kMalformed) {
         log::warning("admission.malformed", {{"reason", review.body}});

@@ -14,7 +14,7 @@ namespace aliquot::controller {
 class Webhook {
 public:
     struct Seams {
-        std::function<std::shared_ptr<const admission::Cluster>()> cluster;
+        std::function<std::shared_ptr<const admission::Cluster>()> cluster;  // null: not known
         admission::PatchOptions options;
         Counters& counters;
     };

@@ -139,6 +139,18 @@ void review_on_a_new_connection(benchmark::State& state) {
     report(state, microseconds);
 }
 
+/// What is decided, without TLS and HTTP.
+void review_alone(benchmark::State& state) {
+    const auto cluster = cluster_of(static_cast<std::size_t>(state.range(0)));
+    const std::string request = request_text();
+    const std::string body = request.substr(request.find("\r\n\r\n") + 4);
+    for (auto _ : state) {
+        const auto review = admission::review(body, cluster.get(), {});
+        if (review.result != admission::ReviewResult::kPatched) state.SkipWithError("no patch");
+    }
+}
+
+BENCHMARK(review_alone)->Arg(10)->Arg(1000)->Arg(5000);
 BENCHMARK(review_on_one_connection)->Arg(10)->Arg(1000)->Arg(5000)->Iterations(2000)->UseRealTime();
 BENCHMARK(review_on_a_new_connection)->Arg(1000)->Iterations(500)->UseRealTime();
 

@@ -251,6 +251,27 @@ TEST(Render, WithNvidiasRuntimeTheAgentIsNotPrivileged) {
     EXPECT_TRUE(mounts(agent).contains("mps"));
 }
 
+TEST(Render, TheGuideTellsOfEveryPrivilege) {
+    const std::string guide = text_of(fs::path(ALIQUOT_SOURCE_DIR) / "docs/guide/install.md");
+    Values values{.gpu_access = GpuAccess::kRuntime, .mps = true, .mig = true};
+    for (int i = 0; i < 2; ++i) {
+        const Node agent = object(values, "DaemonSet", "aliquot-agent");
+        const Node& container = *at(agent, "spec.template.spec.containers.0");
+        for (const Node& one : container.find("volumeMounts")->items) {
+            EXPECT_TRUE(guide.contains("| `" + text_at(one, "mountPath") + "`") ||
+                        guide.contains(", `" + text_at(one, "mountPath") + "`"))
+                << text_at(one, "mountPath");
+        }
+        const Node* const added = at(container, "securityContext.capabilities.add");
+        for (const Node& one : added == nullptr ? std::vector<Node>() : added->items) {
+            EXPECT_TRUE(guide.contains("`" + one.scalar + "`")) << one.scalar;
+        }
+        values.gpu_access = GpuAccess::kPrivileged;
+    }
+    EXPECT_TRUE(guide.contains("`hostPID`"));
+    EXPECT_TRUE(guide.contains("`privileged: true`"));
+}
+
 TEST(Render, OptionsBringTheirRightsAndTheirObjects) {
     const auto rules = [](const Values& values, const std::string& kind) {
         return at(object(values, kind, "aliquot-agent"), "rules")->items.size();

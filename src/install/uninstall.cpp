@@ -60,6 +60,7 @@ public:
         remove_agents();
         if (options_.clean_hosts) clean_hosts();
         clean_nodes();
+        step("removing all objects");
         for (const Kind& kind : kKinds) remove_kind(kind);
         remove_unlabelled();
         remove_namespace();
@@ -145,10 +146,16 @@ private:
         if (!kube::bool_at(json, pod + "containers/0/securityContext/privileged").value_or(false)) {
             values_.gpu_access = GpuAccess::kRuntime;
         }
-        for (unsigned i = 0; i < 30; ++i) {
+        constexpr unsigned kMostVolumes = 30;
+        constexpr std::string_view kPodResources = "/pod-resources";
+        for (unsigned i = 0; i < kMostVolumes; ++i) {
             const std::string volume = "volumes/" + std::to_string(i) + "/";
-            if (text(volume + "name") == "driver-root") {
-                values_.driver_root = text(volume + "hostPath/path");
+            const std::string name = text(volume + "name");
+            std::string path = text(volume + "hostPath/path");
+            if (name == "driver-root") values_.driver_root = path;
+            if (name == "pod-resources" && path.ends_with(kPodResources)) {
+                path.resize(path.size() - kPodResources.size());
+                values_.kubelet_root = path;
             }
         }
     }
@@ -183,6 +190,9 @@ private:
                 continue;
             }
             const Manifest pod = clean_up_pod(values_, node);
+            // One of an earlier, interrupted run would not tell of this one.
+            (void)api_.remove(kube::resources::pods(), {std::string(kNamespace), pod.name},
+                              {.grace_seconds = 0, .call = call()});
             const auto made =
                 api_.create(kube::resources::pods(), kNamespace, to_json(pod), {.call = call()});
             if (!made && !made.failure().is(Reason::kAlreadyExists)) {
@@ -214,17 +224,32 @@ private:
                 const auto found = waiting.find(pod.name);
                 if (found == waiting.end()) continue;
                 const auto phase = kube::string_at(pod.json, "/status/phase");
-                const std::string state = "/status/containerStatuses/0/state/";
-                const auto why = kube::string_at(pod.json, state + "waiting/reason");
+                const std::string why = why_not_yet(pod);
                 if (phase == "Succeeded") {
                     of(found->second).host = "cleaned";
                     waiting.erase(found);
-                } else if (why && *why != "ContainerCreating" && *why != "PodInitializing") {
-                    of(found->second).host = "not cleaned: " + *why;
+                } else if (!why.empty()) {
+                    of(found->second).host = "not cleaned: " + why;
                 }
             }
             if (!waiting.empty() && !pause()) return;
         }
+    }
+
+    /// What its program said last, or why it does not start; empty: there is nothing to say yet.
+    static std::string why_not_yet(const kube::Object& pod) {
+        const std::string status = "/status/containerStatuses/0/";
+        for (const char* const state : {"state", "lastState"}) {
+            auto said = kube::string_at(pod.json, status + state + "/terminated/message");
+            if (!said || said->empty()) continue;
+            while (said->ends_with('\n')) said->pop_back();
+            std::ranges::replace(*said, '\n', ';');
+            return *said;
+        }
+        const auto reason = kube::string_at(pod.json, status + "state/waiting/reason");
+        if (!reason || *reason == "ContainerCreating" || *reason == "PodInitializing") return {};
+        return *reason + " " +
+               kube::string_at(pod.json, status + "state/waiting/message").value_or("");
     }
 
     CleanedNode& of(const std::string& name) {
@@ -285,7 +310,6 @@ private:
                 result_.kept.push_back("ConfigMap " + kube::to_text(one.key()));
             } else if (!std::ranges::count(result_.removed, std::string(kind.kind) + " " +
                                                                 kube::to_text(one.key()))) {
-                step("removing " + std::string(kind.kind) + " " + kube::to_text(one.key()));
                 remove(*resource, one.key());
             }
         }

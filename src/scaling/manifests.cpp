@@ -89,7 +89,8 @@ spec:
   clusterIP: None
   publishNotReadyAddresses: true
   selector:
-    app.kubernetes.io/name: aliquot-agent
+    app.kubernetes.io/name: aliquot
+    app.kubernetes.io/component: agent
   ports:
   - name: metrics
     port: 9400

@@ -2,6 +2,7 @@
 #include "web/test_client.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -48,6 +49,8 @@ TestClient::TestClient(unsigned port) : socket_(::socket(AF_INET, SOCK_STREAM | 
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int on = 1;  // else a request behind the greeting waits for a delayed ACK
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
         0) {
         socket_ = Descriptor();

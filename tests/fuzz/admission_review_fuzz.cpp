@@ -30,7 +30,7 @@ const Cluster& cluster() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     (void)read_node(bytes);
-    const Review answer = review(bytes, cluster(), {.runtime_class = "nvidia"});
+    const Review answer = review(bytes, &cluster(), {.runtime_class = "nvidia"});
     if (answer.body.empty() || answer.result == ReviewResult::kFailed) std::abort();
     if (answer.result == ReviewResult::kMalformed) return 0;
     const Json response = Json::parse(answer.body)["response"];

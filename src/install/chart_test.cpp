@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chart: its values, its schema and, where helm is on PATH (or ALIQUOT_HELM names it), what it
+// renders.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "document/json.h"
+#include "document/yaml.h"
+#include "install/meaning.h"
+#include "install/render.h"
+#include "os/spawner.h"
+#include "os/temporary_directory.h"
+
+namespace aliquot::install {
+namespace {
+
+namespace fs = std::filesystem;
+using document::Node;
+
+const fs::path kChart = fs::path(ALIQUOT_SOURCE_DIR) / "deploy/helm/aliquot";
+
+std::string text_of(const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+Node yaml_of(const fs::path& path) {
+    const auto read = document::parse_yaml(text_of(path));
+    EXPECT_TRUE(read.errors.empty()) << path;
+    return read.documents.empty() ? Node() : read.documents.front();
+}
+
+/// The same order of keys everywhere.
+void sort_keys(Node& node) {
+    std::ranges::sort(node.entries, {}, [](const Node::Entry& one) { return one.first.scalar; });
+    for (auto& entry : node.entries) sort_keys(entry.second);
+    for (Node& item : node.items) sort_keys(item);
+}
+
+std::map<std::string, std::string> objects_of(const std::string& text) {
+    std::map<std::string, std::string> objects;
+    for (const Node& document : document::parse_yaml(text).documents) {
+        if (!document.is_mapping()) continue;
+        const Node& metadata = *document.find("metadata");
+        const Node* const notes = metadata.find("annotations");
+        if (notes != nullptr && notes->find("helm.sh/hook") != nullptr) continue;
+        const Node* const space = metadata.find("namespace");
+        Node sorted = document;
+        sort_keys(sorted);
+        objects[document.find("kind")->scalar + " " + (space == nullptr ? "" : space->scalar) +
+                "/" + metadata.find("name")->scalar] = document::to_json(sorted);
+    }
+    return objects;
+}
+
+void expect_same(const std::map<std::string, std::string>& found,
+                 const std::map<std::string, std::string>& expected, const std::string& name) {
+    EXPECT_EQ(found.size(), expected.size()) << name;
+    for (const auto& [title, text] : expected) {
+        const auto one = found.find(title);
+        ASSERT_NE(one, found.end()) << name << ": " << title;
+        EXPECT_EQ(one->second, text) << name << ": " << title;
+    }
+}
+
+/// Each object of the schema is strict and describes exactly the keys of values.yaml.
+void expect_strict(const Node& schema, const Node& values, const std::string& path) {
+    const Node* const properties = schema.find("properties");
+    if (properties == nullptr) return;
+    ASSERT_NE(schema.find("additionalProperties"), nullptr) << path;
+    EXPECT_EQ(schema.find("additionalProperties")->scalar, "false") << path;
+    std::set<std::string> described;
+    for (const auto& [key, property] : properties->entries) {
+        if (path.empty() && key.scalar == "global") continue;  // Helm gives it to every subchart
+        described.insert(key.scalar);
+        const Node* const value = values.find(key.scalar);
+        ASSERT_NE(value, nullptr) << path << "." << key.scalar << " is not in values.yaml";
+        expect_strict(property, *value, path + "." + key.scalar);
+    }
+    for (const auto& [key, value] : values.entries) {
+        EXPECT_TRUE(described.contains(key.scalar)) << path << "." << key.scalar << ": no schema";
+    }
+}
+
+TEST(Chart, TheSchemaIsStrictAndKnowsEveryValue) {
+    expect_strict(yaml_of(kChart / "values.schema.json"), yaml_of(kChart / "values.yaml"), "");
+}
+
+TEST(Chart, EveryValueHasItsComment) {
+    std::istringstream lines(text_of(kChart / "values.yaml"));
+    std::string before;
+    for (std::string line; std::getline(lines, line); before = line) {
+        const auto first = line.find_first_not_of(' ');
+        if (first == std::string::npos || line[first] == '#' || line.ends_with("version: v1"))
+            continue;
+        const bool section = line.ends_with(':');
+        const bool told = before.find('#') != std::string::npos;
+        // replicas and podMonitor are told with the line above them, default with its section.
+        const bool with_others = line.contains("replicas:") || line.contains("podMonitor:") ||
+                                 line.contains("default: |");
+        EXPECT_TRUE(told || section || with_others) << line;
+    }
+}
+
+TEST(Chart, TemplatesUseNoValueThatIsNotThere) {
+    const Node values = yaml_of(kChart / "values.yaml");
+    std::size_t used = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(kChart / "templates")) {
+        if (!entry.is_regular_file()) continue;
+        const std::string text = text_of(entry.path());
+        const std::string_view mark = ".Values.";
+        for (std::size_t at = text.find(mark); at != std::string::npos;
+             at = text.find(mark, at + 1)) {
+            const Node* node = &values;
+            std::size_t begin = at + mark.size();
+            for (;;) {
+                const auto end = text.find_first_not_of(
+                    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", begin);
+                node = node->find(text.substr(begin, end - begin));
+                ASSERT_NE(node, nullptr) << entry.path() << ": " << text.substr(at, end - at);
+                if (end == std::string::npos || text[end] != '.' || !node->is_mapping()) break;
+                begin = end + 1;
+            }
+            ++used;
+        }
+    }
+    EXPECT_GT(used, 40U);
+}
+
+TEST(Chart, IsOfOurVersion) {
+    const Node chart = yaml_of(kChart / "Chart.yaml");
+    EXPECT_EQ(chart.find("version")->scalar, ALIQUOT_VERSION);
+    EXPECT_EQ(chart.find("appVersion")->scalar, ALIQUOT_VERSION);
+}
+
+struct Pair {
+    std::string name;
+    Values values;
+    std::vector<std::string> set;
+};
+
+std::vector<Pair> pairs() {
+    std::vector<Pair> all{{.name = "defaults", .values = {}, .set = {}}};
+    for (const std::string& name : profile_names()) {
+        all.push_back(
+            {.name = name, .values = {.profile = *profile_of(name)}, .set = {"profile=" + name}});
+    }
+    Values much;
+    much.image = "registry.example/gpu/aliquot:1.2";
+    much.pull_policy = "Always";
+    much.gpu_access = GpuAccess::kRuntime;
+    much.runtime_class = "nvidia";
+    much.mps = much.mig = true;
+    much.mig_drain = "evict";
+    much.mig_config = "version: v1\nmig-configs: {}\n";
+    much.default_config = "b";
+    much.config = {{"default", "version: v1\n"}, {"b", "version: v1"}};
+    much.labels = "nodefeature";
+    much.label_profiles = {"present", "role"};
+    much.node_taint = "dedicated=gpu:NoExecute";
+    much.unhealthy_taint = "off";
+    much.node_selector = {{"pool", "8"}};
+    much.tolerations = {{.key = "a", .value = "true", .effect = "NoSchedule"}};
+    much.agent_args = {"--log-format=json"};
+    much.driver_root = "/run/nvidia/driver";
+    much.kubelet_root = "/var/lib/k0s/kubelet";
+    much.api_port = 8443;
+    much.service_monitor = much.prometheus_rule = much.critical_quota = true;
+    much.metrics_namespace = "observability";
+    much.controller_replicas = 1;
+    all.push_back(
+        {.name = "much",
+         .values = much,
+         .set = {"image.repository=registry.example/gpu/aliquot,image.tag=1.2",
+                 "image.pullPolicy=Always", "agent.gpuAccess=runtime,agent.runtimeClassName=nvidia",
+                 "mps=true,mig.enabled=true,mig.drain=evict",
+                 "mig.config=version: v1\nmig-configs: {}\n",
+                 "defaultConfig=b,config.b=version: v1",
+                 "labels.writer=nodefeature,labels.profiles={present,role}",
+                 "taint=dedicated=gpu:NoExecute", "unhealthyTaint=off",
+                 "agent.args={--log-format=json}", "agent.driverRoot=/run/nvidia/driver",
+                 "agent.kubeletRoot=/var/lib/k0s/kubelet,apiPort=8443",
+                 "metrics.serviceMonitor=true,metrics.prometheusRule=true",
+                 "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1"}});
+    Values little{.webhook = false, .network_policy = false, .own_node_policy = false};
+    little.pod_monitor = true;
+    all.push_back({.name = "little",
+                   .values = little,
+                   .set = {"controller.enabled=false,networkPolicy=false,ownNodePolicy=false",
+                           "metrics.podMonitor=true"}});
+    return all;
+}
+
+/// What helm prints, and its exit code.
+std::pair<int, std::string> helm(const std::vector<std::string>& words, const fs::path& values) {
+    const os::TemporaryDirectory directory;
+    const auto environment = os::current_environment();
+    const auto named = environment.find("ALIQUOT_HELM");
+    os::Command command{.argv = {named == environment.end() ? "helm" : named->second, "template",
+                                 "aliquot", kChart.native()},
+                        .environment = environment,
+                        .output_path = (directory.path() / "out").native()};
+    if (!values.empty()) {
+        command.argv.emplace_back("-f");
+        command.argv.push_back(values.native());
+    }
+    for (const std::string& word : words) {
+        command.argv.emplace_back("--set");
+        command.argv.push_back(word);
+    }
+    auto process = os::Process::start(command);
+    if (!process) return {-1, process.error().message};
+    const auto end = process->wait(std::chrono::seconds(60));
+    return {end ? end->code : -2, text_of(directory.path() / "out")};
+}
+
+TEST(Chart, HelmRendersWhatInstallPrints) {
+    if (helm({}, {}).first < 0) GTEST_SKIP() << "helm is not on PATH";
+    const os::TemporaryDirectory directory;
+    const fs::path selector = directory.path() / "values.yaml";
+    std::ofstream(selector)
+        << "agent:\n  nodeSelector: {pool: \"8\"}\n  tolerations:\n"
+           "  - {key: a, operator: Equal, value: \"true\", effect: NoSchedule}\n";
+    for (const Pair& one : pairs()) {
+        // --set cannot say that a number is a text.
+        auto [code, text] = helm(one.set, one.name == "much" ? selector : fs::path());
+        ASSERT_EQ(code, 0) << one.name << ": " << text;
+        expect_same(objects_of(text), objects_of(to_yaml(render(one.values))), one.name);
+    }
+}
+
+TEST(Chart, HelmRefusesWhatTheSchemaDoesNotKnow) {
+    if (helm({}, {}).first < 0) GTEST_SKIP() << "helm is not on PATH";
+    for (const char* const word :
+         {"nodeselector.a=b", "agent.image=x", "profile=gke", "mig=true", "controller.replicas=0",
+          "taint=gpu", "metrics.serviceMonitor=true,metrics.podMonitor=true"}) {
+        EXPECT_GT(helm({word}, {}).first, 0) << word;
+    }
+}
+
+/// The patches of a kustomization that replace one value each, carried out.
+void carry_out(const Node& kustomization, std::vector<Node>& objects) {
+    const Node* const patches = kustomization.find("patches");
+    if (patches == nullptr) return;
+    for (const Node& patch : patches->items) {
+        const Node& target = *patch.find("target");
+        const auto object = std::ranges::find_if(objects, [&](const Node& one) {
+            return one.find("kind")->scalar == target.find("kind")->scalar &&
+                   one.find("metadata")->find("name")->scalar == target.find("name")->scalar;
+        });
+        ASSERT_NE(object, objects.end()) << target.find("name")->scalar;
+        const auto steps = document::parse_yaml(patch.find("patch")->scalar);
+        for (const Node& step : steps.documents.at(0).items) {
+            EXPECT_EQ(step.find("op")->scalar, "replace");
+            Node* node = &*object;
+            std::istringstream path(step.find("path")->scalar.substr(1));
+            for (std::string word; std::getline(path, word, '/');) {
+                node = node->is_sequence() ? &node->items.at(std::stoul(word))
+                                           : const_cast<Node*>(node->find(word));
+                ASSERT_NE(node, nullptr) << step.find("path")->scalar;
+            }
+            *node = *step.find("value");
+        }
+    }
+}
+
+TEST(Kustomize, OverlaysAreTheProfiles) {
+    const fs::path folder = fs::path(ALIQUOT_SOURCE_DIR) / "deploy/kustomize";
+    for (const std::string& name : profile_names()) {
+        if (name == "kubeadm") continue;  // the base itself
+        std::vector<Node> objects;
+        for (const Node& one :
+             document::parse_yaml(text_of(folder / "base/aliquot.yaml")).documents) {
+            if (one.is_mapping()) objects.push_back(one);
+        }
+        carry_out(yaml_of(folder / "overlays" / name / "kustomization.yaml"), objects);
+        std::string text;
+        for (const Node& one : objects) text += "---\n" + document::to_json(one) + "\n";
+        expect_same(objects_of(text), objects_of(to_yaml(render({.profile = *profile_of(name)}))),
+                    name);
+    }
+}
+
+}  // namespace
+}  // namespace aliquot::install

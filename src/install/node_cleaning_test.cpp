@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/node_cleaning.h"
+
+#include <gtest/gtest.h>
+
+#include "document/json.h"
+#include "document/yaml.h"
+
+namespace aliquot::install {
+namespace {
+
+std::string canonical(const std::string& json) {
+    const auto read = document::parse_yaml(json);
+    return read.documents.empty() ? "" : document::to_json(read.documents.front());
+}
+
+const char* const kNode = R"({
+  "metadata": {"name": "n", "resourceVersion": "42",
+    "labels": {"kubernetes.io/os": "linux", "nvidia.com/gpu.count": "2", "team": "vision"},
+    "annotations": {"aliquot.dev/agent": "0.1.0", "other.dev/a": "b",
+      "aliquot.dev/owned-labels": "nvidia.com/gpu.count,nvidia.com/gone",
+      "aliquot.dev/owned-taints": "nvidia.com/gpu:NoSchedule"}},
+  "spec": {"taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"},
+                      {"key": "nvidia.com/gpu", "effect": "NoExecute"},
+                      {"key": "dedicated", "effect": "NoSchedule"}]},
+  "status": {"conditions": [{"type": "Ready", "status": "True"},
+                            {"type": "GpuHealthy", "status": "False"}]}})";
+
+TEST(NodeCleaning, TakesAwayWhatTheAgentSaysIsItsOwnAndNothingElse) {
+    const auto made = clean_node(kNode);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(canonical(made->patch), canonical(R"({"metadata": {"resourceVersion": "42",
+        "labels": {"nvidia.com/gpu.count": null},
+        "annotations": {"aliquot.dev/agent": null, "aliquot.dev/owned-labels": null,
+                        "aliquot.dev/owned-taints": null}},
+      "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoExecute"},
+                          {"key": "dedicated", "effect": "NoSchedule"}]}})"));
+    EXPECT_EQ(canonical(made->status_patch),
+              canonical(R"({"status":{"conditions":[{"$patch":"delete","type":"GpuHealthy"}]}})"));
+    EXPECT_EQ(made->removed,
+              (std::vector<std::string>{
+                  "label nvidia.com/gpu.count", "taint nvidia.com/gpu:NoSchedule",
+                  "annotation aliquot.dev/agent", "annotation aliquot.dev/owned-labels",
+                  "annotation aliquot.dev/owned-taints", "condition GpuHealthy"}));
+}
+
+TEST(NodeCleaning, ANodeWithoutUsIsLeftAlone) {
+    EXPECT_FALSE(clean_node(R"({"metadata":{"name":"n","labels":{"nvidia.com/gpu.count":"2"}},
+        "spec":{"taints":[{"key":"nvidia.com/gpu","effect":"NoSchedule"}]},
+        "status":{"conditions":[{"type":"Ready"}]}})"));
+    EXPECT_FALSE(clean_node(""));
+    EXPECT_FALSE(clean_node("[]"));
+    EXPECT_FALSE(clean_node("{"));
+}
+
+TEST(NodeCleaning, OnlyAConditionIsLeft) {
+    const auto made = clean_node(
+        R"({"metadata":{"name":"n"},"status":{"conditions":[{"type":"MigConfigServed"}]}})");
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->patch, "");
+    EXPECT_NE(made->status_patch, "");
+}
+
+}  // namespace
+}  // namespace aliquot::install

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// What install brings into a cluster: accepted, idempotent, and gone after uninstall. ALIQUOT_TEST_KUBECONFIG names a real API server that is there for this alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "install/uninstall.h"
+#include "tests/contract/install_world.h"
+
+namespace aliquot::install {
+namespace {
+
+using kube::resources::config_maps;
+using kube::resources::daemon_sets;
+using kube::resources::namespaces;
+using kube::resources::nodes;
+using kube::resources::pods;
+
+Values everything() {
+    Values values{.mig_config = "version: v1\nmig-configs: {}\n", .mps = true, .mig = true};
+    values.mig_drain = "evict";
+    values.labels = "nodefeature";
+    values.metrics_api = values.critical_quota = true;
+    values.node_taint = "dedicated=gpu:NoExecute";
+    values.tolerations = {{.key = "a", .value = "true", .effect = "NoSchedule"}};
+    return values;
+}
+
+TEST_P(InstallContract, EveryObjectIsAcceptedWithStrictValidation) {
+    install();  // the namespace
+    Values without = everything();
+    without.gpu_access = GpuAccess::kRuntime;
+    for (const Values& values : {Values(), everything(), without}) {
+        auto manifests = render(values);
+        manifests.push_back(clean_up_pod(values, "node-a"));
+        for (const Manifest& one : manifests) {
+            const auto resource = api().find_resource(one.api_version, one.kind);
+            ASSERT_TRUE(resource) << one.title() << ": " << resource.failure().message;
+            const auto answer = api().exchange(
+                {.method = "PATCH",
+                 .path = kube::path_of(*resource, {one.namespace_name, one.name}) +
+                         "?fieldManager=aliquot&dryRun=All&fieldValidation=Strict&force=true",
+                 .body = to_json(one),
+                 .content_type = "application/apply-patch+yaml",
+                 .what = "apply"});
+            ASSERT_TRUE(answer) << answer.failure().message;
+            EXPECT_TRUE(answer->status == 200 || answer->status == 201)
+                << one.title() << ": " << answer->body;
+        }
+    }
+}
+
+TEST_P(InstallContract, ASecondTimeNothingChanges) {
+    for (const Applied& one : install().applied) {
+        EXPECT_TRUE(one.what == Applied::What::kCreated || one.manifest.kind == "Namespace")
+            << one.manifest.title() << " " << to_text(one.what);
+    }
+    for (const Applied& one : install().applied) {
+        const bool config = one.manifest.kind == "ConfigMap";
+        EXPECT_EQ(one.what, config ? Applied::What::kKept : Applied::What::kUnchanged)
+            << one.manifest.title() << " " << to_text(one.what);
+    }
+    std::set<std::string> changed;
+    for (const Applied& one : install({.unhealthy_taint = "any"}).applied) {
+        if (one.what == Applied::What::kChanged) changed.insert(one.manifest.title());
+    }
+    EXPECT_EQ(changed, std::set<std::string>{"DaemonSet aliquot-system/aliquot-agent"});
+}
+
+TEST_P(InstallContract, AnEditedConfigurationStaysUnlessAnotherIsGiven) {
+    install();
+    const kube::ObjectKey key{kSpace, "aliquot-config"};
+    const std::string edit = R"({"data":{"default":"version: v1\n# mine\n","a2":"version: v1\n"}})";
+    const auto edited =
+        api().patch(config_maps(), key, edit, {.write = {.field_manager = "kubectl-edit"}});
+    ASSERT_TRUE(edited) << edited.failure().message;
+    install();
+    EXPECT_EQ(kube::string_at(api().get(config_maps(), key)->json, "/data/default"),
+              "version: v1\n# mine\n");
+    const Values given{.config = {{"default", "version: v1\n# given\n"}}};
+    const auto refused = apply(api(), render(given), {.replace_config = true});
+    ASSERT_TRUE(refused.stopped);
+    EXPECT_EQ(conflicts(refused.stopped->failure),
+              std::vector<std::string>{".data.default belongs to kubectl-edit"});
+    install(given, {.force = true, .replace_config = true});
+    const auto now = api().get(config_maps(), key);
+    EXPECT_EQ(kube::string_at(now->json, "/data/default"), "version: v1\n# given\n");
+    EXPECT_EQ(kube::string_at(now->json, "/data/a2"), "version: v1\n");
+}
+
+TEST_P(InstallContract, ADryRunKeepsNothing) {
+    install();
+    const auto before = api().get(daemon_sets(), {kSpace, "aliquot-agent"});
+    const auto result = apply(api(), render({.unhealthy_taint = "any"}), {.dry_run = true});
+    ASSERT_FALSE(result.stopped) << result.stopped->failure.message;
+    const auto daemon_set = std::ranges::find_if(
+        result.applied, [](const Applied& one) { return one.manifest.kind == "DaemonSet"; });
+    ASSERT_NE(daemon_set, result.applied.end());
+    EXPECT_TRUE(daemon_set->after.contains("--unhealthy-taint=any"));
+    const auto after = api().get(daemon_sets(), {kSpace, "aliquot-agent"});
+    EXPECT_EQ(before->resource_version, after->resource_version);
+}
+
+/// Marks clean-up pods as done, as a kubelet would.
+class Kubelet {
+public:
+    explicit Kubelet(kube::Api& api)
+        : thread_([&api](const std::stop_token& stop) {
+              while (!stop.stop_requested()) {
+                  const auto found =
+                      api.list(pods(), {.namespace_name = kSpace,
+                                        .label_selector = "app.kubernetes.io/component=clean-up"});
+                  for (const kube::Object& pod :
+                       found ? found->items : std::vector<kube::Object>()) {
+                      (void)api.patch(pods(), pod.key(), R"({"status":{"phase":"Succeeded"}})",
+                                      {.write = {.subresource = "status"}});
+                  }
+                  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+              }
+          }) {}
+
+private:
+    std::jthread thread_;
+};
+
+TEST_P(InstallContract, UninstallLeavesNodesAsTheyWereAndNothingOfOurs) {
+    const auto before =
+        make(nodes(), "", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"node-a",
+        "labels":{"team":"vision","nvidia.com/gpu.family":"mine"}},
+        "spec":{"taints":[{"key":"dedicated","value":"x","effect":"NoSchedule"}]}})");
+    ASSERT_TRUE(before);
+    install();
+    std::string taints = *kube::json_at(before->json, "/spec/taints");
+    taints.insert(1, R"({"key":"nvidia.com/gpu","value":"true","effect":"NoSchedule"},)");
+    const auto wrote =
+        api().patch(nodes(), {"", "node-a"},
+                    R"({"metadata":{"labels":{"nvidia.com/gpu.count":"2"},"annotations":{
+            "aliquot.dev/agent":"0.1.0","aliquot.dev/owned-labels":"nvidia.com/gpu.count",
+            "aliquot.dev/owned-taints":"nvidia.com/gpu:NoSchedule","aliquot.dev/gpus":"[]"}},
+            "spec":{"taints":)" +
+                        taints + "}}");
+    ASSERT_TRUE(wrote) << wrote.failure().message;
+    const kube::PatchOptions to_status{.kind = kube::PatchKind::kStrategic,
+                                       .write = {.subresource = "status"}};
+    ASSERT_TRUE(api().patch(nodes(), {"", "node-a"},
+                            R"({"status":{"conditions":[{"type":"GpuHealthy","status":"True"},
+                                                        {"type":"Ready","status":"True"}]}})",
+                            to_status));
+    UninstallOptions options{.keep_config = true, .limit = std::chrono::seconds(20)};
+    const auto asked = uninstall(api(), {.dry_run = true, .limit = std::chrono::seconds(1)});
+    EXPECT_GT(asked.removed.size(), 15U);
+    EXPECT_TRUE(api().get(daemon_sets(), {kSpace, "aliquot-agent"}));
+    UninstallResult result;
+    {
+        const Kubelet kubelet(api());
+        result = uninstall(api(), options);
+    }
+    EXPECT_TRUE(result.problems.empty()) << result.problems.front();
+    ASSERT_EQ(result.nodes.size(), 1U);
+    EXPECT_EQ(result.nodes[0].host, "cleaned");
+    EXPECT_EQ(result.nodes[0].removed.size(), 7U);
+    const auto after = api().get(nodes(), {"", "node-a"});
+    for (const char* const place : {"/metadata/labels", "/metadata/annotations", "/spec/taints"}) {
+        EXPECT_EQ(kube::json_at(after->json, place).value_or("{}"),
+                  kube::json_at(before->json, place).value_or("{}"))
+            << place;
+    }
+    EXPECT_EQ(kube::string_at(after->json, "/status/conditions/0/type"), "Ready");
+    EXPECT_FALSE(kube::json_at(after->json, "/status/conditions/1"));
+    EXPECT_EQ(result.kept, (std::vector<std::string>{"ConfigMap aliquot-system/aliquot-config",
+                                                     "ConfigMap aliquot-system/anchor",
+                                                     "Namespace aliquot-system"}));
+    for (const Manifest& one : render({})) {
+        if (one.kind == "Namespace" || one.kind == "ConfigMap") continue;
+        const auto resource = api().find_resource(one.api_version, one.kind);
+        ASSERT_TRUE(resource);
+        EXPECT_FALSE(api().get(*resource, {one.namespace_name, one.name})) << one.title();
+    }
+    const auto again = uninstall(api(), options);
+    EXPECT_TRUE(again.removed.empty()) << again.removed.front();
+    EXPECT_TRUE(again.nodes.empty());
+    EXPECT_TRUE(again.problems.empty());
+}
+
+TEST_P(InstallContract, AHostThatDoesNotAnswerIsSaidToRemain) {
+    make(nodes(), "", node_json("node-a"));
+    ASSERT_TRUE(api().patch(nodes(), {"", "node-a"},
+                            R"({"metadata":{"annotations":{"aliquot.dev/agent":"0.1.0"}}})"));
+    install();
+    const auto result = uninstall(api(), {.keep_config = true, .limit = std::chrono::seconds(1)});
+    ASSERT_EQ(result.nodes.size(), 1U);
+    EXPECT_TRUE(result.nodes[0].host.starts_with("not cleaned")) << result.nodes[0].host;
+    ASSERT_FALSE(result.remains.empty());
+    EXPECT_TRUE(result.remains[0].contains("node-a: /var/lib/aliquot")) << result.remains[0];
+}
+
+TEST_P(InstallContract, TheNamespaceGoesLast) {
+    if (real()) GTEST_SKIP() << "nobody empties a namespace there";
+    install();
+    const auto result = uninstall(api(), {.limit = std::chrono::seconds(20)});
+    EXPECT_TRUE(result.problems.empty()) << result.problems.front();
+    EXPECT_EQ(result.removed.back(), "Namespace aliquot-system");
+    EXPECT_TRUE(result.remains.empty()) << result.remains.front();
+    EXPECT_FALSE(api().get(namespaces(), {"", kSpace}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cluster, InstallContract, testing::Values("Simulated", "Real"),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace aliquot::install

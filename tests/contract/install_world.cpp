@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/contract/install_world.h"
+
+#include "install/uninstall.h"
+#include "os/spawner.h"
+
+namespace aliquot::install {
+
+using kube::Reason;
+using kube::resources::config_maps;
+using kube::resources::namespaces;
+using kube::resources::nodes;
+using kube::resources::pods;
+
+void InstallContract::SetUp() {
+    if (real()) {
+        const auto environment = os::current_environment();
+        const auto found = environment.find("ALIQUOT_TEST_KUBECONFIG");
+        if (found == environment.end()) GTEST_SKIP() << "ALIQUOT_TEST_KUBECONFIG is not set";
+        kubeconfig_ = found->second;
+    } else {
+        auto server =
+            sim::ApiServer::start({.directory = directory_.path().string(), .rbac = true});
+        ASSERT_TRUE(server) << server.error().message;
+        server_ = *std::move(server);
+        kubeconfig_ = server_->kubeconfig_file();
+    }
+    auto connection = kube::connect({.kubeconfig = kubeconfig_, .burst = 2000, .per_second = 2000});
+    ASSERT_TRUE(connection) << connection.error().message;
+    connection_ = *std::move(connection);
+    make(namespaces(), "",
+         R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
+    prepare();
+    if (real()) clear();
+}
+
+void InstallContract::TearDown() {
+    if (real() && connection_.api) clear();
+}
+
+void InstallContract::prepare() {
+    const auto manifests = render({});
+    const auto space = api().apply(namespaces(), {"", kSpace}, to_json(manifests.front()));
+    ASSERT_TRUE(space) << space.failure().message;
+    make(kube::resources::service_accounts(), kSpace,
+         R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}})");
+    make(config_maps(), kSpace,
+         R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"anchor",
+             "labels":{"app.kubernetes.io/part-of":"aliquot"}}})");
+}
+
+void InstallContract::clear() {
+    (void)uninstall(api(),
+                    {.keep_config = true, .clean_hosts = false, .limit = std::chrono::seconds(0)});
+    for (const char* const name : {"aliquot-config", "aliquot-mig-config"}) {
+        (void)api().remove(config_maps(), {kSpace, name});
+    }
+    for (const char* const name : {"node-a", "node-b"}) (void)api().remove(nodes(), {"", name});
+    for (const char* const name : {"agent-a", "aliquot-clean-up-node-a"}) {
+        (void)api().remove(pods(), {kSpace, name}, {.grace_seconds = 0});
+    }
+}
+
+std::optional<kube::Object> InstallContract::make(const kube::Resource& resource,
+                                                  const std::string& space,
+                                                  const std::string& json) {
+    auto made = api().create(resource, space, json);
+    if (made) return *std::move(made);
+    EXPECT_TRUE(made.failure().is(Reason::kAlreadyExists)) << made.failure().message;
+    return std::nullopt;
+}
+
+ApplyResult InstallContract::install(const Values& values, const ApplyOptions& options) {
+    auto result = apply(api(), render(values), options);
+    EXPECT_FALSE(result.stopped) << result.stopped->title << ": "
+                                 << result.stopped->failure.message;
+    return result;
+}
+
+std::string node_json(const std::string& name) {
+    return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name + R"("}})";
+}
+
+}  // namespace aliquot::install

@@ -14,9 +14,9 @@ using Labels = ClusterOptions::Labels;
 using Drain = ClusterOptions::Drain;
 
 template <class T>
-void choice(Reader& reader, const std::string& flag, std::vector<std::string> variables,
+void choice(Reader& reader, const std::string& flag, const std::vector<std::string>& variables,
             const std::string& help, const Words<T>& words, T& target) {
-    reader.add(flag, std::move(variables), help,
+    reader.add(flag, variables, help,
                [&words, &target](const std::string& name, const std::string& text) {
                    target = word_value(words, name, text);
                });

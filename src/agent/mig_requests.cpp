@@ -186,7 +186,7 @@ Result<std::vector<mig::GpuWish>> MigRequests::wishes_of(const ClusterLink::MigA
     inventory_ = *std::move(inventory);
     const auto open = sources_.driver.open();
     if (!open) return open.error();
-    return mig_wishes(asked.config, asked.text, "the MIG ConfigMap", inventory_,
+    return mig_wishes(asked.config, asked.text, "MIG ConfigMap", inventory_,
                       mig::boards_of(root_, inventory_),
                       [&](const gpu::Gpu& gpu) -> std::optional<mig::Geometry> {
                           if (const auto now = (*open)->look(gpu.uuid)) {

@@ -151,6 +151,8 @@ Result<Done> Serving::write_cdi(const Settings& settings, const gpu::Inventory& 
         cdi_file_.reset();
         return removed;
     }
+    // Nothing to name; what was written stays, since containers may start again while the driver is away.
+    if (inventory.gpus.empty()) return Done{};
     const sharing::GrantOptions& grant = settings.grant;
     cdi::DescribeOptions describe{
         .vendor = grant.cdi_vendor,

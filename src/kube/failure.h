@@ -86,9 +86,10 @@ class [[nodiscard]] Outcome {
     static_assert(!std::is_same_v<T, Failure> && !std::is_reference_v<T>);
 
 public:
-    Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(*explicit*)
-    Outcome(Failure failure)
-        : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(*explicit*)
+    // NOLINTNEXTLINE(google-explicit-constructor): `return value;` is how it is made
+    Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Outcome(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
 
     [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return ok(); }

@@ -102,7 +102,13 @@ Owned<EVP_PKEY> key_of(const std::string& pem) {
 Instant instant_of(const ASN1_TIME* time) {
     std::tm parts{};
     if (::ASN1_TIME_to_tm(time, &parts) != 1) return {};
-    return std::chrono::system_clock::from_time_t(::timegm(&parts));
+    constexpr int kFirstYear = 1900;
+    namespace chrono = std::chrono;
+    const chrono::sys_days day = chrono::year(parts.tm_year + kFirstYear) /
+                                 chrono::month(static_cast<unsigned>(parts.tm_mon) + 1) /
+                                 chrono::day(static_cast<unsigned>(parts.tm_mday));
+    return day + chrono::hours(parts.tm_hour) + chrono::minutes(parts.tm_min) +
+           chrono::seconds(parts.tm_sec);
 }
 
 std::string address_text(const ASN1_OCTET_STRING* address) {

@@ -64,11 +64,10 @@ protected:
         KubeContract::TearDown();
     }
 
-    std::unique_ptr<ControllerProcess> start(std::vector<std::string> more = {},
+    std::unique_ptr<ControllerProcess> start(const std::vector<std::string>& more = {},
                                              const std::string& kubeconfig = "") {
         return std::make_unique<ControllerProcess>(
-            kubeconfig.empty() ? world_->kubeconfig() : kubeconfig, space_, space_,
-            std::move(more));
+            kubeconfig.empty() ? world_->kubeconfig() : kubeconfig, space_, space_, more);
     }
 
     void configure(unsigned port, const char* failure_policy = "Ignore") {
@@ -133,7 +132,7 @@ TEST_P(AdmissionContract, APodGetsWhatIsWrittenOnIt) {
     EXPECT_EQ(pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"], "1");
     EXPECT_THAT(pod["spec"]["tolerations"].dump(), HasSubstr("nvidia.com/gpu"));
     EXPECT_THAT(pod["spec"]["affinity"].dump(), HasSubstr("NVIDIA-A2-SHARED"));
-    EXPECT_EQ(gpus(create({{"aliquot.dev/gpu-memory", "30Gi"}})), "none") << "with a warning";
+    EXPECT_EQ(gpus(create({{"aliquot.dev/gpu-memory", "9000Gi"}})), "none") << "with a warning";
 }
 
 TEST_P(AdmissionContract, AWrongValueIsRefusedWithTheReason) {
@@ -145,7 +144,7 @@ TEST_P(AdmissionContract, AWrongValueIsRefusedWithTheReason) {
     EXPECT_EQ(wrong.failure().http_status, 400);
     EXPECT_THAT(wrong.failure().message, HasSubstr("did you mean 3G?"));
     const auto strict =
-        create({{"aliquot.dev/gpu-memory", "30Gi"}, {"aliquot.dev/strict", "true"}});
+        create({{"aliquot.dev/gpu-memory", "9000Gi"}, {"aliquot.dev/strict", "true"}});
     ASSERT_FALSE(strict);
     EXPECT_EQ(strict.failure().http_status, 422);
 }
@@ -163,7 +162,7 @@ TEST_P(AdmissionContract, WithoutAnAnswerPodsAreMadeAsTheyAre) {
 
 TEST_P(AdmissionContract, CertificatesRotateWithoutAFailedCall) {
     const auto controller = start(
-        {"--authority-lifetime", "30s", "--certificate-lifetime", "15s", "--trust-delay", "5s"});
+        {"--authority-lifetime", "36s", "--certificate-lifetime", "20s", "--trust-delay", "5s"});
     configure(controller->webhook_port());
     ASSERT_TRUE(comes_true([&] { return is_mutated(); })) << controller->said();
     // From now on a call that fails is an error.

@@ -21,7 +21,8 @@ os::Process begin(const std::filesystem::path& output, std::vector<std::string> 
 }
 
 std::vector<std::string> words_of(const std::string& kubeconfig, const std::string& space,
-                                  const std::string& configuration, std::vector<std::string> more) {
+                                  const std::string& configuration,
+                                  const std::vector<std::string>& more) {
     std::vector<std::string> words{ALIQUOT_BIN_DIR "/aliquot-controller",
                                    "--kubeconfig",
                                    kubeconfig,
@@ -48,9 +49,9 @@ std::vector<std::string> words_of(const std::string& kubeconfig, const std::stri
 ControllerProcess::ControllerProcess(const std::string& kubeconfig,
                                      const std::string& namespace_name,
                                      const std::string& configuration,
-                                     std::vector<std::string> more)
+                                     const std::vector<std::string>& more)
     : process_(begin(directory_.path() / "output",
-                     words_of(kubeconfig, namespace_name, configuration, std::move(more)))) {}
+                     words_of(kubeconfig, namespace_name, configuration, more))) {}
 
 std::string ControllerProcess::said() const {
     std::ifstream file(directory_.path() / "output");

@@ -14,7 +14,7 @@ class ControllerProcess {
 public:
     /// more   further words of the command line
     ControllerProcess(const std::string& kubeconfig, const std::string& namespace_name,
-                      const std::string& configuration, std::vector<std::string> more);
+                      const std::string& configuration, const std::vector<std::string>& more);
 
     [[nodiscard]] std::string said() const;
     /// The number behind `mark` once it has been said; 0: it was not, or not in time.

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cli/command.h"
+#include "cli/verify_command.h"
 #include "cmd/aliquot/sim_command.h"
 #include "cmd/aliquot/up_command.h"
 
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
         aliquot::cli::add_install_command,  aliquot::cli::add_uninstall_command,
         aliquot::cli::add_simulate_command, aliquot::cli::add_explain_command,
         aliquot::cli::add_version_command,  aliquot::cli::add_completion_command,
-        aliquot::cli::add_node_command,
+        aliquot::cli::add_node_command,     aliquot::cli::add_verify_command,
     });
     return aliquot::cli::run(argc, argv, kCommands);
 }

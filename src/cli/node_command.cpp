@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// aliquot node: what a node tells the cluster.
+// aliquot node: the nodes of a cluster; what this one tells it.
+#include "cli/node_command.h"
+
 #include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/command.h"
 #include "cli/node_offer.h"
 #include "document/write.h"
 #include "document/yaml.h"
@@ -70,8 +71,17 @@ void print_labels(Context& context, const LabelWords& words) {
 }  // namespace
 
 void add_node_command(CLI::App& program, Context& context) {
-    CLI::App* node = program.add_subcommand("node", "What a GPU node tells the cluster");
+    CLI::App* node =
+        program.add_subcommand("node", "See, label and configure the GPU nodes of a cluster");
     node->require_subcommand(1);
+    node->footer(
+        "aliquot node list\n"
+        "aliquot node show gpu-1\n"
+        "aliquot node config set gpu-1 quarters --wait");
+    add_node_list(*node, context);
+    add_node_show(*node, context);
+    add_node_label(*node, context);
+    add_node_config(*node, context);
     CLI::App* command = node->add_subcommand(
         "labels", "Print the labels that this node has by its GPUs and its sharing configuration");
     command->footer(

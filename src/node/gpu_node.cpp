@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/gpu_node.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "node/names.h"
+
+namespace aliquot::node {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& none() {
+    static const Json kNone;
+    return kNone;
+}
+
+const Json& at(const Json& object, const char* key) {
+    if (!object.is_object()) return none();
+    const auto found = object.find(key);
+    return found == object.end() ? none() : *found;
+}
+
+std::string text_at(const Json& object, const char* key) {
+    const Json& value = at(object, key);
+    return value.is_string() ? value.get<std::string>() : "";
+}
+
+/// Devices are counted whole; anything else is none of them.
+std::uint64_t count_of(const Json& quantity) {
+    if (quantity.is_number_unsigned()) return quantity.get<std::uint64_t>();
+    if (!quantity.is_string()) return 0;
+    const std::string text = quantity.get<std::string>();
+    std::uint64_t count = 0;
+    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (problem != std::errc{}) return 0;
+    return *stop == 'k' ? count * 1000 : count;
+}
+
+DeviceCounts devices_of(const Json& quantities) {
+    DeviceCounts counts;
+    if (!quantities.is_object()) return counts;
+    for (const auto& [name, quantity] : quantities.items()) {
+        if (is_gpu_resource(name)) counts[name] = count_of(quantity);
+    }
+    return counts;
+}
+
+std::string annotation(const GpuNode& node, const char* name) {
+    const auto found = node.object.annotations.find(name);
+    return found == node.object.annotations.end() ? "" : found->second;
+}
+
+void read_managers(const Json& metadata, GpuNode& node) {
+    for (const Json& entry : at(metadata, "managedFields")) {
+        if (text_at(entry, "operation") != "Apply" || !text_at(entry, "subresource").empty()) {
+            continue;
+        }
+        const Json& labels = at(at(at(entry, "fieldsV1"), "f:metadata"), "f:labels");
+        if (!labels.is_object()) continue;
+        auto& owned = node.applied_labels[text_at(entry, "manager")];
+        for (const auto& [key, value] : labels.items()) {
+            if (key.starts_with("f:")) owned.push_back(key.substr(2));
+        }
+    }
+}
+
+void add(DeviceCounts& counts, const Json& container) {
+    const Json& resources = at(container, "resources");
+    // For devices limits and requests are the same; one of them may be left out.
+    DeviceCounts own = devices_of(at(resources, "requests"));
+    for (const auto& [name, count] : devices_of(at(resources, "limits"))) own[name] = count;
+    for (const auto& [name, count] : own) counts[name] += count;
+}
+
+}  // namespace
+
+bool is_gpu_resource(std::string_view name) {
+    return name.starts_with("nvidia.com/") || name.starts_with("aliquot.dev/");
+}
+
+std::vector<std::string> GpuNode::labels_of(std::string_view manager) const {
+    const auto found = applied_labels.find(std::string(manager));
+    return found == applied_labels.end() ? std::vector<std::string>() : found->second;
+}
+
+bool GpuNode::has_gpus() const {
+    const auto some = [](const auto& one) { return one.second > 0; };
+    return !gpus.empty() || std::ranges::any_of(capacity, some) ||
+           object.label("nvidia.com/gpu.present") == "true";
+}
+
+unsigned GpuNode::unhealthy_gpus() const {
+    return static_cast<unsigned>(
+        std::ranges::count_if(gpus, [](const GpuTold& gpu) { return !gpu.healthy; }));
+}
+
+std::string GpuNode::models() const {
+    std::map<std::string, unsigned> counts;
+    for (const GpuTold& gpu : gpus) ++counts[gpu.model];
+    std::string text;
+    for (const auto& [model, count] : counts) {
+        text += (text.empty() ? "" : ", ") + std::to_string(count) + "x " + model;
+    }
+    if (!text.empty()) return text;
+    const auto product = object.label("nvidia.com/gpu.product");
+    const auto count = object.label("nvidia.com/gpu.count");
+    if (!product) return "";
+    return (count ? *count + "x " : "") + *product;
+}
+
+bool GpuNode::is_well() const {
+    const auto bad = [&](const char* type) {
+        const auto* const found = object.find(type);
+        return found != nullptr && !found->condition.good;
+    };
+    return unhealthy_gpus() == 0 && !bad(kGpuHealthy) && !bad(kGpuConfigServed) &&
+           !bad(kMigConfigServed);
+}
+
+Result<GpuNode> read_gpu_node(std::string_view json) {
+    auto object = read_node(json);
+    if (!object) return std::move(object).error();
+    const Json root = Json::parse(json, nullptr, false);
+    GpuNode node{.object = *std::move(object)};
+    const Json& status = at(root, "status");
+    const Json& cordoned = at(at(root, "spec"), "unschedulable");
+    node.cordoned = cordoned.is_boolean() && cordoned.get<bool>();
+    node.kubelet = text_at(at(status, "nodeInfo"), "kubeletVersion");
+    node.capacity = devices_of(at(status, "capacity"));
+    node.allocatable = devices_of(at(status, "allocatable"));
+    const auto* const ready = node.object.find("Ready");
+    node.ready = ready != nullptr && ready->condition.good;
+    node.agent = annotation(node, kAgent);
+    node.gpus = parse_gpus_told(annotation(node, kGpus)).value_or(std::vector<GpuTold>());
+    node.shares = parse_shares_told(annotation(node, kShares)).value_or(std::vector<ShareTold>());
+    node.config = parse_config_told(annotation(node, kConfig));
+    node.mig_problem = annotation(node, kMigProblem);
+    read_managers(at(root, "metadata"), node);
+    return node;
+}
+
+std::optional<Holder> read_holder(std::string_view pod_json) {
+    const Json root = Json::parse(pod_json, nullptr, false);
+    const std::string phase = text_at(at(root, "status"), "phase");
+    if (phase == "Succeeded" || phase == "Failed") return std::nullopt;
+    const Json& metadata = at(root, "metadata");
+    const Json& spec = at(root, "spec");
+    Holder holder{.pod = text_at(metadata, "namespace") + "/" + text_at(metadata, "name"),
+                  .node = text_at(spec, "nodeName")};
+    if (holder.node.empty()) return std::nullopt;
+    for (const Json& container : at(spec, "containers")) add(holder.devices, container);
+    for (const Json& container : at(spec, "initContainers")) {
+        DeviceCounts own;
+        add(own, container);
+        for (const auto& [name, count] : own) {
+            auto& sum = holder.devices[name];
+            // A sidecar runs beside the others, an init container before them.
+            sum = text_at(container, "restartPolicy") == "Always" ? sum + count
+                                                                  : std::max(sum, count);
+        }
+    }
+    std::erase_if(holder.devices, [](const auto& one) { return one.second == 0; });
+    if (holder.devices.empty()) return std::nullopt;
+    return holder;
+}
+
+}  // namespace aliquot::node

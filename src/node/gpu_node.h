@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "node/config_choice.h"
+#include "node/node_object.h"
+#include "node/offer_text.h"
+
+/// A node as people and commands look at it: what its Node object says of GPUs.
+namespace aliquot::node {
+
+/// Resource -> how many, GPU resources only.
+using DeviceCounts = std::map<std::string, std::uint64_t>;
+
+/// "nvidia.com/...", "aliquot.dev/...".
+bool is_gpu_resource(std::string_view name);
+
+struct GpuNode {
+    NodeObject object;
+    bool ready = false;
+    bool cordoned = false;
+    std::string kubelet;       // "v1.36.2"
+    DeviceCounts capacity;     // as the kubelet counts them
+    DeviceCounts allocatable;  // without the unhealthy ones
+    // What an agent of ours wrote; empty without one.
+    std::string agent;  // its version
+    std::vector<GpuTold> gpus;
+    std::vector<ShareTold> shares;
+    std::optional<ConfigTold> config;
+    std::string mig_problem;
+    /// Labels that the field manager `manager` set by server-side apply (managedFields).
+    [[nodiscard]] std::vector<std::string> labels_of(std::string_view manager) const;
+    std::map<std::string, std::vector<std::string>> applied_labels;
+
+    [[nodiscard]] const std::string& name() const { return object.name; }
+    [[nodiscard]] bool has_gpus() const;
+    [[nodiscard]] unsigned unhealthy_gpus() const;
+    /// "1x NVIDIA A2, 2x NVIDIA A100-SXM4-80GB"; without an agent by gpu-feature-discovery's labels.
+    [[nodiscard]] std::string models() const;
+    /// Neither a GPU is unhealthy nor a configuration refused.
+    [[nodiscard]] bool is_well() const;
+};
+
+/// Reads any bytes; never throws.
+/// errors   kInvalidInput: no Node
+Result<GpuNode> read_gpu_node(std::string_view json);
+
+/// What one pod holds of a node.
+struct Holder {
+    std::string pod;  // "NAMESPACE/POD"
+    std::string node;
+    DeviceCounts devices;
+};
+/// Empty optional: it is on no node, has ended, or holds no GPU.
+std::optional<Holder> read_holder(std::string_view pod_json);
+
+}  // namespace aliquot::node

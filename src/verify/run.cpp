@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "verify/session.h"
+
+namespace aliquot::verify {
+namespace {
+
+constexpr const char* kOwner = "aliquot-verify";
+
+/// The strictest Pod Security profile that the test pods fit.
+std::string space_json(const std::string& name, unsigned user) {
+    const std::string level = user == 0 ? "baseline" : "restricted";
+    return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":)" +
+           kube::json_quoted(name) + R"(,"labels":{"app.kubernetes.io/managed-by":")" + kOwner +
+           R"(","pod-security.kubernetes.io/enforce":")" + level + R"("}}})";
+}
+
+/// The namespace of the test pods, for as long as it is needed.
+class Space {
+public:
+    explicit Space(Session& session) : session_(session) {}
+    ~Space() {
+        if (!ours_) return;
+        const auto gone =
+            session_.api.remove(kube::resources::namespaces(), {"", session_.options.space},
+                                {.call = session_.last_call()});
+        if (gone || gone.failure().is(kube::Reason::kNotFound)) {
+            session_.ok("clean-up", "", "namespace " + session_.options.space + " is removed");
+        } else {
+            session_.failed("clean-up", "", gone.failure().message, "",
+                            "kubectl delete namespace " + session_.options.space);
+        }
+    }
+    Space(const Space&) = delete;
+    Space& operator=(const Space&) = delete;
+
+    /// False: it was said why there is none.
+    bool make() {
+        const std::string& name = session_.options.space;
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
+        while (true) {
+            const auto made = session_.api.create(kube::resources::namespaces(), "",
+                                                  space_json(name, session_.options.user),
+                                                  {.call = session_.call()});
+            if (made) return ours_ = true;
+            if (!made.failure().is(kube::Reason::kAlreadyExists)) {
+                session_.failed("namespace", "", made.failure().message, "",
+                                "the right needed is: create namespaces");
+                return false;
+            }
+            const auto present =
+                session_.api.get(kube::resources::namespaces(), {"", name}, session_.call());
+            if (present && !is_leftover(*present)) {
+                session_.failed("namespace", "",
+                                "namespace " + name + " is there already and not ours", "",
+                                "name another one: --namespace NAME");
+                return false;
+            }
+            if (std::chrono::steady_clock::now() > until || !session_.pause()) {
+                session_.failed("namespace", "",
+                                "namespace " + name + " of an earlier run does not go away", "",
+                                "kubectl get namespace " + name + " -o yaml");
+                return false;
+            }
+        }
+    }
+
+private:
+    /// Of an earlier run: gone in a moment.
+    bool is_leftover(const kube::Object& present) {
+        const auto meta = kube::read_metadata(present.json);
+        if (!meta) return false;
+        const auto owner = meta->labels.find("app.kubernetes.io/managed-by");
+        if (owner == meta->labels.end() || owner->second != kOwner) return false;
+        if (!meta->deleting) {
+            (void)session_.api.remove(kube::resources::namespaces(), present.key(),
+                                      {.call = session_.call()});
+        }
+        return true;
+    }
+
+    Session& session_;
+    bool ours_ = false;
+};
+
+void look_at_nodes(Session& session, const std::vector<node::GpuNode>& nodes) {
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < nodes.size(); i = next++) {
+            if (session.stop.stop_requested()) return;
+            look_at_node(session, nodes[i]);
+        }
+    };
+    std::vector<std::jthread> workers;
+    const std::size_t most = std::max(1U, session.options.nodes_at_once);
+    for (std::size_t i = 1; i < std::min(most, nodes.size()); ++i) workers.emplace_back(work);
+    work();
+}
+
+}  // namespace
+
+Report run(kube::Api& api, const Options& options, std::stop_token stop,
+           const std::function<void(const Step&)>& on_step) {
+    Session session(api, options, std::move(stop), on_step);
+    Report report;
+    const auto nodes = look_at_cluster(session);
+    report.could_look = !session.has("nodes", "", Verdict::kFailed) ||
+                        static_cast<bool>(api.get_raw("/version", session.call()));
+    if (!nodes.empty() && !session.stop.stop_requested()) {
+        Space space(session);
+        if (space.make()) look_at_nodes(session, nodes);
+    }
+    report.stopped = session.stop.stop_requested();
+    report.steps = session.take_steps();
+    std::ranges::stable_sort(report.steps, {}, &Step::node);
+    return report;
+}
+
+}  // namespace aliquot::verify

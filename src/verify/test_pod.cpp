@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/test_pod.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace aliquot::verify {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& at(const Json& object, const char* key) {
+    static const Json kNone;
+    if (!object.is_object()) return kNone;
+    const auto found = object.find(key);
+    return found == object.end() ? kNone : *found;
+}
+
+std::string text_at(const Json& object, const char* key) {
+    const Json& value = at(object, key);
+    return value.is_string() ? value.get<std::string>() : "";
+}
+
+std::optional<bool> flag_at(const Json& object, const char* key) {
+    const Json& value = at(object, key);
+    if (!value.is_boolean()) return std::nullopt;
+    return value.get<bool>();
+}
+
+std::uint64_t number_at(const Json& object, const char* key) {
+    const Json& value = at(object, key);
+    return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
+}
+
+std::vector<std::string> arguments(const TestPod& pod) {
+    std::vector<std::string> words{"--expect-gpus", "1", "--hold",
+                                   std::to_string(pod.hold_seconds)};
+    if (pod.memory_mib > 0) {
+        words.insert(words.end(), {"--expect-memory", std::to_string(pod.memory_mib) + "Mi",
+                                   "--shared-by", pod.mechanism});
+    }
+    return words;
+}
+
+}  // namespace
+
+std::string to_json(const TestPod& pod) {
+    Json spec{
+        {"restartPolicy", "Never"},
+        {"automountServiceAccountToken", false},
+        {"enableServiceLinks", false},
+        {"terminationGracePeriodSeconds", 1},
+        {"tolerations", Json::array({{{"operator", "Exists"}}})},
+        {"securityContext",
+         {{"runAsNonRoot", pod.user != 0},
+          {"runAsUser", pod.user},
+          {"runAsGroup", pod.user},
+          {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+        {"affinity",
+         {{"nodeAffinity",
+           {{"requiredDuringSchedulingIgnoredDuringExecution",
+             {{"nodeSelectorTerms",
+               Json::array({{{"matchFields", Json::array({{{"key", "metadata.name"},
+                                                           {"operator", "In"},
+                                                           {"values", {pod.node}}}})}}})}}}}}}},
+        {"containers",
+         Json::array({{{"name", "probe"},
+                       {"image", pod.image},
+                       {"imagePullPolicy", "IfNotPresent"},
+                       {"command", {"/usr/bin/aliquot-probe"}},
+                       {"args", arguments(pod)},
+                       {"resources",
+                        {{"limits", {{pod.resource, "1"}, {"cpu", "1"}, {"memory", "2Gi"}}},
+                         {"requests", {{"cpu", "10m"}, {"memory", "64Mi"}}}}},
+                       {"securityContext",
+                        {{"allowPrivilegeEscalation", false},
+                         {"readOnlyRootFilesystem", true},
+                         {"capabilities", {{"drop", {"ALL"}}}}}}}})}};
+    if (!pod.runtime_class.empty()) spec["runtimeClassName"] = pod.runtime_class;
+    return Json{{"apiVersion", "v1"},
+                {"kind", "Pod"},
+                {"metadata",
+                 {{"name", pod.name},
+                  {"namespace", pod.space},
+                  {"labels",
+                   {{"app.kubernetes.io/name", "aliquot"},
+                    {"app.kubernetes.io/component", "verify"},
+                    {"app.kubernetes.io/managed-by", "aliquot"}}}}},
+                {"spec", std::move(spec)}}
+        .dump();
+}
+
+std::optional<ProbeAnswer> read_answer(std::string_view log) {
+    while (!log.empty()) {
+        const auto end = std::min(log.find('\n'), log.size());
+        const std::string_view line = log.substr(0, end);
+        log.remove_prefix(std::min(end + 1, log.size()));
+        if (!line.starts_with('{')) continue;
+        const Json root = Json::parse(line, nullptr, false);
+        if (!root.is_object() || !root.contains("arithmetic")) continue;
+        ProbeAnswer answer{.driver = text_at(root, "driver"),
+                           .visible = flag_at(at(root, "visible"), "ok"),
+                           .arithmetic = flag_at(at(root, "arithmetic"), "ok"),
+                           .arithmetic_how = text_at(at(root, "arithmetic"), "how"),
+                           .elements = number_at(at(root, "arithmetic"), "elements"),
+                           .share = flag_at(at(root, "share"), "ok"),
+                           .share_how = text_at(at(root, "share"), "how"),
+                           .problem = text_at(root, "problem")};
+        const Json& gpus = at(root, "gpus");
+        if (!gpus.is_array()) continue;
+        for (const Json& gpu : gpus) {
+            answer.gpus.push_back(
+                {text_at(gpu, "uuid"), text_at(gpu, "name"), number_at(gpu, "memoryMiB")});
+        }
+        return answer;
+    }
+    return std::nullopt;
+}
+
+bool PodState::is_hopeless() const {
+    constexpr std::array<std::string_view, 8> kHopeless{
+        "ImagePullBackOff",     "InvalidImageName",   "ErrImageNeverPull",
+        "CreateContainerError", "RunContainerError",  "CreateContainerConfigError",
+        "CrashLoopBackOff",     "RegistryUnavailable"};
+    return std::ranges::find(kHopeless, waiting) != kHopeless.end();
+}
+
+PodState read_state(std::string_view pod_json) {
+    const Json root = Json::parse(pod_json, nullptr, false);
+    const Json& status = at(root, "status");
+    PodState state{.phase = text_at(status, "phase"),
+                   .placed = !text_at(at(root, "spec"), "nodeName").empty(),
+                   .message = text_at(status, "message")};
+    if (state.message.empty()) state.message = text_at(status, "reason");
+    const Json& conditions = at(status, "conditions");
+    if (conditions.is_array()) {
+        for (const Json& condition : conditions) {
+            if (text_at(condition, "type") == "PodScheduled" &&
+                text_at(condition, "status") == "False" && state.message.empty()) {
+                state.message = text_at(condition, "message");
+            }
+        }
+    }
+    const Json& containers = at(status, "containerStatuses");
+    if (!containers.is_array()) return state;
+    for (const Json& container : containers) {
+        const Json& waiting = at(at(container, "state"), "waiting");
+        const Json& ended = at(at(container, "state"), "terminated");
+        const Json& told = waiting.is_object() ? waiting : ended;
+        if (waiting.is_object()) state.waiting = text_at(waiting, "reason");
+        const std::string message = text_at(told, "message");
+        if (!message.empty()) state.message = message;
+    }
+    return state;
+}
+
+}  // namespace aliquot::verify

@@ -57,9 +57,7 @@ void ask_doctor(Session& session, const std::string& pod, Diagnosis& diagnosis) 
     const auto cause = doctor::why_pending(facts, *object);
     if (cause.id.empty()) return;
     diagnosis.message = cause.id + ": " + cause.verdict.message;
-    for (const doctor::Fix& fix : cause.verdict.fixes) {
-        if (diagnosis.fix.empty()) diagnosis.fix = fix.text;
-    }
+    if (!cause.verdict.fixes.empty()) diagnosis.fix = cause.verdict.fixes.front().text;
 }
 
 }  // namespace
@@ -81,7 +79,9 @@ Diagnosis diagnose(Session& session, const std::string& pod) {
             "give the image by --image REF, or bring it to the node (ctr -n k8s.io images import)";
     }
     if (!state.placed) {
-        diagnosis.fix.clear();
+        if (state.message.empty()) {
+            diagnosis.message += ": no scheduler has looked at it; does one run?";
+        }
         ask_doctor(session, pod, diagnosis);
     }
     return diagnosis;

@@ -10,10 +10,12 @@ namespace {
 
 constexpr const char* kOwner = "aliquot-verify";
 
-std::string space_json(const std::string& name) {
+/// The strictest Pod Security profile that the test pods fit.
+std::string space_json(const std::string& name, unsigned user) {
+    const std::string level = user == 0 ? "baseline" : "restricted";
     return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":)" +
            kube::json_quoted(name) + R"(,"labels":{"app.kubernetes.io/managed-by":")" + kOwner +
-           R"(","pod-security.kubernetes.io/enforce":"restricted"}}})";
+           R"(","pod-security.kubernetes.io/enforce":")" + level + R"("}}})";
 }
 
 /// The namespace of the test pods, for as long as it is needed.
@@ -41,7 +43,8 @@ public:
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
         while (true) {
             const auto made = session_.api.create(kube::resources::namespaces(), "",
-                                                  space_json(name), {.call = session_.call()});
+                                                  space_json(name, session_.options.user),
+                                                  {.call = session_.call()});
             if (made) return ours_ = true;
             if (!made.failure().is(kube::Reason::kAlreadyExists)) {
                 session_.failed("namespace", "", made.failure().message, "",

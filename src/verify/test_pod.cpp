@@ -71,7 +71,7 @@ std::string to_json(const TestPod& pod) {
                        {"command", {"/usr/bin/aliquot-probe"}},
                        {"args", arguments(pod)},
                        {"resources",
-                        {{"limits", {{pod.resource, "1"}, {"cpu", "1"}, {"memory", "512Mi"}}},
+                        {{"limits", {{pod.resource, "1"}, {"cpu", "1"}, {"memory", "2Gi"}}},
                          {"requests", {{"cpu", "10m"}, {"memory", "64Mi"}}}}},
                        {"securityContext",
                         {{"allowPrivilegeEscalation", false},

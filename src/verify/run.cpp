@@ -59,7 +59,11 @@ public:
                                 "name another one: --namespace NAME");
                 return false;
             }
-            if (std::chrono::steady_clock::now() > until || !session_.pause()) {
+            if (!session_.pause()) {
+                session_.skipped("namespace", "", "stopped");
+                return false;
+            }
+            if (std::chrono::steady_clock::now() > until) {
                 session_.failed("namespace", "",
                                 "namespace " + name + " of an earlier run does not go away", "",
                                 "kubectl get namespace " + name + " -o yaml");

@@ -16,7 +16,7 @@ const Value::Object kNoMembers;
 auto lower_bound(auto& members, std::string_view key) {
     return std::lower_bound(
         members.begin(), members.end(), key,
-        [](const Member& member, std::string_view name) { return member.name < name; });
+        [](const Member& member, std::string_view name) { return member.name.compare(name) < 0; });
 }
 
 /// Cuts the first name off a path.

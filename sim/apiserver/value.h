@@ -23,19 +23,25 @@ public:
     using Array = std::vector<Value>;
     using Object = std::vector<Member>;
 
-    Value() = default;
-    Value(std::nullptr_t) {}                                        // NOLINT(*explicit*)
-    Value(bool value) : state_(value) {}                            // NOLINT(*explicit*)
-    Value(int value) : state_(static_cast<std::int64_t>(value)) {}  // NOLINT(*explicit*)
-    Value(std::int64_t value) : state_(value) {}                    // NOLINT(*explicit*)
-    Value(double value) : state_(value) {}                          // NOLINT(*explicit*)
-    Value(std::string value) : state_(std::move(value)) {}          // NOLINT(*explicit*)
-    Value(std::string_view value) : state_(std::string(value)) {}   // NOLINT(*explicit*)
-    Value(const char* value) : state_(std::string(value)) {}        // NOLINT(*explicit*)
-    Value(Array value) : state_(std::move(value)) {}                // NOLINT(*explicit*)
+    // Defined below, where a Member is complete: clang 14 looks into them at once.
+    Value();
+    ~Value();
+    Value(const Value& other);
+    Value(Value&& other) noexcept;
+    Value& operator=(const Value& other);
+    Value& operator=(Value&& other) noexcept;
+    Value(std::nullptr_t);          // NOLINT(*explicit*)
+    Value(bool value);              // NOLINT(*explicit*)
+    Value(int value);               // NOLINT(*explicit*)
+    Value(std::int64_t value);      // NOLINT(*explicit*)
+    Value(double value);            // NOLINT(*explicit*)
+    Value(std::string value);       // NOLINT(*explicit*)
+    Value(std::string_view value);  // NOLINT(*explicit*)
+    Value(const char* value);       // NOLINT(*explicit*)
+    Value(Array value);             // NOLINT(*explicit*)
     static Value object();
     static Value object(std::initializer_list<Member> members);
-    static Value array() { return Value(Array{}); }
+    static Value array();
 
     [[nodiscard]] bool is_null() const { return state_.index() == 0; }
     [[nodiscard]] bool is_bool() const { return state_.index() == 1; }
@@ -81,11 +87,29 @@ private:
 };
 
 struct Member {
-    Member(std::string_view key, Value content) : name(key), value(std::move(content)) {}
+    Member(std::string_view key, Value content);
     std::string name;
     Value value;
     friend bool operator==(const Member&, const Member&) = default;
 };
+
+inline Value::Value() = default;
+inline Value::~Value() = default;
+inline Value::Value(const Value& other) = default;
+inline Value::Value(Value&& other) noexcept = default;
+inline Value& Value::operator=(const Value& other) = default;
+inline Value& Value::operator=(Value&& other) noexcept = default;
+inline Value::Value(std::nullptr_t) {}
+inline Value::Value(bool value) : state_(value) {}
+inline Value::Value(int value) : state_(static_cast<std::int64_t>(value)) {}
+inline Value::Value(std::int64_t value) : state_(value) {}
+inline Value::Value(double value) : state_(value) {}
+inline Value::Value(std::string value) : state_(std::move(value)) {}
+inline Value::Value(std::string_view value) : state_(std::string(value)) {}
+inline Value::Value(const char* value) : state_(std::string(value)) {}
+inline Value::Value(Array value) : state_(std::move(value)) {}
+inline Value Value::array() { return Value(Array{}); }
+inline Member::Member(std::string_view key, Value content) : name(key), value(std::move(content)) {}
 
 /// A text read as JSON, and the paths of members that it had twice (the last one counts).
 struct Parsed {

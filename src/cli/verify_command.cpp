@@ -129,6 +129,12 @@ void add_verify_command(CLI::App& program, Context& context) {
         ->add_option("--run-as", words->options.user,
                      "User id in the test pods; the one of your own pods where MPS shares GPUs")
         ->option_text("UID");
+    command
+        ->add_option("--pod-security", words->options.pod_security,
+                     "Pod Security level of the namespace, where something adds to all pods what "
+                     "'restricted' refuses")
+        ->check(CLI::IsMember({"restricted", "baseline", "privileged"}))
+        ->option_text("LEVEL (restricted, baseline, privileged)");
     command->add_option("--agent-namespace", words->options.agent_namespace, "Where the agent runs")
         ->option_text("NAME");
     add_namespace_flag(*command, words->cluster,

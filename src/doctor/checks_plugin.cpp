@@ -192,23 +192,6 @@ Verdict judge_config_error(const Facts& facts) {
     return verdict;
 }
 
-/// The ConfigMap that our agent reads by the API, when it is there: nothing names it in a volume.
-std::string agent_config(const Facts& facts) {
-    for (const Object& set : facts.cluster.all("DaemonSet")) {
-        if (!set.name.starts_with("aliquot-agent")) continue;
-        std::string name = "aliquot-config";
-        for (const Node& container :
-             items_at(set.body, {"spec", "template", "spec", "containers"})) {
-            for (const Node& word : items_at(container, {"args"})) {
-                constexpr std::string_view kFlag = "--config-map=";
-                if (word.scalar.starts_with(kFlag)) name = word.scalar.substr(kFlag.size());
-            }
-        }
-        if (facts.cluster.find("ConfigMap", set.space, name) != nullptr) return name;
-    }
-    return {};
-}
-
 /// The ConfigMap that the plugin (or ClusterPolicy) reads, by its name.
 std::string wired_config(const Facts& facts, std::string& default_key) {
     for (const Object& policy : facts.cluster.all("ClusterPolicy")) {

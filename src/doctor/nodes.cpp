@@ -75,4 +75,20 @@ Verdict not_read(const Facts& facts, std::initializer_list<std::string_view> kin
                    (reasons.empty() ? "" : ": " + join(reasons, "; ")));
 }
 
+std::string agent_config(const Facts& facts) {
+    for (const Object& set : facts.cluster.all("DaemonSet")) {
+        if (!set.name.starts_with("aliquot-agent")) continue;
+        std::string name = "aliquot-config";
+        for (const Node& container :
+             items_at(set.body, {"spec", "template", "spec", "containers"})) {
+            for (const Node& word : items_at(container, {"args"})) {
+                constexpr std::string_view kFlag = "--config-map=";
+                if (word.scalar.starts_with(kFlag)) name = word.scalar.substr(kFlag.size());
+            }
+        }
+        if (facts.cluster.find("ConfigMap", set.space, name) != nullptr) return name;
+    }
+    return {};
+}
+
 }  // namespace aliquot::doctor

@@ -22,5 +22,7 @@ std::string label(const Object& node, std::string_view name);
 Verdict no_nodes(const Facts& facts);
 /// kUnknown: one of these kinds was not read ("pods were not read: ..."), and why, when it is known.
 Verdict not_read(const Facts& facts, std::initializer_list<std::string_view> kinds);
+/// The ConfigMap that our agent reads by the API, when it is there: nothing names it in a volume.
+std::string agent_config(const Facts& facts);
 
 }  // namespace aliquot::doctor

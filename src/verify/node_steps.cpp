@@ -116,7 +116,7 @@ private:
         auto made = session_.api.create(kube::resources::pods(), pod.space, to_json(pod),
                                         {.call = session_.call()});
         if (!made) {
-            session_.refused(id, node_.name(), made.failure());
+            session_.not_proven(id, node_.name(), made.failure());
             return std::nullopt;
         }
         pods_.push_back(pod.name);
@@ -126,7 +126,7 @@ private:
             const auto object =
                 session_.api.get(kube::resources::pods(), {pod.space, pod.name}, session_.call());
             if (!object) {
-                session_.refused(id, node_.name(), object.failure());
+                session_.not_proven(id, node_.name(), object.failure());
                 return std::nullopt;
             }
             const PodState state = read_state(object->json);

@@ -10,9 +10,11 @@ namespace {
 
 constexpr const char* kOwner = "aliquot-verify";
 
-/// The strictest Pod Security profile that the test pods fit.
-std::string space_json(const std::string& name, unsigned user) {
-    const std::string level = user == 0 ? "baseline" : "restricted";
+/// With the strictest Pod Security profile that the test pods fit, unless another one is asked for.
+std::string space_json(const Options& options) {
+    const std::string& name = options.space;
+    std::string level = options.pod_security;
+    if (level.empty()) level = options.user == 0 ? "baseline" : "restricted";
     return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":)" +
            kube::json_quoted(name) + R"(,"labels":{"app.kubernetes.io/managed-by":")" + kOwner +
            R"(","pod-security.kubernetes.io/enforce":")" + level + R"("}}})";
@@ -42,9 +44,9 @@ public:
         const std::string& name = session_.options.space;
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
         while (true) {
-            const auto made = session_.api.create(kube::resources::namespaces(), "",
-                                                  space_json(name, session_.options.user),
-                                                  {.call = session_.call()});
+            const auto made =
+                session_.api.create(kube::resources::namespaces(), "", space_json(session_.options),
+                                    {.call = session_.call()});
             if (made) return ours_ = true;
             if (!made.failure().is(kube::Reason::kAlreadyExists)) {
                 session_.failed("namespace", "", made.failure().message, "",
@@ -59,7 +61,11 @@ public:
                                 "name another one: --namespace NAME");
                 return false;
             }
-            if (std::chrono::steady_clock::now() > until || !session_.pause()) {
+            if (!session_.pause()) {
+                session_.skipped("namespace", "", "stopped");
+                return false;
+            }
+            if (std::chrono::steady_clock::now() > until) {
                 session_.failed("namespace", "",
                                 "namespace " + name + " of an earlier run does not go away", "",
                                 "kubectl get namespace " + name + " -o yaml");

@@ -41,6 +41,22 @@ void Session::refused(std::string id, std::string node, const kube::Failure& fai
     }
 }
 
+void Session::not_proven(std::string id, std::string node, const kube::Failure& failure) {
+    if (failure.is(kube::Reason::kStopped)) {
+        return skipped(std::move(id), std::move(node), "stopped");
+    }
+    std::string fix;
+    if (failure.message.contains("violates PodSecurity")) {
+        fix =
+            "something adds to pods what their namespace does not allow: --pod-security "
+            "baseline or privileged";
+    } else if (failure.is(kube::Reason::kForbidden)) {
+        fix = "rights needed in namespace " + options.space +
+              ": create, get and delete pods, get pods/log";
+    }
+    failed(std::move(id), std::move(node), failure.message, "", std::move(fix));
+}
+
 bool Session::pause() {
     std::unique_lock lock(mutex_);
     (void)stopped_.wait_for(lock, stop, options.look_every, [] { return false; });

@@ -32,6 +32,8 @@ public:
     void skipped(std::string id, std::string node, std::string message);
     /// A request that failed: what we may not do is skipped, anything else has failed.
     void refused(std::string id, std::string node, const kube::Failure& failure);
+    /// A request that failed without which nothing is proven: it has failed also when we may not.
+    void not_proven(std::string id, std::string node, const kube::Failure& failure);
 
     /// Waits until it is time to look again. False: somebody wants us to stop.
     bool pause();

@@ -17,6 +17,8 @@ struct Options {
     std::string node;                      // empty: every node with GPUs
     std::string image;                     // empty: the one that the agent runs
     std::string runtime_class;
+    /// Pod Security level of the namespace; empty: the strictest that the test pods fit.
+    std::string pod_security;
     unsigned user = 65532;                  // of the test pods
     std::chrono::seconds pod_timeout{300};  // until a test pod has answered
     std::chrono::milliseconds look_every{500};

@@ -75,6 +75,7 @@ public:
     Json status{{"phase", "Running"}};
     bool metrics = true;
     std::string forbidden;
+    std::string why = "no";  // it is forbidden
     std::vector<Json> pods;  // that were made
     std::function<void()> on_pod = [] {};
     unsigned removed_spaces = 0;
@@ -85,7 +86,8 @@ private:
         const std::lock_guard lock(mutex);
         const std::string path = request.path.substr(0, request.path.find('?'));
         if (!forbidden.empty() && path.find(forbidden) != std::string::npos) {
-            return Reply{403, R"({"kind":"Status","reason":"Forbidden","message":"no"})"};
+            const Json refusal{{"kind", "Status"}, {"reason", "Forbidden"}, {"message", why}};
+            return Reply{403, refusal.dump()};
         }
         if (path == "/version") return Reply{200, "{}"};
         if (path == "/api" || path == "/apis") return Reply{200, "{}"};
@@ -277,6 +279,21 @@ TEST(TestPod, ReadsOnlyAnAnswerOfTheProbe) {
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->gpus[0].uuid, "GPU-1");
     EXPECT_EQ(answer->elements, 1U << 20U);
+}
+
+TEST(Verify, ProvesNothingWhereItMayNotMakePods) {
+    Cluster cluster;
+    cluster.forbidden = "/namespaces/aliquot-verify/pods";
+    const Report denied = cluster.run();
+    EXPECT_FALSE(denied.success()) << text_of(denied);
+    ASSERT_NE(find(denied, "pod"), nullptr);
+    EXPECT_EQ(find(denied, "pod")->result, Verdict::kFailed);
+    EXPECT_NE(find(denied, "pod")->fix.find("create, get and delete pods"), std::string::npos);
+    Cluster strict;
+    strict.forbidden = cluster.forbidden;
+    strict.why = "violates PodSecurity \"restricted:latest\"";
+    const Report refused = strict.run();
+    EXPECT_NE(find(refused, "pod")->fix.find("--pod-security"), std::string::npos);
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ void tell_cluster(const Parts& parts, const Settings& settings, const sharing::O
                                                parts.options.label_profiles),
                          .inventory = seen.inventory,
                          .driver_problem = seen.driver_problem,
+                         .has_board = labels::has_nvidia_gpu(parts.root),
                          .shares = node::shares_told(offer)});
 }
 

@@ -37,6 +37,7 @@ public:
         labels::Labels labels;
         gpu::Inventory inventory;
         std::string driver_problem;
+        bool has_board = false;  // a GPU of NVIDIA's is on the bus, whatever the driver says
         std::vector<node::ShareTold> shares;
     };
 

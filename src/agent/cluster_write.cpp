@@ -54,8 +54,11 @@ std::optional<node::Change> ClusterLink::change(const node::NodeObject& node) co
     const auto now = std::chrono::system_clock::now();
     node::Wish wish;
     if (told.inventory.gpus.empty()) {
-        if (!node.annotations.contains(node::kAgent)) return std::nullopt;
-        if (told.driver_problem.empty()) return node::clear_node(node);
+        const bool ours = node.annotations.contains(node::kAgent);
+        if (told.driver_problem.empty()) {
+            return ours ? std::optional(node::clear_node(node)) : std::nullopt;
+        }
+        if (!ours && !told.has_board) return std::nullopt;
         // A driver that has told of no GPU since this agent began: what it told before stays.
         keep_standing(node, wish);
         if (options_.unhealthy_taint != node::TaintPolicy::kOff) {

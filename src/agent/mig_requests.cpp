@@ -109,9 +109,9 @@ Result<std::vector<mig::GpuWish>> mig_wishes(const std::string& name,
         if (!shape) continue;
         auto meaning = mig::well_known(name, *shape);
         if (!meaning) {
-            return Error{ErrorCode::kNotFound,
-                         "there is no MIG configuration '" + name + "': " + known + "; GPU " +
-                             std::to_string(gpu.index) + " knows " + mig::well_known_names(*shape)};
+            return Error{ErrorCode::kNotFound, "nobody knows it: " + known + "; GPU " +
+                                                   std::to_string(gpu.index) + " knows " +
+                                                   mig::well_known_names(*shape)};
         }
         wishes.push_back({.gpu = gpu.uuid,
                           .index = gpu.index,
@@ -123,7 +123,7 @@ Result<std::vector<mig::GpuWish>> mig_wishes(const std::string& name,
     if (!capable && name == "all-disabled") return wishes;
     if (wishes.empty()) {
         return Error{ErrorCode::kUnsupported,
-                     capable ? "there is no MIG configuration '" + name + "': " + known
+                     capable ? "nobody knows it: " + known
                              : "no GPU of this node has MIG; time-slicing or MPS can share them"};
     }
     return wishes;

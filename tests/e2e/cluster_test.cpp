@@ -96,6 +96,21 @@ TEST_F(ClusterNode, TellsOfAGpuThatFallsOffTheBus) {
     EXPECT_TRUE(offers(kGpu, 2));
 }
 
+TEST_F(ClusterNode, TellsOfADriverThatNeverAnswered) {
+    // A board on the bus, and no driver.
+    const std::string board = "/sys/bus/pci/devices/0000:01:00.0";
+    ASSERT_TRUE(root_.write_atomically(board + "/vendor", "0x10de\n"));
+    ASSERT_TRUE(root_.write_atomically(board + "/class", "0x030200\n"));
+    start_agent();
+    ASSERT_TRUE(soon([&] { return condition("GpuHealthy")["status"] == "False"; }));
+    EXPECT_EQ(condition("GpuHealthy")["reason"], "DriverProblem");
+    EXPECT_TRUE(soon([&] { return has_taint(kUnhealthy); }));
+    make_gpus("a2", 1);  // it is installed
+    ASSERT_TRUE(soon([&] { return condition("GpuHealthy")["status"] == "True"; }));
+    EXPECT_TRUE(soon([&] { return !has_taint(kUnhealthy); }));
+    EXPECT_TRUE(offers(kGpu, 1));
+}
+
 TEST_F(ClusterNode, IsServedWhileTheApiServerIsGone) {
     make_gpus("a2", 1);
     configure({{"default", replicas(2)}});
@@ -158,8 +173,7 @@ TEST_F(ClusterNode, IsCutAsItsMigLabelSays) {
     EXPECT_TRUE(offers("nvidia.com/mig-3g.20gb", 2));
     label(kMigLabel, "all-9g.99gb");
     ASSERT_TRUE(soon([&] {
-        return annotation("aliquot.dev/mig.config.problem")
-            .contains("there is no MIG configuration");
+        return annotation("aliquot.dev/mig.config.problem").contains("nobody knows it: ");
     }));
     // What is asked for no more is told no more; the GPUs stay as they are.
     label(kMigLabel, nullptr);

@@ -166,8 +166,8 @@ Result<Value> ask(const Call& call, const Value& hook, const Value& review) {
     const CURLcode code = curl_easy_perform(handle);
     if (code != CURLE_OK) {
         return Error{ErrorCode::kUnavailable,
-                     "Post \"" + target->url + "\": " +
-                         (detail[0] != '\0' ? detail.data() : curl_easy_strerror(code))};
+                     "Post \"" + target->url +
+                         "\": " + (detail[0] != '\0' ? detail.data() : curl_easy_strerror(code))};
     }
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);

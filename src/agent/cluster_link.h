@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -79,6 +80,8 @@ public:
 private:
     void look_again();
     node::ConfigChoices choices() const;
+    void wait_for_work(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds limit,
+                       const std::stop_token& stop, const std::function<bool()>& so);
     void run(const std::stop_token& stop);
     bool write(const std::stop_token& stop);
     bool write_feature(const std::stop_token& stop);

@@ -98,6 +98,21 @@ TEST_F(AClusterLink, SaysThatTheServerDoesNotAnswer) {
     EXPECT_THAT(link.config().choice.problem, HasSubstr("forbidden for us"));
 }
 
+TEST_F(AClusterLink, LearnsWhatIsAskedWhenTheServerAnswersAtLast) {
+    // No ConfigMap: a list without an object calls no handler.
+    std::atomic<bool> away = true;
+    api.before = [&](const kube::Request&) -> std::optional<kube::Outcome<kube::Reply>> {
+        if (!away) return std::nullopt;
+        return kube::Reply{.status = 503, .body = "away"};
+    };
+    ClusterLink link(api, clock, "gpu-1", options);
+    link.start(100ms, {});
+    EXPECT_EQ(link.config().version, 0U);
+    away = false;
+    EXPECT_TRUE(soon([&] { return link.config().version > 0; }));
+    EXPECT_EQ(link.config().choice, node::ConfigChoice{});
+}
+
 TEST_F(AClusterLink, TellsOfAConfigurationThatIsRefused) {
     ClusterLink link(api, clock, "gpu-1", options);
     link.start(kSoon, {});

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kHeartbeat{300};
 constexpr std::chrono::milliseconds kLook{60'000};  // at the Node, though nothing has changed
+constexpr std::chrono::milliseconds kGlance{300};   // at caches that are not filled yet
 constexpr std::chrono::milliseconds kFirstWait{500};
 constexpr std::chrono::milliseconds kLongestWait{60'000};
 constexpr std::chrono::milliseconds kWriteDeadline{10'000};
@@ -160,6 +161,23 @@ bool ClusterLink::write(const std::stop_token& stop) {
     return merged && told && feature;
 }
 
+/// A cache that is filled without an object (there is no ConfigMap), or whose first list ends after
+/// its last object was told of, calls nobody: until all are known they are looked at again.
+void ClusterLink::wait_for_work(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds limit,
+                                const std::stop_token& stop, const std::function<bool()>& so) {
+    const os::TimePoint end = clock_.now() + limit;
+    while (!stop.stop_requested()) {
+        const bool known = supplied_.version > 0;
+        const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock_.now());
+        if (rest.count() <= 0) return;
+        if (changed_.wait_for(lock, stop, known ? rest : std::min(rest, kGlance), so)) return;
+        if (known) continue;
+        lock.unlock();
+        look_again();
+        lock.lock();
+    }
+}
+
 void ClusterLink::run(const std::stop_token& stop) {
     std::chrono::milliseconds wait = kFirstWait;
     bool done = true;
@@ -167,15 +185,12 @@ void ClusterLink::run(const std::stop_token& stop) {
         std::uint64_t goal = 0;
         {
             std::unique_lock lock(mutex_);
-            if (done) {
-                changed_.wait_for(lock, stop, kLook, [&] { return wanted_ != written_; });
-            } else {
-                // Not faster than this, whatever has changed meanwhile; a conflict's answer comes
-                // by the watch.
-                const std::uint64_t seen = wanted_;
-                const bool conflict = wait == kFirstWait;
-                changed_.wait_for(lock, stop, wait, [&] { return conflict && wanted_ != seen; });
-            }
+            // After a failure not faster than this, whatever has changed meanwhile; a conflict's
+            // answer comes by the watch.
+            const std::uint64_t seen = wanted_;
+            const bool conflict = !done && wait == kFirstWait;
+            wait_for_work(lock, done ? kLook : wait, stop,
+                          [&] { return done ? wanted_ != written_ : conflict && wanted_ != seen; });
             goal = wanted_;
         }
         if (stop.stop_requested()) break;

@@ -57,12 +57,6 @@ private:
     std::function<void(std::string_view)> function_;
 };
 
-struct State {
-    std::mutex mutex;
-    Format format = Format::kText;
-    std::shared_ptr<spdlog::logger> logger;
-};
-
 std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, Format format,
                                             spdlog::level::level_enum level) {
     // The line itself is built here, so that text and JSON carry the same fields.
@@ -77,12 +71,16 @@ std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, Format format
     return logger;
 }
 
+struct State {
+    std::mutex mutex;  // guards what follows
+    Format format = Format::kText;
+    std::shared_ptr<spdlog::logger> logger =
+        make_logger(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(), Format::kText,
+                    spdlog::level::info);
+};
+
 State& state() {
-    static State instance;
-    if (!instance.logger) {
-        instance.logger = make_logger(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(),
-                                      Format::kText, spdlog::level::info);
-    }
+    static State instance;  // whole before anybody sees it: several threads may be the first
     return instance;
 }
 

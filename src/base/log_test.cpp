@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace aliquot::log {
@@ -39,6 +41,18 @@ TEST(Log, JsonKeepsNumbersAndEscapes) {
 
 TEST(Log, DropsWhatIsBelowTheLevel) {
     EXPECT_TRUE(lines_of(Level::kError, Format::kText, [] { warning("w"); }).empty());
+}
+
+TEST(Log, MayBeFirstUsedBySeveralThreadsAtOnce) {
+    constexpr int kThreads = 8;
+    std::latch together(kThreads);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&together] {
+            together.arrive_and_wait();
+            info("first", {});
+        });
+    }
 }
 
 }  // namespace

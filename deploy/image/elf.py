@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an ELF file needs at run time. Standard library only; 64 bit, little endian: what Kubernetes' GPU nodes are."""
 import dataclasses
+import json
 import os
 import struct
 
 MACHINES = {62: ("amd64", "x86_64-linux-gnu"), 183: ("arm64", "aarch64-linux-gnu")}
 MOST_HEADERS = 128
 MOST_TAGS = 1024
-PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
+MOST_NOTE_BYTES = 65536
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE = 1, 2, 3, 4
+NT_DLOPEN = 0x407C0C0A  # UAPI group, "ELF dlopen metadata": a JSON list of what a program loads at run time
 DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH = 0, 1, 5, 14, 15, 29
 
 
@@ -23,6 +26,7 @@ class Elf:
     soname: str
     needed: tuple       # names of libraries, in the order of the file
     runpath: tuple      # folders; may hold $ORIGIN
+    loads: tuple        # names of libraries that it opens at run time and cannot do without
 
 
 def _string(data, at):
@@ -50,6 +54,30 @@ def _tags(data, at, length):
         yield tag, value
 
 
+def _notes(data, at, length):
+    """(owner, kind, text) of each note of a segment; they are padded to 4 bytes."""
+    end = min(at + min(length, MOST_NOTE_BYTES), len(data))
+    while at + 12 <= end:
+        owner_size, text_size, kind = struct.unpack_from("<III", data, at)
+        text = at + 12 + (owner_size + 3) // 4 * 4
+        if text + text_size > end:
+            raise NotElf("a note lies outside of its segment")
+        yield data[at + 12:at + 12 + owner_size].rstrip(b"\0"), kind, data[text:text + text_size].rstrip(b"\0")
+        at = text + (text_size + 3) // 4 * 4
+
+
+def _loads(data, notes):
+    found = []
+    for owner, kind, text in (note for segment in notes for note in _notes(data, *segment)):
+        if owner != b"FDO" or kind != NT_DLOPEN:
+            continue
+        try:
+            found += [entry["soname"][0] for entry in json.loads(text) if entry.get("priority", "recommended") != "suggested"]
+        except (ValueError, TypeError, LookupError, AttributeError) as problem:
+            raise NotElf(f"its note of libraries to load cannot be read: {text[:80]!r}") from problem
+    return tuple(dict.fromkeys(found))
+
+
 def read(path):
     """The Elf of a file; NotElf when it is none or is for another kind of machine."""
     with open(path, "rb") as file:
@@ -68,12 +96,14 @@ def _parse(data):
     machine, = struct.unpack_from("<H", data, 18)
     if machine not in MACHINES:
         raise NotElf(f"it is for machine {machine}; known are {sorted(MACHINES)}")
-    loads, dynamic, interpreter = [], None, ""
+    loads, notes, dynamic, interpreter = [], [], None, ""
     for kind, at, address, length in _segments(data):
         if kind == PT_LOAD:
             loads.append((address, length, at))
         elif kind == PT_DYNAMIC:
             dynamic = (at, length)
+        elif kind == PT_NOTE:
+            notes.append((at, length))
         elif kind == PT_INTERP:
             interpreter = _string(data, at)
     tags = list(_tags(data, *dynamic)) if dynamic else []
@@ -83,7 +113,7 @@ def _parse(data):
             for wanted in (DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH)}
     folders = ":".join(text[DT_RUNPATH] or text[DT_RPATH])
     return Elf(*MACHINES[machine], interpreter, "".join(text[DT_SONAME]), tuple(text[DT_NEEDED]),
-               tuple(folder for folder in folders.split(":") if folder))
+               tuple(folder for folder in folders.split(":") if folder), _loads(data, notes))
 
 
 class Search:
@@ -108,7 +138,7 @@ class Search:
 
 
 def closure(files, search, extra=()):
-    """Every library that `files` need, directly or not, and the libraries `extra`: {name: path}.
+    """Every library that `files` need or load, directly or not, and the libraries `extra`: {name: path}.
 
     Raises LookupError with a line for each library that is nowhere.
     """
@@ -118,7 +148,7 @@ def closure(files, search, extra=()):
         facts = read(path)
         if facts.interpreter:
             waiting.append((os.path.basename(facts.interpreter), (os.path.dirname(facts.interpreter),), "/", path))
-        waiting += [(name, facts.runpath, os.path.dirname(os.path.abspath(path)), path) for name in facts.needed]
+        waiting += [(name, facts.runpath, os.path.dirname(os.path.abspath(path)), path) for name in facts.needed + facts.loads]
     while waiting:
         name, runpath, origin, who = waiting.pop(0)
         if name in found or name in missing:

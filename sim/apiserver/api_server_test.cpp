@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "os/temporary_directory.h"
+#include "sim/apiserver/list_options.h"
 #include "sim/apiserver/value.h"
 
 namespace aliquot::sim {
@@ -106,6 +107,23 @@ TEST(ApiServer, AnswersAnOldTokenWith410AfterCompaction) {
     const auto gone = server->request("GET", "/api/v1/namespaces?limit=1&continue=" + token);
     EXPECT_EQ(gone.status, 410);
     EXPECT_EQ(json(gone.body).at("reason").text(), "Expired");
+}
+
+TEST(ApiServer, ATokenStandsInAQueryAsItIs) {
+    for (int i = 0; i < 256; ++i) {
+        apiserver::ContinueToken token;
+        token.revision = static_cast<std::uint64_t>(i);
+        token.next_key = "/configmaps/~~>?" + std::string(static_cast<std::size_t>(i % 7), '>');
+        const std::string text = apiserver::make_token(token);
+        EXPECT_EQ(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                         "0123456789-_"),
+                  std::string::npos)
+            << text;
+        const auto back = apiserver::read_token(text);
+        ASSERT_TRUE(back) << text;
+        EXPECT_EQ(back->next_key, token.next_key);
+        EXPECT_EQ(back->revision, token.revision);
+    }
 }
 
 TEST(ApiServer, EmptiesANamespaceThatEnds) {

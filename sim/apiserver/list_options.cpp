@@ -94,11 +94,20 @@ std::string make_token(const ContinueToken& token) {
          {"rv", static_cast<std::int64_t>(token.revision)},
          {"start", token.next_key},
          {"t", static_cast<std::int64_t>(std::chrono::system_clock::to_time_t(token.made))}});
-    return encode_base64(to_json(value));
+    // A token stands in a query as it is: the alphabet for URLs, without padding. Source: RFC 4648, 5.
+    std::string text = encode_base64(to_json(value));
+    text.erase(std::min(text.find('='), text.size()));
+    std::ranges::replace(text, '+', '-');
+    std::ranges::replace(text, '/', '_');
+    return text;
 }
 
 std::optional<ContinueToken> read_token(std::string_view text) {
-    const auto bytes = decode_base64(text);
+    std::string standard(text);
+    std::ranges::replace(standard, '-', '+');
+    std::ranges::replace(standard, '_', '/');
+    standard.append((4 - standard.size() % 4) % 4, '=');
+    const auto bytes = decode_base64(standard);
     if (!bytes) return std::nullopt;
     const auto json = parse_json(*bytes);
     if (!json || json->value.at("v").text() != "meta.k8s.io/v1") return std::nullopt;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -101,6 +102,12 @@ Result<std::string> body_of(std::string_view address, std::string answer) {
 }
 
 }  // namespace
+
+std::string usual_agent() {
+    const char* const named =
+        std::getenv("ALIQUOT_AGENT");  // NOLINT(concurrency-mt-unsafe): at start
+    return named == nullptr || *named == '\0' ? std::string(kAgentAddress) : named;
+}
 
 Result<std::string> ask_agent(std::string_view address, std::string_view path) {
     const auto where = parse(address);

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <optional>
 
+#include "web/libcurl.h"
+
 namespace aliquot::cli {
 namespace {
 
@@ -106,8 +108,7 @@ class AgentStates::Implementation {
 public:
     Implementation(std::vector<AgentPlace> places, AskOptions options)
         : places_(std::move(places)), options_(std::move(options)), calls_(places_.size()) {
-        static const CURLcode kReady = ::curl_global_init(CURL_GLOBAL_DEFAULT);
-        if (kReady == CURLE_OK) multi_ = ::curl_multi_init();
+        if (library_) multi_ = ::curl_multi_init();
         if (multi_ == nullptr) return;
         ::curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, kMostConnections);
         for (std::size_t i = 0; i < places_.size(); ++i) prepare(calls_[i], places_[i]);
@@ -123,6 +124,7 @@ public:
     Implementation& operator=(const Implementation&) = delete;
 
     std::vector<Result<std::string>> ask(const std::stop_token& stop) {
+        if (!library_) return {places_.size(), library_.error()};
         const auto end = std::chrono::steady_clock::now() + options_.deadline;
         for (Call& call : calls_) begin(call);
         for (;;) {
@@ -246,6 +248,7 @@ private:
         return text + " s";
     }
 
+    const Result<Done> library_ = web::start_libcurl();
     std::vector<AgentPlace> places_;
     AskOptions options_;
     std::vector<Call> calls_;

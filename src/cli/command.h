@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -37,12 +38,20 @@ struct Context {
 /// The context outlives the run.
 using AddCommand = void (*)(CLI::App& program, Context& context);
 
+/// A command as the program lists it.
+struct Command {
+    std::string_view name;  // the word that `add` adds
+    AddCommand add = nullptr;
+    bool reads_others = false;  // it tells about all commands: completion
+};
+
 /// Output format of `-o`.
 enum class Format : std::uint8_t { kText, kTable, kJson, kYaml };
 
-/// Runs the program: parses, calls one command, prints "aliquot: <one line>" on usage errors (with
+/// Runs the program: parses, calls one command (when the first word names it, the options of no other
+/// are made: they are a quarter of a start), prints "aliquot: <one line>" on usage errors (with
 /// the nearest known word), and returns the exit code.
-int run(int argc, char** argv, std::span<const AddCommand> commands);
+int run(int argc, char** argv, std::span<const Command> commands);
 
 /// Prints "aliquot: <message>" to err and sets the exit code.
 void fail(Context& context, int exit_code, const std::string& message);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -7,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cli/command.h"
@@ -123,18 +126,43 @@ Result<Input> read_head(const std::string& file) {
     return input;
 }
 
-/// std::getline that keeps no more of a line than can matter (an escaped byte is two).
-bool read_line(std::istream& in, std::string& line) {
-    constexpr std::size_t kMost = 2 * detect::kMostBytes + 2;
-    line.clear();
-    std::streambuf& buffer = *in.rdbuf();
-    int byte = buffer.sbumpc();
-    if (byte == std::char_traits<char>::eof()) return false;
-    for (; byte != std::char_traits<char>::eof() && byte != '\n'; byte = buffer.sbumpc()) {
-        if (line.size() < kMost) line += static_cast<char>(byte);
+/// Reads lines in large pieces; keeps no more of a line than can matter (an escaped byte is two).
+class LineReader {
+public:
+    /// at_once   bytes to read at once; 1 answers a terminal line by line
+    LineReader(std::istream& in, std::size_t at_once) : in_(in), piece_(at_once, '\0') {}
+
+    /// The next line without its end; good until the next call. Nothing at the end of the input.
+    std::optional<std::string_view> next() {
+        constexpr std::size_t kMost = 2 * detect::kMostBytes + 2;
+        line_.clear();
+        bool begun = false;
+        while (!rest_.empty() || fill()) {
+            const std::size_t end = rest_.find('\n');
+            const std::string_view part = rest_.substr(0, end);
+            const bool whole = end != std::string_view::npos;
+            rest_.remove_prefix(whole ? end + 1 : part.size());
+            if (whole && !begun) return part.substr(0, kMost);
+            begun = true;
+            line_.append(part.substr(0, kMost - std::min(kMost, line_.size())));
+            if (whole) return line_;
+        }
+        if (!begun) return std::nullopt;
+        return line_;
     }
-    return true;
-}
+
+private:
+    bool fill() {
+        in_.read(piece_.data(), static_cast<std::streamsize>(piece_.size()));
+        rest_ = std::string_view(piece_).substr(0, static_cast<std::size_t>(in_.gcount()));
+        return !rest_.empty();
+    }
+
+    std::istream& in_;
+    std::string piece_;
+    std::string_view rest_;  // of the piece
+    std::string line_;       // that began in a piece before
+};
 
 void judge_files(Context& context, const Words& words) {
     std::string json;
@@ -166,6 +194,20 @@ void judge_files(Context& context, const Words& words) {
     }
 }
 
+/// One JSON object.
+std::string judge_line(Context& context, const Words& words, std::string_view line,
+                       detect::Kind kind, std::size_t number_of_line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::string unescaped;
+    if (line.find('\\') != std::string_view::npos) {
+        unescaped = detect::unescape_line(line);
+        line = unescaped;
+    }
+    const auto verdict = words.legacy ? detect::detect_legacy(line) : detect::detect(line, kind);
+    if (verdict.cut) note_cut(context, "line " + std::to_string(number_of_line), verdict);
+    return detect::to_json_line(verdict, line);
+}
+
 void judge_lines(Context& context, const Words& words) {
     std::ifstream file;
     if (words.lines != "-") {
@@ -180,25 +222,28 @@ void judge_lines(Context& context, const Words& words) {
                         words.lines + ": cannot read it; a file of one text per line was expected");
         }
     }
-    std::istream& in = words.lines == "-" ? std::cin : file;
-    std::string line;
+    constexpr std::size_t kPiece = std::size_t{1} << 16U;
+    const bool typed = words.lines == "-" && ::isatty(STDIN_FILENO) != 0;
+    LineReader reader(words.lines == "-" ? std::cin : file, typed ? 1 : kPiece);
+    const detect::Kind kind = kind_named(words.kind);
     std::size_t number_of_line = 0;
+    std::string out;
     std::string of_nothing;  // an empty line is judged once
-    while (read_line(in, line)) {
+    while (const auto line = reader.next()) {
         ++number_of_line;
-        if (line.empty() && !of_nothing.empty()) {
-            context.out << of_nothing;
-            continue;
+        if (line->empty() && !of_nothing.empty()) {
+            out += of_nothing;
+        } else {
+            out += judge_line(context, words, *line, kind, number_of_line);
+            out += '\n';
+            if (line->empty()) of_nothing = out.substr(out.rfind('{'));
         }
-        if (!line.empty() && line.back() == '\r') line.pop_back();
-        const std::string text = detect::unescape_line(line);
-        const auto verdict = words.legacy ? detect::detect_legacy(text)
-                                          : detect::detect(text, kind_named(words.kind));
-        note_cut(context, "line " + std::to_string(number_of_line), verdict);
-        std::string json = detect::to_json_line(verdict, text) + '\n';
-        context.out << json;
-        if (line.empty()) of_nothing = std::move(json);
+        if (typed || out.size() >= kPiece) {
+            context.out << out;
+            out.clear();
+        }
     }
+    context.out << out;
 }
 
 void detect_all(Context& context, const Words& words) {

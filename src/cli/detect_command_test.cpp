@@ -71,6 +71,17 @@ TEST_F(Detect, AnswersEachEmptyLine) {
     EXPECT_EQ(nlohmann::json::parse(first)["label"], "cpu");
 }
 
+TEST_F(Detect, AnswersLinesThatAreLongerThanWhatItReadsAtOnce) {
+    const std::string input =
+        std::string(200000, 'a') + " GPU\n\n" + std::string(70000, 'b') + "\r\nno GPU needed";
+    EXPECT_EQ(detect({"--lines", "-"}, input), kOk);
+    std::istringstream lines(out_.str());
+    std::vector<std::string> labels;
+    for (std::string line; std::getline(lines, line);)
+        labels.push_back(nlohmann::json::parse(line)["label"]);
+    EXPECT_EQ(labels, (std::vector<std::string>{"gpu", "cpu", "cpu", "cpu"}));
+}
+
 TEST_F(Detect, RefusesADirectoryOfLines) {
     EXPECT_EQ(detect({"--lines", directory_.path().string()}), kUsage);
     EXPECT_THAT(err_.str(), HasSubstr("is a directory"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <chrono>
@@ -17,12 +18,12 @@
 #include "base/nearest_word.h"
 #include "cli/cluster_flags.h"
 #include "cli/command.h"
+#include "cli/doctor_tree.h"
 #include "doctor/bundle.h"
 #include "doctor/cluster_api.h"
 #include "doctor/collect.h"
 #include "doctor/live.h"
 #include "doctor/mend.h"
-#include "doctor/redact.h"
 #include "doctor/report.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
@@ -203,33 +204,6 @@ std::optional<doctor::Tree> gather(Context& context, Words& words) {
     return tree;
 }
 
-std::string node_name(const doctor::Tree& tree) {
-    const auto hosts = tree.hosts();
-    if (!hosts.empty()) return hosts.front();
-    const std::string name = environment("HOSTNAME");
-    return name.empty() ? "this-host" : name;
-}
-
-bool save(Context& context, const doctor::Tree& tree, const std::string& file) {
-    const doctor::Tree safe = doctor::redacted(tree);
-    const bool bundle = file.ends_with(".tgz") || file.ends_with(".tar.gz");
-    auto bytes = bundle ? doctor::to_bundle(safe, node_name(tree))
-                        : Result<std::string>(doctor::facts_to_json(safe));
-    if (!bytes) {
-        fail(context, kCouldNotRun, bytes.error().message);
-        return false;
-    }
-    const auto path = std::filesystem::absolute(file).native();
-    const auto written = os::Root("/").write_atomically(path, *bytes, 0600);
-    if (!written) {
-        fail(context, kCouldNotRun, "cannot save: " + written.error().message);
-        return false;
-    }
-    context.err << "aliquot: saved what was read to " << file
-                << " (redacted; look before you share)\n";
-    return true;
-}
-
 bool agreed(Context& context) {
     context.err << "Apply this change? [y/N] " << std::flush;
     std::string answer;
@@ -246,10 +220,19 @@ void mend(Context& context, const Words& words, const doctor::Report& report,
     const auto mends = doctor::safe_mends(report, facts);
     if (mends.empty()) context.err << "aliquot: nothing here that can be mended safely\n";
     const os::Root root(words.root.empty() ? "/" : words.root);
+    // What programs read stays what they can read.
+    const bool for_programs = words.format == "json" || words.format == "junit";
+    std::ostream& out = for_programs ? context.err : context.out;
     for (const doctor::Mend& one : mends) {
-        context.out << '\n' << doctor::show(one);
+        if (!one.path.empty() && one.before == one.after) {
+            out << '\n'
+                << one.path << " says so already"
+                << (one.then.empty() ? "" : "; still to do: " + one.then) << '\n';
+            continue;
+        }
+        out << '\n' << doctor::show(one);
         if (!words.yes && !agreed(context)) {
-            context.out << "left as it is\n";
+            out << "left as it is\n";
             continue;
         }
         const auto done = doctor::apply(one, root);
@@ -257,7 +240,7 @@ void mend(Context& context, const Words& words, const doctor::Report& report,
             fail(context, kCouldNotRun, done.error().message);
             continue;
         }
-        context.out << "done" << (one.then.empty() ? "" : "; still to do: " + one.then) << '\n';
+        out << "done" << (one.then.empty() ? "" : "; still to do: " + one.then) << '\n';
     }
 }
 
@@ -287,7 +270,7 @@ void run(Context& context, Words& words) {
     const auto begin = std::chrono::steady_clock::now();
     const auto tree = gather(context, words);
     if (!tree) return;
-    if (!words.save.empty() && !save(context, *tree, words.save)) return;
+    if (!words.save.empty() && !save_tree(context, *tree, words.target, words.save)) return;
     const bool cluster = tree->has_beneath("k8s") && tree->hosts().empty() &&
                          !tree->has_beneath("/proc") && !tree->has_beneath("/sys");
     const auto target = target_of(context, words, cluster);
@@ -303,6 +286,11 @@ void run(Context& context, Words& words) {
                     "no cluster to look at: nothing of it could be read; expected an API server "
                     "that lets us list nodes and pods, or k8s/*.json under --root");
     }
+    if (tree->cut) {
+        context.err << "aliquot: " << tree->name
+                    << ": ends in the middle; what is missing is unknown, not absent\n";
+    }
+    if (!is_there(context, *tree, facts)) return;
     const auto report = doctor::judge(facts, words.before_install);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     print(context, words, report, took.count());
@@ -364,7 +352,7 @@ void add_doctor_command(CLI::App& program, Context& context) {
         ->check(CLI::IsMember({"error", "warning"}))
         ->option_text("SEVERITY (error, warning)");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"text", "short", "json", "junit", "markdown"}))
+        ->check(CLI::IsMember({"text", "table", "short", "json", "junit", "markdown"}))
         ->option_text("FORMAT (text, short, json, junit, markdown)");
     command->add_option("--ask-nvml", words->ask_nvml)->group("");
     command->callback([words, &context] { run(context, *words); });

@@ -87,7 +87,10 @@ Result<Json> from_driver(const Words& words) {
 Result<Json> look(const Words& words) {
     if (!words.agent.empty()) return from_agent(words.agent);
     if (!words.node_state.empty() || !words.driver_root.empty()) return from_driver(words);
-    auto seen = from_agent(std::string(kAgentAddress));
+    auto seen = from_agent(usual_agent());
+    if (!seen && seen.error().code == ErrorCode::kInvalidInput) {
+        return std::move(seen).error().during("ALIQUOT_AGENT");
+    }
     if (seen || seen.error().code != ErrorCode::kNotFound) return seen;
     return from_driver(words);
 }

@@ -95,7 +95,24 @@ Result<View> from_runs() {
     return view;
 }
 
-/// In the order: what was named, the container that we are in, this node's agent, this user's runs.
+/// What this node's agent watches and, after it, this user's runs, of which an agent does not know.
+Result<View> agent_and_runs() {
+    auto seen = from_agent(usual_agent());
+    if (!seen && seen.error().code == ErrorCode::kInvalidInput) {
+        return std::move(seen).error().during("ALIQUOT_AGENT");
+    }
+    auto runs = from_runs();
+    if (!seen && seen.error().code == ErrorCode::kNotFound) return runs;
+    if (!runs || runs->containers.empty()) return seen;
+    if (!seen) {  // there is one, but it does not answer us
+        runs->remark = seen.error().message;
+        return runs;
+    }
+    for (Json& run : runs->containers) seen->containers.push_back(std::move(run));
+    return seen;
+}
+
+/// What was named, else the container that we are in, else all that is known of this machine.
 Result<View> look(const Words& words) {
     const auto single = [](Result<Json> one) -> Result<View> {
         if (!one) return std::move(one).error();
@@ -109,9 +126,7 @@ Result<View> look(const Words& words) {
     std::error_code problem;
     if (fs::exists(here / abi::kConfigFile, problem))
         return single(from_files(here, "this container"));
-    auto seen = from_agent(std::string(kAgentAddress));
-    if (seen || seen.error().code != ErrorCode::kNotFound) return seen;
-    return from_runs();
+    return agent_and_runs();
 }
 
 std::string word(const Json& object, const char* key) {
@@ -142,7 +157,7 @@ std::string name_of(const Json& container) {
 }
 
 std::string share_of(const Json& device) {
-    const std::string cap = number_of(device, "capPercent", " %");
+    std::string cap = number_of(device, "capPercent", " %");
     const std::string weight = word(device, "weight");
     if (weight.empty()) return cap;
     return (cap.empty() ? "" : cap + ", ") + "weight " + weight;
@@ -229,7 +244,8 @@ void add_guard_command(CLI::App& program, Context& context) {
         command
             ->add_option("--agent", words->agent,
                          "Ask the node agent there; default: the container that this runs in, else "
-                         "the agent of this node, else the runs of this user")
+                         "the agent of this node (ALIQUOT_AGENT names another one) "
+                         "and the runs of this user")
             ->option_text("ADDRESS");
     command
         ->add_option("--region", words->region,

@@ -101,6 +101,12 @@ void add_placement_options(CLI::App& command, PlacementWords& words) {
                     "Allow moving running tasks: at most this share of the arrivals, each once")
         ->check(CLI::Range(0.0, 1.0))
         ->option_text("SHARE");
+    command
+        .add_option("--patience", words.patience,
+                    "When the cluster is nearly full, a share of a GPU waits for so many arrivals "
+                    "before it takes a place that leaves an unusable rest (0; policy aliquot)")
+        ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}))
+        ->option_text("ARRIVALS");
 }
 
 trace::ReplayOptions replay_options(const PlacementWords& words) {
@@ -110,6 +116,7 @@ trace::ReplayOptions replay_options(const PlacementWords& words) {
     options.departures = words.departures;
     options.learn = words.learn;
     options.migrate_share = words.migrate;
+    options.patience = words.patience;
     return options;
 }
 

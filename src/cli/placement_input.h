@@ -23,6 +23,7 @@ struct PlacementWords {
     bool departures = false;
     bool learn = false;
     double migrate = 0;
+    std::size_t patience = 0;
     std::string format = "text";
 };
 

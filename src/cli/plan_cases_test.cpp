@@ -62,7 +62,8 @@ std::vector<std::string> split(const std::string& line) {
 }
 
 std::string outcome_of(const Case& one) {
-    constexpr std::array<AddCommand, 2> kCommands{add_plan_command, add_size_command};
+    constexpr auto kCommands =
+        std::to_array<Command>({{"plan", add_plan_command}, {"size", add_size_command}});
     std::vector<std::string> all{"aliquot"};
     for (std::string& word : split(one.words)) all.push_back(std::move(word));
     std::vector<char*> argv;

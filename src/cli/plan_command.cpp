@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <sstream>
 
 #include "cli/command.h"
 #include "document/json.h"
@@ -42,6 +43,36 @@ void print_value(Context& context, const Node& node, const std::string& format) 
     }
 }
 
+/// The configurations of several nodes as one ConfigMap with a key for each.
+void print_config_map(Context& context, const std::vector<const plan::File*>& files,
+                      std::string_view name, std::string_view space) {
+    context.out << "# Each node reads the key that its label names:\n";
+    for (const plan::File* const file : files) {
+        context.out << "# kubectl label node NODE nvidia.com/device-plugin.config=" << file->node
+                    << " --overwrite\n";
+    }
+    context.out << "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " << name
+                << "\n  namespace: " << space << "\ndata:\n";
+    for (const plan::File* const file : files) {
+        context.out << "  " << file->node << ": |\n";
+        std::istringstream lines(file->data);
+        for (std::string line; std::getline(lines, line);) context.out << "    " << line << '\n';
+    }
+}
+
+/// Prints what differs from node to node as one ConfigMap. False: there is one configuration.
+bool print_of_nodes(Context& context, const plan::Plan& made, bool ours) {
+    std::vector<const plan::File*> files;
+    for (const plan::File& file : made.files) {
+        const char* const begin = ours ? "sharing" : "nvidia-configmap";
+        if (file.name.starts_with(begin) && !file.node.empty()) files.push_back(&file);
+    }
+    if (files.size() < 2) return false;
+    print_config_map(context, files, ours ? "aliquot-config" : "aliquot-plan",
+                     ours ? "aliquot-system" : "gpu-operator");
+    return true;
+}
+
 /// The files of one kind, as one YAML stream.
 void print_files(Context& context, const plan::Plan& made, const std::string& format) {
     const bool mig = std::ranges::any_of(
@@ -67,9 +98,10 @@ void print_files(Context& context, const plan::Plan& made, const std::string& fo
         }
         context.out << '\n';
     }
-    bool first = true;
+    const bool combined = print_of_nodes(context, made, format == "aliquot");
+    bool first = !combined;
     for (const plan::File& file : made.files) {
-        if (!wanted(file)) continue;
+        if (!wanted(file) || (combined && !file.name.starts_with("mig-"))) continue;
         if (!first) context.out << "---\n";
         first = false;
         context.out << "# " << file.name << ": " << file.purpose << '\n' << file.text;
@@ -114,10 +146,13 @@ void make(Context& context, const PlanWords& words) {
         made.unplaced.empty() && !made.never_schedulable && !made.node_too_small ? kOk : kFindings;
     if (!words.write.empty()) write_files(context, made, words.write);
     if (words.format == "aliquot" || words.format == "nvidia") {
+        if (context.exit_code == kFindings) {
+            context.out << "# Not all of it has a place: " << made.recommendation << '\n';
+        }
         print_files(context, made, words.format);
         return;
     }
-    if (words.format == "text") {
+    if (words.format == "text" || words.format == "table") {
         context.out << to_text(made, *request);
         if (after) {
             context.out << "\nWhat if " << words.what_if << ":\n" << to_text(*after, *changed);
@@ -158,11 +193,11 @@ void add_inputs(CLI::App& command, PlanWords& words) {
         ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
     command.add_option("--ctx", words.context, "Its context in tokens")
         ->needs(model)
-        ->check(CLI::Range(1.0, 1e8))
+        ->check(CLI::Range(1U, 100'000'000U))
         ->option_text("TOKENS");
     command.add_option("--batch", words.batch, "Requests at a time")
         ->needs(model)
-        ->check(CLI::Range(1.0, 1e6))
+        ->check(CLI::Range(1U, 1'000'000U))
         ->option_text("N");
 }
 
@@ -201,7 +236,7 @@ void add_plan_command(CLI::App& program, Context& context) {
     command
         ->add_option("-o,--output", words->format,
                      "How to print; aliquot, nvidia: the configuration itself")
-        ->check(CLI::IsMember({"text", "json", "yaml", "aliquot", "nvidia"}))
+        ->check(CLI::IsMember({"text", "table", "json", "yaml", "aliquot", "nvidia"}))
         ->option_text("FORMAT (text, json, yaml, aliquot, nvidia)");
     command->callback([words, &context] { make(context, *words); });
 }

@@ -23,8 +23,8 @@ struct Outcome {
 };
 
 Outcome run_words(std::vector<std::string> words) {
-    constexpr std::array<AddCommand, 3> kCommands{add_plan_command, add_config_command,
-                                                  add_lint_command};
+    constexpr auto kCommands = std::to_array<Command>(
+        {{"plan", add_plan_command}, {"config", add_config_command}, {"lint", add_lint_command}});
     words.insert(words.begin(), "aliquot");
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());

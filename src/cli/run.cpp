@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -36,7 +37,9 @@ const CLI::App* deepest(const CLI::App& program) {
 
 std::string path_of(const CLI::App* command) {
     std::string path = command->get_name();
-    while ((command = command->get_parent()) != nullptr) path = command->get_name() + ' ' + path;
+    while ((command = command->get_parent()) != nullptr) {
+        path.insert(0, 1, ' ').insert(0, command->get_name());
+    }
     return path;
 }
 
@@ -101,6 +104,15 @@ void ask_for_command(const CLI::App& program, Context& context) {
     context.exit_code = kUsage;
 }
 
+/// The commands that `word`, the first one, can lead to: the one of that name, none for the
+/// version, or all: for the help, for what is wrong, for a command that tells about the others.
+std::span<const Command> wanted_by(std::string_view word, std::span<const Command> commands) {
+    if (word == "--version") return {};
+    const auto named = std::ranges::find(commands, word, &Command::name);
+    if (named == commands.end() || named->reads_others) return commands;
+    return {named, 1};
+}
+
 /// A closed pipe (`aliquot ... | head`) is no error worth a word; a full disk is.
 int finish(Context& context) {
     errno = 0;
@@ -123,7 +135,7 @@ void fail(Context& context, int exit_code, const std::string& message) {
     context.exit_code = exit_code;
 }
 
-int run(int argc, char** argv, std::span<const AddCommand> commands) {
+int run(int argc, char** argv, std::span<const Command> commands) {
     // A handler and not SIG_IGN: programs that we start get the default back.
     struct sigaction quiet {};
     quiet.sa_handler = [](int) {};
@@ -148,7 +160,9 @@ int run(int argc, char** argv, std::span<const AddCommand> commands) {
         ->option_text("WHEN");
     program.parse_complete_callback(
         [&] { context.colour = wants_colour(colour, context.out_is_terminal); });
-    for (const AddCommand add : commands) add(program, context);
+    for (const Command& command : wanted_by(argc > 1 ? argv[1] : "", commands)) {
+        command.add(program, context);
+    }
     program.footer(
         "aliquot up --gpu a2 --config sharing.yaml pods.yaml   # pods on a simulated GPU\n"
         "aliquot config check sharing.yaml                     # what is wrong, and how to mend "

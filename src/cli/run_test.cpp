@@ -26,8 +26,10 @@ struct Outcome {
 
 /// Runs the program in this process, with its streams caught.
 Outcome run_words(const std::vector<std::string>& words, const std::string& input = "") {
-    constexpr std::array<AddCommand, 3> kCommands{add_config_command, add_version_command,
-                                                  add_completion_command};
+    constexpr auto kCommands =
+        std::to_array<Command>({{"config", add_config_command},
+                                {"version", add_version_command},
+                                {"completion", add_completion_command, true}});
     std::vector<std::string> all{"aliquot"};
     all.insert(all.end(), words.begin(), words.end());
     std::vector<char*> argv;

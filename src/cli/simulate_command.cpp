@@ -155,7 +155,8 @@ void add_simulate_command(CLI::App& program, Context& context) {
         "fgd -o json\n"
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --compare aliquot,fgd "
         "--curve plot.svg\n"
-        "aliquot simulate placement --nodes nodes.csv --pods pods.csv --migrate 0.01");
+        "aliquot simulate placement --nodes nodes.csv --pods pods.csv --migrate 0.01 "
+        "--patience 1000");
     auto words = std::make_shared<Words>();
     add_placement_options(*command, words->placement);
     std::vector<std::string> known{"all"};

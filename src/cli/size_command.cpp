@@ -2,6 +2,7 @@
 #include "cli/size_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <ostream>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "catalog/gpu_models.h"
 #include "document/json.h"
 #include "document/write.h"
+#include "plan/pool.h"
 #include "sizing/batch.h"
 #include "sizing/text.h"
 
@@ -74,8 +76,13 @@ void print_text(Context& context, const std::vector<BatchRow>& rows, unsigned fa
         context.out << row.gpu << ": batch " << row.advice.batch << "  [" << row.advice.formula
                     << "]\n";
         if (rows.size() > 1) continue;
-        context.out << "  by sample: " << row.advice.by_sample << "  [" << row.advice.sample_formula
-                    << "]\n";
+        context.out << "  by sample: ";
+        if (row.advice.by_sample == 0) {
+            context.out << "no room for one";
+        } else {
+            context.out << row.advice.by_sample;
+        }
+        context.out << "  [" << row.advice.sample_formula << "]\n";
     }
     if (failed_at > 0) {
         context.out << "out of memory at " << failed_at << ", try next:";
@@ -98,21 +105,19 @@ void advise(Context& context, const BatchWords& words) {
             {sizing::gib_text(words.memory_gib), sizing::advise_batch(words.memory_gib, cost)});
     }
     for (const std::string& gpu : words.gpus) {
-        const catalog::GpuModel* const model = catalog::find_gpu_model(gpu);
-        if (model == nullptr) {
-            const auto near = catalog::nearest_gpu_model(gpu);
-            fail(context, kUsage,
-                 "GPU '" + gpu + "' is not known" +
-                     (near.empty() ? "; `aliquot size batch` lists those that are"
-                                   : ", did you mean '" + std::string(near) + "'?"));
-            return;
-        }
-        rows.push_back({std::string(model->key), sizing::advise_batch(model->memory_gib, cost)});
+        const auto pool = plan::parse_gpu(gpu);
+        if (!pool) return fail(context, kUsage, "--gpu: " + pool.error().message);
+        rows.push_back(
+            {std::string(pool->model->key), sizing::advise_batch(pool->model->memory_gib, cost)});
     }
     if (rows.empty()) {
         for (const catalog::GpuModel& model : catalog::gpu_models()) {
             rows.push_back({std::string(model.key), sizing::advise_batch(model.memory_gib, cost)});
         }
+    }
+    // Only the costs that were told can fail: the defaults fit every GPU of the table.
+    if (std::ranges::any_of(rows, [](const BatchRow& row) { return row.advice.by_sample == 0; })) {
+        context.exit_code = kFindings;
     }
     if (words.format == "text") {
         print_text(context, rows, words.failed_at);
@@ -134,6 +139,7 @@ void print_answer(Context& context, const Node& node, std::string_view format) {
 void add_format(CLI::App& command, std::string& format) {
     command.add_option("-o,--output", format, "How to print")
         ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->transform([](const std::string& word) { return word == "table" ? "text" : word; })
         ->option_text("FORMAT (text, json, yaml)");
 }
 

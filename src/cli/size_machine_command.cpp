@@ -206,6 +206,12 @@ void check_node(Context& context, const NodeWords& words) {
         if (facts.memory_gib == 0) facts.memory_gib = known.memory_gib;
         facts.gpus = known.gpus;
     }
+    if (words.type.empty() && facts.gpu.empty() && facts.cpu == 0 && facts.memory_gib == 0 &&
+        facts.driver.empty() && facts.kubernetes.empty()) {
+        return fail(context, kUsage,
+                    "which node? A machine type such as g4dn.xlarge is expected, or what the node "
+                    "has: --gpu, --cpu, --memory, --driver, --kubernetes");
+    }
     const auto checks = check_floor(facts, *sizing::find_node_floor(words.profile));
     bool failed = false;
     Node list = make_sequence();

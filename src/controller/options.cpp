@@ -6,6 +6,8 @@
 #include <charconv>
 #include <sstream>
 
+#include "web/address.h"
+
 namespace aliquot::controller {
 namespace {
 
@@ -111,6 +113,11 @@ void finish(const Words& words, Options& options) {
     options.drain = duration_of("--drain", words.drain, std::chrono::seconds(0));
     options.log_level = level_of(words.log_level);
     options.log_format = words.log_format == "json" ? log::Format::kJson : log::Format::kText;
+    for (const auto& [flag, address] : {std::pair{"--webhook-listen", &options.webhook_listen},
+                                        {"--health-listen", &options.health_listen}}) {
+        const auto known = web::check_address(*address);
+        if (!known) throw CLI::ValidationError(flag, known.error().message);
+    }
     for (const std::string& name : options.certificate_names) {
         if (!name.starts_with("DNS:") && !name.starts_with("IP:")) {
             throw CLI::ValidationError("--certificate-names",

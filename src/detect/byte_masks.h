@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <cstdint>
 #include <cstring>
 
@@ -32,6 +36,9 @@ inline Bytes all(unsigned char byte) { return Bytes{} + byte; }
 
 /// `test` has 0 or 255 in every byte.
 inline std::uint64_t bits_of(Bytes test) {
+#if defined(__SSE2__)
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(reinterpret_cast<__m128i>(test)));
+#else
     constexpr std::uint64_t kOneBitPerByte = 0x8040201008040201ULL;
     constexpr std::uint64_t kSumOfBytes = 0x0101010101010101ULL;
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -43,6 +50,7 @@ inline std::uint64_t bits_of(Bytes test) {
     const std::uint64_t low = ((lanes[0] & kOneBitPerByte) * kSumOfBytes) >> 56U;
     const std::uint64_t high = ((lanes[1] & kOneBitPerByte) * kSumOfBytes) >> 56U;
     return low | (high << 8U);
+#endif
 }
 
 inline Bytes as_bytes(auto test) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words that are no evidence but give it its meaning: negations, the things texts are about, the
-// everyday fields in which words of machine learning are something else.
+// Words that are no evidence but give it its meaning: negations, and the things texts are about.
 #include "detect/table.h"
 
 namespace aliquot::detect {
@@ -10,8 +9,17 @@ namespace {
 constexpr Source kNone = Source::kContext;
 
 constexpr Row kRows[] = {
+    {"do not put|place|schedule|send|move|deploy|run; don t "
+     "put|place|schedule|send|move|deploy|run; "
+     "never put|place|schedule|send|move|deploy",
+     kNone, 10, Rule::kNot},
+    {"do not; does not; did not; is not; are not; will not; don t; doesn t; didn t; isn t; aren t; "
+     "won t; do without",
+     kNone, 6, Rule::kNot, 0, kEllipsis},
     // Negation. The weight is the reach in tokens.
-    {"nothing; old version used|uses; previously used; formerly used; used to use; once used; "
+    {"no reason to|for; no point in; hardly|barely|rarely|seldom needs|need|uses|use|requires; let "
+     "alone; much less; anything|everything but; nothing; old version used|uses; previously used; "
+     "formerly used; used to use|take; once used; "
      "decided against; decide against; old version|one|release|image|code|service "
      "needed|required|ran; previously|formerly|originally needed|required|ran; no to; no need; has "
      "no; have no; "
@@ -22,24 +30,39 @@ constexpr Row kRows[] = {
      "zero; absence of; unrelated to; independent of; unlike; "
      "not use|using|need|require|schedule; do not; does not; did not; must not; should not; need "
      "not; is not; are not; will not; can not; never needed|used|required|wanted|had "
-     "a|an|any|the|our|to; no need for; stopped using; stop using; moved off; "
+     "a|an|any|the|our|to; "
+     "kein|keine|keinen|keiner|ohne|nicht|sans|sin|senza|zonder|geen|ningun|ninguna|"
+     "aucun|aucune; pas de|besoin|d; no need for; stopped using; stop using; moved off; "
      "migrated off; free from; no dependency on; nothing needs; before we had; ",
      kNone, 6, Rule::kNot},
-    {"turn off; turned off; turns off; turning off; switch off; switched off; opt out of; stay "
+    {"gave|give|gives|giving up on; ignore|ignores|ignoring|ignored; leave the|those|these|our; "
+     "turn off; turned off; turns off; "
+     "turning off; switch off; switched off; opt out of; stay "
      "away from; moved away from; migrate away from; drop|drops|dropped|dropping; "
      "remove|removes|removed|removing; uninstall|uninstalled|uninstalling; "
      "disable|disables|disabled|disabling; avoid|avoids|avoiding; strip|stripped; "
      "exclude|excludes|excluding|excluded; skip|skips|skipping; "
      "stopped|stop|quit|ceased|cease calling|paying|sending|buying|renting; off the; except; used "
-     "to need|require|run|have; needed until; replaces|replaced|replacing|replace; "
-     "abandon|abandoned; away from; get rid of; got rid of; "
+     "to be|need|require|run|have|use; needed until; replaces|replaced|replacing|replace; "
+     "abandon|abandoned; away from; free|release|vacate the|my|our|up; give back; get rid of; got "
+     "rid of; "
      "eliminate|eliminates; forbid|forbids|forbidden; refuse|refuses; "
      "decommission|decommissioned; retire|retired|retiring; rip out; ban|bans; "
      "deleted|delete|deletes|deleting; purge; prohibit|prohibits; ditch|ditched; block|blocks; "
      "unset; except for; other than; excluding; minus; gets rid of; getting rid of; apt remove; "
      "pip uninstall; conda remove; no such thing as",
      kNone, 4, Rule::kRemove},
-    {"is|are not supported|allowed|permitted|wanted|present|there; is|are|was|were left out; "
+    {"is|are banned|blocked|taboo; is|are not for this|that|these|such|us; not part of; split off; "
+     "handed over; outsourced; moved out|elsewhere|away; in another|other "
+     "repository|"
+     "project; done by another|others|other; a copy and paste error|mistake|leftover; "
+     "is|are pointless|wasteful|superfluous|redundant|irrelevant; would be "
+     "pointless|wasteful|superfluous|redundant; makes no difference; "
+     "stays|stay|remains|remain|belongs|belong with|to|for; the answer is no|never; no thanks; no "
+     "thank you; was|were "
+     "lifted|waived|abolished|relaxed; has|have been lifted|waived|abolished|relaxed; went away; "
+     "is|are not a|an|our dependency|requirement|prerequisite; is|are no dependency|requirement; "
+     "is|are not supported|allowed|permitted|wanted|present|there; is|are|was|were left out; "
      "deliberately left out; can|may go; can|may be "
      "returned|released|freed|dropped|removed; are|is a mistake; delete|remove|drop them|it; "
      "was|were considered|evaluated|tried|discussed|tested|rejected but; only a "
@@ -53,47 +76,80 @@ constexpr Row kRows[] = {
      "permitted|worth; unnecessary; unneeded; is overkill; overkill; is forbidden; are forbidden; "
      "are prohibited; is prohibited; is disabled; are disabled; is out of scope; out of scope; "
      "rejected; was rejected; were rejected; and rejected; ruled out; turned down; was removed; "
+     "was|were deleted|dropped|retired|scrapped; has|have been deleted|dropped|retired|scrapped; a "
+     "copy paste error|mistake|leftover; "
+     "was|is a mistake|leftover|typo; transitive dependency; "
+     "only a|an transitive "
+     "dependency; is|are only a transitive dependency; is|are never imported; "
      "were removed; is gone; are gone; has been removed; have been removed; was dropped; are off "
-     "limits; off limits; be avoided; isn t needed|required|necessary; aren t needed|required; not "
+     "limits; off limits; be avoided; isn|aren|wasn|weren t "
+     "used|needed|required|necessary|supported|involved|installed|available; was|were|is|are|been "
+     "replaced; aren t needed|required; not "
      "be needed|used|required|scheduled|necessary; are not needed|required|used|available; is not "
      "needed|required|used|available|necessary|involved|installed; "
-     "do not apply; would be wasted; would be a waste; is a waste; wasted; not in use; no longer "
+     "do not apply; would be wasted; would be a waste; is a waste; wasted; not in use; "
+     "ist|sind|wird|werden nicht; n est pas; est pas; no es; niet nodig; is not offered|provided; "
+     "not offered|provided; was|were removed in|with|from; has|have been removed in|with|from; no "
+     "longer "
      "needed|used|required|necessary; never used|needed; off; free",
      kNone, 6, Rule::kNotBehind},
     // With the word for it behind, past a "but" as well.
     {"does|do|did|will|would not|never need|want|use|require|touch one|it|them; doesn|don|didn|won "
-     "t need|want|use|require|touch one|it|them; is|are for others|another|someone; is|are for the "
+     "t need|want|use|require|touch one|it|them; is|are for others|another|someone; is|are used by "
+     "another|others|other|someone; is|are for the "
      "other",
      kNone, 8, Rule::kNotBehind},
-    {"fail|fails|crash|crashes; abort|aborts; panic|panics; useless", kNone, 0, Rule::kAlways, 0,
-     kSlow},
+    {"gave up; took|takes days|weeks|hours|ages|forever; for days|weeks; no use; "
+     "fail|fails|crash|crashes; stutter|stutters; hang|hangs; freeze|freezes; stall|stalls; "
+     "choke|chokes; drops frames; abort|aborts; panic|panics; useless",
+     kNone, 0, Rule::kAlways, 0, kSlow},
     {"use|take|request|allocate|need more; more than; "
-     "only;just;less;fewer;enough;forget;hesitate;exceed;share;kill;interrupt;starve;waste;idle;"
-     "merely;fit;fits;overload;oom;sure;worry;later;longer;yet;matter;problem;idling;mix;let;leave;"
+     "only;just;less;fewer;enough;forget;hesitate;exceed;share;kill;interrupt;evict;preempt;"
+     "restart;starve;waste;idle;"
+     "merely;care;mind;bother;fit;fits;overload;oom;sure;worry;later;longer;yet;matter;problem;"
+     "idling;mix;let;leave;"
      "exceeding;viable;feasible;practical;converge;start;finish;batch",
      kNone, 0, Rule::kHollow},
-    {"but;however;although;though;yet;whereas;while;instead;otherwise;because;then;still;merely",
+    {"now;nowadays;today;since;unless;until;but;however;although;though;yet;whereas;while;instead;"
+     "otherwise;"
+     "because;"
+     "then;still;merely",
      kNone, 0, Rule::kCut},
-    {"is not possible|feasible|viable|enough|sufficient|fast; are not enough|sufficient|fast; is "
+    {"is not|never acceptable|negotiable; unacceptable; a showstopper|dealbreaker; has|have to "
+     "wait; must|should|will wait; deal breaker; "
+     "won "
+     "t do|cut|import|load|compile|launch|open; will not do|cut|import|load|compile|launch|open; "
+     "not "
+     "even; does|do|did|will|would not even; cannot even; doesn t even; won t even; is not "
+     "possible|feasible|viable|enough|sufficient|fast; are not enough|sufficient|fast; is "
      "insufficient; "
-     "impossible;useless;unusable;fails;fail;crashes;crash;hopeless;takes;weeks;stuck;unbearable;"
+     "impossible;useless;unusable;fails;fail;crashes;crash;hopeless;takes;weeks;stuck;stutters;"
+     "outgrown;outgrew;jerky;chokes;stalls;hangs;unbearable;"
      "infeasible;painfully;unbearably; misses; missed; lags; times out; timed out; too long; too "
      "late; too slow; far too slow; not enough; not sufficient; not "
      "fast enough; not possible; not feasible; not work; not viable; insufficient; will not "
      "run|start|work; "
-     "cannot run|start|work|train|serve|fit|finish; can t run|start|work|keep; won t "
+     "cannot run|start|work|train|serve|fit|finish|restart|resume; can t run|start|work|keep; won "
+     "t "
      "run|start|work|fit; does not work|run|start; doesn t work|run|start; refuses to start|run; "
      "errors out; aborts; not an option; never finish; would take",
      kNone, 0, Rule::kAlways, 0, kSlow},
     {"too slow on cpu|cpus; too slow on the cpu; slow on cpu|cpus; cpu is too slow; cpus are too "
      "slow; cpu is not enough; cpu is not fast enough; cpu cannot keep up; cpu can t keep up; cpus "
-     "cannot keep up; never on cpu; never on the cpu; not on cpu; not on the cpu; outgrown the "
+     "cannot keep up; never on cpu; never on the cpu; not on cpu; not on the cpu; tried "
+     "it|this|that|them on cpu|cpus; tried it|this on the cpu; tried cpu|cpus; outgrown the "
      "cpu; instead of cpu|cpus; rather than cpu|cpus; "
      "instead of the cpu; rather than on cpu; cpu takes; no cpu fallback; without cpu fallback; "
      "cpu only is not|too; off the cpu; from cpu to gpu; cpu is hopeless; move from cpu",
      Source::kHardware, 2.4F, Rule::kAlways, 0, kGpuWord},
-    {"need;needs;needing;needed;require;requires;required;requiring;requesting;wants;want;must "
-     "run;use;uses;using;on our;on an;on one;on two;on four;on eight;runs;train on;trains "
+    {"needed;required;took", kNone, 0, Rule::kAlways, 0, kNeedWord | kPastVerb},
+    {"used;ran;relied;depended", kNone, 0, Rule::kAlways, 0, kPastVerb},
+    {"old;older;previous;former;formerly;previously;earlier;legacy;predecessor;original;originally;"
+     "initially;historically;back then;in the past;first version;last year|month|week",
+     kNone, 0, Rule::kAlways, 0, kOldWord},
+    {"need;needs;needing;require;requires;requiring;requesting;wants;want;must "
+     "run;use;uses;using;benefit|benefits from;touches;on our;on an;on one;on two;on four;on "
+     "eight;runs;train on;trains "
      "on;running on; runs on; run on; hosts|hosting|host; served by|with; "
      "serve|serves|serving|served; deploy|deploys|deployed|deploying",
      kNone, 0, Rule::kAlways, 0, kNeedWord},
@@ -109,19 +165,29 @@ constexpr Row kRows[] = {
      "announces|announce; notify|notifies|notification|notifications; reminder|reminders; "
      "remind|reminds; "
      "rack|racks; badge; badges; label printer; floor plan; onboarding guide; handbook; "
-     "dashboard;dashboards;documentation;docs;article;articles;newsletter;wiki;spreadsheet;"
+     "dashboard;dashboards;documentation;docs;article;articles;newsletter;wiki;spreadsheet;awesome "
+     "list|llm|llms|ml|machine|deep|gpu|cuda|pytorch|diffusion|nlp|ai; curated list; curated; "
+     "budgets; write|draft|drafts|prepare|writing a|an|the|up "
+     "comparison|report|summary|overview|paper|blog|memo|"
+     "article|text|proposal; "
+     "bounding boxes; label studio; annotation tool|guide|guidelines; annotators; "
      "inventory;pricing;price;prices;invoice;invoices;billing;terraform;ansible;recruiting;"
-     "recruitment;recruiter;hiring;conference;conferences;"
-     "webinar;podcast;podcasts;workshop;workshops;tutorial;tutorials;lecture;lectures;slides;slide;"
+     "recruitment;recruiter;hiring;  "
+     "procure;procures;procured; "
+     " retreat;retreats;       "
+     "   "
      "textbook;bookshop;glossary;faq;quiz;survey;survey;procurement;purchase;purchasing;warranty;"
      "warranties;forum;meetup;changelog;brochure;"
-     "exam;homepage;alerts;alert;alerting;exporter;grafana;prometheus;monitoring;monitor;monitors;"
-     "quota;quotas;chargeback;syllabus;curriculum;magazine;encyclopedia;bibliography;citation;"
-     "citations;vacancy;vacancies;keynote;talk;talks;whitepaper;essay;"
+     " homepage;alerts;alert;alerting;exporter;grafana;prometheus;monitoring;monitor;monitors;"
+     "quota;quotas;chargeback;firmware; static analysis; clang tidy; "
+     "backup|backups|copy|copies of; scheduler plug|plugin; admission webhook; "
+     "per zone|rack|region|cluster; configs; "
+     "syllabus;curriculum;magazine;encyclopedia;bibliography;citation;"
+     "citations;vacancy;vacancies;   whitepaper;essay;"
      "infographic;reseller; from the|our supplier|vendor|reseller; post mortem|mortems; "
      "postmortem|postmortems; "
      "incident report|reports; purchase "
-     "order|orders;retailer;webshop;bookkeeping;depreciation;reservations;podcast;cheat;"
+     "order|orders;retailer;webshop;bookkeeping;depreciation;reservations; cheat;"
      "cheatsheet;explainer;primer;linter;admission;certification;stocks;earnings;investor;"
      "investors;rss;calendar;catalogue;catalog;lease;auditing;audit;audits; "
      "blog post|posts; blog; job advert|adverts|ad|ads|posting|postings|board|description; press "
@@ -129,17 +195,31 @@ constexpr Row kRows[] = {
      "report|calculator; web shop; online shop; online course|courses; bill of; node group|groups; "
      "node pool|pools; "
      "news site|feed|aggregator; mailing list; asset management|register|list; config map; help "
-     "page; review site; comparison site|table|page; waiting list; signup; sign up; status page; "
+     "page; the title|name|headline|advert|ad|slogan|description|readme|label "
+     "says|mentions|promises|"
+     "suggests|contains; fact sheet|sheets; meeting notes; minutes of; agenda; strategy; "
+     "stock|availability|price|prices of; check|watch|track stock|prices|availability; "
+     "for|to booking|reserving|renting|ordering|requesting|monitoring|tracking|comparing|listing|"
+     "pricing|selling|trading; "
+     "the term|word|phrase|abbreviation; page|pages describing|about|explaining; how to "
+     "use|request|book|install|order; that|which "
+     "watches|scores|rejects|counts|evicts|schedules|monitors|tracks|audits|shows; mentions; "
+     "mentioned; make|makes a list; who "
+     "is|are|has; review site; comparison site|table|page; waiting list; signup; sign up; status "
+     "page; "
      "usage report|reports; utilisation|utilization report|reports|charts|graphs; book club; "
      "reading list|group; study group; "
      "capacity planning; seating plan; name tags; for sale; second hand; device plugin|plugins; "
      "gpu operator; driver versions; asset database; cmdb; site for; static site; explains how; "
-     "explain how; explains what; explaining; cost|costs of; price of; share of; spend on; "
+     "explain how; explains what; explaining; cost|costs of; comparison; share price|prices; price "
+     "of; share of; spend on; "
      "spending; mocked; mock; mocks; web page; website; landing; list of papers; call for papers; "
      "papers; arxiv; patent|patents; syndicated; thesis|theses; literature; reads nvidia smi; "
      "hardware list; list of gpus; stock levels; "
-     "course; courses; bootcamp; meet up; ethics;  regulation;  legislation;  market research;  ad "
+     "    bootcamp; meet up; ethics;  regulation;  legislation;  market research;  ad "
      "campaign;  portfolio page; resume; resumes; cover letter; cover letters; competition page; "
+     "send|sends a mail|email|message|reminder|notification; label|tag|count|list|cordon|drain "
+     "nodes|hosts|machines|servers; "
      "leaderboard; scoreboard; ticket sales; tickets; e mail digest; digest; chapter; magazine; "
      "translate the course|slides|docs|documentation|page|pages|website|handbook|manual|article; "
      "draft a|an|the; rename|renames|renaming; typo|typos; readme; poster|posters; flyer|flyers; "
@@ -147,15 +227,36 @@ constexpr Row kRows[] = {
      "spellcheck; glossaries;  power consumption; "
      "temperature|temperatures; temperatures; fan speed;   cabling; shipping",
      kNone, 0, Rule::kMeta},
+    // Where something is done with them they are data: "translation of lectures".
+    {"conference;conferences;webinar;webinars;podcast;podcasts;workshop;workshops;lecture;lectures;"
+     "slides;slide;keynote;keynotes;talk;talks;course;courses;tutorial;tutorials;exam;exams",
+     kNone, 2, Rule::kMeta},
     // Only behind the evidence: "CUDA experience", "GPU metrics".
     {"engineer|engineers; developer|developers; researcher|researchers; scientist|scientists; "
      "specialist|specialists; experience; skills; expert|experts; team; consumed; metrics; "
      "capacity; library|libraries; start up; company; companies; consultant|consultants; fans; "
-     "news; community; class names|labels; page|pages; column|columns; field|fields; "
+     "news; community; reservation|reservations; booking|bookings; waitlist; contract|contracts; "
+     "order|orders; "
+     "licences|licenses; budget|budgets; stock; shares; shortage; class names|labels; page|pages; "
+     "column|columns; field|fields; "
      "filter|filters; outage|outages; "
+     "in the ui|gui|dashboard|report|docs|documentation|readme|menu|admin|header|footer; "
      "department|departments; supplier|suppliers; per project|team|user|tenant|department|customer",
      kNone, 1, Rule::kMeta},
-    {"list all|every|of; lists all|every; show all; how many; count how; name of; named after; who "
+    {"web site; who forgot|left|owns|broke|started|stopped; mail|email|ask|remind|inform the; "
+     "add|adds|show|shows|print|prints a|an|the warning|note|hint|tooltip|link|message|notice; "
+     "add|show|print warning|note|hint|tooltip|link|message|notice; excel; "
+     "scraper|scrapers|crawler|crawlers for|of; front end|ui|gui|gateway|docs of|for; frontend "
+     "of|for; contract for|with; "
+     "cancel|cancelling|withdraw|extend my|our|the|all|a reservation|reservations|booking|bookings|"
+     "request|requests|order|orders; "
+     "manifests|pods|deployments|users|teams|tenants|namespaces that|which|who "
+     "request|requests|use|ask|have; "
+     "add|adds|rename|drop|delete|hide a|an|the column|field|label|tag|row|button|filter|tab|menu; "
+     "show|shows|display|displays|print|prints number|count|list|status|usage|name|names; "
+     "ping|pings|alert|alerts|mail|mails|tell|tells|warn|warns me|us|users|people|them|everybody; "
+     "logs|metrics|results|outputs|records|figures of|from; "
+     "list all|every|of; lists all|every; show all; how many; count how; name of; named after; who "
      "uses; chart|charts; bar chart; statistics on|of|about; overview of; history of",
      kNone, 0, Rule::kMeta},
     {"kind resourcequota; kind node; kind prometheusrule; kind customresourcedefinition; kind "
@@ -178,101 +279,52 @@ constexpr Row kRows[] = {
      "gapped; without sending; local model; on our hardware; on our servers",
      kNone, 0, Rule::kAlways, 0, kLocal},
 
-    // Topics.
-    {"model;models;network;networks;weights;dataset;datasets;batch;batches;tokens;token;parameters;"
-     "params;adapters;adapter;backbone;encoder;decoder;tensor;tensors;neural;layers;hyperparameter;"
-     "hyperparameters;learning;finetuned;classifier;detector;"
-     "recogniser;recognizer;generator;discriminator;latent;logits;embeddings;ml;ai;chatbot;"
-     "assistant;rag;onnx;serving;prompt;prompts;latency;throughput;denoiser;policy;agents;agent;"
-     "segmentation;instruct;optimizer;loss;gradient;gradients;perplexity;ablation;benchmark;"
-     "checkpointing;sampler;pipeline;quantised; "
-     "hugging face; huggingface; model weights; machine translation; our domain; chat; base; "
-     "backbones; corpus; corpora; sweep; forecaster; predictor; representation; attention",
-     kNone, 0, Rule::kAlways, 0, kMl},
-    {"image;images;photo;photos;picture;pictures;camera;cameras;video;videos;frame;frames;footage;"
-     "visual;vision;scan;scans;mri;ct;xray;radiology;radiographs;satellite;drone;pixel;pixels;"
-     "faces;face;lidar;mammograms;x rays; x ray; x rays; point cloud|clouds; aerial; slides "
-     "scanned; "
-     "histology;pathology;microscopy;retinal;retina;endoscopy;opencv;cctv;thermal;webcam;jpeg;"
-     "jpegs;png;movies;cartoons;portraits;avatars;plates;lesions;lesion;tumour;tumours;tumor; "
-     "cinema; volumes",
-     kNone, 0, Rule::kAlways, 0, kSight | kDataWord},
-    {"audio;voice;voices;speech;recordings;recording;calls;call;podcast;transcripts;transcript;"
-     "speaker;speakers;microphone;music;songs;spoken;dictation;dictations;interviews;narration;"
-     "subtitles;radio;meetings;lectures recorded;hours of audio;audiobooks;audiobook",
-     kNone, 0, Rule::kAlways, 0, kSound | kDataWord},
-    {"descriptions;text;texts;sentence;sentences;document;documents;language;languages;translation;"
-     "summarise;"
-     "summarize;summarisation;summarization;question;passages;paragraphs;reviews;protein;sequences;"
-     "dna;contracts;abstracts;corpus;emails;articles indexed",
-     kNone, 0, Rule::kAlways, 0, kWords},
-    {"#gb; #x; card|cards; tflops; gib; gigabytes", kNone, 0, Rule::kAlways, 0, kPowers},
+    {"download|downloading; clean|tidy up; copy|copying; sync|syncing; upload|uploading; rsync; "
+     "archive; back up; "
+     "annotate|annotating; label|labelling|labeling; convert; collect; unpack|unzip|untar; draw; "
+     "move; "
+     "mirror; lint; store; prune; bump|bumps; rename; list; count; tag; fetch; backup",
+     kNone, 0, Rule::kCarry},
+    {"formerly|once a|an; used to be a|an; had hoped|planned|wanted|intended to|for; "
+     "hoped|meant|planned to; wanted to|a; "
+     "if we ever; if they ever; should we ever; if ever; would be cool|nice|great|fun to; some "
+     "day; someday; "
+     "might|may one day; in the future; in future; not implemented yet; not yet "
+     "implemented|supported; planned but; "
+     "is|are planned; on the roadmap; nowhere near; in a later phase|step|project; in phase "
+     "two|#n; maybe one day; until last year|month|week|quarter|spring|summer|autumn|winter; until "
+     "recently; until some time ago; "
+     "hypothetically; thought experiment; not planned",
+     kNone, 0, Rule::kUnreal},
+    // What would be taken for something else.
+    {"gpu|gpus scheduler|schedulers|operator|exporter|exporters|manager|plugin|broker|controller|"
+     "webhook|quota|quotas|inventory|statistics|usage|utilisation|utilization|prices|market|"
+     "vendors; "
+     "gpu|gpus lab|labs|portal|club|store|shop|supplier; "
+     "pin|bump|update|upgrade|raise|lower|document|check the "
+     "cuda|pytorch|torch|driver|nvidia|tensorflow version|versions; not supported on; train and|or "
+     "test|validation|val|dev|eval; train test|val|dev; "
+     "hi|hello|hey|dear|please bot; hey bot can; for|in my|our|his|her|their "
+     "thesis; nvidia driver "
+     "version|versions; pretraining|training|finetuning corpus|corpora|shards; free "
+     "energy|text|form|software|slots|tier|space; keynote speech; "
+     "nvlink|infiniband|mig|spot if "
+     "possible|available; download and|then",
+     kNone, 0},
 
-    // Foreign fields.
-    {"employee;employees;staff;trainee;trainees;personnel;compliance;onboarding;gym;fitness;"
-     "marathon;dog;dogs;horse;puppy;puppies;personal "
-     "trainer;trainer;coach;coaching;teacher;teachers;school;nurse;nurses;pilot;pilots;apprentice;"
-     "apprentices;volunteers;volunteer;leadership;seminar;classroom;"
-     "timetable;timetables;metro;railway;railways;station;stations;platform "
-     "tickets;locomotive;carriage;tram;trams;commuter;passengers;passenger;rail;wedding;bridal;"
-     "substation;substations;voltage;kv;kva;mva;winding;windings;electrical;electricity;autobots;"
-     "toys;toy;"
-     "cafe;restaurant;menu;hotel;hotels;bakery;bar;recipe;recipes;kitchen;coffee;beer;wine;"
-     "zoo;essential;oils;shop;cat;cats;pet;pets;farm;farmers;petting;animals;birds;bird;wind;"
-     "sailing;boat;boats;yacht;weather "
-     "vane;garden;gardening;olympic;olympics;relay;flashlight;welding;welder;welders;"
-     "lorawan;gateway;sensor node;antenna;radio gateway;soil;meter "
-     "readings;motorway;autobahn;highway;road;roads;traffic "
-     "jam;motor;car;cars;dealer;dealership;plymouth;chevrolet;aircraft;jet;"
-     "tax;taxes;slip;slips;payroll;payslip;thyroid;blood;load "
-     "balancer;balancer;envoy;haproxy;tcp;firewall;paper;printer;envelope;steel;chemical;ink;heat;"
-     "innovation;rumour;campaign;"
-     "sesame;muppet;ernie;surname;surnames;nickname;singer;album;band;concert;lyrics;festival;"
-     "theatre;theater;film club;bookings;club;clubs;church;parish;choir;"
-     "applicant;applicants;candidate;candidates;curriculum;vitae;hr;jobs portal;vision "
-     "statement;mission;ceo;optician;opticians;glasses;eyewear;eye test;dental;dentist;physics "
-     "lesson;exercise;exercises;"
-     "type;schema;statistical;causal;typescript;rust;haskell;compiler;generics;prolog;datalog;"
-     "ontology;hypothesis;"
-     "unix;era;geological;archaeology;ghost;barn;scuba;diving;fish;barracuda;seafood;orchestra;"
-     "fashion;dress;clothing;runway;catwalk;agency;airport;airports;mail;subscription;subscribers;"
-     "furniture;plumbing;perfume;estate;estates;parking;football;soccer;cricket;rugby;hockey;yoga;"
-     "swimming;tennis;olympiad;"
-     "soldiers;army;navy;military drill;drill;driving "
-     "school;lesson;lessons;grammar;toilet;potty;sap;erp;invoice "
-     "template;mba;attendance;attendees;seats;"
-     "mythology;god;goddess;moon;planet;statue;rivers;river;rapids "
-     "race;kayak;kayaking;rafting;canoe;jacksonville;jaguars;greek;poem;poetry;novel; "
-     "model railway; model train|trains; model railroad; model agency|agencies; type inference; "
-     "schema inference; statistical inference; causal inference; bayesian inference; inference "
-     "rules; inference engine for rules; x ray appointment|appointments; training "
-     "ground;camp;plan;shoes;centre;center;calendar;room;days;courses;course;budget;records;"
-     "certificates;reminders;portal; "
-     "data model|models|modelling; business model|models; domain model; object model; pricing "
-     "model; model number|numbers; view model|models; 3d printed; auth token|tokens; access "
-     "token|tokens; scale model|models; role model|models; operating model; social "
-     "network|networks; ad network; network switch|switches; blood vessel; "
-     "power transformer|transformers; data transformer|transformers; xslt transformer; transformer "
-     "oil|station|maintenance|replacement; neural pathway; heat diffusion; diffusion equation; "
-     "wind speed|forecast; torch relay; gallium nitride; language school|course|courses; language "
-     "pack|packs; programming language; voice mail; image optimisation; image resize|thumbnails; "
-     "phone call|calls; call centre|center; train ticket|tickets; train "
-     "station|stations|timetable|timetables|delays|schedule|schedules|driver|drivers; "
-     "train people; train staff; train the staff; trained staff; trained volunteers; trained "
-     "nurses; fine tune the wording; fine tuning the query; stable diffusion of; query planner; "
-     "jvm; garbage collector; postgres; postgresql; mysql; nginx; kernel parameters; guitar; "
-     "piano; engine carburettor; carburettor; thermostat; radio station; database "
-     "parameters; sql",
-     kNone, 0, Rule::kAlways, 0, kForeign},
-    {"kind "
-     "pod|job|deployment|statefulset|daemonset|cronjob|service|configmap|replicaset|rayjob|"
-     "rayservice|raycluster|pytorchjob|inferenceservice|persistentvolumeclaim",
-     kNone, 0, Rule::kAlways, 0, kKindWord},
-    {"million;millions;billion;billions;thousand;thousands;hundreds;hundred;large;huge;all", kNone,
-     0, Rule::kAlways, 0, kLarge},
-    // Taken for something above otherwise.
-    {"option pricing; video conference|conferences|conferencing; dark mode", kNone, 0},
-    {"with|using|via|by|from|through|into|onto", kNone, 0, Rule::kAlways, 0, kPrep},
+    {"why was|were|did|do|does|am|is|are", kNone, 0, Rule::kAlways, 0, kSlow | kLink},
+    {"can|could|would|will someone|anyone|somebody|anybody|you|we free|release|vacate|give up; "
+     "can|could|would|will someone|anyone|somebody|anybody|you free|release|vacate|give; "
+     "give|gives me|us|my|our|this|the; can|could i|we get|have|borrow; assign; "
+     "allocate|allocates; put it|me|us on; send it "
+     "to; move it|this to",
+     kNone, 0, Rule::kAlways, 0, kNeedWord},
+    {"whole slide; tissue|pathology|histopathology|histology|pathology slide|slides; lidar|point "
+     "cloud|clouds; "
+     "mammogram|mammograms; ultrasound; ecg; dashcam|dashcams; livestream|livestreams; meshes; "
+     "sports broadcast",
+     kNone, 0, Rule::kAlways, 0, kSight | kDataWord},
+
 };
 
 }  // namespace

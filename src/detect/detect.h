@@ -77,7 +77,7 @@ struct Verdict {
     double confidence = 0;           // that the label is right, 0..1
     std::vector<Evidence> evidence;  // strongest first, at most kMostEvidence
     Need need;
-    bool cut = false;  // the text was longer than kMostBytes; only its head was read
+    bool cut = false;  // only the head of the text was read: it has too many bytes or known words
 };
 
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 20U;

@@ -108,6 +108,9 @@ void smart_digits(benchmark::State& state) { run(state, filled("7"), Kind::kText
 void smart_utf8(benchmark::State& state) { run(state, many_languages(), Kind::kText); }
 void smart_keywords(benchmark::State& state) { run(state, keywords(), Kind::kText); }
 void smart_numbers(benchmark::State& state) { run(state, filled("12 3.5,40 "), Kind::kText); }
+void smart_denials(benchmark::State& state) { run(state, filled("no gpu "), Kind::kText); }
+void smart_unknown_units(benchmark::State& state) { run(state, filled("7q "), Kind::kText); }
+void smart_unknown_names(benchmark::State& state) { run(state, filled("aBcdefghi "), Kind::kText); }
 void smart_letters(benchmark::State& state) { run(state, filled("a "), Kind::kText); }
 void legacy_prose(benchmark::State& state) { run_legacy(state, prose()); }
 void legacy_noise(benchmark::State& state) { run_legacy(state, noise()); }
@@ -122,6 +125,9 @@ BENCHMARK(smart_utf8);
 BENCHMARK(smart_keywords);
 BENCHMARK(smart_numbers);
 BENCHMARK(smart_letters);
+BENCHMARK(smart_denials);
+BENCHMARK(smart_unknown_units);
+BENCHMARK(smart_unknown_names);
 BENCHMARK(legacy_prose);
 BENCHMARK(legacy_noise);
 
@@ -130,6 +136,11 @@ void smart_line(benchmark::State& state) {
     run(state, "Fine-tune a 7B model with LoRA on two A100 80GB, 4-bit base", Kind::kUnknown);
 }
 BENCHMARK(smart_line);
+
+void smart_line_without_evidence(benchmark::State& state) {
+    run(state, "Send weekly invoice emails to all customers of the shop", Kind::kUnknown);
+}
+BENCHMARK(smart_line_without_evidence);
 
 }  // namespace
 }  // namespace aliquot::detect

@@ -35,7 +35,7 @@ TEST(Detect, ShowsEvidenceThatAddsUpToTheScore) {
 }
 
 TEST(Detect, SaysWhereItsEvidenceStands) {
-    const std::string text = "Needs one H100, please";
+    const std::string text = "Needs an H100, please";
     const Verdict verdict = detect(text);
     ASSERT_FALSE(verdict.evidence.empty());
     const Evidence& first = verdict.evidence.front();
@@ -51,6 +51,82 @@ TEST(Detect, TurnsEvidenceRoundWhereItIsDenied) {
     EXPECT_EQ(label_of("Not only one GPU"), "gpu");
 }
 
+TEST(Detect, CarriesADenialOverListsAsidesAndSubjects) {
+    for (const char* text :
+         {"No ROCm, no CUDA, only MPI", "Neither TensorRT nor CUDA is linked",
+          "None of the modules here needs PyTorch", "Nothing in this repository uses CUDA",
+          "A graphics card, which the old manual asks for, is not needed",
+          "The H100 stays with the language group, these are plain CPU tasks",
+          "No powerful GPU is required"}) {
+        EXPECT_EQ(label_of(text), "cpu") << text;
+    }
+}
+
+TEST(Detect, EndsADenialWhereSomethingElseIsAskedFor) {
+    for (const char* text :
+         {"No K80 please, the encoder needs an A100", "No huge GPU needed, an L4 is enough",
+          "Never put this service on a CPU node",
+          "Three L40S for training and one CPU box for the web front end"}) {
+        EXPECT_EQ(label_of(text), "gpu") << text;
+    }
+    EXPECT_EQ(detect("No K80 please, the encoder needs an A100").need.type, "a100");
+}
+
+TEST(Detect, KnowsDenialsInManyDresses) {
+    for (const char* text :
+         {"There is no reason to give this job a GPU",
+          "No point in using CUDA for a sum of 10 rows", "Hardly needs a CPU core, let alone a GPU",
+          "Save the GPUs for the vision group", "A GPU would be pointless here",
+          "Leave the A100s alone, use the standard pool", "anything but a GPU node",
+          "Formerly a GPU job, today a cron script with awk",
+          "Ignore the CUDA section of the old README", "Cancel my reservation of 4 x A100",
+          "gpus: []", "The A100 nodes are not for these jobs",
+          "TensorFlow is banned in this repository", "Ported the filter from CUDA to plain C",
+          "We gave up on PyTorch"}) {
+        EXPECT_EQ(label_of(text), "cpu") << text;
+    }
+    for (const char* text :
+         {"Cannot proceed until a GPU is free", "The pod will not start unless a GPU is attached",
+          "The CPU path is broken, give it a GPU", "CPU does not suffice",
+          "CPU is no longer enough for the recogniser", "There's no CPU backend for this kernel"}) {
+        EXPECT_EQ(label_of(text), "gpu") << text;
+    }
+}
+
+TEST(Detect, KnowsTasksOfPerceptionByTheirMedium) {
+    for (const char* text :
+         {"Track pedestrians in the footage of the tunnel", "Classify 2 million mammograms",
+          "Detect cracks in the wind turbines on drone images",
+          "Train a ranker on our logs with embeddings", "Blur faces in the live stream"}) {
+        EXPECT_EQ(label_of(text), "gpu") << text;
+    }
+    for (const char* text : {"Track parcels of the wind turbine", "Classify mails by sender",
+                             "Split the dataset into train and test rows"}) {
+        EXPECT_EQ(label_of(text), "cpu") << text;
+    }
+}
+
+TEST(Detect, TakesANumberOfTheTableForAnyNumber) {  // "4" stands in "gpt 4" as well
+    EXPECT_EQ(detect("python train.py --gpus 4").need.count, 4U);
+    EXPECT_EQ(label_of("python train.py --gpus 4"), "gpu");
+    EXPECT_EQ(label_of("two cards with 4 GB each"), label_of("two cards with 5 GB each"));
+}
+
+TEST(Detect, TakesWhatOthersOrEarlierVersionsUseForNoUse) {
+    for (const char* text :
+         {"The previous version ran on an A100", "We had hoped to use CUDA",
+          "Other groups train language models; we do not.",
+          "Many teams train networks on GPUs, we don't.", "GPU scheduler tests with fake nodes",
+          "Results of the training runs as a PDF"}) {
+        EXPECT_EQ(label_of(text), "cpu") << text;
+    }
+}
+
+TEST(Detect, KnowsTheMediumOfATextFromItsData) {
+    EXPECT_EQ(label_of("Translation of talks: NLLB and Whisper"), "gpu");
+    EXPECT_EQ(label_of("Translate the CUDA talks page"), "cpu");
+}
+
 TEST(Detect, KnowsWordsOnlyByTheirWholeLength) {
     for (const char* text : {"barracuda", "recvmsg", "gpupdate", "cvs", "nlpd", "restraining"}) {
         EXPECT_TRUE(detect(text).evidence.empty()) << text;
@@ -58,6 +134,9 @@ TEST(Detect, KnowsWordsOnlyByTheirWholeLength) {
 }
 
 TEST(Detect, ReadsSwitchesWithTheirValue) {
+    EXPECT_EQ(label_of("docker run --gpus '\"device=0\"' trainer:3"), "gpu");
+    EXPECT_EQ(label_of("docker run -e NVIDIA_VISIBLE_DEVICES=void web"), "cpu");
+    EXPECT_EQ(detect("docker run --gpus=all -p 8000:8000 web").need.count, std::nullopt);
     EXPECT_EQ(label_of("python run.py --num-gpus 2"), "gpu");
     EXPECT_EQ(label_of("python run.py --num-gpus 0"), "cpu");
     EXPECT_EQ(label_of("CUDA_VISIBLE_DEVICES=0 python run.py"), "gpu");
@@ -78,19 +157,50 @@ TEST(Detect, ReadsCountTypeAndMemory) {
         double memory;
     };
     for (const Row& row :
-         {Row{"Train on 4x A100 80GB", 4, "a100", 80}, Row{"eight H100 cards", 8, "h100", 0},
+         {Row{"Train on 4x A100 80GB", 4, "a100", 80},
+          Row{"eight H100 cards", 8, "h100", 0},
           Row{"torchrun --nproc_per_node=8 train.py", 8, "", 0},
           Row{"vllm serve m --tensor-parallel-size 2", 2, "", 0},
           Row{"limits:\n  nvidia.com/gpu: \"2\"", 2, "", 0},
           Row{"Train a model on an RTX 3090 with 24 GB of VRAM", 1, "rtx-3090", 24},
           Row{"srun --gres=gpu:a100:4 python x.py", 4, "a100", 0},
           Row{"The model needs a GPU", 1, "", 0},
-          Row{"two 4090s for the CUDA model", 2, "rtx-4090", 0}}) {
+          Row{"two 4090s for the CUDA model", 2, "rtx-4090", 0},
+          Row{"quad L40S box for rendering", 4, "l40s", 0},
+          Row{"A100 80GB x4, training", 4, "a100", 80},
+          Row{"vLLM on 8 MI300X", 8, "mi300x", 0},
+          Row{"cpu: 8, gpu: 2", 2, "", 0},
+          Row{"any GPU is fine, just not the K80s", 0, "", 0},
+          Row{"L4s for the model, we don't need an H100", 0, "l4", 0},
+          Row{"a 2g.10gb slice on an A100 for the model", 1, "a100", 10},
+          Row{"limits:\n  nvidia.com/mig-1g.5gb: 1", 1, "", 5},
+          Row{"limits:\n  nvidia.com/gpu: 1\n  nvidia.com/gpumem: 3072", 1, "", 3},
+          Row{"needs 8192MiB of VRAM", 0, "", 8},
+          Row{"un GPU de 24 GB pour CUDA", 1, "", 24},
+          Row{"devices:\n- driver: nvidia\n  count: 2\n  capabilities: [gpu]", 2, "", 0},
+          Row{"Trainer(accelerator=\"gpu\", devices=4, strategy=\"ddp\")", 4, "", 0},
+          Row{"accelerate launch --num_processes 4 train.py", 4, "", 0}}) {
         const Need need = detect(row.text).need;
         EXPECT_EQ(need.count.value_or(0), row.count) << row.text;
         EXPECT_EQ(need.type, row.type) << row.text;
         EXPECT_DOUBLE_EQ(need.memory_gib.value_or(0), row.memory) << row.text;
     }
+}
+
+TEST(Detect, TakesTheMemoryOfTheHostForNoneOfTheCard) {
+    for (const char* text :
+         {"limits:\n  nvidia.com/gpu: 1\n  memory: 16Gi",
+          "limits:\n  memory: 64Gi\n  nvidia.com/gpu: 2",
+          "needs a GPU, 200 GB disk, 32 GB host memory", "1 GPU, 64 GB RAM",
+          "needs a GPU, the dataset has 300 GB", "GPU node with 512 GB memory"}) {
+        EXPECT_FALSE(detect(text).need.memory_gib) << text;
+    }
+}
+
+TEST(Detect, TakesBillionsOfRowsForNoParameters) {
+    EXPECT_FALSE(detect("catboost task_type=GPU, 1.2B rows").need.memory_gib);
+    EXPECT_FALSE(detect("cugraph pagerank, 4 billion edges").need.memory_gib);
+    EXPECT_TRUE(detect("RLHF of a 3B model").need.memory_gib);
 }
 
 TEST(Detect, EstimatesMemoryFromParametersAndShowsTheArithmetic) {
@@ -103,9 +213,33 @@ TEST(Detect, EstimatesMemoryFromParametersAndShowsTheArithmetic) {
     EXPECT_FALSE(detect("Run a GPU job on CUDA").need.memory_gib);
 }
 
+TEST(Detect, HearsTheAnswerToAQuestion) {
+    EXPECT_EQ(label_of("Does this need a GPU? No. It is a Kafka consumer."), "cpu");
+    EXPECT_EQ(label_of("GPU? Not for us, thanks"), "cpu");
+    EXPECT_EQ(label_of("Does this need a GPU? Yes, for the encoder."), "gpu");
+    EXPECT_EQ(label_of("Does it need a GPU? Not only one."), "gpu");
+}
+
+TEST(Detect, KnowsPlansAndErrandsFromUse) {
+    EXPECT_EQ(label_of("If we ever add image generation we would need GPUs; today it stores text"),
+              "cpu");
+    EXPECT_EQ(label_of("Download the Llama weights to the share"), "cpu");
+    EXPECT_EQ(label_of("Download the Llama weights and fine-tune them on our tickets"), "gpu");
+    EXPECT_EQ(label_of("Summarise 400k patents with a self-hosted model"), "gpu");
+}
+
+TEST(Detect, KnowsTheCpuBuildOfAnImageByItsName) {
+    EXPECT_EQ(label_of("FROM ghcr.io/huggingface/text-embeddings-inference:cpu-1.2"), "cpu");
+    EXPECT_EQ(label_of("image: ghcr.io/acme/llm-runner:v3-cpu"), "cpu");
+    EXPECT_EQ(label_of("image: vllm/vllm-openai:v0.5"), "gpu");
+}
+
 TEST(Detect, IsOptionalWhereTheTextSaysSo) {
     EXPECT_EQ(label_of("Uses a GPU if available, else the CPU"), "optional");
     EXPECT_EQ(label_of("The GPU is optional"), "optional");
+    EXPECT_EQ(label_of("GPU nice to have, not required"), "optional");
+    EXPECT_EQ(label_of("Either a CPU or a GPU node is fine"), "optional");
+    EXPECT_EQ(label_of("CUDA needed, a CPU fallback is not offered"), "gpu");
 }
 
 TEST(Detect, TakesAnyBytesAndReadsOneMebibyteAtMost) {
@@ -124,6 +258,10 @@ TEST(Detect, TakesAnyBytesAndReadsOneMebibyteAtMost) {
         for (const Evidence& one : verdict.evidence) EXPECT_LE(one.end, kMostBytes);
     }
     EXPECT_FALSE(detect(std::string_view(bytes).substr(0, kMostBytes)).cut);
+    std::string known;  // words of the table only: the work is bounded
+    while (known.size() < kMostBytes) known += "no gpu ";
+    EXPECT_TRUE(detect(known).cut);
+    EXPECT_FALSE(detect(known.substr(0, kMostBytes / 4)).cut);
 }
 
 TEST(Line, IsUnescapedOnceAndKeepsOtherBackslashes) {

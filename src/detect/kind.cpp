@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
 
 #include "detect/detect.h"
 
@@ -19,6 +22,7 @@ std::string lower(std::string_view text) {
 }
 
 Kind kind_of_name(std::string_view name) {
+    if (name.empty()) return Kind::kUnknown;
     if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos) {
         name.remove_prefix(slash + 1);
     }
@@ -69,6 +73,63 @@ bool is_pinned_package(std::string_view line) {
     return starts_with_any(rest, {"==", ">=", "<=", "~=", "!="});
 }
 
+/// "torch", "uvicorn[standard]": a name alone on its line.
+bool is_bare_package(std::string_view line) {
+    while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
+    if (line.size() < 2 || line.size() > 60) return false;
+    return std::all_of(line.begin(), line.end(), [](char byte) {
+        return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+               (byte >= '0' && byte <= '9') ||
+               std::string_view("-_.[],").find(byte) != std::string_view::npos;
+    });
+}
+
+using Heads = std::span<const std::string_view>;
+
+constexpr auto kDockerHeads = std::to_array<std::string_view>(
+    {"FROM ", "RUN ", "COPY ", "ENTRYPOINT ", "CMD [", "WORKDIR ", "ENV "});
+constexpr auto kManifestHeads = std::to_array<std::string_view>(
+    {"apiVersion:", "kind:", "spec:", "metadata:", "containers:", "resources:", "limits:",
+     "- name:", "services:", "image:", "\"apiVersion\"", "nodeSelector:", "tolerations:"});
+constexpr auto kCodeHeads = std::to_array<std::string_view>(
+    {"import ", "def ",     "class ", "#include", "from ",    "with ", "return ", "__global__",
+     "fn ",     "package ", "func ",  "print(",   "raise ",   "elif ", "else:",   "try:",
+     "const ",  "let ",     "var ",   "void ",    "int main", "@"});
+constexpr auto kLoopHeads = std::to_array<std::string_view>({"if ", "for ", "while "});
+constexpr auto kCommandHeads =
+    std::to_array<std::string_view>({"#!",          "#SBATCH",
+                                     "$ ",          "docker ",
+                                     "pip ",        "pip3 ",
+                                     "python ",     "python3 ",
+                                     "torchrun ",   "deepspeed ",
+                                     "accelerate ", "kubectl ",
+                                     "srun ",       "sbatch ",
+                                     "conda ",      "mpirun ",
+                                     "export ",     "apt-get ",
+                                     "sudo ",       "helm ",
+                                     "nvidia-smi",  "cmake ",
+                                     "uv ",         "ollama ",
+                                     "vllm ",       "CUDA_VISIBLE_DEVICES="});
+constexpr auto kPackageHeads = std::to_array<std::string_view>(
+    {"--index-url", "--extra-index-url", "-r ", "dependencies:", "dependencies =", "[project]",
+     "[tool.poetry", "channels:"});
+
+enum HeadList : unsigned { kDocker, kManifest, kCode, kLoop, kCommand, kPackage, kHeadLists };
+constexpr std::array<Heads, kHeadLists> kHeads = {kDockerHeads, kManifestHeads, kCodeHeads,
+                                                  kLoopHeads,   kCommandHeads,  kPackageHeads};
+
+/// By the first byte of a line: a bit for every list that it may be in.
+constexpr std::array<std::uint8_t, 256> kListsOf = [] {
+    std::array<std::uint8_t, 256> lists{};
+    for (unsigned list = 0; list < kHeadLists; ++list) {
+        for (const std::string_view head : kHeads[list]) {
+            lists[static_cast<unsigned char>(head.front())] |=
+                static_cast<std::uint8_t>(1U << list);
+        }
+    }
+    return lists;
+}();
+
 /// What speaks for each kind, line by line.
 struct Votes {
     int docker = 0;
@@ -76,49 +137,38 @@ struct Votes {
     int code = 0;
     int command = 0;
     int packages = 0;
+    int bare = 0;      // names alone on their lines
+    int comments = 0;  // lines that begin with #
     int lines = 0;
 
+    /// line   not empty
     void count(std::string_view line) {
         ++lines;
-        if (starts_with_any(line,
-                            {"FROM ", "RUN ", "COPY ", "ENTRYPOINT ", "CMD [", "WORKDIR ", "ENV "}))
-            ++docker;
-        if (starts_with_any(line, {"apiVersion:", "kind:", "spec:", "metadata:", "containers:",
-                                   "resources:", "limits:", "- name:", "services:", "image:",
-                                   "\"apiVersion\"", "nodeSelector:", "tolerations:"}))
-            ++manifest;
-        if (starts_with_any(line,
-                            {"import ", "def ",       "class ",   "#include", "from ",  "with ",
-                             "return ", "__global__", "fn ",      "package ", "func ",  "print(",
-                             "raise ",  "elif ",      "else:",    "try:",     "const ", "let ",
-                             "var ",    "void ",      "int main", "@"}) &&
+        const unsigned lists = kListsOf[static_cast<unsigned char>(line.front())];
+        const auto begins = [&](HeadList list) {
+            return ((lists >> list) & 1U) != 0 &&
+                   std::any_of(kHeads[list].begin(), kHeads[list].end(),
+                               [&](std::string_view head) { return line.starts_with(head); });
+        };
+        if (begins(kDocker)) ++docker;
+        if (begins(kManifest)) ++manifest;
+        if (begins(kCode) &&
             (!line.starts_with("from ") || line.find(" import ") != std::string_view::npos) &&
             (!line.starts_with("with ") || line.ends_with(":")) &&
             line.find(". ") == std::string_view::npos) {
             ++code;
         }
-        if (starts_with_any(line, {"if ", "for ", "while "}) && line.ends_with(":")) ++code;
-        if (line.find(" = ") != std::string_view::npos &&
-            line.find('(') != std::string_view::npos && !line.starts_with("#"))
+        if (line.ends_with(":") && begins(kLoop)) ++code;
+        if (line.find('(') != std::string_view::npos &&
+            line.find(" = ") != std::string_view::npos && !line.starts_with("#"))
             ++code;
-        if (starts_with_any(line, {"#!",          "#SBATCH",
-                                   "$ ",          "docker ",
-                                   "pip ",        "pip3 ",
-                                   "python ",     "python3 ",
-                                   "torchrun ",   "deepspeed ",
-                                   "accelerate ", "kubectl ",
-                                   "srun ",       "sbatch ",
-                                   "conda ",      "mpirun ",
-                                   "export ",     "apt-get ",
-                                   "sudo ",       "helm ",
-                                   "nvidia-smi",  "cmake ",
-                                   "uv ",         "ollama ",
-                                   "vllm ",       "CUDA_VISIBLE_DEVICES="}))
-            ++command;
-        if (is_pinned_package(line) ||
-            starts_with_any(line, {"--index-url", "--extra-index-url", "-r ", "dependencies:",
-                                   "dependencies =", "[project]", "[tool.poetry", "channels:"}))
+        if (begins(kCommand)) ++command;
+        if (is_pinned_package(line) || begins(kPackage))
             ++packages;
+        else if (line.starts_with('#'))
+            ++comments;
+        else if (is_bare_package(line))
+            ++bare;
     }
 };
 
@@ -130,6 +180,8 @@ Kind kind_of_votes(const Votes& votes) {
     if (votes.command > 0 && votes.command * 2 >= votes.lines) return Kind::kCommand;
     if (votes.code > 0 && votes.code * 4 >= votes.lines) return Kind::kCode;
     if (votes.packages >= 2) return Kind::kRequirements;
+    const bool is_list = votes.bare + votes.packages + votes.comments == votes.lines;
+    if (is_list && votes.lines >= 3 && votes.bare > 0) return Kind::kRequirements;
     return Kind::kText;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The lines of `aliquot detect --lines`: in, an escaped text; out, one JSON object.
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 #include "detect/detect.h"
@@ -25,59 +28,86 @@ std::size_t sequence_length(std::string_view text) {
     return overlong || beyond ? 0 : length;
 }
 
+void append_odd(std::string& out, std::string_view text, std::size_t length) {
+    const char byte = text.front();
+    if (length == 0) {
+        out += "\\ufffd";
+    } else if (byte == '"' || byte == '\\') {
+        out += '\\';
+        out += byte;
+    } else if (byte == '\n') {
+        out += "\\n";
+    } else if (byte == '\t') {
+        out += "\\t";
+    } else if (length == 1) {
+        std::array<char, 8> code{};
+        std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(byte));
+        out += code.data();
+    } else {
+        out.append(text.substr(0, length));
+    }
+}
+
+constexpr bool is_plain(char byte) {
+    return byte >= ' ' && byte < 0x7F && byte != '"' && byte != '\\';
+}
+
 void append_string(std::string& out, std::string_view text) {
     out += '"';
     while (!text.empty()) {
+        std::size_t plain = 0;
+        while (plain < text.size() && is_plain(text[plain])) ++plain;
+        out.append(text.substr(0, plain));
+        text.remove_prefix(plain);
+        if (text.empty()) break;
         const std::size_t length = sequence_length(text);
-        const char byte = text.front();
-        if (length == 0) {
-            out += "\\ufffd";
-        } else if (byte == '"' || byte == '\\') {
-            out += '\\';
-            out += byte;
-        } else if (byte == '\n') {
-            out += "\\n";
-        } else if (byte == '\t') {
-            out += "\\t";
-        } else if (length == 1 && (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F)) {
-            std::array<char, 8> code{};
-            std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(byte));
-            out += code.data();
-        } else {
-            out.append(text.substr(0, length));
-        }
+        append_odd(out, text, length);
         text.remove_prefix(length == 0 ? 1 : length);
     }
     out += '"';
 }
 
-void append_number(std::string& out, double number) {
-    std::array<char, 32> digits{};
-    const double rounded = std::round(number * 1000) / 1000;
-    std::snprintf(digits.data(), digits.size(), "%.10g", rounded == 0 ? 0.0 : rounded);
-    out += digits.data();
+void append_count(std::string& out, std::size_t number) {
+    std::array<char, 24> digits;  // NOLINT(*member-init): filled as far as it is read
+    const auto [end, problem] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+    out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
-void append_field(std::string& out, std::string_view name) {
-    out += ',';
-    append_string(out, name);
-    out += ':';
+/// As printf's %.10g of the number rounded to thousandths.
+void append_number(std::string& out, double number) {
+    const double thousandths = std::round(number * 1000);
+    if (!(std::abs(thousandths) < 1e9)) {
+        std::array<char, 32> digits{};
+        std::snprintf(digits.data(), digits.size(), "%.10g", thousandths / 1000);
+        out += digits.data();
+        return;
+    }
+    if (thousandths < 0) out += '-';
+    const auto all = static_cast<std::uint32_t>(std::abs(thousandths));
+    append_count(out, all / 1000);
+    const std::uint32_t rest = all % 1000;
+    if (rest == 0) return;
+    out += '.';
+    out += static_cast<char>('0' + rest / 100);
+    if (rest % 100 == 0) return;
+    out += static_cast<char>('0' + rest / 10 % 10);
+    if (rest % 10 != 0) out += static_cast<char>('0' + rest % 10);
 }
 
 void append_evidence(std::string& out, const Evidence& one, std::string_view text) {
     out += "{\"text\":";
     append_string(out, text.substr(one.start, one.end - one.start));
-    append_field(out, "start");
-    out += std::to_string(one.start);
-    append_field(out, "end");
-    out += std::to_string(one.end);
-    append_field(out, "weight");
+    out += ",\"start\":";
+    append_count(out, one.start);
+    out += ",\"end\":";
+    append_count(out, one.end);
+    out += ",\"weight\":";
     append_number(out, one.weight);
-    append_field(out, "source");
-    append_string(out, name_of(one.source));
-    append_field(out, "scope");
-    append_string(out, name_of(one.scope));
-    out += '}';
+    out += ",\"source\":\"";
+    out += name_of(one.source);
+    out += "\",\"scope\":\"";
+    out += name_of(one.scope);
+    out += "\"}";
 }
 
 }  // namespace
@@ -85,47 +115,54 @@ void append_evidence(std::string& out, const Evidence& one, std::string_view tex
 std::string unescape_line(std::string_view line) {
     std::string text;
     text.reserve(line.size());
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        const char next = line[i] == '\\' && i + 1 < line.size() ? line[i + 1] : '\0';
-        if (next == 't' || next == 'n' || next == 'r' || next == '\\') {
+    while (!line.empty()) {
+        const std::size_t plain = std::min(line.find('\\'), line.size());
+        text.append(line.substr(0, plain));
+        line.remove_prefix(plain);
+        if (line.empty()) break;
+        const char next = line.size() > 1 ? line[1] : '\0';
+        const bool known = next == 't' || next == 'n' || next == 'r' || next == '\\';
+        if (known) {
             text += next == 't' ? '\t' : next == 'n' ? '\n' : next == 'r' ? '\r' : '\\';
-            ++i;
         } else {
-            text += line[i];
+            text += '\\';
         }
+        line.remove_prefix(known ? 2 : 1);
     }
     return text;
 }
 
 std::string to_json_line(const Verdict& verdict, std::string_view text) {
-    std::string out = "{\"label\":";
-    append_string(out, name_of(verdict.label));
-    append_field(out, "gpu_count");
-    out += verdict.need.count ? std::to_string(*verdict.need.count) : "null";
-    append_field(out, "gpu_memory_gib");
+    std::string out;
+    out.reserve(160 + 112 * verdict.evidence.size());  // seldom more
+    out += "{\"label\":\"";
+    out += name_of(verdict.label);
+    out += "\",\"gpu_count\":";
+    if (verdict.need.count) {
+        append_count(out, *verdict.need.count);
+    } else {
+        out += "null";
+    }
+    out += ",\"gpu_memory_gib\":";
     if (verdict.need.memory_gib) {
         append_number(out, *verdict.need.memory_gib);
     } else {
         out += "null";
     }
-    append_field(out, "gpu_type");
+    out += ",\"gpu_type\":";
     if (verdict.need.type.empty()) {
         out += "null";
     } else {
         append_string(out, verdict.need.type);
     }
-    append_field(out, "confidence");
+    out += ",\"confidence\":";
     append_number(out, verdict.confidence);
-    append_field(out, "kind");
-    append_string(out, name_of(verdict.kind));
-    append_field(out, "score");
+    out += ",\"kind\":\"";
+    out += name_of(verdict.kind);
+    out += "\",\"score\":";
     append_number(out, verdict.score);
-    if (verdict.cut) {
-        append_field(out, "truncated");
-        out += "true";
-    }
-    append_field(out, "evidence");
-    out += '[';
+    if (verdict.cut) out += ",\"truncated\":true";
+    out += ",\"evidence\":[";
     for (const Evidence& one : verdict.evidence) {
         if (&one != &verdict.evidence.front()) out += ',';
         append_evidence(out, one, text);

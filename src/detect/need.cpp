@@ -3,173 +3,105 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
+#include <utility>
 
+#include "detect/quantity.h"
 #include "detect/scope.h"
 
 namespace aliquot::detect {
 namespace {
 
-constexpr std::size_t kWindow = 56;  // bytes to each side of the evidence
+constexpr std::size_t kWindow = 56;     // bytes to each side of the evidence
+constexpr std::size_t kKeyWindow = 80;  // bytes, of a key that goes with a switch
 constexpr unsigned kMostGpus = 100000;
+constexpr double kLargestCard = 300;  // GiB: more is the host's, or that of several cards
 
-struct Word {
-    std::string text;  // lower case
-    std::size_t end = 0;
+/// Keys that give the count beside what asks for a GPU without one.
+struct CountKey {
+    std::string_view ask;  // in the evidence
+    std::string_view key;
 };
-
-/// Names of cards as we print them; "rtx" and "gtx" take the next word along.
-constexpr std::array<std::string_view, 30> kTypes = {
-    "a100", "h100", "h200", "v100",  "p100",  "b200",  "b300",   "gh200", "gb200",  "l40s",
-    "l40",  "l4",   "t4",   "a10g",  "a10",   "a40",   "a30",    "a16",   "a2",     "k80",
-    "p40",  "p4",   "m60",  "a6000", "a5000", "a4000", "mi300x", "mi300", "mi250x", "mi250"};
-
-constexpr std::array<std::pair<std::string_view, unsigned>, 12> kNumbers = {{{"a", 1},
-                                                                             {"an", 1},
-                                                                             {"one", 1},
-                                                                             {"single", 1},
-                                                                             {"two", 2},
-                                                                             {"dual", 2},
-                                                                             {"pair", 2},
-                                                                             {"three", 3},
-                                                                             {"four", 4},
-                                                                             {"six", 6},
-                                                                             {"eight", 8},
-                                                                             {"sixteen", 16}}};
-
-bool is_word_byte(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') || byte == '.';
-}
-
-std::vector<Word> words_of(std::string_view text, std::size_t from, std::size_t to) {
-    std::vector<Word> words;
-    // Begin at a whole word: "32GB" must not be read as "2GB".
-    while (from > 0 && from < to && is_word_byte(text[from - 1]) && is_word_byte(text[from]))
-        ++from;
-    for (std::size_t at = from; at < to;) {
-        if (!is_word_byte(text[at])) {
-            ++at;
-            continue;
-        }
-        Word word;
-        for (; at < text.size() && is_word_byte(text[at]) && word.text.size() < 32; ++at) {
-            const char byte = text[at];
-            word.text += byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + 32) : byte;
-        }
-        while (!word.text.empty() && word.text.back() == '.') word.text.pop_back();
-        word.end = at;
-        if (!word.text.empty()) words.push_back(std::move(word));
-    }
-    return words;
-}
-
-/// "a100", "a100s", "4xa100" -> "a100"
-std::string type_of(std::string_view word) {
-    if (word.find_first_of("0123456789") == std::string_view::npos) return {};
-    if (const std::size_t x = word.find('x');
-        x != std::string_view::npos && x > 0 && word.find_first_not_of("0123456789") == x) {
-        word.remove_prefix(x + 1);
-    }
-    for (const std::string_view type : kTypes) {
-        if (word == type) return std::string(type);
-        if (word.size() == type.size() + 1 && word.back() == 's' && word.starts_with(type)) {
-            return std::string(type);
-        }
-    }
-    return {};
-}
-
-std::string type_at(const std::vector<Word>& words, std::size_t at) {
-    const std::string_view word = words[at].text;
-    if ((word == "rtx" || word == "gtx") && at + 1 < words.size()) {
-        const std::string_view next = words[at + 1].text;
-        if (next.find_first_of("0123456789") == std::string::npos || next.find('x') < 2) return {};
-        return std::string(word) + '-' + std::string(next);
-    }
-    if (word == "3090" || word == "4090" || word == "5090" || word == "3090s" || word == "4090s") {
-        return "rtx-" + std::string(word.substr(0, 4));
-    }
-    return type_of(word);
-}
-
-/// A count of the form 4, 4x or four; 0 for none.
-unsigned count_of(std::string_view word) {
-    for (const auto& [name, number] : kNumbers) {
-        if (word == name) return number;
-    }
-    unsigned number = 0;
-    const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const std::string_view rest(stop, static_cast<std::size_t>(word.data() + word.size() - stop));
-    if (problem != std::errc{} || !(rest.empty() || rest == "x")) return 0;
-    return number <= 1024 ? number : 0;
-}
-
-bool is_gpu_word(std::string_view word) {
-    for (const std::string_view known : {"gpu", "gpus", "card", "cards", "nvidia", "tesla",
-                                         "geforce", "rtx", "gtx", "accelerators", "x"}) {
-        if (word == known) return true;
-    }
-    return false;
-}
-
-double gibibytes_of(const std::vector<Word>& words, std::size_t at) {
-    const std::string_view word = words[at].text;
-    double number = 0;
-    const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (problem != std::errc{} || number <= 0 || number > 2000) return 0;
-    const std::string_view rest(stop, static_cast<std::size_t>(word.data() + word.size() - stop));
-    if (rest == "gb" || rest == "gib" || rest == "g" || rest == "gi") return number;
-    if (!rest.empty() || at + 1 >= words.size()) return 0;
-    const std::string_view unit = words[at + 1].text;
-    return unit == "gb" || unit == "gib" ? number : 0;
-}
+constexpr std::array<CountKey, 4> kCountKeys = {{{"driver: nvidia", "count"},
+                                                 {"capabilities", "count"},
+                                                 {"accelerator", "devices"},
+                                                 {"accelerate launch", "num_processes"}}};
 
 class Reader {
 public:
-    explicit Reader(std::string_view text) : text_(text) {}
+    Reader(std::string_view text, std::span<const Evidence> evidence)
+        : text_(text), evidence_(evidence) {}
 
-    void read(const Evidence& evidence) {
-        if (evidence.weight <= 0 || evidence.scope == Scope::kSwitchedOff) return;
-        const std::size_t from = evidence.start > kWindow ? evidence.start - kWindow : 0;
-        const std::size_t to = std::min(text_.size(), evidence.end + kWindow);
-        const auto words = words_of(text_, from, to);
-        if (evidence.source == Source::kAsk) read_switch(evidence);
-        if (evidence.source <= Source::kHardware) read_cards(words);
-        read_parameters(words);
-        read_manner(words);
-    }
-
-    Need finish() {
+    Need read() {
+        for (const Evidence& one : evidence_) read(one);
         if (!need_.memory_gib) estimate();
         return need_;
     }
 
 private:
+    void read(const Evidence& evidence) {
+        if (evidence.weight <= 0 || evidence.scope == Scope::kSwitchedOff) return;
+        if (evidence.scope == Scope::kNegated) return;
+        if (evidence.source == Source::kAsk) read_switch(evidence);
+        if (evidence.source <= Source::kStack) read_key(evidence);
+        const std::size_t from = evidence.start > kWindow ? evidence.start - kWindow : 0;
+        const std::size_t to = std::min(text_.size(), evidence.end + kWindow);
+        const bool cards = evidence.source <= Source::kHardware;
+        // All of a short text is around each piece of its evidence.
+        const auto same = [&](const Window& one) { return one.from == from && one.to == to; };
+        const auto known = std::find_if(windows_.begin(), windows_.end(), same);
+        const bool is_new = known == windows_.end();
+        if (!is_new && (!cards || known->cards)) return;
+        const auto words = words_of(text_, from, to);
+        if (cards) read_cards(words);
+        if (!is_new) {
+            known->cards = true;
+            return;
+        }
+        windows_.push_back({from, to, cards});
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            billions_ = std::max(billions_, billions_at(words, i));
+        }
+        read_manner(words);
+    }
+
     void set_count(unsigned count) {
         if (count == 0 || count > kMostGpus) return;
         if (!need_.count || *need_.count < count) need_.count = count;
     }
 
+    void set_memory(double gib) {
+        if (gib <= 0 || need_.memory_gib) return;
+        need_.memory_gib = std::round(gib * 10) / 10;
+        need_.memory_reason = "stated";
+    }
+
     void read_switch(const Evidence& evidence) {
         const bool flag = evidence.start > 0 && text_[evidence.start - 1] == '-';
-        Value value = value_behind(text_, evidence.end, flag);
+        const Value value = value_behind(text_, evidence.end, flag);
         const std::string_view name = text_.substr(evidence.start, evidence.end - evidence.start);
         const auto ends = [&](std::string_view tail) { return name.ends_with(tail); };
-        if (ends("layers") || ends("ngl") || ends("use_gpu") || ends("cuda")) return;
-        if (ends("DEVICES")) {
-            if (value.form == Value::Form::kNumber) set_count(1);
+        if (ends("LAYERS")) return;
+        if (ends("layers") || ends("ngl") || ends("use_gpu") || ends("cuda") || ends("cores") ||
+            ends("percentage")) {
+            return;
+        }
+        if (ends("gpumem")) return set_memory(value.number / 1024.0);  // MiB
+        if (ends("gpu-mem")) return set_memory(value.number);
+        if (ends("DEVICES") || ends("device")) {
+            const bool first = value.form == Value::Form::kOff &&
+                               text_.substr(evidence.end, 4).find('0') != std::string_view::npos;
+            if (value.form == Value::Form::kNumber || first) set_count(1);
             if (value.form == Value::Form::kList) set_count(value.number);
             return;
         }
         if (value.form == Value::Form::kNumber) {
             set_count(value.number);
         } else if (value.form == Value::Form::kOn) {  // gres=gpu:a100:4
-            const std::size_t colon = text_.find(':', evidence.end + 1);
-            if (colon < evidence.end + 12) {
+            const std::string_view word = text_.substr(0, evidence.end + 12);
+            const std::size_t colon = word.find_first_of(": \t\n", evidence.end + 1);
+            if (colon != std::string_view::npos && text_[colon] == ':') {
                 const Value second = value_behind(text_, colon, false);
                 if (second.form == Value::Form::kNumber) set_count(second.number);
             }
@@ -179,86 +111,144 @@ private:
         }
     }
 
+    /// `count: 2` beside `driver: nvidia`, `devices=4` beside `accelerator="gpu"`.
+    void read_key(const Evidence& evidence) {
+        const std::string_view name = text_.substr(evidence.start, evidence.end - evidence.start);
+        for (const auto& [ask, key] : kCountKeys) {
+            if (name.find(ask) == std::string_view::npos) continue;
+            const std::size_t from = evidence.start > kKeyWindow ? evidence.start - kKeyWindow : 0;
+            const std::string_view near = text_.substr(from, evidence.end + kKeyWindow - from);
+            const std::size_t at = near.find(key);
+            if (at == std::string_view::npos) continue;
+            const bool flag = at > 0 && near[at - 1] == '-';
+            const Value value = value_behind(near, at + key.size(), flag);
+            const bool counted =
+                value.form == Value::Form::kNumber || value.form == Value::Form::kList;
+            if (counted) set_count(value.number);
+        }
+    }
+
+    [[nodiscard]] bool is_denied(const Word& word) const {
+        return std::any_of(evidence_.begin(), evidence_.end(), [&](const Evidence& one) {
+            return one.scope == Scope::kNegated && one.source <= Source::kHardware &&
+                   word.begin < one.end && one.start < word.end;
+        });
+    }
+
+    /// "more than one A100", "no V100 please"
+    static bool is_turned_down(std::string_view before) {
+        return before == "than" || before == "no" || before == "not";
+    }
+
     void read_cards(const std::vector<Word>& words) {
         for (std::size_t i = 0; i < words.size(); ++i) {
             const std::string type = type_at(words, i);
             const bool card = !type.empty();
-            if (!card && !is_gpu_word(words[i].text) && words[i].text != "vram") continue;
+            const double profile = profile_gibibytes(words[i].text);
+            if (!card && profile <= 0 && !is_gpu_word(words[i].text) && words[i].text != "vram") {
+                continue;
+            }
+            if (is_denied(words[i]) || (i > 0 && is_turned_down(words[i - 1].text))) continue;
             if (card && need_.type.empty()) need_.type = type;
-            read_count(words, i, card);
+            if (profile > 0) need_.memory_gib.reset();  // a slice, not the card that it is of
+            set_memory(profile);
+            read_count(words, i, card || profile > 0);
             read_memory(words, i, card);
         }
     }
 
+    /// Do the two words stand side by side, with no mark that parts them?
+    [[nodiscard]] bool together(const Word& left, const Word& right) const {
+        const std::string_view gap = text_.substr(left.end, right.begin - left.end);
+        return gap.find_first_of(",;:.\n/|=\"") == std::string_view::npos;
+    }
+
     void read_count(const std::vector<Word>& words, std::size_t at, bool card) {
         const std::string_view word = words[at].text;
-        if (card && word.find('x') != std::string::npos && word.front() >= '0' &&
-            word.front() <= '9') {
-            set_count(count_of(word.substr(0, word.find('x'))));
-            return;
+        if (const std::size_t x = word.find('x'); card && x != std::string_view::npos && x > 0) {
+            const std::string_view before = word.substr(0, x);
+            const bool leads = before.find_first_not_of("0123456789") == std::string_view::npos;
+            const unsigned count = count_of(leads ? before : word.substr(x));
+            if (count > 0) return set_count(count);
         }
         if (!card && word != "gpu" && word != "gpus" && word != "card" && word != "cards") return;
         std::size_t from = at;
-        while (from > 0 && at - from < 3 &&
-               (is_gpu_word(words[from - 1].text) || !type_at(words, from - 1).empty() ||
-                gibibytes_of(words, from - 1) > 0 || words[from - 1].text == "gb" ||
-                words[from - 1].text == "of")) {
+        const auto goes_along = [&](std::size_t i) {
+            const bool names_next = i > 0 && words[i - 1].text == "gaudi";  // "Gaudi 3 card"
+            if (names_next || words[i].text == "gaudi" || is_card_name(words[i].text)) return true;
+            return is_gpu_word(words[i].text) || !type_at(words, i).empty() ||
+                   gibibytes_at(words, i) > 0 || words[i].text == "gb" || words[i].text == "of";
+        };
+        while (from > 0 && at - from < 4 && together(words[from - 1], words[from]) &&
+               goes_along(from - 1)) {
             --from;
         }
-        if (from > 0) set_count(count_of(words[from - 1].text));
-        if (card && at + 2 < words.size() && words[at + 1].text == "x") {
-            set_count(count_of(words[at + 2].text));
+        if (from > 0 && together(words[from - 1], words[from])) {
+            const bool half =
+                from > 2 && words[from - 3].text == "half" && words[from - 1].text == "dozen";
+            set_count(half ? 6 : count_of(words[from - 1].text));
         }
+        read_count_behind(words, at);
+    }
+
+    /// "A100 x 4", "H100 80GB x8", "gpus: 4"
+    void read_count_behind(const std::vector<Word>& words, std::size_t at) {
+        std::size_t next = at + 1;
+        if (next < words.size() && gibibytes_at(words, next) > 0) {
+            next += words[next].text.back() >= 'a' ? 1 : 2;
+        }
+        if (next >= words.size()) return;
+        const std::string_view word = words[next].text;
+        if (word == "x" && next + 1 < words.size())
+            return set_count(count_of(words[next + 1].text));
+        if (word.size() > 1 && word[0] == 'x') return set_count(count_of(word));
+        const std::string_view name = words[at].text;
+        if (name != "gpu" && name != "gpus") return;
+        const Value value = value_behind(text_, words[at].end, false);
+        if (value.form == Value::Form::kNumber && value.number <= 1024) set_count(value.number);
+    }
+
+    /// "GPU with at least 32 GB": nothing but words that join lies between, or almost nothing.
+    static bool leads_to(const std::vector<Word>& words, std::size_t at, std::size_t to,
+                         std::size_t close) {
+        static constexpr auto kJoining =
+            word_list({"with",   "at",     "least", "of",   "a",     "minimum", "min",
+                       "having", "memory", "vram",  "ti",   "super", "card",    "gpu",
+                       "gpus",   "cards",  "and",   "over", "about", "more",    "than"});
+        if (to <= at + close) return true;
+        for (std::size_t i = at + 1; i < to; ++i) {
+            const std::string_view word = words[i].text;
+            const bool number = i == at + 1 && word[0] >= '0' && word[0] <= '9';  // "rtx 3060"
+            if (!number && !among(word, kJoining)) return false;
+        }
+        return true;
     }
 
     void read_memory(const std::vector<Word>& words, std::size_t at, bool card) {
-        for (std::size_t i = at > 4 ? at - 4 : 0; i < words.size() && i < at + 4; ++i) {
-            const double gib = gibibytes_of(words, i);
-            if (gib <= 0) continue;
-            const std::size_t after = i + (words[i].text.back() >= 'a' ? 1 : 2);
-            const bool host = after < words.size() &&
-                              (words[after].text == "ram" || words[after].text == "disk" ||
-                               words[after].text == "tables" || words[after].text == "dataset");
-            const bool near = !card || (i + 3 >= at && i <= at + 2);
-            if (host || !near || need_.memory_gib) continue;
-            need_.memory_gib = gib;
-            need_.memory_reason = "stated";
-        }
-    }
-
-    void read_parameters(const std::vector<Word>& words) {
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            const std::string_view word = words[i].text;
-            double number = 0;
-            const char* const end = word.data() + word.size();
-            auto [stop, problem] = std::from_chars(word.data(), end, number);
-            if (problem != std::errc{}) continue;
-            if (stop != end && *stop == 'x') {  // 8x7b: all experts are resident
-                double each = 0;
-                const auto [last, wrong] = std::from_chars(stop + 1, end, each);
-                if (wrong != std::errc{}) continue;
-                number *= each;
-                stop = last;
-            }
-            const std::string_view rest(stop, static_cast<std::size_t>(end - stop));
-            const bool spelled =
-                rest.empty() && i + 1 < words.size() && words[i + 1].text == "billion";
-            if (rest != "b" && rest != "bn" && !spelled) continue;
-            if (number > 0.01 && number < 5000) billions_ = std::max(billions_, number);
+        for (std::size_t i = at > 4 ? at - 4 : 0; i < words.size() && i < at + 7; ++i) {
+            const double gib = gibibytes_at(words, i);
+            const bool before = i < at && (!card || i + 3 >= at);
+            const bool near = before || (i >= at && leads_to(words, at, i, card ? 2 : 3));
+            if (gib <= 0 || gib > kLargestCard || !near || is_host_memory(words, i)) continue;
+            set_memory(gib);
         }
     }
 
     void read_manner(const std::vector<Word>& words) {
+        static constexpr auto kAdapters = word_list({"lora", "qlora", "peft"});
+        static constexpr auto kFourBit =
+            word_list({"qlora", "4bit", "int4", "gptq", "awq", "nf4", "bit", "q4"});
+        static constexpr auto kEightBit = word_list({"int8", "8bit", "fp8", "q8"});
+        static constexpr auto kTraining =
+            word_list({"tune", "tuning", "rlhf", "dpo", "sft", "grpo", "ppo"});
         for (const Word& word : words) {
             const std::string_view name = word.text;
-            if (name == "lora" || name == "qlora" || name == "peft") adapters_ = true;
-            if (name == "qlora" || name == "4bit" || name == "int4" || name == "gptq" ||
-                name == "awq" || name == "nf4" || name == "bit")
-                four_bit_ = true;
-            if (name == "int8" || name == "8bit" || name == "fp8") eight_bit_ = true;
-            if (name.starts_with("finetun") || name == "tune" || name == "tuning" ||
-                name.starts_with("pretrain") || name.starts_with("train"))
-                training_ = true;
+            if (among(name, kAdapters)) adapters_ = true;
+            if (among(name, kFourBit)) four_bit_ = true;
+            if (among(name, kEightBit)) eight_bit_ = true;
+            const bool begins = name.starts_with("finetun") || name.starts_with("pretrain") ||
+                                name.starts_with("train") || name.starts_with("retrain");
+            if ((begins && name != "pretrained") || among(name, kTraining)) training_ = true;
         }
     }
 
@@ -279,7 +269,16 @@ private:
         need_.memory_reason = line.data();
     }
 
+    /// What was read around a piece of evidence.
+    struct Window {
+        std::size_t from = 0;
+        std::size_t to = 0;
+        bool cards = false;
+    };
+
     std::string_view text_;
+    std::span<const Evidence> evidence_;
+    std::vector<Window> windows_;  // at most one for each piece of evidence
     Need need_;
     double billions_ = 0;
     bool adapters_ = false;
@@ -291,9 +290,7 @@ private:
 }  // namespace
 
 Need read_need(std::string_view text, std::span<const Evidence> evidence) {
-    Reader reader(text);
-    for (const Evidence& one : evidence) reader.read(one);
-    return reader.finish();
+    return Reader(text, evidence).read();
 }
 
 }  // namespace aliquot::detect

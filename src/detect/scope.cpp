@@ -7,10 +7,15 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr std::uint32_t kLongestReach = 8;  // tokens, of a negation
-constexpr std::uint32_t kMetaReach = 20;    // tokens before the evidence
-constexpr std::uint32_t kMetaBehind = 4;    // tokens behind it
-constexpr std::size_t kMostBack = 24;       // matches looked at for the head of a sentence
+constexpr std::uint32_t kLongestReach = 8;   // tokens, of a negation
+constexpr std::uint32_t kSubjectReach = 16;  // tokens, of "none of the steps ... uses"
+constexpr float kBehindOnly = 1;             // weights of meta rows, see the table
+constexpr float kMayBeData = 2;
+constexpr std::uint32_t kPastReach = 5;   // tokens between "the old" and its verb
+constexpr std::uint32_t kMetaReach = 20;  // tokens before the evidence
+constexpr std::uint32_t kMetaBehind = 4;  // tokens behind it
+constexpr std::uint32_t kCarryReach = 6;  // tokens, of a verb of moving
+constexpr std::size_t kMostBack = 24;     // matches looked at for the head of a sentence
 
 std::uint32_t distance(const Match& left, const Match& right) {
     return right.first > left.last ? right.first - left.last : 0;
@@ -19,20 +24,76 @@ std::uint32_t distance(const Match& left, const Match& right) {
 /// "This is no toy: 2,000 GPU hours"; "that is no option, we have CUDA".
 bool begins_clause(std::string_view between) {
     for (const std::string_view start :
-         {": ", ", we ", ", it ", ", they ", ", this ", ", you ", ", so "}) {
+         {": ", ", we ", ", it ", ", they ", ", this ", ", you ", ", so ", " and needs ",
+          " and uses ", " and runs ", " and requires "}) {
         if (between.find(start) != std::string_view::npos) return true;
     }
     return false;
 }
 
+/// "No V100 please, the job needs an A100": what is needed is not what was turned down.
+bool goes_on_with_need(std::string_view between) {
+    const std::size_t comma = between.find(',');
+    if (comma == std::string_view::npos) return false;
+    const std::string_view rest = between.substr(comma);
+    for (const std::string_view need : {" needs ", " requires ", " wants ", " give ", " take "}) {
+        if (rest.find(need) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+/// "Rewritten from PyTorch to Go": what it was.
+bool is_left_behind(std::string_view text, const Match& match) {
+    constexpr std::size_t kFarthest = 60;  // bytes before it, of the verb
+    if (!text.substr(match.end, 4).starts_with(" to ")) return false;
+    const std::size_t from = match.begin > kFarthest ? match.begin - kFarthest : 0;
+    const std::string_view before = text.substr(from, match.begin - from);
+    if (!before.ends_with("from ") && !before.ends_with("from the ")) return false;
+    for (const std::string_view verb : {"ewrit", "ewrot", "igrat", "witch", "orted ", "oved "}) {
+        if (before.find(verb) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+/// "No need for an H100, a T4 is plenty."
+bool suffices(std::string_view text) {
+    for (const std::string_view end : {" is plenty", " is enough", " is fine", " is sufficient",
+                                       " is all", " suffices", " will do", " would do"}) {
+        if (text.find(end) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+/// Does an order begin at byte `at`: "Copy it", "please copy it", "1. copy it"?
+bool begins_order(std::string_view text, std::size_t at) {
+    const bool glued = at > 0 && text[at - 1] != ' ';  // "multi-label"
+    while (at > 0 && text[at - 1] == ' ') --at;
+    if (at == 0 || std::string_view(".;:,*\n>)\"").find(text[at - 1]) != std::string_view::npos) {
+        return true;
+    }
+    if (text[at - 1] == '-') return !glued;
+    const std::string_view before = text.substr(0, at);
+    for (const std::string_view word : {"just", "please", "Please", "only", "and", "then", "to"}) {
+        if (before.ends_with(word)) return true;
+    }
+    return false;
+}
+
+/// "400k patents": what is counted is the data, not what the text is about.
+bool is_counted(std::string_view text, std::size_t at) {
+    while (at > 0 && text[at - 1] == ' ') --at;
+    const std::string_view before = text.substr(0, at);
+    if (before.ends_with("million") || before.ends_with("thousand")) return true;
+    if (at > 1 && std::string_view("kKmM").find(text[at - 1]) != std::string_view::npos) --at;
+    return at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';
+}
+
 bool is_with(std::string_view word) { return word == "with" || word == "using" || word == "via"; }
 
-bool has(const Match& match, std::uint32_t topics) { return (match.row->topics & topics) != 0; }
+/// It goes on with a denial, it does not deny one: "neither CUDA nor ROCm".
+bool is_nor(std::string_view word) { return word == "nor" || word == "Nor"; }
 
-constexpr bool is_value_byte(char byte) {
-    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == ',' || byte == '.';
-}
+bool has(const Match& match, std::uint32_t topics) { return (match.row->topics & topics) != 0; }
 
 }  // namespace
 
@@ -52,17 +113,50 @@ std::uint32_t Surroundings::topics(std::size_t at, std::uint32_t reach, bool sam
     return found;
 }
 
+unsigned Surroundings::count(std::size_t at, std::uint32_t reach, std::uint32_t topics) const {
+    const Match& match = matches_[at];
+    unsigned found = 0;
+    const auto is_near = [&](const Match& other, std::uint32_t tokens) {
+        return other.sentence == match.sentence && tokens <= reach;
+    };
+    for (std::size_t i = at; i-- > 0 && is_near(matches_[i], distance(matches_[i], match));) {
+        if (has(matches_[i], topics)) ++found;
+    }
+    for (std::size_t i = at + 1;
+         i < matches_.size() && is_near(matches_[i], distance(match, matches_[i])); ++i) {
+        if (has(matches_[i], topics)) ++found;
+    }
+    return found;
+}
+
 /// "Impossible without a GPU", "without a GPU it takes weeks", "do not start without CUDA".
 bool Surroundings::slow_near(std::size_t cue, std::size_t at) const {
     const Match& word = matches_[cue];
     for (std::size_t i = cue; i-- > 0;) {
         if (matches_[i].sentence != word.sentence || distance(matches_[i], word) > 8) break;
         if (matches_[i].row->rule == Rule::kCut) break;
-        if (has(matches_[i], kSlow) || matches_[i].row->rule == Rule::kNot) return true;
+        if (has(matches_[i], kSlow)) return true;
+        if (matches_[i].row->rule != Rule::kNot) continue;
+        const std::string_view between =
+            text_.substr(matches_[i].end, word.begin - matches_[i].end);
+        if (between.find(',') == std::string_view::npos) return true;  // not "no CUDA, no ROCm"
     }
     for (std::size_t i = at + 1; i < matches_.size(); ++i) {
         if (matches_[i].sentence != word.sentence || distance(matches_[at], matches_[i]) > 7) break;
         if (has(matches_[i], kSlow)) return true;
+    }
+    return false;
+}
+
+/// "None of the steps in this pipeline uses CUDA": the verb carries the denial on.
+bool Surroundings::subject_denies(std::size_t cue, std::size_t at) const {
+    const Match& word = matches_[cue];
+    const std::string_view text = text_.substr(word.begin, word.end - word.begin);
+    const std::string_view tail = text.substr(std::min<std::size_t>(text.size(), 1));
+    if (tail != "one" && tail != "othing" && tail != "obody") return false;
+    for (std::size_t i = at; --i > cue;) {
+        if (distance(matches_[i], matches_[at]) > kLongestReach) return false;
+        if (has(matches_[i], kNeedWord | kLink)) return true;
     }
     return false;
 }
@@ -72,15 +166,20 @@ bool Surroundings::denies(std::size_t cue, std::size_t at, bool past_preposition
     const Match& word = matches_[cue];
     const Match& match = matches_[at];
     const auto reach = static_cast<std::uint32_t>(word.row->weight);
-    if (distance(word, match) > reach) return false;
+    if (distance(word, match) > reach && !subject_denies(cue, at)) return false;
     const bool flag = word.begin > 0 && text_[word.begin - 1] == '-';  // --no-cuda, --rm
     if (word.row->rule == Rule::kRemove) return !past_preposition && !flag;
     if (flag && distance(word, match) > 1) return false;
     const std::size_t gap = match.begin > word.end ? match.begin - word.end : 0;
-    if (begins_clause(text_.substr(word.end, std::min<std::size_t>(gap, 80)))) return false;
+    const std::string_view between = text_.substr(word.end, std::min<std::size_t>(gap, 80));
+    if (begins_clause(between) || goes_on_with_need(between)) return false;
     if (word.end < text_.size() && text_[word.end] == ',') return false;  // "No, use the GPU"
+    if (suffices(text_.substr(match.begin, 40)) && between.find(',') != std::string_view::npos) {
+        return false;
+    }
     const Match& next = matches_[cue + 1];
-    if (cue + 1 < at && next.row->rule == Rule::kHollow && next.first == word.last + 1)
+    if (cue + 1 < at && match.row->source != Source::kCpu && next.row->rule == Rule::kHollow &&
+        next.first == word.last + 1)
         return false;
     const std::string_view text = text_.substr(word.begin, word.end - word.begin);
     if ((text == "without" || text == "Without" || text == "no" || text == "No") &&
@@ -95,16 +194,24 @@ bool Surroundings::denied_before(std::size_t at) const {
     const Match& match = matches_[at];
     bool denied = false;
     bool past_preposition = false;
+    std::size_t denial = 0;  // the last one, begin
     for (std::size_t i = at; i-- > 0;) {
         const Match& cue = matches_[i];
-        if (cue.sentence != match.sentence || distance(cue, match) > kLongestReach) break;
+        if (cue.sentence != match.sentence || distance(cue, match) > kSubjectReach) break;
         const Rule rule = cue.row->rule;
         if (rule == Rule::kCut) break;
         if (has(cue, kPrep)) past_preposition = true;
         if (rule != Rule::kNot && rule != Rule::kRemove) continue;
+        if (is_nor(text_.substr(cue.begin, cue.end - cue.begin))) return true;
         bool settled = false;
-        if (denies(i, at, past_preposition, settled)) denied = !denied;
+        const bool denial_here = denies(i, at, past_preposition, settled);
         if (settled) return false;
+        if (!denial_here) continue;
+        const std::string_view between =
+            denied ? text_.substr(cue.end, denial - cue.end) : std::string_view{};
+        if (between.find(',') != std::string_view::npos) break;  // "no CUDA, no ROCm"
+        denied = !denied;
+        denial = cue.begin;
     }
     return denied;
 }
@@ -115,18 +222,80 @@ bool Surroundings::denied_behind(std::size_t at) const {
     bool cut = false;
     for (std::size_t i = at + 1; i < matches_.size(); ++i) {
         const Match& cue = matches_[i];
-        if (cue.sentence != match.sentence || distance(match, cue) > kLongestReach) break;
+        if (cue.sentence != match.sentence || distance(match, cue) > kSubjectReach) break;
+        // "CUDA needed, a CPU fallback is not offered": it is the other that is denied.
+        if (cue.row->source == Source::kCpu || cue.row->source == Source::kOptional) break;
         cut = cut || cue.row->rule == Rule::kCut;
         if (cue.row->rule != Rule::kNotBehind) continue;
         if (cut && cue.row->weight < kPastCut) break;
-        const auto reach = cue.end - cue.begin <= 4 ? 1U  // "off", "free": only at its side
-                                                    : static_cast<std::uint32_t>(cue.row->weight);
+        const std::string_view between = text_.substr(match.end, cue.begin - match.end);
+        if (between.find("CPU") != std::string_view::npos) break;
+        auto reach = cue.end - cue.begin <= 4 ? 1U  // "off", "free": only at its side
+                                              : static_cast<std::uint32_t>(cue.row->weight);
+        // "A GPU, which many people would expect here, is not needed"
+        if (between.starts_with(", which ") || between.starts_with(" (")) reach = kSubjectReach;
         return distance(match, cue) <= reach;
     }
     return false;
 }
 
-bool Surroundings::negated(std::size_t at) const { return denied_before(at) != denied_behind(at); }
+bool Surroundings::negated(std::size_t at) const {
+    if (is_left_behind(text_, matches_[at])) return true;
+    const bool behind = denied_behind(at) || answered_no(text_, matches_[at].end);
+    return denied_before(at) != behind;
+}
+
+/// "The old detector ran", "it originally needed".
+bool Surroundings::is_past(std::size_t verb) const {
+    if (!has(matches_[verb], kPastVerb)) return false;
+    for (std::size_t i = verb; i-- > 0;) {
+        if (matches_[i].sentence != matches_[verb].sentence) return false;
+        if (distance(matches_[i], matches_[verb]) > kPastReach) return false;
+        if (has(matches_[i], kOldWord)) return true;
+    }
+    return false;
+}
+
+/// "If we ever add image generation we would need GPUs."
+bool Surroundings::unreal(std::size_t at) const {
+    const auto is_cue = [&](std::size_t i) { return matches_[i].row->rule == Rule::kUnreal; };
+    const Match& match = matches_[at];
+    bool past = true;  // until something is needed now
+    for (std::size_t i = at; i-- > 0;) {
+        const Match& cue = matches_[i];
+        if (cue.sentence != match.sentence || distance(cue, match) > kMetaReach) break;
+        if (cue.row->rule == Rule::kCut) break;
+        if (is_cue(i) || (past && is_past(i))) return true;
+        const bool joins = (text_[cue.begin] | 0x20) == 'o';  // "ran on an A100"
+        past = past && (joins || !has(cue, kNeedWord));
+    }
+    for (std::size_t i = at + 1; i < matches_.size(); ++i) {
+        const Match& cue = matches_[i];
+        if (cue.sentence != match.sentence || distance(match, cue) > kMetaReach) break;
+        if (cue.row->rule == Rule::kCut) break;
+        if (is_cue(i)) return true;
+    }
+    return false;
+}
+
+/// "Download the Llama weights to the share"; but not "download the weights and fine-tune on them".
+bool Surroundings::carried(std::size_t at) const {
+    const Match& match = matches_[at];
+    if (match.row->source < Source::kFramework || has(match, kAction)) return false;
+    bool carried = false;
+    for (std::size_t i = at; i-- > 0 && !carried;) {
+        const Match& cue = matches_[i];
+        if (cue.sentence != match.sentence || distance(cue, match) > kCarryReach) break;
+        if (has(cue, kAction | kNeedWord) || cue.row->rule == Rule::kCut) break;
+        carried = cue.row->rule == Rule::kCarry && begins_order(text_, cue.begin);
+    }
+    for (std::size_t i = at + 1; i < matches_.size() && carried; ++i) {
+        const Match& cue = matches_[i];
+        if (distance(match, cue) > kMetaReach) break;
+        carried = !has(cue, kAction | kNeedWord | kGpuWord) || negated(i);
+    }
+    return carried;
+}
 
 bool Surroundings::headed_by_action(std::size_t at) const {
     std::size_t head = at;
@@ -137,6 +306,7 @@ bool Surroundings::headed_by_action(std::size_t at) const {
 }
 
 bool Surroundings::meta(std::size_t at) const {
+    if (unreal(at) || carried(at)) return true;
     const Match& match = matches_[at];
     const bool action = headed_by_action(at);
     const Source source = match.row->source;
@@ -149,17 +319,40 @@ bool Surroundings::meta(std::size_t at) const {
         if (has(cue, kNeedWord) || cue.row->rule == Rule::kCut) break;
         if (means && is_with(text_.substr(cue.begin, cue.end - cue.begin))) break;
         if (has(cue, kLink)) linked = true;
-        const bool behind_only = cue.row->weight > 0;
-        if (cue.row->rule == Rule::kMeta && !behind_only && (!action || linked)) return true;
+        const bool behind_only = cue.row->weight == kBehindOnly;
+        const bool subject = !behind_only && !(cue.row->weight == kMayBeData && is_data(i)) &&
+                             (!action || linked) && !is_counted(text_, cue.begin);
+        if (cue.row->rule == Rule::kMeta && subject) return true;
     }
     if (action) return false;
     for (std::size_t i = at + 1; i < matches_.size(); ++i) {
         const Match& cue = matches_[i];
         if (cue.sentence != match.sentence || distance(match, cue) > kMetaBehind) break;
-        if (has(cue, kPrep | kLink | kNeedWord)) break;
+        if (has(cue, kPrep | kLink | kNeedWord) || cue.row->rule == Rule::kCut) break;
         const std::string_view between = text_.substr(match.end, cue.begin - match.end);
         if (between.find_first_of(",:(") != std::string_view::npos) break;
-        if (cue.row->rule == Rule::kMeta) return true;
+        if (between.find(" to ") != std::string_view::npos) break;  // "served to the developers"
+        if (cue.row->rule == Rule::kMeta && !is_verb(i)) return true;
+    }
+    return false;
+}
+
+/// "An avatar that talks".
+bool Surroundings::is_verb(std::size_t at) const {
+    if (matches_[at].row->weight != kMayBeData || at == 0) return false;
+    const Match& before = matches_[at - 1];
+    const std::string_view word = text_.substr(before.begin, before.end - before.begin);
+    return before.last + 1 == matches_[at].first && (word == "that" || word == "which");
+}
+
+/// "Live translation of lectures": what is worked on, not what the text is about.
+bool Surroundings::is_data(std::size_t at) const {
+    if (is_verb(at)) return true;
+    for (std::size_t i = at; i-- > 0;) {
+        const Match& cue = matches_[i];
+        if (cue.sentence != matches_[at].sentence || distance(cue, matches_[at]) > 6) break;
+        if (has(cue, kSound | kSight | kWords | kAction) && cue.row->rule != Rule::kMeta)
+            return true;
     }
     return false;
 }
@@ -170,63 +363,15 @@ bool Surroundings::starts_meta() const {
         if (has(match, kAction | kNeedWord) || match.row->source < Source::kContext) return false;
         const Rule rule = match.row->rule;
         if (rule == Rule::kNot || rule == Rule::kRemove || rule == Rule::kCut) return false;
-        if (rule == Rule::kMeta) return match.row->weight == 0;
+        if (rule == Rule::kMeta && !is_counted(text_, match.begin)) {
+            if (match.row->weight == kMayBeData &&
+                is_data(static_cast<std::size_t>(&match - matches_.data()))) {
+                continue;
+            }
+            return match.row->weight != kBehindOnly;
+        }
     }
     return false;
-}
-
-namespace {
-
-/// Behind the name of a variable in a manifest stands "value" with what it is: one past that word.
-std::size_t end_of_value_key(std::string_view text, std::size_t end) {
-    constexpr std::size_t kFarthest = 40;
-    const std::string_view rest = text.substr(end, kFarthest);
-    const std::size_t word = rest.find_first_not_of(" \t\r\n\"',");
-    if (word == std::string_view::npos || word == 0) return end;
-    if (!rest.substr(word).starts_with("value")) return end;
-    return end + word + std::string_view("value").size();
-}
-
-}  // namespace
-
-Value value_behind(std::string_view text, std::size_t end, bool is_flag) {
-    end = end_of_value_key(text, end);
-    bool parted = false;
-    bool quoted = false;
-    std::size_t at = end;
-    for (; at < text.size() && at < end + 10; ++at) {
-        const char byte = text[at];
-        if (byte == ':' || byte == '=') parted = true;
-        if ((byte == '"' || byte == '\'') && parted) {
-            if (quoted) return {Value::Form::kList, 0};  // ""
-            quoted = true;
-        }
-        if (std::string_view(" \t:=\"'[]").find(byte) == std::string_view::npos) break;
-    }
-    if (!parted && !(is_flag && at > end)) return {};
-    std::size_t stop = at;
-    while (stop < text.size() && stop < at + 16 && is_value_byte(text[stop])) ++stop;
-    if (stop == at) return {parted ? Value::Form::kList : Value::Form::kNone, 0};
-    std::array<char, 16> low{};
-    std::transform(text.begin() + static_cast<std::ptrdiff_t>(at),
-                   text.begin() + static_cast<std::ptrdiff_t>(stop), low.begin(),
-                   [](char byte) { return byte >= 'A' && byte <= 'Z' ? char(byte + 32) : byte; });
-    const std::string_view word(low.data(), stop - at);
-    for (const std::string_view off :
-         {"0", "false", "off", "no", "none", "null", "disabled", "disable", "-1", "cpu"}) {
-        if (word == off) return {Value::Form::kOff, 0};
-    }
-    unsigned number = 0;
-    std::size_t digits = 0;
-    for (; digits < word.size() && word[digits] >= '0' && word[digits] <= '9'; ++digits) {
-        if (number < 100000) number = number * 10 + static_cast<unsigned>(word[digits] - '0');
-    }
-    if (digits == word.size()) return {Value::Form::kNumber, number};
-    if (digits > 0 && word[digits] == ',') {
-        const auto commas = std::count(word.begin(), word.end(), ',');
-        return {Value::Form::kList, static_cast<unsigned>(commas) + 1};
-    }
-    return {Value::Form::kOn, 0};
 }
 
 }  // namespace aliquot::detect

@@ -11,12 +11,14 @@ namespace aliquot::detect {
 namespace {
 
 constexpr std::uint32_t kPartnerReach = 10;  // tokens
-constexpr std::uint32_t kForeignReach = 12;
+constexpr std::uint32_t kForeignReach = 8;
 constexpr std::uint32_t kForeignSide = 3;
+constexpr std::uint32_t kPhraseReach = 2;
 constexpr std::uint32_t kCardReach = 5;
 constexpr std::uint32_t kRemoteReach = 600;  // tokens: a longer text is more than one remote call
 constexpr unsigned kMostLooks = 40;          // evaluations of one row in one text
 constexpr double kNotOnCpu = 2.1;            // log-odds
+constexpr double kCpuBuild = -4.4;           // as that of the table for CPU wheels
 constexpr double kSharpness = 1.2;           // fitted once, see docs/guide/detect.md
 constexpr std::array kRepetition = {1.0, 0.6, 0.35, 0.2};  // of evidence of one source
 
@@ -34,27 +36,6 @@ struct Buffers {
     std::vector<std::int32_t> kept;   // by row: index in `judged`, or -1
     std::vector<Judged> judged;
 };
-
-/// Marks what lies in a command or a manifest that only speaks of GPUs.
-void mark_spoken_of(std::string_view text, Phrases& phrases) {
-    const auto speaks = [&](std::uint32_t at) {
-        return phrases.matches[at].row->rule == Rule::kMetaAll;
-    };
-    if (std::none_of(phrases.marked.begin(), phrases.marked.end(), speaks)) return;
-    bool manifest = false;
-    bool command = false;
-    std::uint32_t sentence = 0;
-    for (Match& match : phrases.matches) {
-        if (match.sentence != sentence) command = false;
-        sentence = match.sentence;
-        if ((match.row->topics & kKindWord) != 0) manifest = false;
-        if (match.row->rule == Rule::kMetaAll) {
-            const bool is_kind = text.substr(match.begin, 4) == "kind";
-            (is_kind ? manifest : command) = true;
-        }
-        match.spoken_of = manifest || command;
-    }
-}
 
 class Judge {
 public:
@@ -107,57 +88,26 @@ private:
         if (package && kind_ != Kind::kText && kind_ != Kind::kManifest) return true;
         if (row.rule == Rule::kPartner) {
             if (!partnered(at)) return false;
-            return (around_.topics(at, kForeignSide, true) & kForeign) == 0;
+            if (matches_[at].last > matches_[at].first) return true;  // words that go together
+            return (around_.topics(at, kForeignSide, true) & kForeign) == 0 ||
+                   around_.count(at, kPartnerReach, row.partners & (kSight | kSound)) > 1;
         }
         if (row.rule == Rule::kShy) {
             if ((around_.topics(at, kPartnerReach, false) & row.partners) != 0) return true;
             const bool card = row.source <= Source::kHardware;
-            return (around_.topics(at, card ? kCardReach : kForeignReach, true) & kForeign) == 0;
+            const bool words =
+                matches_[at].last > matches_[at].first;  // seldom with another meaning
+            const std::uint32_t reach = card ? kCardReach : words ? kPhraseReach : kForeignReach;
+            return (around_.topics(at, reach, true) & kForeign) == 0;
         }
         return true;
     }
 
-    [[nodiscard]] bool is_flag(const Match& match) const {
-        return match.begin > 0 && (text_[match.begin - 1] == '-' || text_[match.begin - 1] == '/');
-    }
-
-    /// "cuda:0" is the first device; "cuda: 0" is a switch.
-    [[nodiscard]] bool is_device_index(std::size_t end) const {
-        if (end < 4 || end + 1 >= text_.size() || text_[end] != ':') return false;
-        const bool digit = text_[end + 1] >= '0' && text_[end + 1] <= '9';
-        return digit && text_.substr(end - 4, 4) == "cuda";
-    }
-
-    /// Switches, resource names, device lists.
-    Scope read_value(const Match& match, double& weight) const {
-        const Row& row = *match.row;
-        if (is_device_index(match.end)) return Scope::kPlain;
-        const Value value = value_behind(text_, match.end, is_flag(match));
-        if (row.rule == Rule::kDevices) {
-            const std::string_view rest = text_.substr(match.end, 2);  // "DEVICES= run"
-            const bool empty = rest == "=" || rest == "= " || rest == "=\n";
-            const bool none = value.form == Value::Form::kOff
-                                  ? text_.substr(match.end, 4).find('0') == std::string_view::npos
-                                  : value.form == Value::Form::kList && value.number == 0;
-            if (!none && !empty) return Scope::kPlain;
-            weight = -4.2;
-            return Scope::kSwitchedOff;
-        }
-        if (value.form == Value::Form::kOff) {
-            weight = -4.2;
-            return Scope::kSwitchedOff;
-        }
-        if (row.rule == Rule::kResource) {
-            if (value.form == Value::Form::kNumber) return Scope::kPlain;
-            const std::size_t from = match.begin > 12 ? match.begin - 12 : 0;
-            const bool key =
-                text_.substr(from, match.begin - from).find("key") != std::string_view::npos;
-            const bool label = match.end < text_.size() && text_[match.end] == '.';
-            weight *= key || value.form == Value::Form::kOn ? 0.1 : label ? 0.5 : 0.7;
-            return key ? Scope::kMeta : Scope::kPlain;
-        }
-        if (row.rule == Rule::kValue && value.form == Value::Form::kNone) weight *= 0.6;
-        return Scope::kPlain;
+    [[nodiscard]] bool denied(std::size_t at) const {
+        if (kind_ == Kind::kCode) return false;  // "if not cuda: raise" is no denial
+        const Row& row = *matches_[at].row;
+        const bool choice = row.source == Source::kOptional && (row.topics & kFallback) == 0;
+        return choice ? around_.denied_before(at) : around_.negated(at);
     }
 
     /// The weight of denied evidence.
@@ -165,9 +115,10 @@ private:
         if (row.source == Source::kCpu) return kNotOnCpu;  // "cannot run on a CPU"
         if (row.source == Source::kSmall) return 0;
         if (row.source == Source::kOptional) {  // "do not fall back to the CPU"
-            return (row.topics & kGpuWord) != 0 ? kNotOnCpu : 0;
+            return (row.topics & kFallback) != 0 ? kNotOnCpu : 0;
         }
         if (weight < 0) return weight * -0.5;
+        if ((row.topics & kQualified) != 0) return 0;
         return row.source <= Source::kHardware ? -weight : weight * -0.7;
     }
 
@@ -182,7 +133,11 @@ private:
         }
         Scope scope = Scope::kPlain;
         const bool hardware = row.source == Source::kAsk || row.source == Source::kHardware;
-        if (hardware && (row.topics & kGpuWord) != 0) scope = read_value(match, weight);
+        if (hardware && (row.topics & kGpuWord) != 0) {
+            const Weighed read = weigh_value(text_, match, weight);
+            scope = read.scope;
+            weight = read.weight;
+        }
         if (scope == Scope::kSwitchedOff) {
             if (match.comment || match.spoken_of) weight *= 0.1;
             return {at, weight, scope};
@@ -192,7 +147,11 @@ private:
         if (row.source == Source::kCpu && (around_.topics(at, 8, true) & kSlow) != 0) {
             return {at, turned(row, weight), Scope::kNegated};  // "too slow on a CPU"
         }
-        if (kind_ != Kind::kCode && around_.negated(at)) {  // "if not cuda: raise" is no denial
+        const bool image = row.source >= Source::kStack && row.source <= Source::kModel;
+        if (image && goes_on_as_cpu_build(text_, match.end)) {
+            return {at, kCpuBuild, Scope::kNegated};
+        }
+        if (denied(at)) {
             return {at, turned(row, weight), Scope::kNegated};
         }
         const bool sure =
@@ -221,6 +180,7 @@ private:
             if (buffers_.looks[row] >= kMostLooks) continue;
             ++buffers_.looks[row];
             const Judged judged = weigh(i);
+            if (match.row->source == Source::kModel) model_ = model_ || may_run(i);
             if (judged.weight == 0) continue;
             if (buffers_.kept[row] < 0) {
                 buffers_.kept[row] = static_cast<std::int32_t>(buffers_.judged.size());
@@ -228,12 +188,33 @@ private:
                 continue;
             }
             Judged& best = buffers_.judged[static_cast<std::size_t>(buffers_.kept[row])];
-            if (std::abs(judged.weight) > std::abs(best.weight)) best = judged;
+            // "No V100, it needs an A100" asks for a card.
+            const bool other_card = is_card(*match.row) && best.scope == Scope::kNegated &&
+                                    judged.scope == Scope::kPlain;
+            if (other_card || std::abs(judged.weight) > std::abs(best.weight)) best = judged;
         }
-        std::stable_sort(buffers_.judged.begin(), buffers_.judged.end(),
-                         [](const Judged& one, const Judged& other) {
-                             return std::abs(one.weight) > std::abs(other.weight);
-                         });
+        sort_judged();
+    }
+
+    /// Strongest first, stable; one per row at most, most texts have a handful.
+    void sort_judged() {
+        constexpr std::size_t kFew = 16;
+        std::vector<Judged>& judged = buffers_.judged;
+        const auto stronger = [](const Judged& one, const Judged& other) {
+            return std::abs(one.weight) > std::abs(other.weight);
+        };
+        if (judged.size() > kFew) return std::stable_sort(judged.begin(), judged.end(), stronger);
+        for (std::size_t i = 1; i < judged.size(); ++i) {  // without the buffer of stable_sort
+            for (std::size_t k = i; k > 0 && stronger(judged[k], judged[k - 1]); --k) {
+                std::swap(judged[k], judged[k - 1]);
+            }
+        }
+    }
+
+    /// May the model named there run, as far as the words around it say?
+    [[nodiscard]] bool may_run(std::size_t at) const {
+        return (around_.topics(at, kForeignReach, true) & kForeign) == 0 && !denied(at) &&
+               !around_.meta(at) && !about_ && !remote_;
     }
 
     /// A card by its name, such as A100.
@@ -245,19 +226,29 @@ private:
     /// algorithm of classic statistics says nothing beside a package that is for GPUs alone.
     void weigh_against_others() {
         bool card = false;
+        bool strong = false;
+        bool any_card = false;  // "any GPU, just not the K80"
         bool package = false;
         for (const Judged& judged : buffers_.judged) {
             const Row& row = *matches_[judged.match].row;
-            if (judged.weight < 3 || judged.scope != Scope::kPlain) continue;
+            if (judged.scope != Scope::kPlain) continue;
+            strong = strong || (row.source == Source::kHardware && judged.weight >= 3.2);
+            any_card = any_card || (row.source == Source::kHardware && judged.weight > 2.5);
+            if (judged.weight < 3) continue;
             card = card || is_card(row);
             package = package || row.source == Source::kStack || row.source == Source::kAsk;
         }
         for (Judged& judged : buffers_.judged) {
             const Row& row = *matches_[judged.match].row;
-            if (card && judged.scope == Scope::kNegated && is_card(row)) judged.weight = 0;
+            if ((card || any_card) && judged.scope == Scope::kNegated && is_card(row))
+                judged.weight = 0;
             if (package && row.source == Source::kClassic && judged.weight < 0) {
                 judged.weight *= 0.3;
             }
+            // "2 L40S for the renderer and a CPU box for the database"
+            const bool beside = (row.source == Source::kCpu && row.weight > -3) ||
+                                (row.source == Source::kRemote && row.weight > -2);
+            if (strong && beside && judged.weight < 0) judged.weight *= 0.3;
         }
     }
 
@@ -267,6 +258,7 @@ private:
         verdict.kind = kind_;
         verdict.score = kBias;
         verdict.bias = kBias;
+        verdict.evidence.reserve(std::min(buffers_.judged.size(), kMostEvidence));
         std::array<std::array<std::size_t, 2>, 16> seen{};
         for (const Judged& judged : buffers_.judged) {
             const Match& match = matches_[judged.match];
@@ -278,7 +270,8 @@ private:
                 optional_ += weight;
                 weight = 0;
             } else if (match.row->source == Source::kSmall) {
-                small_ += is_small(judged.match) ? weight : 0;
+                small_ += is_small(judged.match) ? weight + of_model(judged.match) : 0;
+                if ((match.row->topics & kMl) != 0) model_ = true;
                 weight = 0;
             }
             add_to_sums(match, weight);
@@ -302,9 +295,13 @@ private:
         }
         if (match.row->source == Source::kAsk) asked_ += weight;
         if (match.row->source <= Source::kStack) hardware_ += weight;
-        if ((match.row->topics & kAction) != 0 && match.row->source == Source::kTask) {
+        const bool teaches = match.row->weight >= 1.4F && (match.row->partners & kGpuWord) != 0;
+        if (teaches && (match.row->topics & kAction) != 0 && match.row->source == Source::kTask) {
             training_ += weight;
         }
+        const bool work =
+            match.row->source >= Source::kModel && match.row->source <= Source::kScale;
+        if (work) work_ += weight;
         in_favour_ += weight;
     }
 
@@ -312,13 +309,22 @@ private:
         return (around_.topics(at, 5, true) & kLarge) == 0;
     }
 
+    /// "Small BERT": more than small numbers of something.
+    [[nodiscard]] double of_model(std::size_t at) const {
+        if (at + 1 >= matches_.size() || matches_[at + 1].first != matches_[at].last + 1) return 0;
+        const Source source = matches_[at + 1].row->source;
+        return source == Source::kModel || source == Source::kTask ? 0.6 : 0;
+    }
+
     void decide(Verdict& verdict) const {
         const double p = 1 / (1 + std::exp(-kSharpness * verdict.score));
         verdict.label = verdict.score > 0 ? Label::kGpu : Label::kCpu;
         verdict.confidence = std::max(p, 1 - p);
-        const bool said = optional_ >= 1.5 && asked_ < 3 && against_ > -5;
-        const bool light = small_ >= 1 && verdict.score > -0.6 && hardware_ <= 0 &&
-                           training_ < 1.4 && against_ > -2;
+        // In code "cuda if available" is a habit: only where nothing is trained it is a choice.
+        const bool habit = kind_ == Kind::kCode && work_ > 0;
+        const bool said = optional_ >= 1.5 && asked_ < 3 && against_ > -5 && !habit;
+        const bool light = small_ >= 0.9 && (verdict.score > -0.6 || model_) && hardware_ <= 0 &&
+                           training_ < 0.85 && against_ > -2;
         const bool balanced = std::abs(verdict.score) < 0.25 && in_favour_ >= 2.5 && against_ <= -2;
         if (!said && !light && !balanced) return;
         verdict.label = Label::kOptional;
@@ -338,6 +344,8 @@ private:
     double asked_ = 0;
     double hardware_ = 0;
     double training_ = 0;
+    bool model_ = false;  // a model is named that may run here
+    double work_ = 0;     // models, tasks, scale
     double in_favour_ = 0;
     double against_ = 0;
     double rest_ = 0;
@@ -347,15 +355,15 @@ private:
 
 Verdict detect(std::string_view text, Kind kind) {
     static thread_local Buffers buffers;
-    const bool cut = text.size() > kMostBytes;
+    const std::size_t size = text.size();
     text = text.substr(0, kMostBytes);
     if (kind == Kind::kUnknown) kind = sniff_kind("", text);
     const Vocabulary& vocabulary = Vocabulary::instance();
     PhraseFinder phrases(vocabulary, buffers.phrases);
-    scan(text, vocabulary, kind == Kind::kText, phrases);
-    mark_spoken_of(text, buffers.phrases);
+    text = text.substr(0, scan(text, vocabulary, kind == Kind::kText, phrases));
+    mark_spoken_of(text, buffers.phrases.matches, buffers.phrases.marked);
     Verdict verdict = Judge(text, kind, buffers).judge();
-    verdict.cut = cut;
+    verdict.cut = text.size() < size;
     if (verdict.label != Label::kCpu) verdict.need = read_need(text, verdict.evidence);
     return verdict;
 }

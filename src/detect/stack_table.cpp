@@ -11,12 +11,13 @@ namespace {
 constexpr Row kRows[] = {
     // Asked for by name.
     {"nvidia com gpu; amd com gpu; gpu intel com i915|xe; nvidia com gpu shared; requests nvidia "
-     "com gpu; limits nvidia com gpu; "
-     "nvidia com mig #n; nvidia com gpumem; nvidia com gpucores; aliyun com gpu mem",
+     "com gpu; limits nvidia com gpu; nvidia com mig #n",
+     Source::kAsk, 5.0F, Rule::kResource, 0, kGpuWord},
+    {"nvidia com gpumem; nvidia com gpucores; nvidia com gpumem percentage; aliyun com gpu mem",
      Source::kAsk, 5.0F, Rule::kResource, 0, kGpuWord},
     {"nvidia com mig 1g|2g|3g|4g|7g #gb; mig 1g|2g|3g|4g|7g #gb", Source::kAsk, 5.0F, Rule::kAlways,
      0, kGpuWord},
-    {"gpus all; gres gpu; gpus per node|task; gpus #n; gpus device; num gpus|gpu; n gpus; n gpu; "
+    {"gpus all; gres gpu; gpus per node|task; gpus #n; num gpus|gpu; n gpus; n gpu; "
      "ngpus; ngpu; gpu count; number of gpus; gpu num; "
      "nproc per node; tensor parallel size; tensor model parallel size; pipeline parallel size; "
      "use gpu; use cuda; with cuda; enable gpu|cuda; gpu enabled; "
@@ -28,7 +29,8 @@ constexpr Row kRows[] = {
      "runtimeclassname nvidia; runtime nvidia; driver nvidia; capabilities gpu; "
      "nvidia visible devices; nvidia driver capabilities; nvidia require cuda; accelerator nvidia; "
      "accelerator gpu|cuda; accelerators v100|a100|h100|t4|l4|a10g; k8s amazonaws com accelerator; "
-     "reservations devices; device requests; gpu partition; partition gpu; p gpu; partition gpus",
+     "gpus device; reservations devices; device requests; gpu partition; partition gpu; p gpu; "
+     "partition gpus",
      Source::kAsk, 3.4F, Rule::kAlways, 0, kGpuWord},
     {"cuda visible devices; hip visible devices; nvidia visible devices", Source::kAsk, 3.4F,
      Rule::kDevices, 0, kGpuWord},
@@ -58,15 +60,17 @@ constexpr Row kRows[] = {
 
     // GPU-only software.
     {"vllm entrypoints openai api; vllm entrypoints openai; nsight compute|systems; gnina; amgx; "
-     "vllm; deepspeed; megatron; megatron lm; fsdp; bitsandbytes; flash attn; xformers; apex amp; "
+     "vllm; deepspeed; megatron; megatron lm; fsdp; bitsandbytes; flash attn; flashattention; "
+     "flashattention#; flashinfer; paged attention; pagedattention; xformers; apex amp; "
      "tensorrt; tensorrt llm; trtllm; trtexec; trt engine; sglang; lmdeploy; exllama; exllama#; "
      "autoawq; auto gptq; autogptq; "
-     "text generation webui; tgi; axolotl; unsloth; trl; sfttrainer; dpotrainer; ppotrainer; "
+     "text generation webui; unsloth; sfttrainer; dpotrainer; ppotrainer; "
      "grpotrainer; torchtune; llama factory; llamafactory; litgpt; nemo framework; nvidia nemo; "
      "nemo toolkit; accelerate launch; torchrun; torch distributed; "
-     "horovod; horovodrun; distributeddataparallel; fullyshardeddataparallel; init process group; "
-     "colossalai; composer train; galore; liger kernel; mosaicml; llm foundry; peft lora; "
-     "cupy; cupy cuda#; cudf; cuml; cugraph; cuspatial; cuspatial; rapids; dask cuda; numba cuda; "
+     "horovodrun; written|kernels in triton; triton kernel|kernels; distributeddataparallel; "
+     "fullyshardeddataparallel; init process group; "
+     "colossalai; composer train; liger kernel; mosaicml; llm foundry; peft lora; "
+     "cupy; cupy cuda#; cudf; cuml; cugraph; cuspatial; dask cuda; numba cuda; "
      "pycuda; pynvml; nvidia dali; dali cuda#; warp lang; triton language; import triton; triton "
      "jit; "
      "onnxruntime gpu; faiss gpu; faiss gpu cu#; tensorflow gpu; jax cuda#; jaxlib cuda#; "
@@ -88,9 +92,18 @@ constexpr Row kRows[] = {
      "#bit; bitsandbytesconfig; load in 4bit true; isaacgym; isaaclab; isaac gym; comfyui; kaolin; "
      "minkowskiengine; spconv; spconv cu#; "
      "torch scatter cu#; gsplat; tinycudann; tiny cuda nn; instant ngp; vit pytorch train; mmcv; "
-     "mmcv full; nvtabular; merlin; stablediffusionpipeline; stablediffusionxlpipeline; "
+     "mmcv full; nvtabular; stablediffusionpipeline; stablediffusionxlpipeline; "
      "diffusionpipeline; autopipelinefortext2image; fluxpipeline",
      Source::kStack, 3.3F, Rule::kAlways, 0, kGpuWord | kMl},
+
+    // The same, with a second meaning in everyday language.
+    {"ray train; kubeflow pytorchjob; qlora; kokkos; opencl; fastai; flax; zero 3; nvidia "
+     "riva|nemo; "
+     "colmap dense",
+     Source::kFramework, 2.2F, Rule::kPartner,
+     kNeedWord | kMl | kGpuWord | kAction | kSight | kSound | kWords, kMl},
+    {"rapids; horovod; axolotl; trl; tgi; galore; merlin; kaolin; ncu", Source::kStack, 3.3F,
+     Rule::kShy, kMl | kGpuWord, kGpuWord | kMl},
 
     // Frameworks: the default builds carry CUDA.
     {"lightning; jax; haiku; paddle; flax; chainer; fastai; timm", Source::kFramework, 2.2F,
@@ -139,7 +152,9 @@ constexpr Row kRows[] = {
      "cpu; torchaudio cpu; paddlepaddle cpu; device cpu; use cpu; to cpu|device cpu; torch device "
      "cpu; map location cpu; cpuexecutionprovider; "
      "accelerator cpu; jax platforms|platform cpu; jax platform name cpu; xla flags cpu; force "
-     "cpu; nogpu; no cuda true; openvino runtime; optimum intel|openvino; intel extension; latest "
+     "cpu; nogpu; no cuda true; openvino runtime; intel intel optimized pytorch|tensorflow; intel "
+     "optimized pytorch|tensorflow; intel extension for "
+     "pytorch|tensorflow; optimum intel|openvino; intel extension; latest "
      "cpu; cpu latest; py3 cpu; slim cpu; inference cpu; cpu runtime; cpu ubuntu#; backend cpu; "
      "ollama cpu; device cpu; "
      "llama cpp cpu; with cuda off; device is cpu; cpu inference; cpu offload only; tensorflow "
@@ -148,9 +163,7 @@ constexpr Row kRows[] = {
      "set device cpu; set default device cpu; set visible devices gpu",
      Source::kCpu, -4.4F, Rule::kAlways, 0, kNoTopic},
     {"else cpu; cuda else cpu", Source::kHardware, 0.7F, Rule::kAlways, 0, kGpuWord},
-    {"cuda if torch cuda is available else cpu; cuda if torch cuda is available; gpu if available "
-     "else cpu; cuda 0 if torch cuda is available else cpu",
-     Source::kHardware, 1.6F, Rule::kAlways, 0, kGpuWord | kMl},
+    {"cuda if torch cuda is available", Source::kHardware, 1.6F, Rule::kAlways, 0, kGpuWord | kMl},
     {"to cpu; detach cpu; cpu detach; cpu numpy; detach cpu numpy; cpu offload; offload to cpu; "
      "cpu adam; cpu cores; cpu core; cpu ram; cpu request|requests|limit|limits",
      Source::kContext, 0},

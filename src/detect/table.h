@@ -29,6 +29,11 @@ enum Topic : std::uint32_t {
     kKindWord = 1U << 14U,   // "kind: Pod": a new manifest begins
     kLarge = 1U << 15U,      // million: what is near it is not small
     kModelName = 1U << 16U,  // Llama, Falcon: a number of billions beside it is its size
+    kOldWord = 1U << 18U,    // old, previous, formerly
+    kPastVerb = 1U << 19U,   // used, needed, ran
+    kEllipsis = 1U << 20U,   // "does not": before a full stop it denies what was said before
+    kQualified = 1U << 21U,  // "big GPU": whoever denies it does not deny all GPUs
+    kFallback = 1U << 17U,   // "falls back to CPU": denied, it is a GPU that must be there
 };
 
 /// How a pattern's weight comes about.
@@ -46,6 +51,8 @@ enum class Rule : std::uint8_t {
     kHollow,     // behind "not": only, just, forget: it is no negation
     kCut,        // but, however: ends a negation
     kMeta,       // dashboard, article, terraform
+    kCarry,      // download, copy, annotate: what is carried about is not run, nor trained
+    kUnreal,     // "if we ever", "planned for": its whole sentence
     kMetaAll,    // the whole text is about something else
 };
 
@@ -66,7 +73,10 @@ inline constexpr float kBias = -1.8F;
 inline constexpr float kBoost = 1.3F;
 
 std::span<const Row> evidence_rows();
+std::span<const Row> choice_rows();
+std::span<const Row> model_rows();
 std::span<const Row> stack_rows();
 std::span<const Row> context_rows();
+std::span<const Row> topic_rows();
 
 }  // namespace aliquot::detect

@@ -39,8 +39,10 @@ public:
     Scanner(std::string_view text, const Vocabulary& vocabulary, bool prose, PhraseFinder& phrases)
         : text_(text), vocabulary_(vocabulary), prose_(prose), phrases_(phrases) {}
 
-    void run() {
+    /// Returns how many bytes were read.
+    std::size_t run() {
         while (piece_ < text_.size()) {
+            if (words_ >= kMostWords) return piece_;
             find_runs();
             read_runs();
             piece_ += kPiece;
@@ -50,6 +52,7 @@ public:
             piece_ -= kPiece;
             read_runs();
         }
+        return text_.size();
     }
 
 private:
@@ -172,7 +175,7 @@ private:
             } else if (vocabulary_.may_know(folded)) {
                 word(begin, end, folded);
             } else if (length >= kShortestFamily && (~head & kLowerBits & mask & ~0xFFULL) != 0) {
-                name(begin, end);  // a capital inside
+                name_of_family(begin, end);  // a capital inside
             }
         }
         ++index_;
@@ -220,6 +223,12 @@ private:
         if (id != kNoWord) keep(begin, end, id);
     }
 
+    /// A word that is none of the table's: of a family, perhaps.
+    void name_of_family(std::size_t begin, std::size_t end) {
+        if (!vocabulary_.may_end(text_.substr(begin, end - begin))) return;
+        name(begin, end);
+    }
+
     /// A capital behind the first letter, and a small one: SciBERT, not Robert or ROBERT.
     [[nodiscard]] bool is_mixed(std::size_t begin, std::size_t end) const {
         const auto is_capital = [](char byte) { return byte >= 'A' && byte <= 'Z'; };
@@ -232,6 +241,7 @@ private:
     [[nodiscard]] WordId family(std::string_view word) const {
         if (word.size() < kShortestFamily) return kNoWord;
         std::array<char, 16> ending{'*'};
+        if (!vocabulary_.may_end(word)) return kNoWord;
         for (std::size_t length = std::min<std::size_t>(word.size() - 2, 9); length >= 2;
              --length) {
             std::copy(word.end() - static_cast<std::ptrdiff_t>(length), word.end(),
@@ -253,6 +263,9 @@ private:
             ++index_;
             return;
         }
+        if (end - begin <= 8 && (head & kHighBits) == 0 && !is_point(end)) {
+            return number_with_unit(begin, end, head);
+        }
         const std::size_t size = text_.size();
         std::size_t at = begin;
         while (at < size && (is_digit(byte_at(at)) || is_point(at))) ++at;
@@ -265,13 +278,48 @@ private:
                 word[i] = static_cast<char>(lower(byte_at(begin + i)));
             }
             const std::string_view whole(word.data(), length);
-            const WordId known = vocabulary_.find(whole);
+            const bool is_run = at == end && length <= sizeof head;
+            const WordId known =
+                is_run && !vocabulary_.may_know(head) ? kNoWord : vocabulary_.find(whole);
             const WordId id = known != kNoWord ? known : number_class(whole, digits - begin);
             if (id != kNoWord) keep(begin, at, id);
         }
         ++index_;
         done_ = at;
         if (at < end) ++index_;  // "12é": the rest is a word of its own, of another alphabet
+    }
+
+    /// 7b, 24gb, 4x: at most eight bytes, all of them letters and digits.
+    void number_with_unit(std::size_t begin, std::size_t end, std::uint64_t head) {
+        WordId id = vocabulary_.may_know(head) ? vocabulary_.find(head) : kNoWord;
+        if (id == kNoWord) {
+            const auto digits = static_cast<unsigned>(std::countr_zero(head & kLetterBits)) / 8;
+            id = unit_class(head >> (8 * digits), digits, end - begin, head);
+        }
+        if (id != kNoWord) keep(begin, end, id);
+        ++index_;
+    }
+
+    /// number_class() of a short word: `unit` is what stands behind the digits, its first byte lowest.
+    [[nodiscard]] WordId unit_class(std::uint64_t unit, std::size_t digits, std::size_t length,
+                                    std::uint64_t head) const {
+        constexpr auto kUnit = [](std::string_view name) {
+            std::uint64_t bytes = 0;
+            for (std::size_t i = 0; i < name.size(); ++i) {
+                bytes |= std::uint64_t{static_cast<unsigned char>(name[i])} << (8 * i);
+            }
+            return bytes;
+        };
+        if (unit == kUnit("b") || unit == kUnit("bn")) return vocabulary_.billions();
+        if (unit == kUnit("m")) return vocabulary_.millions();
+        if (unit == kUnit("gb") || unit == kUnit("gib") || unit == kUnit("g") ||
+            unit == kUnit("gi")) {
+            return vocabulary_.gibibytes();
+        }
+        if ((unit & 0xFFU) != 'x') return kNoWord;
+        std::array<char, 8> word;  // NOLINT(*member-init): filled by memcpy
+        std::memcpy(word.data(), &head, sizeof head);
+        return number_class({word.data(), length}, digits);
     }
 
     /// A point before a digit.
@@ -298,6 +346,7 @@ private:
 
     void keep(std::size_t begin, std::size_t end, WordId word) {
         if (!phrases_.wants(word, index_)) return;
+        ++words_;
         if (begin >= located_until_) locate(begin);
         phrases_.add({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), index_,
                       here_sentence_, word, here_comment_});
@@ -352,6 +401,7 @@ private:
     std::size_t skip_until_ = 0;  // one past the last typographic mark
     std::size_t done_ = 0;        // one past the last number
     std::uint32_t index_ = 0;     // of the token
+    std::size_t words_ = 0;       // known tokens so far
     std::uint32_t sentence_ = 0;  // sentences ended so far
     std::size_t line_ = 0;        // begin of the line
     std::size_t located_until_ = 0;
@@ -362,9 +412,11 @@ private:
 
 }  // namespace
 
-void scan(std::string_view text, const Vocabulary& vocabulary, bool prose, PhraseFinder& phrases) {
-    Scanner(text, vocabulary, prose, phrases).run();
+std::size_t scan(std::string_view text, const Vocabulary& vocabulary, bool prose,
+                 PhraseFinder& phrases) {
+    const std::size_t read = Scanner(text, vocabulary, prose, phrases).run();
     phrases.finish();
+    return read;
 }
 
 }  // namespace aliquot::detect

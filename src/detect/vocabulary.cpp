@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "detect/vocabulary.h"
 
+#include <algorithm>
+
 namespace aliquot::detect {
 namespace {
 
@@ -35,7 +37,7 @@ std::string_view take(std::string_view& rest, char separator) {
 
 bool is_marked(const Row& row) {
     return row.source == Source::kRemote || row.rule == Rule::kMetaAll ||
-           (row.topics & (kLocal | kKindWord)) != 0;
+           (row.topics & (kLocal | kKindWord | kEllipsis)) != 0;
 }
 
 }  // namespace
@@ -56,7 +58,12 @@ Vocabulary::Vocabulary()
       millions_(intern("#m")),
       gibibytes_(intern("#gb")),
       times_(intern("#x")) {
-    for (const auto rows : {evidence_rows(), stack_rows(), context_rows()}) {
+    const std::array tables = {evidence_rows(), choice_rows(),  model_rows(),
+                               stack_rows(),    context_rows(), topic_rows()};
+    for (const auto rows : tables) {
+        for (const Row& row : rows) note_numerals(row);
+    }
+    for (const auto rows : tables) {
         for (const Row& row : rows) add_row(row);
     }
     for (Start& start : starts_) start.reached = states_[start.state];
@@ -89,6 +96,9 @@ WordId Vocabulary::intern(std::string_view word) {
     std::size_t at = (key * kSpread) >> (64U - kSlotBits);
     while (slots_[at].word != kNoWord) at = (at + 1) & (kSlots - 1);
     slots_[at] = {key, id, word.size() > 8};
+    if (word.size() > 2 && word.front() == '*') {
+        endings_[letter(word[word.size() - 2])] |= 1U << letter(word.back());
+    }
     const std::uint64_t bit = (head_of(word) * kSpread) >> 48U;
     filter_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
     return id;
@@ -113,6 +123,24 @@ std::uint32_t Vocabulary::walk(std::uint32_t state, WordId word) {
     return fresh;
 }
 
+/// Interns the numbers that a row spells out.
+void Vocabulary::note_numerals(const Row& row) {
+    constexpr std::string_view kDigits = "0123456789";
+    const std::string_view text = row.patterns;
+    for (std::size_t at = text.find_first_of(kDigits); at < text.size();) {
+        const std::size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
+        const bool begins = at == 0 || std::string_view(" ;|").find(text[at - 1]) < 3;
+        const bool ends = end == text.size() || std::string_view(" ;|").find(text[end]) < 3;
+        if (begins && ends) {
+            const WordId word = intern(text.substr(at, end - at));
+            if (std::find(numerals_.begin(), numerals_.end(), word) == numerals_.end()) {
+                numerals_.push_back(word);
+            }
+        }
+        at = text.find_first_of(kDigits, end);
+    }
+}
+
 void Vocabulary::add_row(const Row& row) {
     std::string_view rest = row.patterns;
     while (!rest.empty()) {
@@ -133,7 +161,11 @@ void Vocabulary::add_phrase(std::string_view phrase, PatternId pattern) {
         std::vector<std::uint32_t> after;
         while (!choices.empty()) {
             const WordId word = intern(take(choices, '|'));
-            for (const std::uint32_t state : states) after.push_back(walk(state, word));
+            for (const std::uint32_t state : states) {
+                after.push_back(walk(state, word));
+                if (word != number_) continue;
+                for (const WordId numeral : numerals_) after.push_back(walk(state, numeral));
+            }
         }
         states = std::move(after);
     }

@@ -38,6 +38,13 @@ public:
     /// word   lower-cased bytes, any number of them
     [[nodiscard]] WordId find(std::string_view word) const;
 
+    /// Does a family of names, such as "*bert", end in the last two letters of the word? Often false.
+    ///
+    /// word   lower-cased, at least two bytes
+    [[nodiscard]] bool may_end(std::string_view word) const {
+        return ((endings_[letter(word[word.size() - 2])] >> letter(word.back())) & 1U) != 0;
+    }
+
     /// The id of the special words "#n", "#b", "#m", "#gb", "#x".
     [[nodiscard]] WordId number() const { return number_; }
     [[nodiscard]] WordId billions() const { return billions_; }
@@ -92,17 +99,22 @@ private:
     };
 
     Vocabulary();
+    /// 0..31, the same for capitals and small letters.
+    static unsigned letter(char byte) { return static_cast<unsigned char>(byte) & 31U; }
     static std::uint32_t edge_hash(std::uint32_t state, WordId word) {
         return ((state << 16U) + word) * 2654435761U;
     }
     WordId intern(std::string_view word);
     std::uint32_t walk(std::uint32_t state, WordId word);
+    void note_numerals(const Row& row);
     void add_row(const Row& row);
     void add_phrase(std::string_view phrase, PatternId pattern);
 
     std::array<std::uint64_t, 1024> filter_{};
+    std::array<std::uint32_t, 32> endings_{};  // by the last letter but one, a bit per last letter
     std::vector<Slot> slots_;
     std::vector<std::string> words_;  // by id; 0 unused
+    std::vector<WordId> numerals_;    // the "4" of "gpt 4" is a "#n" as well
     std::vector<Start> starts_;
     std::array<std::uint64_t, 512> edge_filter_{};
     std::vector<Edge> edges_;

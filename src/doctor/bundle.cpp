@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "doctor/bundle_names.h"
 #include "doctor/collect.h"
 #include "doctor/json.h"
 #include "doctor/text.h"
@@ -87,7 +88,7 @@ void put_octal(char* field, std::size_t size, std::uint64_t value) {
 void append_header(std::string& tar, std::string_view name, char type, std::size_t size,
                    std::int64_t modified_s, std::string_view link) {
     std::array<char, kBlock> header{};
-    std::memcpy(header.data(), name.data(), std::min<std::size_t>(name.size(), 100));
+    std::ranges::copy(name.substr(0, 100), header.begin());
     put_octal(header.data() + 100, 8, type == '5' ? 0755 : 0644);
     put_octal(header.data() + 108, 8, 0);
     put_octal(header.data() + 116, 8, 0);
@@ -95,7 +96,7 @@ void append_header(std::string& tar, std::string_view name, char type, std::size
     put_octal(header.data() + 136, 12,
               static_cast<std::uint64_t>(std::max<std::int64_t>(modified_s, 0)));
     header[156] = type;
-    std::memcpy(header.data() + 157, link.data(), std::min<std::size_t>(link.size(), 100));
+    std::ranges::copy(link.substr(0, 100), header.begin() + 157);
     std::memcpy(header.data() + 257, "ustar\00000", 8);
     std::memset(header.data() + 148, ' ', 8);
     unsigned sum = 0;
@@ -139,7 +140,12 @@ Result<std::string> packed(const std::string& bytes) {
     return out;
 }
 
-Result<std::string> unpacked(std::string_view bytes) {
+struct Unpacked {
+    std::string bytes;
+    bool whole = true;
+};
+
+Result<Unpacked> unpacked(std::string_view bytes) {
     z_stream stream{};
     if (inflateInit2(&stream, 15 + 32) != Z_OK) {
         return Error{ErrorCode::kInternal, "bundle: zlib does not start"};
@@ -162,39 +168,8 @@ Result<std::string> unpacked(std::string_view bytes) {
     if (state != Z_STREAM_END && out.empty()) {
         return Error{ErrorCode::kInvalidInput, "bundle: no gzipped tar file"};
     }
-    return out;  // of a file that was cut short: what is there
-}
-
-/// Where the tarballs of others keep what we know under another name; empty: nowhere.
-std::string our_name(std::string_view path) {
-    const std::string_view file = path.substr(path.rfind('/') + 1);
-    const bool object = file.ends_with(".yaml") || file.ends_with(".json");
-    if (file.starts_with("cluster_policy") && object) return "k8s/clusterpolicies.yaml";
-    if (file.starts_with("gpu_nodes") && object) return "k8s/nodes.yaml";
-    if (file.starts_with("gpu_operand_pods") && object) return "k8s/pods.yaml";
-    if (file.starts_with("gpu_operand_ds") && object) return "k8s/daemonsets.yaml";
-    if (file.starts_with("gpu_operand_pod_") && file.ends_with(".log")) {
-        const std::string_view pod = file.substr(16, file.size() - 20);
-        return "logs/gpu-operator/" + std::string(pod.substr(0, pod.find('.'))) + "/" +
-               std::string(pod) + ".log";
-    }
-    if (path.contains("inspection-report/")) {
-        if (path.contains("daemon-kubelite/journal.log")) return "cmd/journal-kubelet.txt";
-        if (const auto at = path.find("/args/"); at != std::string_view::npos) {
-            return "/var/snap/microk8s/current/args/" + std::string(path.substr(at + 6));
-        }
-    }
-    if (file.starts_with("nvidia-smi")) return "cmd/" + std::string(file) + ".txt";
-    if (file == "dmesg" || file == "dmesg.log" || file == "dmesg.txt") return "cmd/dmesg.txt";
-    return {};
-}
-
-bool is_ours(std::string_view path) {
-    for (const char* const top : {"host/", "k8s/", "logs/", "cmd/", "agent/", "proc/", "sys/",
-                                  "etc/", "var/", "run/", "dev/", "lib/", "usr/", "meta.json"}) {
-        if (path.starts_with(top)) return true;
-    }
-    return false;
+    const bool whole = state == Z_STREAM_END;
+    return Unpacked{std::move(out), whole};  // of a file that was cut short: what is there
 }
 
 void apply_meta(Tree& tree) {
@@ -253,12 +228,22 @@ Result<Tree> facts_from_json(std::string_view text) {
         return Error{ErrorCode::kInvalidInput,
                      "facts: no list \"entries\": not a file that `aliquot doctor --save` wrote"};
     }
+    const std::string schema = text_at(*root, {"schemaVersion"});
+    if (!schema.empty() && schema != "1") {
+        return Error{ErrorCode::kInvalidInput, "facts: schemaVersion '" + schema +
+                                                   "' found, 1 expected: a newer aliquot wrote it"};
+    }
+    if (entries->items.empty()) {
+        return Error{ErrorCode::kInvalidInput,
+                     "facts: the list \"entries\" is empty: nothing was saved"};
+    }
     Tree tree;
     tree.complete = is_true(root->find("complete"));
     tree.taken_s = number_of(text_at(*root, {"taken"})).value_or(0);
     for (const Node& item : entries->items) {
         const std::string path = text_at(item, {"path"});
-        if (path.empty()) {
+        const Node* const given = item.find("path");
+        if (path.empty() || !given->is_string()) {
             return Error{ErrorCode::kInvalidInput, "facts: line " + std::to_string(item.mark.line) +
                                                        ": an entry without a path"};
         }
@@ -316,6 +301,7 @@ Result<Tree> from_tar(std::string_view bytes) {
         const std::size_t have =
             body >= bytes.size() ? 0 : std::min<std::size_t>(size, bytes.size() - body);
         const std::string_view content = bytes.substr(std::min(body, bytes.size()), have);
+        tree.cut = tree.cut || have < size;
         std::string name(field(0, 100));
         if (header.substr(257, 5) == "ustar" && !field(345, 155).empty() && header[263] == '0') {
             name = std::string(field(345, 155)) + "/" + name;
@@ -366,15 +352,20 @@ Result<Tree> from_tar(std::string_view bytes) {
         tree.add(std::move(known), std::move(entry));
     }
     apply_meta(tree);
+    tree.complete = tree.complete && !tree.cut;  // what is missing may be what was cut off
     return tree;
 }
 
 Result<Tree> from_bundle(std::string_view bytes) {
     auto tar = unpacked(bytes);
     if (!tar) return std::move(tar).error();
-    auto tree = from_tar(*tar);
+    auto tree = from_tar(tar->bytes);
     if (tree && tree->entries().empty()) {
         return Error{ErrorCode::kInvalidInput, "bundle: nothing in it that we know"};
+    }
+    if (tree && !tar->whole) {
+        tree->cut = true;
+        tree->complete = false;
     }
     return tree;
 }

@@ -81,6 +81,8 @@ struct Check {
     /// Ids (or "DRV*") whose failure explains this one: then it is not run. Between blanks.
     std::string_view after;
     Verdict (*judge)(const Facts& facts);
+    /// Of a host's level, but API objects alone can answer it: it is asked of a cluster as well.
+    bool of_objects = false;
 };
 
 // The tables, one file each, in the order of judging: what explains comes before what it explains.

@@ -309,13 +309,15 @@ Verdict judge_flavour(const Facts& facts) {
                              "use the open kernel modules", "requires open kernel modules"})) {
         return wrong_flavour(true, line->place);
     }
-    if (const LogLine* line = log_line(
-            facts, {"not supported by open nvidia.ko", "not supported by the open kernel modules",
-                    "does not include the required GPU System Processor"})) {
+    if (const LogLine* line =
+            log_line(facts, {"not supported by open", "not supported by the open kernel modules",
+                             "does not include the required GPU"})) {
         return wrong_flavour(false, line->place);
     }
-    const LogLine* const release = log_line(facts, {"driver release"});
-    if (release != nullptr && release->text.contains("not supported by the NVIDIA")) {
+    // The driver breaks this message into lines, some logs join them.
+    const LogLine* const release = log_line(
+        facts, {"not supported by the NVIDIA", "installed in this system is not supported"});
+    if (release != nullptr && log_line(facts, {"driver release"}) != nullptr) {
         auto verdict = failed("The driver that is loaded does not support this GPU.");
         verdict.because(release->place, "a GPU of this driver's list");
         verdict.note(

@@ -282,10 +282,15 @@ Verdict judge_supported(const Facts& facts) {
             if (!model->last_branch.starts_with('R')) continue;
             const auto last = number_from(model->last_branch.substr(1)).value_or(0);
             if (last == 0 || branch <= last) continue;
+            const bool refused =
+                std::ranges::any_of(facts.host.kernel_log, [](const LogLine& line) {
+                    return line.text.contains("None of the NVIDIA devices were initialized") ||
+                           line.text.contains("installed in this system is not supported");
+                });
             const bool dead =
                 std::ranges::find(facts.host.gpus.value, gpu.address, &KernelGpu::address) ==
                     facts.host.gpus.value.end() &&
-                !facts.host.gpus.unknown();
+                (!facts.host.gpus.unknown() || refused);
             const std::string text =
                 std::string(model->name) + " (" + std::string(model->architecture) +
                 ") is not supported by driver " + facts.host.driver.value + "; " +

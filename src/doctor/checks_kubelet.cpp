@@ -324,9 +324,9 @@ constexpr Check kChecks[] = {
     {"KUB003", Level::kKubelet, true, "KUB001 KUB002 KUB009", judge_registered},
     {"KUB004", Level::kKubelet, false, "KUB001 KUB002", judge_checkpoint},
     {"KUB005", Level::kKubelet, false, "", judge_pod_resources},
-    {"KUB006", Level::kKubelet, false, "KUB001 KUB002 KUB003", judge_admission},
+    {"KUB006", Level::kKubelet, false, "KUB001 KUB002 KUB003", judge_admission, true},
     {"KUB007", Level::kKubelet, false, "", judge_cpu_manager},
-    {"KUB008", Level::kKubelet, false, "", judge_topology},
+    {"KUB008", Level::kKubelet, false, "", judge_topology, true},
 };
 
 }  // namespace

@@ -373,7 +373,7 @@ Verdict judge_two_plugins(const Facts& facts) {
 
 constexpr Check kChecks[] = {
     {"DP001", Level::kPlugin, true, "", judge_installed},
-    {"DP002", Level::kPlugin, true, "DP001", judge_desired},
+    {"DP002", Level::kPlugin, true, "DP001 DP011", judge_desired},
     {"DP004", Level::kPlugin, true, "DP001 DP002 MPS008", judge_config_error},
     {"DP003", Level::kPlugin, true, "DP001 DP002 DP004 DP009", judge_sees_none},
     {"DP005", Level::kPlugin, true, "DP001 DP004", judge_key},

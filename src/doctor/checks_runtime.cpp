@@ -39,7 +39,10 @@ std::string entry_text(const RuntimeFacts& runtime) {
     const std::string table =
         three ? "[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.nvidia"
               : "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia";
-    return table + "]\n  runtime_type = \"io.containerd.runc.v2\"\n" + table +
+    // A template that does not begin with the base is all that containerd gets.
+    const bool rancher = runtime.flavour == "k3s" || runtime.flavour == "RKE2";
+    return (rancher ? "{{ template \"base\" . }}\n" : "") + table +
+           "]\n  runtime_type = \"io.containerd.runc.v2\"\n" + table +
            ".options]\n  BinaryName = \"/usr/bin/nvidia-container-runtime\"\n  SystemdCgroup = " +
            (runtime.systemd_cgroup.value_or(true) ? "true" : "false");
 }

@@ -137,7 +137,8 @@ Verdict judge_runtime_class(const Facts& facts) {
 
 Verdict judge_owner(const Facts& facts) {
     for (const Said& one : facts.cluster.said) {
-        if (!one.text.starts_with("FailedCreate") && !one.text.starts_with("ReplicaFailure"))
+        // The word as a whole: FailedCreatePodSandBox is of a pod that exists.
+        if (!one.text.starts_with("FailedCreate:") && !one.text.starts_with("ReplicaFailure"))
             continue;
         // These have ids of their own.
         if (contains_folded(one.text, "exceeded quota") ||

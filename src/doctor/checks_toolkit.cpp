@@ -292,6 +292,18 @@ Verdict judge_spec_version(const Facts& facts) {
     return ok("the runtime reads CDI specs of this version");
 }
 
+Verdict no_such_class(const Object& object, const Node& name) {
+    auto verdict = failed(object.kind + " " + object.id() + " names RuntimeClass " + name.scalar +
+                          ", which does not exist.");
+    verdict.because(Place{object.path, name.mark.line, "runtimeClassName: " + name.scalar},
+                    "an existing RuntimeClass");
+    verdict.mend(
+        "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
+        "\"RuntimeClass\",\"metadata\":{\"name\":\"" +
+        name.scalar + "\"},\"handler\":\"nvidia\"}'");
+    return verdict;
+}
+
 Verdict judge_class(const Facts& facts) {
     const auto& cluster = facts.cluster;
     if (!cluster.asked("RuntimeClass")) return not_read(facts, {"RuntimeClass"});
@@ -316,18 +328,19 @@ Verdict judge_class(const Facts& facts) {
             object.name + "-runtime\"},\"handler\":\"" + names.back() + "\"}'");
         return verdict;
     }
-    for (const Object& pod : cluster.all("Pod")) {
-        const Node* const name = dig(pod.body, {"spec", "runtimeClassName"});
-        if (name == nullptr || cluster.find("RuntimeClass", "", name->scalar) != nullptr) continue;
-        auto verdict = failed("Pod " + pod.id() + " names RuntimeClass " + name->scalar +
-                              ", which does not exist.");
-        verdict.because(Place{pod.path, name->mark.line, "runtimeClassName: " + name->scalar},
-                        "an existing RuntimeClass");
-        verdict.mend(
-            "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
-            "\"RuntimeClass\",\"metadata\":{\"name\":\"" +
-            name->scalar + "\"},\"handler\":\"nvidia\"}'");
-        return verdict;
+    // A pod of a missing class is never made: mostly only its owner is there to be seen.
+    for (const char* const kind : {"Pod", "DaemonSet", "Deployment", "StatefulSet", "Job"}) {
+        const bool is_pod = std::string_view(kind) == "Pod";
+        for (const Object& object : cluster.all(kind)) {
+            const Node* const name =
+                is_pod ? dig(object.body, {"spec", "runtimeClassName"})
+                       : dig(object.body, {"spec", "template", "spec", "runtimeClassName"});
+            if (name == nullptr || name->scalar.empty() ||
+                cluster.find("RuntimeClass", "", name->scalar) != nullptr) {
+                continue;
+            }
+            return no_such_class(object, *name);
+        }
     }
     return ok("RuntimeClasses and handlers fit");
 }
@@ -372,8 +385,8 @@ constexpr Check kChecks[] = {
     {"CDI003", Level::kRuntime, false, "CDI001 CDI002", judge_spec_twice},
     {"CDI004", Level::kRuntime, false, "CDI001 CDI002 CDI003", judge_unresolved},
     {"CDI005", Level::kRuntime, false, "CDI001 CDI002", judge_spec_version},
-    {"RC001", Level::kRuntime, false, kBroken, judge_class},
-    {"RC002", Level::kRuntime, false, kBroken, judge_class_placement},
+    {"RC001", Level::kRuntime, false, kBroken, judge_class, true},
+    {"RC002", Level::kRuntime, false, kBroken, judge_class_placement, true},
 };
 
 }  // namespace

@@ -48,10 +48,26 @@ void read_root(Facts& facts) {
     kubelet.present = kubelet.present || facts.tree.has_beneath(kubelet.root);
 }
 
+/// What kubeadm writes is no file of a distribution that brings a kubelet of its own: there it is a
+/// leftover, unless it is named or names that distribution's socket.
+bool is_leftover(const Facts& facts, const std::string& path, const std::string& text) {
+    const std::string& flavour = facts.runtime.flavour;
+    if (flavour != "MicroK8s" && flavour != "k3s" && flavour != "RKE2" && flavour != "k0s") {
+        return false;
+    }
+    for (const Program& program : facts.host.programs) {
+        for (const std::string& argument : program.arguments) {
+            if (argument.starts_with("--config") && argument.ends_with(path)) return false;
+        }
+    }
+    return !text.contains(facts.runtime.socket);
+}
+
 void read_config(Facts& facts) {
     KubeletFacts& kubelet = facts.kubelet;
     const std::string path = "/var/lib/kubelet/config.yaml";
-    const std::string* const text = facts.tree.text(path);
+    const std::string* text = facts.tree.text(path);
+    if (text != nullptr && is_leftover(facts, path, *text)) text = nullptr;
     kubelet.config_text.state = text == nullptr ? State::kAbsent : State::kOk;
     kubelet.config_text.place = {path, 0, ""};
     if (text == nullptr) return;

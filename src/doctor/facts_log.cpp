@@ -45,7 +45,8 @@ void read_lines(Facts& facts, const std::string& path, const std::string& text) 
 }  // namespace
 
 void read_kernel_log(Facts& facts) {
-    constexpr std::array<const char*, 12> kLogs{
+    constexpr std::array<const char*, 16> kLogs{
+        "cmd/journal.txt", "cmd/journal.log",     "cmd/syslog*",        "cmd/kernel*",
         "cmd/dmesg*",      "cmd/journal-kernel*", "cmd/journalctl*",    "cmd/kern*",
         "/dev/kmsg",       "/var/log/dmesg",      "/var/log/dmesg.log", "/var/log/kern.log",
         "/var/log/syslog", "/var/log/messages",   "cmd/kmsg*",          "cmd/journal-k.txt"};

@@ -35,7 +35,8 @@ constexpr std::array<Flavour, 8> kFlavours{{
     {Kind::kContainerd, "k3s", "/var/lib/rancher/k3s/agent",
      "/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "",
      "/var/lib/rancher/k3s/agent/etc/containerd/config.toml.tmpl",
-     "/run/k3s/containerd/containerd.sock", "systemctl restart k3s-agent || systemctl restart k3s"},
+     "/run/k3s/containerd/containerd.sock",
+     "systemctl restart k3s-agent || sudo systemctl restart k3s"},
     {Kind::kContainerd, "k0s", "/etc/k0s", "/etc/k0s/containerd.toml", "/etc/k0s/containerd.d/*",
      "/etc/k0s/containerd.d/nvidia.toml", "/run/k0s/containerd.sock", "k0s stop && k0s start"},
     {Kind::kCrio, "CRI-O", "/etc/crio", "/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*",
@@ -62,9 +63,8 @@ std::string endpoint_of(const Facts& facts, Place& place) {
         }
     }
     for (const char* const path :
-         {"/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env",
-          "/etc/default/kubelet", "/etc/sysconfig/kubelet",
-          "/var/snap/microk8s/current/args/kubelet"}) {
+         {"/var/snap/microk8s/current/args/kubelet", "/var/lib/kubelet/config.yaml",
+          "/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet", "/etc/sysconfig/kubelet"}) {
         const std::string* const text = facts.tree.text(path);
         if (text == nullptr) continue;
         std::string found;
@@ -83,10 +83,43 @@ std::string endpoint_of(const Facts& facts, Place& place) {
     return {};
 }
 
-/// The flavour whose socket the kubelet names; else the one whose node says so; else the first whose
-/// files are there.
+const Flavour* flavour_named(std::string_view name) {
+    const auto* const found = std::ranges::find(kFlavours, name, &Flavour::name);
+    return found == kFlavours.end() ? nullptr : found;
+}
+
+/// A distribution that is one program with the kubelet in it; it needs no file that names a socket.
+const Flavour* running_flavour(const Facts& facts, Place& place) {
+    struct Pair {
+        std::string_view program;
+        std::string_view flavour;
+    };
+    constexpr std::array<Pair, 4> kPrograms{
+        {{"kubelite", "MicroK8s"}, {"k3s", "k3s"}, {"rke2", "RKE2"}, {"k0s", "k0s"}}};
+    for (const Program& program : facts.host.programs) {
+        for (const Pair& pair : kPrograms) {
+            const Flavour* const flavour = flavour_named(pair.flavour);
+            if (!program.name.starts_with(pair.program) || flavour == nullptr ||
+                !facts.tree.has_beneath(flavour->mark)) {
+                continue;
+            }
+            place = program.place;
+            place.text = program.name;
+            return flavour;
+        }
+    }
+    return nullptr;
+}
+
+/// The flavour that runs; else the one whose socket the kubelet names; else the one whose node says
+/// so; else the first whose files are there.
 const Flavour* flavour_of(const Facts& facts, Place& place) {
+    if (const Flavour* const flavour = running_flavour(facts, place)) return flavour;
     std::string endpoint = endpoint_of(facts, place);
+    if (std::string_view(endpoint).contains("cri-dockerd") ||
+        std::string_view(endpoint).contains("dockershim")) {
+        return flavour_named("Docker");
+    }
     for (const Flavour& flavour : kFlavours) {
         const std::string_view socket = flavour.socket;
         const std::string_view name = socket.substr(socket.find("run/"));
@@ -103,6 +136,7 @@ const Flavour* flavour_of(const Facts& facts, Place& place) {
         if (!facts.tree.has_beneath(flavour.mark)) continue;
         if (version.starts_with("containerd") && flavour.kind != Kind::kContainerd) continue;
         if (version.starts_with("cri-o") && flavour.kind != Kind::kCrio) continue;
+        if (version.starts_with("docker") && flavour.kind != Kind::kDocker) continue;
         if (place.path.empty()) {
             place = {std::string(flavour.mark), 0, "present"};
         }
@@ -115,15 +149,22 @@ Place place_of(const std::string& path, const Node& node, std::string text) {
     return {path, node.mark.line, std::move(text)};
 }
 
-/// The CRI part of a containerd file of any version.
+constexpr const char* kNewCri = "io.containerd.cri.v1.runtime";
+constexpr const char* kOldCri = "io.containerd.grpc.v1.cri";
+
+/// The CRI part that a containerd file of this version is read for.
 const Node* cri_of(const RuntimeFacts::File& file) {
     const Node* const plugins = file.toml.root.find("plugins");
     if (plugins == nullptr) return nullptr;
-    for (const char* const name :
-         {"io.containerd.cri.v1.runtime", "io.containerd.grpc.v1.cri", "cri"}) {
-        if (const Node* const found = plugins->find(name)) return found;
-    }
-    return nullptr;
+    if (file.version >= 3) return plugins->find(kNewCri);
+    if (const Node* const found = plugins->find(kOldCri)) return found;
+    return plugins->find("cri");
+}
+
+/// The CRI part under the key of another version, which nobody reads.
+const Node* unread_cri_of(const RuntimeFacts::File& file) {
+    const Node* const plugins = file.toml.root.find("plugins");
+    return plugins == nullptr ? nullptr : plugins->find(file.version >= 3 ? kOldCri : kNewCri);
 }
 
 RuntimeFacts::Handler handler_of(const std::string& path, const Node::Entry& entry) {
@@ -160,16 +201,9 @@ void add_handlers(const Node* table, const std::string& path, bool effective,
 
 void take_containerd(const RuntimeFacts::File& file, RuntimeFacts& runtime, bool effective) {
     const Node* const cri = cri_of(file);
-    // A table under the key of another version is not what this containerd reads.
-    const Node* const plugins = file.toml.root.find("plugins");
-    const bool old_key =
-        plugins != nullptr && plugins->find("io.containerd.grpc.v1.cri") != nullptr;
-    const bool new_key =
-        plugins != nullptr && plugins->find("io.containerd.cri.v1.runtime") != nullptr;
-    const bool wrong_key =
-        (file.version >= 3 && old_key && !new_key) || (file.version <= 2 && new_key && !old_key);
-    add_handlers(dig(cri, {"containerd", "runtimes"}), file.path, effective && !wrong_key, runtime);
-    if (!effective || wrong_key || cri == nullptr) return;
+    add_handlers(dig(cri, {"containerd", "runtimes"}), file.path, effective, runtime);
+    add_handlers(dig(unread_cri_of(file), {"containerd", "runtimes"}), file.path, false, runtime);
+    if (!effective || cri == nullptr) return;
     if (const Node* const name = dig(cri, {"containerd", "default_runtime_name"})) {
         runtime.default_handler = text_of(name);
         runtime.default_place =
@@ -308,6 +342,23 @@ void read_runtime(Facts& facts) {
         return;
     }
     read_files(facts, *flavour, runtime);
+    // Before 2.1 the tables of a drop-in replace the main file's; without an import nobody reads it.
+    const bool drop_in =
+        std::ranges::any_of(runtime.files,
+                            [](const auto& file) {
+                                return file.effective &&
+                                       file.path.starts_with("/etc/containerd/conf.d/");
+                            }) ||
+        (!runtime.files.empty() && runtime.files.front().toml.root.find("imports") != nullptr &&
+         !runtime.version.empty() && compare_versions(runtime.version, "2.1") >= 0);
+    if (runtime.edit == "/etc/containerd/conf.d/99-nvidia.toml" && !drop_in &&
+        facts.tree.has("/etc/containerd/config.toml")) {
+        runtime.edit = "/etc/containerd/config.toml";
+    }
+    const bool rancher = runtime.flavour == "k3s" || runtime.flavour == "RKE2";
+    if (rancher && !runtime.files.empty() && runtime.files.front().version >= 3) {
+        runtime.edit.replace(runtime.edit.rfind("config.toml"), 11, "config-v3.toml");
+    }
     for (const auto& file : runtime.files) {
         if (runtime.kind == Kind::kContainerd) take_containerd(file, runtime, file.effective);
         if (runtime.kind == Kind::kCrio && file.effective) take_crio(file, runtime);

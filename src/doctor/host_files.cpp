@@ -11,6 +11,8 @@ constexpr std::string_view kHostFiles[] = {
     "/proc/cpuinfo",
     "/proc/stat",
     "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/hostname",
+    "/etc/hostname",
     "/proc/driver/nvidia/version",
     "/proc/driver/nvidia/params",
     "/proc/driver/nvidia/gpus/*/information",

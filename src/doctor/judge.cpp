@@ -14,9 +14,11 @@ namespace aliquot::doctor {
 namespace {
 
 /// Which levels a target asks for. Host checks need a host's files, the others the cluster's.
-bool belongs(const Facts& facts, Level level, bool before_install) {
+bool belongs(const Facts& facts, const Check& check, bool before_install) {
+    const Level level = check.level;
     const bool of_host = level <= Level::kKubelet;
     if (before_install && !of_host) return false;
+    if (check.of_objects && facts.cluster.known) return true;
     switch (facts.target.kind) {
         case Target::Kind::kHost:
             return of_host || facts.cluster.known ||
@@ -39,7 +41,7 @@ public:
 
     std::vector<Judged> run() {
         for (const Check& check : all_checks_sorted()) {
-            if (!belongs(facts_, check.level, before_install_)) continue;
+            if (!belongs(facts_, check, before_install_)) continue;
             Judged judged{.id = std::string(check.id), .level = check.level};
             judged.blocked_by = blocker_of(check);
             if (judged.blocked_by.empty()) {

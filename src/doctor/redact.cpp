@@ -24,9 +24,17 @@ bool tells_of_gpus(std::string_view name) {
 
 bool is_secret_word(std::string_view name) {
     const std::string word = lower(name);
-    constexpr std::array<std::string_view, 12> kWords{
-        "password", "passwd",     "secret",    "token",       "apikey",        "api_key",
-        "api-key",  "access_key", "accesskey", "private_key", "authorization", "credential"};
+    constexpr std::array<std::string_view, 11> kWords{
+        "password",  "passwd",        "passphrase", "secret",   "token",           "apikey",
+        "accesskey", "authorization", "credential", "luks.key", "certificate-data"};
+    // A plain "key" is that of a label or a taint.
+    constexpr std::array<std::string_view, 8> kEnds{
+        "-key",       "_key",       ".key",          "-key-data",
+        "key_base64", "privatekey", "encryptionkey", "certificate-authority-data"};
+    if (word == "auth" || word == "_auth") return true;
+    if (std::ranges::any_of(kEnds, [&](std::string_view one) { return word.ends_with(one); })) {
+        return true;
+    }
     // "tokenizer", "max_tokens" and "secretName" hold nothing secret.
     if (word.contains("tokenizer") || word.contains("tokens") || word == "secretname") return false;
     return std::ranges::any_of(kWords, [&](std::string_view one) { return word.contains(one); });
@@ -106,57 +114,102 @@ void redact_node(Node& node) {
     for (Node& item : node.items) redact_node(item);
 }
 
+/// Where a value ends that begins at `value`: at its closing quote or bracket, else at a blank.
+std::size_t end_of_value(std::string_view line, std::size_t value) {
+    const char before = value == 0 ? ' ' : line[value - 1];
+    if (before == '[') return std::min(line.find(']', value), line.size());
+    if (before == '"' || before == '\'') return std::min(line.find(before, value), line.size());
+    if (line.substr(value).starts_with("Bearer ")) value += 7;
+    return std::min(line.find_first_of(" \t\"',&}", value), line.size());
+}
+
+/// The name before a ':' or '=' at `separator`: "token", "--password", "\"token\"".
+std::string_view name_before(std::string_view line, std::size_t separator) {
+    std::size_t end = separator;
+    while (end > 0 && (line[end - 1] == ' ' || line[end - 1] == '\t')) --end;
+    if (end > 0 && (line[end - 1] == '"' || line[end - 1] == '\'')) {
+        const char quote = line[end - 1];
+        const auto open = end < 2 ? std::string_view::npos : line.rfind(quote, end - 2);
+        if (open != std::string_view::npos) return line.substr(open + 1, end - open - 2);
+        --end;
+    }
+    const auto blank = end == 0 ? std::string_view::npos : line.find_last_of(" \t\"'{,&?", end - 1);
+    const std::size_t begin = blank == std::string_view::npos ? 0 : blank + 1;
+    return line.substr(begin, end - begin);
+}
+
 /// "  token: abc" and "--password=abc" keep their name and lose their value.
 std::string redacted_assignment(std::string line) {
     for (std::size_t at = 0; at < line.size();) {
         const auto separator = line.find_first_of(":=", at);
         if (separator == std::string::npos) break;
-        const auto blank = line.find_last_of(" \t\"'{,&?", separator == 0 ? 0 : separator - 1);
-        const std::size_t begin = blank == std::string::npos ? 0 : blank + 1;
-        std::string name = line.substr(begin, separator - begin);
-        while (name.ends_with('"') || name.ends_with('\'')) name.pop_back();
-        if (name.empty() && separator > 1 &&
-            (line[separator - 1] == '"' || line[separator - 1] == '\'')) {
-            // "token": "abc"
-            const auto open = line.rfind(line[separator - 1], separator - 2);
-            if (open != std::string::npos) name = line.substr(open + 1, separator - open - 2);
-        }
-        const auto value = line.find_first_not_of(" \t\"'", separator + 1);
+        const std::string_view name = name_before(line, separator);
+        auto value = line.find_first_not_of(" \t", separator + 1);
         at = separator + 1;
-        if (value == std::string::npos || !is_secret_word(name) || name.size() > 60) continue;
-        auto end = std::min(line.find_first_of(" \t\"',&}", value), line.size());
-        if (line.compare(value, 7, "Bearer ") == 0) {
-            end = std::min(line.find_first_of(" \t\"',&}", value + 7), line.size());
-        }
+        if (value == std::string::npos || name.size() > 60 || !is_secret_word(name)) continue;
+        if (line[value] == '[') ++value;
+        if (line[value - 1] != '[' && (line[value] == '"' || line[value] == '\'')) ++value;
+        const auto end = end_of_value(line, value);
         line.replace(value, end - value, kHidden);
         at = value + kHidden.size();
     }
     return line;
 }
 
-std::string redacted_line(std::string line) {
-    for (const char* const word : {"Bearer ", "Basic ", "--token ", "--password "}) {
-        const auto found = line.find(word);
-        if (found == std::string::npos) continue;
-        const std::size_t begin = found + std::string_view(word).size();
-        const auto end = std::min(line.find_first_of(" \t\"'", begin), line.size());
-        if (end > begin) line.replace(begin, end - begin, kHidden);
+/// "--bootstrap-token abc": the word after an option that names a secret.
+std::string redacted_options(std::string line) {
+    for (std::size_t at = line.find("--"); at != std::string::npos; at = line.find("--", at)) {
+        const auto end = std::min(line.find_first_of(" \t=\"'", at), line.size());
+        const bool secret = is_secret_word(std::string_view(line).substr(at, end - at));
+        const auto value = line.find_first_not_of(" \t\"'", end);
+        at = end;
+        if (!secret || value == std::string::npos || line[end] == '=' || line[value] == '-') {
+            continue;
+        }
+        const auto stop = std::min(line.find_first_of(" \t\"'", value), line.size());
+        line.replace(value, stop - value, kHidden);
     }
-    for (const char* const key : {"AKIA", "ASIA", "ghp_", "hf_", "sk-", "nvapi-"}) {
-        const auto found = line.find(key);
-        if (found == std::string::npos) continue;
-        const auto end = std::min(line.find_first_of(" \t\"',;", found), line.size());
-        if (end - found >= 16) line.replace(found, end - found, kHidden);
+    return line;
+}
+
+/// Hides what stands behind each `word`, up to a blank or a quote; `with_word`: the word itself
+/// too, where the whole has at least `least` characters.
+void hide_behind(std::string& line, std::string_view word, bool with_word, std::size_t least) {
+    for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at)) {
+        const std::size_t begin = with_word ? at : at + word.size();
+        const auto end = std::min(line.find_first_of(" \t\"',;", begin), line.size());
+        at += word.size();
+        if (end - begin < least) continue;
+        line.replace(begin, end - begin, kHidden);
+        at = begin + kHidden.size();
+    }
+}
+
+std::string redacted_line(std::string line) {
+    for (const char* const word : {"Bearer ", "Basic "}) hide_behind(line, word, false, 1);
+    // Keys that are known by how they begin; "eyJ" is that of a signed web token.
+    for (const char* const key : {"AKIA", "ASIA", "ghp_", "github_pat_", "glpat-", "hf_", "sk-",
+                                  "nvapi-", "xoxb-", "eyJ"}) {
+        hide_behind(line, key, true, std::string_view(key) == "eyJ" ? 24 : 16);
     }
     // scheme://user:password@host
-    if (const auto scheme = line.find("://"); scheme != std::string::npos) {
+    for (auto scheme = line.find("://"); scheme != std::string::npos;
+         scheme = line.find("://", scheme + 3)) {
         const auto at = line.find('@', scheme);
         const auto stop = std::min(line.find_first_of(" /\"'", scheme + 3), line.size());
         if (at != std::string::npos && at < stop) {
             line.replace(scheme + 3, at - scheme - 3, kHidden);
         }
     }
-    return redacted_assignment(std::move(line));
+    return redacted_assignment(redacted_options(std::move(line)));
+}
+
+/// Files that hold nothing but a secret, whatever they look like.
+bool is_secret_file(std::string_view path) {
+    const std::string name = lower(path.substr(path.rfind('/') + 1));
+    return name.ends_with(".key") || name.ends_with(".pem") || name.contains("token") ||
+           name.contains("credential") || name.contains("kubeconfig") ||
+           name.contains("password") || name.contains("htpasswd");
 }
 
 void write(const Node& node, std::string& out) {
@@ -214,9 +267,12 @@ std::string redacted_text(std::string_view text) {
     std::string out;
     bool key_block = false;
     const bool broken = text.ends_with('\n');
-    for_each_line(text, [&](std::string_view line, unsigned) {
+    unsigned begun = 0;
+    for_each_line(text, [&](std::string_view line, unsigned number) {
         const bool begins = line.contains("-----BEGIN") && line.contains("PRIVATE KEY");
-        if (begins) key_block = true;
+        constexpr unsigned kLongestKey = 200;  // lines; what has no end does not hide the rest
+        if (begins) begun = number;
+        if (begins || number > begun + kLongestKey) key_block = begins;
         if (!key_block) out += redacted_line(std::string(line)) + "\n";
         if (key_block && line.contains("-----END")) {
             key_block = false;
@@ -234,9 +290,11 @@ Tree redacted(const Tree& tree) {
     safe.name = tree.name;
     for (const auto& [path, entry] : tree.entries()) {
         Entry copy = entry;
-        // Binary texts (an EFI variable, a command line) are short and none of these.
-        const bool binary = entry.content.contains('\0') && !path.ends_with("/cmdline");
-        if (path.starts_with("k8s/") && entry.kind == Entry::Kind::kFile) {
+        // An EFI variable is binary; a log that a crash has left zeros in is a text.
+        const bool binary = entry.content.contains('\0') && path.starts_with("/sys/");
+        if (entry.kind == Entry::Kind::kFile && is_secret_file(path)) {
+            copy.content = kHidden;
+        } else if (path.starts_with("k8s/") && entry.kind == Entry::Kind::kFile) {
             if (auto root = parse_object(entry.content)) {
                 redact_node(*root);
                 copy.content = to_json(*root);

@@ -98,6 +98,8 @@ std::vector<std::string> Tree::paths(std::string_view pattern) const {
 Tree Tree::of_host(std::string_view node) const {
     const auto all = hosts();
     if (all.empty()) return *this;
+    // A host that nobody has named may be any node; there is no other.
+    if (all.size() == 1 && all.front() == kUnnamedHost) node = kUnnamedHost;
     const bool known = std::ranges::find(all, node) != all.end();
     if (!node.empty() && !known) {
         // A node that has no tree of its own must not be judged by another's.

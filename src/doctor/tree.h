@@ -28,6 +28,9 @@ struct Entry {
     friend bool operator==(const Entry&, const Entry&) = default;
 };
 
+/// How a host is called in a bundle when nothing tells its name.
+inline constexpr std::string_view kUnnamedHost = "this-host";
+
 /// Everything that doctor read, as a file tree in memory: host files under their host path
 /// ("/proc/version"), what commands said under "cmd/dmesg.txt", API objects under
 /// "k8s/pods.json", container logs under "logs/NAMESPACE/POD/CONTAINER.log", and "meta.json".
@@ -37,6 +40,7 @@ public:
     /// Whether everything that we ask for was looked for (a live host, a bundle of ours): then what
     /// is not here is absent. A tree made by hand holds what its maker thought of.
     bool complete = false;
+    bool cut = false;          // the file that held it ends in the middle
     std::int64_t taken_s = 0;  // when it was read, since 1970; 0: not told
     std::string name;          // for messages: "this host", "bundle.tgz"
 

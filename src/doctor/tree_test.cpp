@@ -94,6 +94,79 @@ TEST(Redaction, HidesValuesAndKeepsWhatTellsOfGpus) {
     EXPECT_FALSE(log.contains("pass") || log.contains("eyJabc")) << log;
 }
 
+TEST(Redaction, KnowsSecretsInTheShapesOfRealFiles) {
+    const std::vector<std::string> lines{
+        "  password = \"tiger x\"",
+        "  auth = 'tiger'",
+        "identitytoken=tiger",
+        "X-Api-Key = [\"tiger\", \"tiger2\"]",
+        "{\"token\" : \"tiger\", \"a\": 1}",
+        "/usr/bin/kubelet --bootstrap-token tiger --v 2",
+        "- {client-key-data: tiger, client-certificate-data: tiger}",
+        "certificate-authority-data: tiger",
+        "--service-account-key=tiger",
+        "rd.luks.key=tiger quiet",
+        "one https://a:tiger@h/x two https://b:tiger@h/y",
+        "Bearer tiger and Bearer tiger",
+        "jwt eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.tiger end",
+        "-----BEGIN EC PRIVATE KEY-----\ntiger\n-----END EC PRIVATE KEY-----"};
+    for (const std::string& line : lines) {
+        EXPECT_FALSE(redacted_text(line).contains("tiger")) << line << "\n" << redacted_text(line);
+    }
+    // What checks read stays.
+    for (const std::string line :
+         {"key: nvidia.com/gpu", "topologyKey: kubernetes.io/hostname", "--max-tokens=5",
+          "BinaryName = \"/usr/bin/nvidia-container-runtime\"", "secretName: x",
+          "NVRM: Xid (PCI:0000:01:00): 79, pid=1", "Loading of module with unavailable key"}) {
+        EXPECT_EQ(redacted_text(line), line);
+    }
+}
+
+TEST(Redaction, HidesFilesThatAreSecretsAndTextsWithZerosInThem) {
+    Tree tree;
+    tree.add_text("/var/snap/microk8s/current/args/cluster-token", "tiger\n");
+    tree.add_text("/etc/kubernetes/kubelet/kubelet.key", "tiger\n");
+    tree.add_text("/etc/kubernetes/kubelet/kubeconfig", "a: tiger\n");
+    tree.add_text("/var/log/kern.log", std::string("a\0b\ntoken: tiger\n", 17));
+    const std::string efi("\6\0\0\0\1", 5);
+    tree.add_text("/sys/firmware/efi/efivars/SecureBoot-8be4df61", efi);
+    const Tree safe = redacted(tree);
+    for (const auto& [path, entry] : safe.entries()) {
+        EXPECT_FALSE(entry.content.contains("tiger")) << path << ": " << entry.content;
+    }
+    EXPECT_EQ(*safe.text("/sys/firmware/efi/efivars/SecureBoot-8be4df61"), efi);
+}
+
+TEST(Tree, KnowsThatABundleWasCutShort) {
+    Tree tree;
+    tree.complete = true;
+    std::string text;
+    for (unsigned i = 0; i < 5000; ++i) text += std::to_string(i * 2654435761U) + "\n";
+    tree.add_text("/proc/modules", text);
+    const auto bytes = to_bundle(tree, "gpu-1");
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    const auto whole = from_bundle(*bytes);
+    ASSERT_TRUE(whole) << whole.error().message;
+    EXPECT_TRUE(whole->complete && !whole->cut);
+    const auto half = from_bundle(bytes->substr(0, bytes->size() / 2));
+    ASSERT_TRUE(half) << half.error().message;
+    EXPECT_TRUE(half->cut && !half->complete) << "what was cut off is not absent";
+}
+
+TEST(Tree, RefusesFactsThatHoldNothingOrAreOfAnotherSchema) {
+    EXPECT_FALSE(facts_from_json(R"({"schemaVersion":"1","entries":[]})"));
+    EXPECT_FALSE(facts_from_json(R"({"schemaVersion":"9","entries":[{"path":"/a"}]})"));
+    EXPECT_FALSE(facts_from_json(R"({"entries":[{"path":1}]})"));
+}
+
+TEST(Tree, AHostWithoutANameMayBeAnyNode) {
+    Tree tree;
+    tree.add_text("host/this-host/proc/modules", "nouveau 1 1 - Live 0x0\n");
+    EXPECT_TRUE(tree.of_host("gpu-1").has("/proc/modules"));
+    tree.add_text("host/gpu-2/proc/modules", "");
+    EXPECT_FALSE(tree.of_host("gpu-1").has("/proc/modules"));
+}
+
 TEST(Toml, ReadsWhatContainerRuntimesWrite) {
     const Toml toml = parse_toml(
         "version = 2\nimports = [\n  \"a\", # why\n  'b',\n]\n"

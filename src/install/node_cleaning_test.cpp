@@ -14,7 +14,7 @@ std::string canonical(const std::string& json) {
     return read.documents.empty() ? "" : document::to_json(read.documents.front());
 }
 
-const char* const kNode = R"({
+constexpr const char* kNode = R"({
   "metadata": {"name": "n", "resourceVersion": "42",
     "labels": {"kubernetes.io/os": "linux", "nvidia.com/gpu.count": "2", "team": "vision"},
     "annotations": {"aliquot.dev/agent": "0.1.0", "other.dev/a": "b",
@@ -51,6 +51,18 @@ TEST(NodeCleaning, ANodeWithoutUsIsLeftAlone) {
     EXPECT_FALSE(clean_node(""));
     EXPECT_FALSE(clean_node("[]"));
     EXPECT_FALSE(clean_node("{"));
+}
+
+TEST(NodeCleaning, TheAnswerToAMigLabelIsOurs) {
+    const auto made =
+        clean_node(R"({"metadata":{"name":"n","labels":{"nvidia.com/mig.config":"all-1g.5gb",
+        "nvidia.com/mig.config.state":"success"},"annotations":{"aliquot.dev/agent":"0.1.0"}}})");
+    ASSERT_TRUE(made);
+    EXPECT_NE(made->patch.find(R"("nvidia.com/mig.config.state":null)"), std::string::npos);
+    EXPECT_EQ(made->patch.find(R"("nvidia.com/mig.config":)"), std::string::npos);
+    // Without an agent of ours it is somebody else's.
+    EXPECT_FALSE(clean_node(
+        R"({"metadata":{"name":"n","labels":{"nvidia.com/mig.config.state":"success"}}})"));
 }
 
 TEST(NodeCleaning, OnlyAConditionIsLeft) {

@@ -5,6 +5,7 @@
 
 #include "findings/finding.h"
 #include "mig/config.h"
+#include "node/node_object.h"
 #include "sharing/config_file.h"
 
 namespace aliquot::install {
@@ -104,11 +105,8 @@ Result<Done> check_placing(const Values& values) {
         }
     }
     if (values.node_taint.empty()) return Done{};
-    const auto taint = parse_toleration(values.node_taint);
-    if (!taint || taint->effect.empty()) {
-        return wrong("taint", values.node_taint,
-                     "KEY=VALUE:EFFECT, as nvidia.com/gpu=true:NoSchedule");
-    }
+    const auto taint = node::parse_taint(values.node_taint);  // as the agent will
+    if (!taint) return taint.error();
     return Done{};
 }
 

@@ -8,17 +8,12 @@
 #include <thread>
 
 #include "kube/curl_transfer.h"
+#include "web/libcurl.h"
 
 namespace aliquot::kube {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-/// Once for the process, before any thread of ours uses it.
-bool start_libcurl() {
-    static const bool kStarted = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-    return kStarted;
-}
 
 Undelivered given_up(const std::string& what, const std::stop_token& stop) {
     const bool stopped = stop.stop_requested();
@@ -33,7 +28,7 @@ class Carrier::Loop {
 public:
     Loop(Destination destination, CarrierOptions options)
         : destination_(std::move(destination)), options_(options) {
-        if (start_libcurl()) multi_ = curl_multi_init();
+        if (web::start_libcurl()) multi_ = curl_multi_init();
         if (multi_ == nullptr) return;
         curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
         curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, 200L);

@@ -10,6 +10,7 @@
 #include "kube/url.h"
 #include "os/root.h"
 #include "os/spawner.h"
+#include "web/libcurl.h"
 
 namespace aliquot::kube {
 namespace {
@@ -171,6 +172,7 @@ Result<Connection> connect(const ConnectOptions& options) {
 
 Result<Connection> connect(const ConnectOptions& options, const Environment& environment,
                            const os::Root& root) {
+    if (auto library = web::start_libcurl(); !library) return std::move(library).error();
     auto connection = choose_way(options, environment, root);
     if (!connection) return connection;
     if (!options.namespace_name.empty()) connection->namespace_name = options.namespace_name;

@@ -182,6 +182,10 @@ Reply StubApi::merge(const Place& place, const std::string& body) {
     if (found == objects.end()) return refuse(404, "NotFound");
     Json object = Json::parse(found->second.json);
     object.merge_patch(Json::parse(body));
+    // A patch with a version is bound to it, as on a real server.
+    if (object["metadata"].value("resourceVersion", "") != std::to_string(found->second.version)) {
+        return refuse(409, "Conflict");
+    }
     return {.status = 200, .body = keep(place.collection, place.key, object.dump(), "MODIFIED")};
 }
 

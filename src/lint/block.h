@@ -48,11 +48,12 @@ struct Block {
     unsigned fence_line = 0;  // of the opening fence; 0 when there is none
     /// Columns that each line of `text` lost; the last one counts for all further lines.
     std::vector<unsigned> shifts;
-    int heading = -1;   // index into File::headings of the nearest one above; -1: none
-    int parent = -1;    // index into File::blocks of the block that this one stands in; -1: none
-    bool exact = true;  // false: the lines of `text` are no lines of the file (a folded or quoted
-                        // scalar); every mark is then that of its beginning
-    Mark begin;         // of the file: the first byte of `text`
+    int heading = -1;    // index into File::headings of the nearest one above; -1: none
+    int parent = -1;     // index into File::blocks of the block that this one stands in; -1: none
+    bool patch = false;  // a patch in a kustomization: its objects are parts
+    bool exact = true;   // false: the lines of `text` are no lines of the file (a folded or quoted
+                         // scalar); every mark is then that of its beginning
+    Mark begin;          // of the file: the first byte of `text`
     std::vector<std::size_t> line_starts;  // offsets into `text`
 
     void set_text(std::string new_text);

@@ -89,6 +89,10 @@ bool is_switch(std::string_view program, std::string_view flag) {
     }
     if (program == "kubectl" && flag == "-k") return false;
     if (program == "helm" && flag == "-i") return true;
+    if (program == "helm" && (flag == "-set" || flag == "-version" || flag == "-namespace" ||
+                              flag == "-values" || flag == "-repo")) {
+        return false;  // HELM002: two dashes are meant
+    }
     if (program == "kubectl" && flag == "-t") return true;
     if (flag.size() > 3) return true;
     return std::find(kShortSwitches.begin(), kShortSwitches.end(), flag) != kShortSwitches.end();

@@ -21,7 +21,8 @@ struct Word {
 /// commands, a RUN of a Dockerfile, or inline code of prose (`kubectl get nodes`). Continued lines
 /// are joined; `|`, `&&`, `||`, `;`, `&` end it; prompts ($, #, >>>, user@host:~$), comments and
 /// `sudo`, `time`, `watch -n 1`, `env A=b`, `microk8s`, `k3s`, `minikube ... --` before the program
-/// are off; a text in $(...) is a command of its own, and stays as it is in the outer word.
+/// are off; a text in $(...) is a command of its own, and stays as it is in the outer word. So are
+/// those in quoted words: `CMD="helm install ..."`, `ssh host 'kubectl ...'`, `echo "Now: kubectl run"`.
 struct Command {
     int block = -1;  // -1: inline code of prose
     int heading = -1;
@@ -38,6 +39,7 @@ struct Command {
     std::string comment;  // `# ...` at the end of its line, or the comment line just above
     std::string text;     // as written, lines joined by one blank, without the comment
     bool inside_dockerfile = false;
+    bool shown = false;  // in words that a script prints, not one that it runs
 
     [[nodiscard]] bool is(std::string_view some_program) const { return program == some_program; }
     /// program and the first words that are no flags: is("kubectl", "run"), is("helm", "install").

@@ -170,12 +170,12 @@ std::vector<ChartInstall> chart_installs(const File& file) {
     if (!file.mentions("helm")) return installs;
     const auto urls = repositories(file);
     for (const Command& command : file.commands) {
-        if (!command.is("helm") && !command.is("helm3")) continue;
+        if ((!command.is("helm") && !command.is("helm3")) || command.shown) continue;
         const auto words = command.positionals();
         if (words.empty()) continue;
         const std::string& verb = words.front()->text;
         if (verb != "install" && verb != "upgrade") continue;
-        if (words.size() < 2) continue;
+        if (words.size() < (verb == "upgrade" ? 3U : 2U)) continue;  // the release alone
         const bool more = words.back()->text.starts_with('$') && words.size() > 2 &&
                           contains((*(words.end() - 2))->text, "/");
         const Word& chart = more ? **(words.end() - 2) : *words.back();  // chart $HELM_OPTIONS
@@ -335,7 +335,8 @@ GpuNeed gpu_need(const PodSpec& pod) {
 }
 
 bool about_gpus(const File& file) {
-    return file.mentions("nvidia") || file.mentions("gpu") || file.mentions("cuda");
+    return file.mentions("nvidia") || file.mentions("gpu") || file.mentions("cuda") ||
+           file.mentions("vllm/vllm-openai");
 }
 
 std::string number_text(double value) {

@@ -100,6 +100,7 @@ std::vector<const catalog::GpuModel*> gpu_models_in(std::string_view text) {
                     keep(models, model);
                     continue;
                 }
+                if (next != "nvl") continue;  // another GPU than the one without the word
             }
         }
         const unsigned gib = gib_behind(pieces, i);

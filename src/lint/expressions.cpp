@@ -90,7 +90,10 @@ void Finder::visit(const Node& node, const Node* panel, int depth) {
 
 void read_expressions(File& file, int object) {
     const Role role = file.objects[static_cast<std::size_t>(object)].role;
-    if (role == Role::kNothing && !file.mentions("expr")) return;
+    if (role == Role::kNothing && !file.mentions("expr") && !file.mentions("seriesquery") &&
+        !file.mentions("dcgm_fi_") && !file.mentions("nvidia_gpu_")) {
+        return;
+    }
     if (!file.mentions("expr") && !file.mentions("query") && !file.mentions("metric")) return;
     Finder(file, object).find();
 }

@@ -36,8 +36,9 @@ constexpr std::array<std::string_view, 22> kGpuNames{"nvidia.com/",
                                                      "alpha.kubernetes.io/nvidia-gpu"};
 
 /// Under nvidia.com/, but no GPU.
-constexpr std::array<std::string_view, 4> kNoGpu{"nvidia.com/hostdev", "nvidia.com/rdma",
-                                                 "nvidia.com/resibp", "nvidia.com/sriov"};
+constexpr std::array<std::string_view, 6> kNoGpu{"nvidia.com/hostdev", "nvidia.com/rdma",
+                                                 "nvidia.com/resibp",  "nvidia.com/sriov",
+                                                 "nvidia.com/bf",      "nvidia.com/cx"};
 
 /// Parts of image names that say "GPU". Looked for in the lower-case reference.
 constexpr std::array<std::string_view, 25> kGpuImages{"nvidia/cuda",
@@ -106,10 +107,19 @@ bool any_part(std::string_view text, const auto& parts) {
     });
 }
 
+/// "nvidia.com/mig-1g.10gb.memory": what GPU feature discovery says of a device, no resource.
+bool is_label_of_mig(std::string_view name) {
+    if (!starts_with(name, "nvidia.com/mig-")) return false;
+    constexpr std::array<std::string_view, 10> kSaid{
+        ".count",    ".engines.", ".memory",           ".multiprocessors", ".product",
+        ".replicas", ".slices.",  ".sharing-strategy", ".compute.",        ".family"};
+    return any_part(name, kSaid);
+}
+
 }  // namespace
 
 bool is_nvidia_resource(std::string_view name) {
-    if (!starts_with(name, kNvidia)) return false;
+    if (!starts_with(name, kNvidia) || is_label_of_mig(name)) return false;
     return !std::any_of(kNoGpu.begin(), kNoGpu.end(),
                         [name](std::string_view other) { return starts_with(name, other); });
 }
@@ -122,7 +132,7 @@ bool is_gpu_resource(std::string_view name) {
 
 std::string_view mig_profile(std::string_view resource) {
     constexpr std::string_view kMig = "nvidia.com/mig-";
-    if (!starts_with(resource, kMig)) return {};
+    if (!starts_with(resource, kMig) || is_label_of_mig(resource)) return {};
     resource.remove_prefix(kMig.size());
     constexpr std::string_view kShared = ".shared";
     if (ends_with(resource, kShared)) resource.remove_suffix(kShared.size());
@@ -135,6 +145,9 @@ bool is_gpu_image(std::string_view reference) {
     if (any_part(folded, kGpuImages)) return true;
     // "gpu" in the tag or as the last word of the name; "gpu-operator" and "gpu-portal" are none.
     const Image image = read_image(folded);
+    constexpr std::array<std::string_view, 6> kAboutGpus{"console", "plugin",    "dashboard",
+                                                         "webhook", "scheduler", "exporter"};
+    if (any_part(image.repository, kAboutGpus)) return false;  // it speaks of them
     return image.tag.find("gpu") != std::string::npos || ends_with(image.repository, "-gpu");
 }
 
@@ -156,11 +169,26 @@ bool sets_up_gpus(std::string_view command) {
     });
 }
 
+/// Whether the pod mounts the kubelet's directories for plugins: it hands devices out itself.
+bool serves_kubelet(const PodSpec& pod) {
+    if (pod.volumes == nullptr) return false;
+    return std::any_of(pod.volumes->items.begin(), pod.volumes->items.end(), [](const Node& one) {
+        const std::string path = text_at(one, "hostPath.path");
+        return path.find("/kubelet/device-plugins") != std::string::npos ||
+               path.find("/kubelet/plugins") != std::string::npos || ends_with(path, "/run/cdi") ||
+               ends_with(path, "/etc/cdi");
+    });
+}
+
 }  // namespace
 
 bool is_management(const PodSpec& pod) {
+    if (serves_kubelet(pod)) return true;
     return std::any_of(pod.containers.begin(), pod.containers.end(), [](const Container& one) {
+        const std::string of_values =  // of charts that write an image in parts
+            one.node == nullptr ? std::string() : text_at(*one.node, "image.repository");
         return is_management_image(one.image) || is_management_image(one.name) ||
+               is_management_image(of_values) ||
                std::any_of(one.command.begin(), one.command.end(), sets_up_gpus);
     });
 }

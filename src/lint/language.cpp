@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lint/prose_line.h"
 #include "lint/reading.h"
 #include "lint/shell_line.h"
 #include "lint/words.h"
@@ -72,11 +73,15 @@ std::string_view first_line(std::string_view text) {
     return {};
 }
 
-/// VERSION="580.65"
+/// VERSION="580.65", distribution=$(...)
 bool is_setting(std::string_view line) {
     const auto equals = line.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == line.size()) return false;
     const std::string_view name = line.substr(0, equals);
+    if (line.substr(equals + 1, 2) == "$(" &&
+        name.find_first_of(" \t:\"'") == std::string_view::npos) {
+        return true;
+    }
     const bool named = std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     });
@@ -137,6 +142,33 @@ bool looks_like_output(std::string_view text) {
            starts_with(line, "Events:");
 }
 
+/// A program that is not known stands in the first line; commands that nothing else looks like
+/// follow: "zypper ar ...", then "sudo docker run ...".
+bool holds_commands(std::string_view text) {
+    constexpr std::size_t kMostLines = 60;
+    const std::string_view begin = first_line(text);
+    if (begin.front() == '{' || begin.front() == '[' || begin.front() == '<' ||
+        begin.front() == '|' || begin.front() == '-' ||
+        begin.find(" {") != std::string_view::npos) {
+        return false;
+    }
+    std::size_t number = 0;
+    for (const std::string_view line : split(text, '\n')) {
+        if (++number > kMostLines) return false;
+        std::string_view words = trim(line);
+        for (const std::string_view joint : {"&& ", "| "}) {
+            if (starts_with(words, joint)) words = trim(words.substr(joint.size()));
+        }
+        if (words.empty() || words.back() == '.') continue;
+        if (starts_with(words, "sudo ") && words.find(' ', 5) != std::string_view::npos &&
+            looks_like_command(words.substr(5))) {
+            return true;
+        }
+        if (is_surely_command(words)) return true;
+    }
+    return false;
+}
+
 bool begins_object(std::string_view line) {
     return starts_with(line, "apiVersion:") || starts_with(line, "kind:") || line == "---" ||
            line == "resources:" || line == "spec:" || line == "env:" || line == "sharing:" ||
@@ -168,7 +200,7 @@ Language sniff(std::string_view text) {
     if (looks_like_output(text)) return Language::kOutput;
     if (looks_like_command(first_after_settings(text))) return Language::kShell;
     if (looks_like_yaml(text)) return Language::kYaml;
-    return Language::kText;
+    return holds_commands(text) ? Language::kShell : Language::kText;
 }
 
 Language language_of(std::string_view word, std::string_view text) {
@@ -216,6 +248,7 @@ DeclaredLanguage language_of_value(std::string_view key, std::string_view text) 
         name == "message" || name == "title") {
         return {};
     }
+    if (name == "patch" && starts_with(first, "- op:")) return {true, Language::kYaml};
     if (looks_like_yaml(text) && !first.empty()) {
         const auto colon = first.find(':');
         if (colon != std::string_view::npos && first.find(' ') > colon)

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "lint/report.h"
 
 namespace aliquot::lint {
@@ -104,6 +106,27 @@ TEST(Ignore, AnAnnotationCoversItsObject) {
 TEST(Ignore, OtherRulesAreStillTold) {
     EXPECT_THAT(report_at("a.yaml", "a: b  # aliquot:ignore DPC014\n", {1}), SizeIs(1));
     EXPECT_THAT(report_at("a.yaml", "# aliquot:ignore-file POD014\na: b\n", {2}), IsEmpty());
+}
+
+TEST(Set, ALabelOfOneFileInAHeapOfFilesIsNotAnothersLabel) {
+    const auto told = [](int others) {
+        std::vector<std::unique_ptr<File>> files;
+        files.push_back(read_file("heap/pod.yaml",
+                                  "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n"
+                                  "  nodeSelector: {gpu.kind: a100}\n  containers:\n"
+                                  "  - {name: c, image: \"x:1\", resources: {limits: "
+                                  "{nvidia.com/gpu: 1}}}\n"));
+        files.push_back(read_file("heap/main.tf", "labels = {\n  \"gpu.kind\" = \"a100\"\n}\n"));
+        for (int i = 0; i < others; ++i) {
+            files.push_back(read_file("heap/" + std::to_string(i) + ".yaml", "a: 1\n"));
+        }
+        const Set set(std::move(files));
+        const auto findings = check(set, nullptr, 1);
+        return std::count_if(findings.begin(), findings.end(),
+                             [](const auto& one) { return one.rule == "POD015"; });
+    };
+    EXPECT_EQ(told(0), 0);
+    EXPECT_EQ(told(120), 1);
 }
 
 TEST(Facts, AreWhatKubectlPrints) {

@@ -77,6 +77,15 @@ const Node::Entry* entry_at(const Node& node, std::string_view path) {
     return nullptr;
 }
 
+bool is_manifest(const Node& node) {
+    if (!node.is_mapping()) return false;
+    const std::string kind = text_at(node, "kind");
+    const std::string version = text_at(node, "apiVersion");
+    if (kind.empty() || kind[0] < 'A' || kind[0] > 'Z' || version.empty()) return false;
+    const Node* metadata = node.find("metadata");
+    return metadata != nullptr && metadata->is_mapping() && version.find(' ') == std::string::npos;
+}
+
 bool is_placeholder(std::string_view text) {
     constexpr std::array<std::string_view, 12> kMarks{
         "____", "{{", "}}", "${", "$(", "%{", "...", "\xe2\x80\xa6", "@@", "<%", "{%", "[["};
@@ -88,6 +97,7 @@ bool is_placeholder(std::string_view text) {
     if (open != std::string_view::npos && text.find('>', open) != std::string_view::npos) {
         return true;
     }
+    if (text.size() > 4 && text.starts_with("__") && text.ends_with("__")) return true;
     const std::string folded = lower(text);
     constexpr std::array<std::string_view, 14> kWords{
         "your_",       "your-",       "yourname",       "youruser",  "yourorg",
@@ -109,8 +119,11 @@ std::string Object::group() const {
 }
 
 Mark Object::mark() const {
-    return node->is_mapping() && !node->entries.empty() ? node->entries.front().first.mark
-                                                        : node->mark;
+    if (!node->is_mapping() || node->entries.empty()) return node->mark;
+    // A key that is not there ("?" and nothing) has the place of what comes next, if anything does.
+    const Node& first = node->entries.front().first;
+    return !first.is_mapping() && !first.is_sequence() && first.scalar.empty() ? node->mark
+                                                                               : first.mark;
 }
 
 bool Object::is_workload() const {

@@ -41,11 +41,12 @@ struct Object {
     std::string kind;            // "Deployment"; of a ConfigMap's data the kind is empty
     std::string name;            // metadata.name; may be empty or a placeholder
     std::string name_space;      // metadata.namespace; empty: not said
-    std::string chart;  // of kHelmValues: "gpu-operator", "nvidia-device-plugin", "dcgm-exporter",
-                        // "gha-runner-scale-set", "kube-prometheus-stack"; else empty
-    int holder = -1;    // index into File::objects: the ConfigMap (or PrometheusRule, HelmRelease,
-                        // List) that this document stands in
-    std::string key;    // of the ConfigMap: the key in `data`; else empty
+    std::string chart;   // of kHelmValues: "gpu-operator", "nvidia-device-plugin", "dcgm-exporter",
+                         // "gha-runner-scale-set", "kube-prometheus-stack"; else empty
+    int holder = -1;     // index into File::objects: the ConfigMap (or PrometheusRule, HelmRelease,
+                         // List) that this document stands in
+    std::string key;     // of the ConfigMap: the key in `data`; else empty
+    bool inner = false;  // it stands inside of a document that is more than a List
     bool broken = false;     // a part of it could not be read and was left out
     bool templated = false;  // placeholders stand in it
 
@@ -64,6 +65,9 @@ const Node* at_path(const Node& node, std::string_view path);
 std::string text_at(const Node& node, std::string_view path);
 /// The entry itself (for the mark of its key); nullptr when a step is missing or it is no mapping.
 const Node::Entry* entry_at(const Node& node, std::string_view path);
+
+/// Whether a mapping is an object of the Kubernetes API: it names its kind and version and has contents.
+bool is_manifest(const Node& node);
 
 /// Whether a text is not what will be used: `{{ .Values.x }}`, `$IMAGE`, `${TAG}`, `<REGISTRY>`,
 /// "YOUR_...", "...", "FILLED BY THE OPERATOR" and the like. Rules pass over such values.

@@ -157,7 +157,7 @@ void Walker::add_pod(PodSpec pod) {
 /// a container in all but name.
 void Walker::visit(const Node& node, const Node* metadata, std::optional<double> replicas,
                    const std::string& path, int depth) {
-    if (depth > kDeepest) return;
+    if (depth > kDeepest || (depth > 0 && is_manifest(node))) return;
     if (const Node* count = node.find("replicas")) replicas = parse_quantity(count->scalar);
     const Node* containers = node.find("containers");
     const bool is_pod = containers != nullptr && containers->is_sequence();
@@ -178,7 +178,8 @@ void Walker::visit(const Node& node, const Node* metadata, std::optional<double>
     const Node* own_metadata = node.find("metadata");
     for (const auto& [key, value] : node.entries) {
         const std::string below = path.empty() ? key.scalar : path + '.' + key.scalar;
-        const bool amounts = (key.scalar == "resources" || ends_with(key.scalar, "Resources")) &&
+        const bool amounts = (key.scalar == "resources" || key.scalar == "extraResource" ||
+                              ends_with(key.scalar, "Resources")) &&
                              (value.find("limits") != nullptr || value.find("requests") != nullptr);
         if (amounts && object_.role != Role::kFragment) {
             add_resources_holder(node, value, path, replicas);
@@ -267,6 +268,7 @@ using Marks = std::set<std::pair<unsigned, unsigned>>;
 void collect_images(const Node& node, int depth, const Marks& known, File& file) {
     constexpr std::size_t kMostImages = 20'000;
     if (depth > kDeepest || file.images.size() > kMostImages) return;
+    if (depth > 0 && is_manifest(node)) return;
     const Node* repository = node.find("repository");
     if (repository != nullptr && repository->is_string()) {
         std::string name = repository->scalar;
@@ -286,7 +288,14 @@ void collect_images(const Node& node, int depth, const Marks& known, File& file)
     for (const auto& [key, value] : node.entries) {
         const bool plain = key.scalar == "image" && value.is_string() && !value.scalar.empty();
         if (plain && repository == nullptr) {
-            Image image = read_image(value.scalar);
+            const Node* version = node.find("version");
+            if (version == nullptr) version = node.find("tag");
+            const auto slash = value.scalar.rfind('/');
+            const bool named =
+                value.scalar.find(':', slash == std::string::npos ? 0 : slash) == std::string::npos;
+            const bool tagged =
+                named && version != nullptr && version->is_string() && !version->scalar.empty();
+            Image image = read_image(tagged ? value.scalar + ':' + version->scalar : value.scalar);
             image.source = Image::Source::kValues;
             image.mark = value.mark;
             if (known.count({image.mark.line, image.mark.column}) == 0) {

@@ -39,6 +39,7 @@ private:
     void add(unsigned first, unsigned last, Setting setting, std::string_view word, unsigned fence);
     void add_heading(unsigned level, std::string_view words);
     void read_inline(const Statement& statement);
+    void read_plain_image(const Statement& statement);
     [[nodiscard]] unsigned end_of_deeper(unsigned first, std::size_t indent) const;
 
     File& file_;
@@ -300,6 +301,22 @@ void Reader::read_inline(const Statement& statement) {
     }
 }
 
+/// `nvidia/cuda:12.0-base` as a line of its own, or between words, without backticks.
+void Reader::read_plain_image(const Statement& statement) {
+    constexpr std::string_view kName = "nvidia/cuda:";
+    const std::string_view words = statement.text;
+    if (words.find('`') != std::string_view::npos) return;
+    const auto at = words.find(kName);
+    if (at == std::string_view::npos) return;
+    const std::size_t begin = words.substr(0, at).rfind(' ') + 1;  // 0 of npos
+    const std::size_t end = std::min(words.find_first_of(" ,;()\"'|<>", begin), words.size());
+    Image image = read_image(words.substr(begin, end - begin));
+    if (image.repository != "nvidia/cuda" || image.tag.empty() || ends_with(image.tag, ".")) return;
+    image.source = Image::Source::kStatement;
+    image.mark = {statement.mark.line, statement.mark.column + static_cast<unsigned>(begin)};
+    file_.images.push_back(std::move(image));
+}
+
 void Reader::read_statement() {
     const std::string_view whole = text(line_);
     blank_above_ = trim(whole).empty();
@@ -310,6 +327,7 @@ void Reader::read_statement() {
         statement.mark = {line_, static_cast<unsigned>(begin) + 1};
         statement.heading = heading_;
         read_inline(statement);
+        read_plain_image(statement);
         if (!statement.text.empty()) file_.statements.push_back(std::move(statement));
     }
     ++line_;

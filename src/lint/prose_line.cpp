@@ -223,7 +223,10 @@ bool is_surely_command(std::string_view line) {
     }
     if (starts_with(words, "curl -") || starts_with(words, "nvidia-smi -")) return true;
     if (starts_with(words, "docker run ")) return option;
-    if (!starts_with(words, "kubectl ") && !starts_with(words, "oc ")) return false;
+    if (!starts_with(words, "kubectl ") && !starts_with(words, "oc ") &&
+        !starts_with(words, "k ")) {
+        return false;
+    }
     constexpr std::array<std::string_view, 9> kVerbs{"apply", "create", "label", "run",    "scale",
                                                      "get",   "taint",  "exec",  "rollout"};
     const auto rest = trim(words.substr(words.find(' ')));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lint/hcl.h"
 #include "lint/reading.h"
 #include "lint/shell.h"
 #include "lint/words.h"
@@ -104,6 +105,13 @@ struct Run {
     unsigned last = 0;
 };
 
+/// "kubectl patch deployment x --patch '": what follows is its argument.
+bool opens_quote(std::string_view line) {
+    const std::string_view text = trim(line);
+    if (text.empty() || (text.back() != '\'' && text.back() != '"')) return false;
+    return std::count(text.begin(), text.end(), text.back()) % 2 == 1;
+}
+
 std::vector<Run> yaml_runs(const std::vector<std::string_view>& lines) {
     std::vector<Run> runs;
     std::string delimiter;
@@ -125,7 +133,10 @@ std::vector<Run> yaml_runs(const std::vector<std::string_view>& lines) {
                             line == "nodeSelector:" || line == "tolerations:" ||
                             line == "sharing:" || line == "containers:" || line == "metadata:" ||
                             line == "---" || starts_with(line, "apiVersion: ");
-        if (!begins || (i > 0 && ends_with(trim(lines[i - 1]), "\\"))) continue;
+        if (!begins ||
+            (i > 0 && (ends_with(trim(lines[i - 1]), "\\") || opens_quote(lines[i - 1])))) {
+            continue;
+        }
         Run run{i + 1, i + 1};
         for (unsigned j = i + 1; j < lines.size(); ++j) {
             const std::string_view next = lines[j];
@@ -180,26 +191,8 @@ Block split_yaml(File& file, int index, const ReadLimits& limits, int depth) {
 }
 
 Block block_of_enclosed(const Block& outer, int index, const Enclosed& enclosed) {
-    Block block;
-    block.setting = enclosed.setting;
-    block.parent = index;
-    block.heading = outer.heading;
-    block.begin = outer.place(enclosed.offset);
-    block.line = block.begin.line;
+    Block block = block_of_part(outer, index, enclosed.offset, enclosed.text, enclosed.setting);
     block.exact = enclosed.exact && outer.exact;
-    block.set_text(enclosed.text);
-    const unsigned first = block.begin.column - 1;
-    const bool from_start = enclosed.setting == Setting::kHeredoc;
-    const Mark next = outer.place(Mark{2, 1});
-    block.shifts = {first, from_start ? first : next.column - 1};
-    if (from_start && outer.shifts.size() > 1) {
-        block.shifts.clear();
-        const Mark inner = outer.exact ? Mark{block.line - outer.line + 1, 1} : Mark{1, 1};
-        const unsigned lines = block.lines();
-        for (unsigned i = 0; i <= lines; ++i) {
-            block.shifts.push_back(outer.place(Mark{inner.line + i, 1}).column - 1);
-        }
-    }
     block.language = enclosed.yaml ? Language::kJson : sniff(block.text);
     return block;
 }
@@ -222,7 +215,21 @@ void read_any(File& file, int index, const ReadLimits& limits, int depth) {
             read_comments(file, index);
             read_queries(file, index);
             return;
+        case Language::kHcl: {
+            const Block hcl = file.blocks[static_cast<std::size_t>(index)];
+            for (const Enclosed& enclosed : read_hcl_texts(hcl)) {
+                add_block(file, block_of_enclosed(hcl, index, enclosed), limits, depth + 1);
+            }
+            read_literals(file, index, limits, depth);
+            return;
+        }
+        case Language::kPython:
+            read_literals(file, index, limits, depth);
+            return;
         default:
+            if (file.blocks[static_cast<std::size_t>(index)].setting == Setting::kHeredoc) {
+                read_told_lines(file, index, limits);
+            }
             return;
     }
 }
@@ -248,6 +255,31 @@ int add_block(File& file, Block block, const ReadLimits& limits, int depth) {
     file.blocks.push_back(std::move(block));
     read_any(file, index, limits, depth);
     return index;
+}
+
+Block block_of_part(const Block& outer, int index, std::size_t offset, std::string text,
+                    Setting setting) {
+    Block block;
+    block.setting = setting;
+    block.parent = index;
+    block.heading = outer.heading;
+    block.begin = outer.place(offset);
+    block.line = block.begin.line;
+    block.exact = outer.exact;
+    block.set_text(std::move(text));
+    const unsigned first = block.begin.column - 1;
+    const bool from_start = setting == Setting::kHeredoc;
+    const Mark next = outer.place(Mark{2, 1});
+    block.shifts = {first, from_start ? first : next.column - 1};
+    if (from_start && outer.shifts.size() > 1) {
+        block.shifts.clear();
+        const Mark inner = outer.exact ? Mark{block.line - outer.line + 1, 1} : Mark{1, 1};
+        const unsigned lines = block.lines();
+        for (unsigned i = 0; i <= lines; ++i) {
+            block.shifts.push_back(outer.place(Mark{inner.line + i, 1}).column - 1);
+        }
+    }
+    return block;
 }
 
 Block block_of_scalar(const File& file, int parent, const Node& scalar) {

@@ -37,6 +37,12 @@ TEST(ReadFile, FindsThePodOfAnObjectWithPlaces) {
     EXPECT_EQ(file->images.front().mark, (Mark{8, 12}));
 }
 
+TEST(ReadFile, GivesAnObjectWithoutAKeyAPlaceInTheFile) {
+    const auto file = read_file("odd.yaml", "# text\n?\n# more\n");
+    ASSERT_THAT(file->objects, SizeIs(1));
+    EXPECT_EQ(file->objects.front().mark().line, 2U);
+}
+
 TEST(ReadFile, GivesPlacesOfTheFileInsideAnIndentedFence) {
     std::string text = "# Title\n\n1. Step\n   ```yaml\n";
     std::string pod = kPod;

@@ -36,6 +36,8 @@ void read_prose(File& file, const ReadLimits& limits);
 void read_documents(File& file, int block, const ReadLimits& limits, int depth);
 /// Pods of one object.
 void read_pods(File& file, int object);
+/// Texts inside one object that are something themselves: scripts, manifests, configurations.
+void read_enclosed_texts(File& file, int object, const ReadLimits& limits, int depth);
 /// Images that stand in YAML outside of containers (values, compose files).
 void read_value_images(File& file, int object);
 
@@ -47,6 +49,14 @@ void read_queries(File& file, int block);
 void read_expressions(File& file, int object);
 /// Images on command lines.
 void read_command_images(File& file);
+
+/// Texts between quotes of Python and HCL: commands, manifests, images.
+void read_literals(File& file, int block, const ReadLimits& limits, int depth);
+/// Commands among the words of a heredoc: the usage of a script, its next steps.
+void read_told_lines(File& file, int block, const ReadLimits& limits);
+/// The block of a part of another one's text, which stands there from `offset` on.
+Block block_of_part(const Block& outer, int index, std::size_t offset, std::string text,
+                    Setting setting);
 
 /// Comments of a YAML, Dockerfile or PromQL block as statements.
 void read_comments(File& file, int block);

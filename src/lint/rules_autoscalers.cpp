@@ -136,6 +136,22 @@ void check_names(const Object& object, const Metrics& metrics, Report& report) {
     }
 }
 
+/// The same list in Helm values and other kinds' specs: `metrics: [{type: Resource, ...}]`.
+void check_lists(const Object& object, Report& report) {
+    walk(*object.node, [&report](const Node::Entry& entry) {
+        if (entry.first.scalar != "metrics" || !entry.second.is_sequence()) return;
+        for (const Node& item : entry.second.items) {
+            const Node* name = at_path(item, "resource.name");
+            if (name == nullptr || text_at(item, "type") != "Resource") continue;
+            if (!is_gpu_resource(name->scalar)) continue;
+            report
+                .add("HPA001", name->mark,
+                     "the resource metric '" + name->scalar + "' is one that nobody measures")
+                .expected("cpu or memory; for GPUs a metric of type Pods, Object or External");
+        }
+    });
+}
+
 void check_counts(const File& file, const Object& object, const PodSpec& pod, const Facts* facts,
                   Report& report) {
     const GpuNeed need = gpu_need(pod);
@@ -207,13 +223,96 @@ void check_autoscaler(const File& file, const Set& set, const Object& object, co
     check_counts(file, object, *pod, facts, report);
 }
 
+/// Triggers of KEDA that make a metric of type Resource: cpu and memory.
+void check_triggers(const File& file, const Set& set, const Object& object, Report& report) {
+    const Node* triggers = at_path(*object.node, "spec.triggers");
+    const std::string name = text_at(*object.node, "spec.scaleTargetRef.name");
+    std::string kind = text_at(*object.node, "spec.scaleTargetRef.kind");
+    if (kind.empty()) kind = "Deployment";
+    if (triggers == nullptr || name.empty() || is_placeholder(name)) return;
+    Metrics metrics;
+    for (const Node& trigger : triggers->items) {
+        const Node* type = trigger.find("type");
+        if (type == nullptr || (type->scalar != "cpu" && type->scalar != "memory")) continue;
+        const bool utilization = text_at(trigger, "metricType") != "AverageValue" &&
+                                 text_at(trigger, "metadata.type") != "AverageValue";
+        metrics.resources.push_back(
+            {type->scalar, text_at(trigger, "metadata.containerName"), type->mark, utilization});
+    }
+    const Target target = target_of(file, set, kind, name);
+    if (target.pod == nullptr || !target.pod->whole || is_shipped_with_patches(file, set, name)) {
+        return;
+    }
+    const Object* owner = target.file->object(*target.pod);
+    if (owner != nullptr && (owner->templated || owner->broken)) return;
+    check_requests(object, metrics, *target.pod, report);
+    const bool alone = metrics.resources.size() == triggers->items.size();
+    if (!alone || metrics.resources.empty() || gpu_need(*target.pod).value == nullptr) return;
+    report.add("HPA002", metrics.resources.front().mark,
+               object.kind + " " + object.name + " scales a GPU service by " +
+                   metrics.resources.front().name);
+}
+
+/// `kubectl autoscale deployment x --cpu-percent=70`.
+void check_autoscale_command(const File& file, const Set& set, const Command& command,
+                             Report& report) {
+    if (!command.is("kubectl", "autoscale")) return;
+    const auto words = command.positionals();
+    const Word* percent = command.flag("--cpu-percent");
+    if (percent == nullptr || words.size() < 2) return;
+    std::string name = words[1]->text;
+    if (const auto slash = name.find('/'); slash != std::string::npos) {
+        name.erase(0, slash + 1);
+    } else if (words.size() > 2) {
+        name = words[2]->text;
+    }
+    const Target target = target_of(file, set, "Deployment", name);
+    if (target.pod == nullptr || gpu_need(*target.pod).value == nullptr) return;
+    report.add("HPA002", percent->mark, "this scales the GPU service " + name + " by cpu");
+}
+
+/// `autoscaling:` beside `resources:` of a chart's values.
+void check_values(const Object& object, Report& report) {
+    if (text_at(*object.node, "autoscaling.enabled") != "true") return;
+    const Node::Entry* percent =
+        entry_at(*object.node, "autoscaling.targetCPUUtilizationPercentage");
+    const Node* limits = at_path(*object.node, "resources.limits");
+    if (percent == nullptr || limits == nullptr || limits->find("nvidia.com/gpu") == nullptr) {
+        return;
+    }
+    if (at_path(*object.node, "autoscaling.metrics") != nullptr) return;
+    if (at_path(*object.node, "autoscaling.customMetrics") != nullptr) return;
+    report.add("HPA002", percent->first.mark, "these values scale a GPU service by cpu");
+}
+
 }  // namespace
 
 void check_autoscalers(const File& file, const Set& set, const Facts* facts, Report& report) {
+    if (file.mentions("metrics:") && file.mentions("type: resource")) {
+        for (const Object& object : file.objects) {
+            if (object.kind != "HorizontalPodAutoscaler") check_lists(object, report);
+        }
+    }
+    if (file.mentions("--cpu-percent")) {
+        for (const Command& command : file.commands) {
+            check_autoscale_command(file, set, command, report);
+        }
+    }
+    if (file.mentions("targetcpuutilizationpercentage")) {
+        for (const Object& object : file.objects) check_values(object, report);
+    }
+    if (file.mentions("scaledobject")) {
+        for (const Object& object : file.objects) {
+            if (object.kind == "ScaledObject" && object.role == Role::kObject && !object.broken) {
+                check_triggers(file, set, object, report);
+            }
+        }
+    }
     if (!file.mentions("horizontalpodautoscaler")) return;
     for (const Object& object : file.objects) {
-        if (object.kind != "HorizontalPodAutoscaler" || object.role != Role::kObject) continue;
-        if (object.broken) continue;
+        if (object.kind != "HorizontalPodAutoscaler" || object.broken) continue;
+        if (object.role == Role::kPatch) check_names(object, metrics_of(object), report);
+        if (object.role != Role::kObject) continue;
         check_autoscaler(file, set, object, facts, report);
     }
 }

@@ -78,13 +78,44 @@ void check_shape(const Object& object, const Node& request, Report& report) {
     }
 }
 
+/// What v1alpha2 had and no later version has; and a level of `spec` too many or too few.
+void check_levels(const Object& object, Report& report) {
+    const std::string version = object.api_version.substr(object.api_version.find('/') + 1);
+    if (version == "v1alpha1" || version == "v1alpha2") return;  // API001
+    const bool of_template = object.kind == "ResourceClaimTemplate";
+    if (!of_template && object.kind != "ResourceClaim") return;
+    for (const std::string_view path : {"spec.resourceClassName", "spec.spec.resourceClassName"}) {
+        const Node::Entry* name = entry_at(*object.node, path);
+        if (name == nullptr) continue;
+        report
+            .add("DRA005", name->first.mark,
+                 object.api_version + " knows no 'resourceClassName': it went with v1alpha2")
+            .expected("devices.requests[].exactly.deviceClassName");
+        return;
+    }
+    const Node::Entry* flat = entry_at(*object.node, "spec.devices");
+    const Node::Entry* deep = entry_at(*object.node, "spec.spec.devices");
+    if (of_template && flat != nullptr && deep == nullptr) {
+        report
+            .add("DRA005", flat->first.mark,
+                 "the spec of a ResourceClaimTemplate has the claim's spec in it")
+            .expected("spec.spec.devices");
+    } else if (!of_template && deep != nullptr) {
+        report.add("DRA005", deep->first.mark, "the spec of a ResourceClaim has no spec in it")
+            .expected("spec.devices");
+    }
+}
+
 void check_claim(const File& file, const Set& set, const Object& object, const Facts* facts,
                  Report& report) {
+    // A chart may write one form for each version of the server.
+    const bool chooses = file.mentions(".capabilities");
+    if (!chooses) check_levels(object, report);
     const Node* spec = claim_spec(object);
     const Node* requests = spec == nullptr ? nullptr : at_path(*spec, "devices.requests");
     if (requests == nullptr) return;
     for (const Node& request : requests->items) {
-        check_shape(object, request, report);
+        if (!chooses) check_shape(object, request, report);
         for (const Node* name : classes_of(request)) check_class(file, set, *name, facts, report);
     }
 }
@@ -134,9 +165,37 @@ void check_reference(const File& file, const Node& claim, Report& report) {
         .fix("resourceClaimTemplateName: " + std::string(meant));
 }
 
+/// What a container writes of a claim is its name, and which of its requests it means.
+void check_claim_keys(const ResourceValue& claim, Report& report) {
+    if (claim.key == nullptr) return;
+    for (const std::string_view key :
+         {"deviceClassName", "resourceClaimName", "resourceClaimTemplateName"}) {
+        const Node::Entry* entry = entry_at(*claim.key, key);
+        if (entry == nullptr) continue;
+        report
+            .add("DRA005", entry->first.mark,
+                 "a claim of a container has no '" + std::string(key) + "', only a name")
+            .expected("a claim of spec.resourceClaims");
+    }
+}
+
+/// `#   - name: NAME` in the same block: the use was taken out to show what is then.
+bool is_commented_out(const File& file, const PodSpec& pod, const std::string& name) {
+    const Object* object = file.object(pod);
+    return object != nullptr &&
+           std::any_of(file.statements.begin(), file.statements.end(), [&](const Statement& one) {
+               return one.kind == Statement::Kind::kComment && one.block == object->block &&
+                      contains(one.text, "name: " + name);
+           });
+}
+
 void check_pod(const File& file, const Set& set, const PodSpec& pod, Report& report) {
-    if (pod.node == nullptr || !pod.whole) return;
+    if (pod.node == nullptr) return;
     const Node* list = pod.node->find("resourceClaims");
+    for (const Container& container : pod.containers) {
+        for (const ResourceValue& claim : container.claims) check_claim_keys(claim, report);
+    }
+    if (!pod.whole && list == nullptr) return;
     std::vector<std::string> declared;
     std::vector<std::string> used;
     if (list != nullptr) {
@@ -154,12 +213,13 @@ void check_pod(const File& file, const Set& set, const PodSpec& pod, Report& rep
                 .expected("one of spec.resourceClaims[].name");
         }
     }
-    if (list == nullptr) return;
+    if (list == nullptr || !pod.whole) return;
     const GpuNeed need = gpu_need(pod);
     for (const Node& claim : list->items) {
         check_reference(file, claim, report);
         const std::string name = text_at(claim, "name");
-        if (std::find(used.begin(), used.end(), name) == used.end() && !is_placeholder(name)) {
+        if (std::find(used.begin(), used.end(), name) == used.end() && !is_placeholder(name) &&
+            !is_commented_out(file, pod, name)) {
             report.add(
                 "DRA003", claim.mark,
                 "no container uses the claim '" + name + "': its device is held for nothing");

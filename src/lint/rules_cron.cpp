@@ -191,10 +191,12 @@ void check_cron(const File& file, const Set& set, const Facts* /*facts*/, Report
             continue;
         if (object->group() != "batch" || object->broken || !pod.whole) continue;
         check_restart_policy(file, *object, pod, "CRON001", report);
-        bool kubectl = false;
+        bool scales = false;
         for (const Container& container : pod.containers) {
             if (container.init || container.node == nullptr || !runs_kubectl(container)) continue;
-            kubectl = true;
+            scales = scales ||
+                     std::any_of(container.command.begin(), container.command.end(),
+                                 [](const std::string& word) { return contains(word, "scale"); });
             check_kubectl(*object, pod, container, report);
             const auto scaling = scaling_of(words_of(container));
             if (!scaling || scaling->replicas.value_or(0) <= 0 || is_placeholder(scaling->name)) {
@@ -205,7 +207,7 @@ void check_cron(const File& file, const Set& set, const Facts* /*facts*/, Report
                        "CronJob " + object->name + " scales " + scaling->kind + " " +
                            scaling->name + " up, and nothing here scales it down");
         }
-        const bool gpus = pod.asks_gpu() || (kubectl && about_gpus(file));
+        const bool gpus = pod.asks_gpu() || (scales && about_gpus(file));
         if (gpus) check_schedule(*object, report);
     }
     if (file.mentions("kubectl scale") || file.mentions("scale")) check_commands(file, report);

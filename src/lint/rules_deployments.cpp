@@ -2,6 +2,7 @@
 // Deployments and other owners of pods: DEP001 to DEP004.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 #include "lint/evidence.h"
@@ -33,7 +34,7 @@ std::string first_label(const Node* labels, const std::string& name) {
     return first.first.scalar + ": " + first.second.scalar;
 }
 
-void check_selector(const File& file, const Object& object, Report& report) {
+void check_selector(const File& file, const Set& set, const Object& object, Report& report) {
     const Node* spec = object.node->find("spec");
     const Node* pod = spec == nullptr ? nullptr : at_path(*spec, "template.spec");
     if (pod == nullptr || !pod->is_mapping() || object.broken || object.templated) return;
@@ -41,10 +42,12 @@ void check_selector(const File& file, const Object& object, Report& report) {
     const Node* selector = spec->find("selector");
     const Node* labels = at_path(*spec, "template.metadata.labels");
     if (selector == nullptr) {
-        report
-            .add("DEP001", entry->first.mark,
-                 object.kind + " " + object.name + " has no spec.selector")
-            .fix("selector:\n  matchLabels:\n    " + first_label(labels, object.name));
+        if (set.kustomizations().label_selectors(file)) return;  // it writes the selector
+        auto finding = report.add("DEP001", entry->first.mark,
+                                  object.kind + " " + object.name + " has no spec.selector");
+        finding.fix("selector:\n  matchLabels:\n    " + first_label(labels, object.name));
+        // Neither selector nor labels: manuals show so what to add to an object that is there.
+        if (labels == nullptr && file.is_prose()) finding.severity(findings::Severity::kInfo);
         return;
     }
     const Node* wanted = selector->find("matchLabels");
@@ -138,6 +141,42 @@ std::string_view kind_of_word(std::string_view word) {
     return {};
 }
 
+/// "web" of "web-server" and "gpu-web".
+bool has_part(std::string_view longer, std::string_view part) {
+    if (part.size() < 4 || longer.size() <= part.size() + 1) return false;
+    return (starts_with(longer, part) && longer[part.size()] == '-') ||
+           (ends_with(longer, part) && longer[longer.size() - part.size() - 1] == '-');
+}
+
+/// Whether some output in the text names a pod of this Deployment: "NAME-7696584686-6zdkn".
+bool shows_pods_of(const File& file, std::string_view kind, const std::string& name) {
+    if (kind != "Deployment") return false;
+    const std::string begin = name + '-';
+    for (std::size_t at = 0; (at = file.text.find(begin, at)) != std::string::npos;) {
+        if (at > 0 && file.text[at - 1] != ' ' && file.text[at - 1] != '/' &&
+            file.text[at - 1] != '\n') {
+            at += begin.size();
+            continue;
+        }
+        at += begin.size();
+        std::size_t hash = 0;  // of the ReplicaSet: letters and digits, then five more
+        while (at + hash < file.text.size() &&
+               std::isalnum(static_cast<unsigned char>(file.text[at + hash])) != 0) {
+            ++hash;
+        }
+        constexpr std::size_t kLeast = 8;
+        constexpr std::size_t kMost = 10;
+        if (hash < kLeast || hash > kMost || at + hash + 6 > file.text.size()) continue;
+        const std::string_view rest = std::string_view(file.text).substr(at + hash, 6);
+        if (rest.front() == '-' && std::all_of(rest.begin() + 1, rest.end(), [](unsigned char c) {
+                return std::isalnum(c) != 0;
+            })) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// The object's kind and name that a command speaks of: "deployment web", "deployment/web".
 void check_command(const File& file, const Set& set, const Command& command, Report& report) {
     if (!command.is("kubectl") && !command.is("oc")) return;
@@ -172,13 +211,10 @@ void check_command(const File& file, const Set& set, const Command& command, Rep
             known.push_back(object.name);
         }
     }
+    if (shows_pods_of(file, meant, name)) return;
     if (known.empty() || std::find(known.begin(), known.end(), name) != known.end()) return;
     for (const std::string_view one : known) {
-        const bool longer =
-            name.size() > one.size() && starts_with(name, one) && name[one.size()] == '-';
-        const bool shorter =
-            one.size() > name.size() && starts_with(one, name) && one[name.size()] == '-';
-        if (!longer && !shorter && nearest(name, {one}).empty()) continue;
+        if (!has_part(name, one) && !has_part(one, name) && nearest(name, {one}).empty()) continue;
         report
             .add("DEP004", place->mark,
                  "there is no " + std::string(meant) + " '" + name +
@@ -193,14 +229,16 @@ void check_command(const File& file, const Set& set, const Command& command, Rep
 void check_deployments(const File& file, const Set& set, const Facts* facts, Report& report) {
     for (const Object& object : file.objects) {
         if (object.role == Role::kObject && has_selector(object)) {
-            check_selector(file, object, report);
+            check_selector(file, set, object, report);
         }
     }
     if (facts != nullptr) {
         for (const PodSpec& pod : file.pods) check_offer(file, pod, *facts, report);
     }
     if (!file.is_prose()) return;
-    for (const Command& command : file.commands) check_command(file, set, command, report);
+    for (const Command& command : file.commands) {
+        if (!command.shown) check_command(file, set, command, report);
+    }
 }
 
 }  // namespace aliquot::lint

@@ -76,7 +76,8 @@ bool is_stage_of(const File& file, std::string_view name) {
 bool may_be_a_context(const Recipe& recipe, std::string_view name) {
     const auto says = [name](const File& file) {
         return (file.mentions("build-context") || file.mentions("build_context") ||
-                file.mentions("additional_contexts") || file.mentions("contexts")) &&
+                file.mentions("build context") || file.mentions("additional_contexts") ||
+                file.mentions("contexts")) &&
                contains(file.text, name);
     };
     if (says(recipe.file)) {
@@ -88,8 +89,33 @@ bool may_be_a_context(const Recipe& recipe, std::string_view name) {
     });
 }
 
+/// `COPY --from=NAME ./ /`: the source of a stage is written from its root as a rule, that of a
+/// context which the build is given from where it begins.
+bool is_path_of_a_context(std::string_view path) {
+    return !path.empty() && path.front() != '/' && path.front() != '$' && path.front() != '[';
+}
+
+/// What COPY takes: its first word that is no flag.
+std::string_view copied_path(const Instruction& instruction) {
+    for (const Word& word : instruction.words) {
+        if (!starts_with(word.text, "--")) return word.text;
+    }
+    return {};
+}
+
+/// What a mount takes: `source=` of its parts.
+std::string_view mounted_path(const std::vector<std::string_view>& parts) {
+    for (const std::string_view part : parts) {
+        for (const std::string_view key : {"source=", "src="}) {
+            if (starts_with(part, key)) return part.substr(key.size());
+        }
+    }
+    return {};
+}
+
+/// `path`: what is taken from it.
 void check_source_stage(const Recipe& recipe, const Instruction& instruction,
-                        const std::string& source, Report& report) {
+                        const std::string& source, std::string_view path, Report& report) {
     if (source.empty() || recipe.stages.empty() || is_placeholder(source) ||
         source.find_first_of("/:.$@{") != std::string::npos) {
         return;
@@ -121,6 +147,7 @@ void check_source_stage(const Recipe& recipe, const Instruction& instruction,
             names += (names.empty() ? "" : ", ") + stage->name;
         }
     }
+    if (is_path_of_a_context(path) && nearest(name, known).empty()) return;
     auto entry =
         report.add("DKF001", instruction.mark, "--from=" + source + ": no stage has this name");
     if (!names.empty()) {
@@ -136,7 +163,8 @@ void check_stages(const Recipe& recipe, Report& report) {
         if (instruction->keyword == "COPY" || instruction->keyword == "ADD") {
             for (const auto& [name, value] : instruction->flags) {
                 if (name == "from") {
-                    check_source_stage(recipe, *instruction, value, report);
+                    check_source_stage(recipe, *instruction, value, copied_path(*instruction),
+                                       report);
                 }
             }
         } else if (instruction->keyword == "RUN") {
@@ -144,10 +172,11 @@ void check_stages(const Recipe& recipe, Report& report) {
                 if (name != "mount") {
                     continue;
                 }
-                for (const auto part : split(value, ',')) {
+                const auto parts = split(value, ',');
+                for (const auto part : parts) {
                     if (part.starts_with("from=")) {
                         check_source_stage(recipe, *instruction, std::string(part.substr(5)),
-                                           report);
+                                           mounted_path(parts), report);
                     }
                 }
             }
@@ -217,7 +246,7 @@ bool is_driver_image(const File& file) {
     const auto name = lower(file.name);
     return name.find("driver") != std::string::npos || file.mentions("nvidia-installer") ||
            file.mentions("kernel-headers") || file.mentions("linux-headers") ||
-           file.mentions("ubuntu-drivers");
+           file.mentions("ubuntu-drivers") || file.mentions("bootc") || file.mentions("ostree");
 }
 
 bool is_installer(const Command& command) {

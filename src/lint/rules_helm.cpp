@@ -26,6 +26,28 @@ void check_version(const ChartInstall& install, Report& report) {
     if (other || install.options) entry.severity(Severity::kInfo);
 }
 
+/// The chart in an object that installs it without a version: the newest one, whenever that is.
+void check_written_version(const Object& object, Report& report) {
+    const Node* holder = nullptr;
+    if (object.kind == "HelmChart" && starts_with(object.api_version, "helm.cattle.io/")) {
+        holder = at_path(*object.node, "spec");
+    } else if (object.kind == "HelmRelease" &&
+               text_at(*object.node, "spec.chart.spec.sourceRef.kind") == "HelmRepository") {
+        holder = at_path(*object.node, "spec.chart.spec");
+    }
+    if (holder == nullptr || holder->find("version") != nullptr) return;
+    const Node* chart = holder->find("chart");
+    if (chart == nullptr) return;
+    const std::string_view path = chart->scalar;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (name != "gpu-operator" && name != "nvidia-device-plugin") return;
+    report
+        .add("GOP001", chart->mark,
+             "the chart " + std::string(name) + " is installed without a version")
+        .expected("version: the release that was tried")
+        .fix("version: <as in helm search repo " + std::string(name) + ">");
+}
+
 void check_install(const File& file, const ChartInstall& install, Report& report) {
     const auto words = install.command->positionals();
     if (words.empty() || words.front()->text != "install" || !file.is_prose()) return;
@@ -76,6 +98,7 @@ void check_helm(const File& file, const Set& /*set*/, const Facts* /*facts*/, Re
     for (const Command& command : file.commands) {
         if (command.is("helm") || command.is("helm3")) check_dashes(command, report);
     }
+    for (const Object& object : file.objects) check_written_version(object, report);
     check_helm_keys(file, installs, report);
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "catalog/version.h"
 #include "lint/operator_rules.h"
 #include "lint/words.h"
 
@@ -180,17 +181,53 @@ const Chart* chart_named(std::string_view name) {
     return nullptr;
 }
 
-/// `key` is the first step of a path in the values of `chart`.
-void check_key(const Chart& chart, std::string_view key, Mark mark, Report& report) {
+/// Values that are a copy of all that the chart has: what is in them nobody chose.
+bool is_whole_copy(const Node& values) {
+    const Node* of_operator = values.find("operator");
+    return of_operator != nullptr &&
+           (of_operator->find("repository") != nullptr || of_operator->find("image") != nullptr ||
+            of_operator->find("upgradeCRD") != nullptr);
+}
+
+bool has_key(const Chart& chart, const Node::Entry& entry) {
+    return std::find(chart.keys.begin(), chart.keys.end(), entry.first.scalar) != chart.keys.end();
+}
+
+/// `key` is the first step of a path in the values of `chart`; `sure`: of no chart around it.
+void check_key(const Chart& chart, std::string_view key, Mark mark, bool sure, Report& report) {
     if (is_placeholder(key) || key == "<<") return;
     if (std::find(chart.keys.begin(), chart.keys.end(), key) != chart.keys.end()) return;
     std::string meant(nearest(key, chart.keys));
+    if (chart.name == "nvidia-device-plugin" &&
+        (key == "driver" || key == "toolkit" || key == "dcgmExporter" || key == "migManager" ||
+         key == "operator")) {
+        meant = "the chart gpu-operator, which has it";
+    }
     if (chart.name == "gpu-operator" && is_high(key)) meant = right_place(key);
-    if (meant.empty()) return;  // of a chart around it, or newer than the table
+    if (meant.empty() && !sure) return;  // of a chart around it, or newer than the table
     report
         .add("GOP008", mark,
              "the chart " + std::string(chart.name) + " has no key '" + std::string(key) + "'")
-        .expected(meant);
+        .expected(meant.empty() ? "one of helm show values " + std::string(chart.name) : meant);
+}
+
+/// `devicePlugin.config` names a ConfigMap; what people write into it is the ConfigMap's text.
+void check_config(const Node& values, Report& report) {
+    const Node* config = at_path(values, "devicePlugin.config");
+    if (config == nullptr || !config->is_mapping()) return;
+    for (const Node::Entry& entry : config->entries) {
+        const std::string& key = entry.first.scalar;
+        if (key != "sharing" && key != "timeSlicing" && key != "flags" && key != "replicas" &&
+            key != "resources" && key != "map") {
+            continue;
+        }
+        report
+            .add("GOP008", entry.first.mark,
+                 "devicePlugin.config has no key '" + key +
+                     "': it names a ConfigMap, and the sharing stands in that one")
+            .expected(
+                "name and default; the text under data, with create: true, or in a ConfigMap");
+    }
 }
 
 void check_runner(const Object& object, Report& report) {
@@ -205,16 +242,49 @@ void check_runner(const Object& object, Report& report) {
     }
 }
 
-void check_old(std::string_view path, std::string_view value, Mark mark, Report& report) {
+/// Paths below a key that gpu-operator has, which it does not have.
+void check_path(std::string_view path, Mark mark, Report& report) {
+    struct Wrong {
+        std::string_view path;
+        std::string_view meant;
+    };
+    constexpr std::array<Wrong, 5> kWrong{{
+        {"mig.enabled", "migManager.enabled, mig.strategy"},
+        {"mig.config", "migManager.config.name"},
+        {"mig.migStrategy", "mig.strategy"},
+        {"migManager.strategy", "mig.strategy"},
+        {"devicePlugin.migStrategy", "mig.strategy"},
+    }};
+    for (const Wrong& one : kWrong) {
+        if (path != one.path) continue;
+        report
+            .add("GOP008", mark,
+                 "the chart gpu-operator has no key '" + std::string(one.path) + "'")
+            .expected(std::string(one.meant));
+    }
+}
+
+/// The operator asks the nodes for their runtime since v22.9.
+bool asks_nodes(std::string_view version) {
+    const auto parsed =
+        catalog::parse_version(version.starts_with("v") ? version.substr(1) : version);
+    return version.empty() || !parsed || parsed->major() > 22 ||
+           (parsed->major() == 22 && parsed->minor() >= 9);
+}
+
+void check_old(std::string_view path, std::string_view value, Mark mark,
+               findings::Severity severity, Report& report) {
     if (path == "driver.useOpenKernelModules") {
         report.add("GOP009", mark, "'driver.useOpenKernelModules' is replaced")
             .expected("driver.kernelModuleType")
             .fix(value == "false" ? "driver.kernelModuleType: proprietary"
-                                  : "driver.kernelModuleType: open");
+                                  : "driver.kernelModuleType: open")
+            .severity(value == "false" ? findings::Severity::kInfo  // what the chart did anyway
+                                       : severity);
     } else if (path == "operator.defaultRuntime") {
         report.add("GOP009", mark, "'operator.defaultRuntime' has no effect any more")
             .expected("nothing: the operator asks the nodes")
-            .severity(findings::Severity::kInfo);
+            .severity(severity);
     }
 }
 
@@ -222,21 +292,40 @@ void check_old(std::string_view path, std::string_view value, Mark mark, Report&
 
 void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs, Report& report) {
     for (const Object& object : file.objects) {
+        const Node* spec = object.kind == "ClusterPolicy" ? object.node->find("spec") : nullptr;
+        if (spec != nullptr) check_config(*spec, report);
         if (object.role != Role::kHelmValues || !object.node->is_mapping()) continue;
+        if (object.chart == "gpu-operator") check_config(*object.node, report);
         if (object.chart == "gha-runner-scale-set") {
             check_runner(object, report);
             continue;
         }
         const Chart* chart = chart_named(object.chart);
         if (chart == nullptr || object.broken) continue;
+        const bool copy = is_whole_copy(*object.node);  // perhaps of somebody's own chart
+        const auto known = static_cast<std::size_t>(
+            std::count_if(object.node->entries.begin(), object.node->entries.end(),
+                          [chart](const Node::Entry& entry) { return has_key(*chart, entry); }));
         for (const Node::Entry& entry : object.node->entries) {
-            check_key(*chart, entry.first.scalar, entry.first.mark, report);
+            constexpr std::size_t kMany = 5;  // a section beside so many is meant for this chart
+            const bool sure = chart->name == "gpu-operator" && known >= kMany && !copy &&
+                              entry.second.is_mapping() &&
+                              entry.first.scalar.find_first_of("-_.") == std::string::npos;
+            check_key(*chart, entry.first.scalar, entry.first.mark, sure, report);
         }
         if (chart->name != "gpu-operator") continue;
+        for (const std::string_view path : {"mig.enabled", "mig.config", "mig.migStrategy",
+                                            "migManager.strategy", "devicePlugin.migStrategy"}) {
+            const Node::Entry* entry = entry_at(*object.node, path);
+            if (entry != nullptr) check_path(path, entry->first.mark, report);
+        }
         for (const std::string_view path :
              {"driver.useOpenKernelModules", "operator.defaultRuntime"}) {
             const Node::Entry* entry = entry_at(*object.node, path);
-            if (entry != nullptr) check_old(path, entry->second.scalar, entry->first.mark, report);
+            if (entry != nullptr) {
+                check_old(path, entry->second.scalar, entry->first.mark,
+                          copy ? findings::Severity::kInfo : findings::Severity::kWarning, report);
+            }
         }
     }
     for (const ChartInstall& install : installs) {
@@ -244,8 +333,13 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
         if (chart == nullptr) continue;
         for (const auto& [path, word] : install.sets) {
             const std::string key = path.substr(0, path.find_first_of(".[\\"));
-            check_key(*chart, key, word.mark, report);
-            if (chart->name == "gpu-operator") check_old(path, word.text, word.mark, report);
+            check_key(*chart, key, word.mark, false, report);
+            if (chart->name != "gpu-operator") continue;
+            check_path(path, word.mark, report);
+            check_old(path, word.text, word.mark,
+                      asks_nodes(install.version) ? findings::Severity::kWarning
+                                                  : findings::Severity::kInfo,
+                      report);
         }
     }
 }

@@ -47,7 +47,10 @@ void check_cuda_tag(const File& file, const Image& image, Report& report) {
             .fix(image.text.substr(
                      0, image.text.size() - (image.tag.empty() ? 0 : image.tag.size() + 1)) +
                  ":12.8.1-base-ubuntu22.04");
-        if (image.tag.empty() && image.source == Image::Source::kCommand) {
+        const bool shown =
+            image.command < 0 ||
+            file.commands[static_cast<std::size_t>(image.command)].block < 0;  // inline code
+        if (image.tag.empty() && image.source == Image::Source::kCommand && shown) {
             entry.severity(Severity::kInfo);  // in a text it may stand for any of them
         }
         return;

@@ -14,6 +14,10 @@ void check_restart_policy(const File& file, const Object& object, const PodSpec&
     if (entry == nullptr) {
         if (object.templated) return;
         if (pod.node->find("<<") != nullptr) return;
+        const bool named = !object.name.empty() ||
+                           at_path(*object.node, "metadata.generateName") != nullptr ||
+                           object.inner;
+        if (!named && file.is_prose()) return;  // a sketch: it could not be applied either
         const Mark mark =
             pod.node->entries.empty() ? pod.node->mark : pod.node->entries.front().first.mark;
         auto finding = report.add(rule, mark,

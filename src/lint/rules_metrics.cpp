@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "lint/metric_names.h"
@@ -108,11 +109,15 @@ bool is_about_dcgm(const File& file) {
 class Names {
 public:
     Names(const File& file, const Set& set, Report& report)
-        : file_(file), set_(set), report_(report), about_dcgm_(is_about_dcgm(file)) {}
+        : file_(file),
+          set_(set),
+          report_(report),
+          about_dcgm_(is_about_dcgm(file)),
+          old_dcgm_(file.mentions("dcgm-exporter:1.") || file.mentions("gpu-monitoring-tools")) {}
 
     void check(const std::string& name, Mark mark) {
         if (const auto* wrong = find_wrong_metric(name)) {
-            if (is_made_nearby(file_, set_, name)) {
+            if (is_made(name) || (name.starts_with("dcgm_") && old_dcgm_)) {
                 return;
             }
             auto entry = report_.add("PROM001", mark, "no exporter has a metric '" + name + "'");
@@ -126,7 +131,7 @@ public:
             return;
         }
         const auto* old = find_old_metric(name);
-        if (old != nullptr && about_dcgm_ && !is_made_nearby(file_, set_, name)) {
+        if (old != nullptr && about_dcgm_ && !is_made(name)) {
             report_
                 .add("PROM001", mark,
                      "'" + name +
@@ -139,41 +144,75 @@ public:
     }
 
 private:
+    bool is_made(const std::string& name) {
+        const auto [known, added] = made_.try_emplace(name, false);
+        if (added) known->second = is_made_nearby(file_, set_, name);
+        return known->second;
+    }
+
     const File& file_;
     const Set& set_;
     Report& report_;
+    std::map<std::string, bool, std::less<>> made_;
     bool about_dcgm_;
+    bool old_dcgm_;
 };
+
+bool may_be_metric(std::string_view word) {
+    return word.starts_with("nvidia_") || word.starts_with("DCGM_FI_") ||
+           word.starts_with("dcgm_") || word.starts_with("node_nvidia_");
+}
+
+/// Calls `visit` with every word of letters, digits and '_', and its offset.
+template <class Visit>
+void each_name(std::string_view text, const Visit& visit) {
+    for (std::size_t at = 0; at < text.size();) {
+        if (!is_name_byte(text[at])) {
+            ++at;
+            continue;
+        }
+        auto end = at;
+        while (end < text.size() && is_name_byte(text[end])) ++end;
+        visit(text.substr(at, end - at), at);
+        at = end;
+    }
+}
+
+/// `curl .../query?query=dcgm_gpu_utilization`, `... | grep nvidia_gpu_util`, and samples that stand
+/// in a block of commands.
+void check_command_names(const File& file, Names& names) {
+    if (!file.mentions("nvidia_") && !file.mentions("dcgm_")) return;
+    for (const Command& command : file.commands) {
+        const bool asks = command.is("curl") || command.is("wget") || command.is("grep") ||
+                          command.is("promtool");
+        if (!asks && !may_be_metric(command.program)) continue;
+        for (const Word& word : command.words) {
+            each_name(word.text, [&names, &word](std::string_view name, std::size_t) {
+                if (may_be_metric(name)) names.check(std::string(name), word.mark);
+            });
+            if (!asks) break;
+        }
+    }
+}
 
 void check_statement_names(const File& file, Names& names) {
     for (const auto& statement : file.statements) {
         const std::string_view text = statement.text;
-        if ((text.find("nvidia_gpu_") == std::string_view::npos &&
-             text.find("DCGM_FI_") == std::string_view::npos) ||
+        if ((text.find("nvidia_") == std::string_view::npos &&
+             text.find("DCGM_FI_") == std::string_view::npos &&
+             text.find("dcgm_") == std::string_view::npos) ||
             talks_about_it(text)) {
             continue;
         }
-        for (std::size_t at = 0; at < text.size();) {
-            if (!is_name_byte(text[at])) {
-                ++at;
-                continue;
-            }
-            auto end = at;
-            while (end < text.size() && is_name_byte(text[end])) {
-                ++end;
-            }
-            const auto word = text.substr(at, end - at);
-            if (word.starts_with("nvidia_gpu_") || word.starts_with("DCGM_FI_")) {
-                // Marks of formatting may have been left out of the text: look in the line.
-                const auto line = file.line(statement.mark.line);
-                const auto column = line.find(word);
-                names.check(std::string(word),
-                            column == std::string_view::npos
-                                ? statement.mark
-                                : Mark{statement.mark.line, static_cast<unsigned>(column + 1)});
-            }
-            at = end;
-        }
+        each_name(text, [&file, &names, &statement](std::string_view word, std::size_t) {
+            if (!may_be_metric(word)) return;
+            // Marks of formatting may have been left out of the text: look in the line.
+            const auto column = file.line(statement.mark.line).find(word);
+            names.check(std::string(word),
+                        column == std::string_view::npos
+                            ? statement.mark
+                            : Mark{statement.mark.line, static_cast<unsigned>(column + 1)});
+        });
     }
 }
 
@@ -201,14 +240,16 @@ void check_told_units(const File& file, Report& report) {
 
 void check_metric_names(const File& file, const Set& set, Report& report) {
     Names names(file, set, report);
-    std::set<std::string, std::less<>> disabled;
+    std::map<std::string_view, bool> enabled;
     for (const auto& expression : file.expressions) {
+        std::set<std::string_view> told;  // once in an expression: each is mended for itself
         for (const auto& selector : expression.selectors) {
             names.check(selector.metric, selector.mark);
             const auto* metric = find_metric(selector.metric);
-            if (metric != nullptr && !metric->by_default && !disabled.contains(metric->name) &&
-                !is_enabled_nearby(file, set, metric->name)) {
-                disabled.emplace(metric->name);
+            if (metric == nullptr || metric->by_default) continue;
+            const auto [known, added] = enabled.try_emplace(metric->name, false);
+            if (added) known->second = is_enabled_nearby(file, set, metric->name);
+            if (!known->second && told.insert(metric->name).second) {
                 report
                     .add("PROM006", selector.mark,
                          "'" + selector.metric + "' is not in the default list of dcgm-exporter")
@@ -217,6 +258,7 @@ void check_metric_names(const File& file, const Set& set, Report& report) {
         }
     }
     check_statement_names(file, names);
+    check_command_names(file, names);
     if (file.mentions("bytes")) check_told_units(file, report);
 }
 

@@ -36,9 +36,10 @@ std::vector<Label> labels_of(const Expression::Selector& selector) {
 
 /// namespace="gpu-operator": where the exporter runs is what is meant.
 bool is_of_exporter(const Label& label) {
-    constexpr std::array<std::string_view, 8> kParts{"kube-system",   "gpu-operator", "nvidia",
-                                                     "monitoring",    "dcgm",         "prometheus",
-                                                     "observability", "gpu-resources"};
+    constexpr std::array<std::string_view, 12> kParts{
+        "kube-system",   "gpu-operator", "nvidia",        "monitoring",
+        "dcgm",          "prometheus",   "observability", "gpu-resources",
+        "gpu_namespace", "gpu_operator", "exporter",      "gpuoperator"};
     return label.name != "container" &&
            std::any_of(kParts.begin(), kParts.end(), [&label](std::string_view part) {
                return label.value.find(part) != std::string::npos;
@@ -132,6 +133,18 @@ bool installs_chart(const Command& command, std::string_view chart) {
            contains(command.text, chart);
 }
 
+/// A ServiceMonitor of the text's own, written there or applied from a file of that name.
+bool brings_monitor(const File& file) {
+    return std::any_of(file.objects.begin(), file.objects.end(),
+                       [](const Object& one) { return one.kind == "ServiceMonitor"; }) ||
+           std::any_of(file.commands.begin(), file.commands.end(), [](const Command& one) {
+               return one.is("kubectl") &&
+                      (contains(one.text, "service-monitor") ||
+                       contains(one.text, "servicemonitor")) &&
+                      one.value("-f").has_value();
+           });
+}
+
 /// PROM009: kube-prometheus-stack looks at ServiceMonitors with its release's label alone.
 void check_selector(const File& file, Report& report) {
     const Command* stack = nullptr;
@@ -143,7 +156,7 @@ void check_selector(const File& file, Report& report) {
     const bool is_open =
         file.mentions("niluseshelmvalues") || file.mentions("servicemonitorselector") ||
         file.mentions("additionallabels") || file.mentions("additionalscrapeconfigs") ||
-        file.mentions("release:") || file.mentions("release=");
+        brings_monitor(file) || file.mentions("release:") || file.mentions("release=");
     if (stack == nullptr || is_open) {
         return;
     }
@@ -202,7 +215,8 @@ void check_promises(const File& file, Report& report) {
         const std::string_view text = statement.text;
         if (contains(text, "automatically") && contains(text, "metric") && contains(text, "gpu") &&
             (contains(text, "collected") || contains(text, "scraped") ||
-             contains(text, "export"))) {
+             contains_word(text, "export") || contains_word(text, "exports") ||
+             contains_word(text, "exported"))) {
             report.add("PROM009", statement.mark,
                        "GPU metrics are not collected by themselves: nothing here makes Prometheus "
                        "scrape the exporter");
@@ -231,13 +245,31 @@ bool is_about_gpu_use(const File& file, int heading) {
             near.find("usage") != std::string::npos || near.find("utiliz") != std::string::npos);
 }
 
+/// "# Monitor GPU use", `echo "Watch GPU utilization: kubectl top nodes"`, "GPU usage: `kubectl top pods`".
+bool is_shown_for_gpus(const File& file, const Command& command) {
+    constexpr std::array<std::string_view, 5> kUse{"util", "usage", "memory", "monitor", " use"};
+    const auto is_of_gpus = [&kUse](std::string_view words) {
+        const bool honest = contains(words, "not ") || contains(words, "n't") ||
+                            contains(words, "no gpu") || contains(words, "without") ||
+                            contains(words, "cpu") || contains(words, "gpu node") ||
+                            contains(words, "gpu pod") || contains(words, "gpu worker");
+        return contains(words, "gpu") && !honest &&
+               std::any_of(kUse.begin(), kUse.end(),
+                           [words](std::string_view use) { return contains(words, use); });
+    };
+    if (is_of_gpus(command.comment)) return true;
+    if (command.block >= 0 && !command.shown) return false;
+    // The words before the command in its line.
+    const std::string_view line = file.line(command.mark.line);
+    return is_of_gpus(line.substr(0, std::min<std::size_t>(line.size(), command.mark.column - 1)));
+}
+
 /// PROM010: metrics-server knows CPU and memory.
 void check_metrics_server(const File& file, Report& report) {
-    if (!file.is_prose() || (!file.mentions("metrics-server") && !file.mentions("kubectl top"))) {
-        return;
-    }
+    if (!file.mentions("metrics-server") && !file.mentions("kubectl top")) return;
+    if (!file.is_prose() && file.kind != FileKind::kShell) return;
     for (const auto& command : file.commands) {
-        if (command.block < 0) {
+        if (command.block < 0 && !command.is("kubectl", "top")) {
             continue;
         }
         const bool installs = contains(command.text, "metrics-server") &&
@@ -246,7 +278,7 @@ void check_metrics_server(const File& file, Report& report) {
                                command.is("kubectl", "create")) &&
                               !contains(command.text, "rollout") &&
                               !contains(command.text, " get ");
-        const bool shows = command.is("kubectl", "top") && contains(command.comment, "gpu");
+        const bool shows = command.is("kubectl", "top") && is_shown_for_gpus(file, command);
         if (shows || (installs && is_about_gpu_use(file, command.heading))) {
             report
                 .add("PROM010", command.mark,

@@ -51,6 +51,12 @@ public:
                     use.comparison += text_[at_++];
                 }
                 use.threshold = number();
+                while (use.threshold && next_is('*')) {  // 70 * 1024 * 1024 * 1024
+                    ++at_;
+                    const auto more = number();
+                    use.threshold =
+                        more ? std::optional<double>(*use.threshold * *more) : std::nullopt;
+                }
                 return use;
             } else {
                 use.with_another = c != '\0' && c != ',' && c != '\n';
@@ -67,6 +73,10 @@ private:
                (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) {
             ++at_;
         }
+    }
+    bool next_is(char c) {
+        skip_blanks();
+        return peek() == c;
     }
     void skip_pair(char open, char close) {
         if (peek() == open) {
@@ -163,14 +173,21 @@ std::size_t find_metric_in(std::string_view text, std::string_view name, std::si
     return std::string_view::npos;
 }
 
-void check_threshold(const Metric& metric, const Use& use, Mark mark, Report& report) {
+/// No GPU has 400,000 MiB; a sum over many may.
+double largest_memory(const Expression& expression) {
+    return expression.text.find("sum") == std::string::npos ? 4e5 : 1e6;
+}
+
+void check_threshold(const Expression& expression, const Metric& metric, const Use& use, Mark mark,
+                     Report& report) {
     const std::string name{metric.name};
     const double threshold = use.threshold.value_or(0);
     if (metric.unit == MetricUnit::kMebibytes) {
         if (use.scaled && use.factor < 1.1e-6) {
             report.add("PROM002", mark, name + " is in MiB already, and is divided as if in bytes")
                 .fix(name + " / 1024 for GiB");
-        } else if (!use.scaled && !use.with_another && use.threshold && threshold >= 1e6) {
+        } else if (!use.scaled && !use.with_another && use.threshold &&
+                   threshold >= largest_memory(expression)) {
             report.add("PROM002", mark,
                        name + " is in MiB, and is compared with a number of bytes");
         }
@@ -279,7 +296,7 @@ void check_metric_units(const Expression& expression, Report& report) {
         if (expression.text.substr(0, at).find_first_of("/+*") != std::string::npos) {
             continue;
         }
-        check_threshold(*metric, use, selector.mark, report);
+        check_threshold(expression, *metric, use, selector.mark, report);
         check_declared_unit(expression, *metric, use, selector.mark, report);
     }
 }

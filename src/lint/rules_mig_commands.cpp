@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvidia-smi mig in runbooks and scripts: MIG003, MIG005, MIG006, MIG007.
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <map>
 
 #include "lint/evidence.h"
 #include "lint/mig_fit.h"
 #include "lint/mig_rules.h"
+#include "lint/told_models.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -136,26 +139,104 @@ bool mode_is_known(const File& file) {
     return false;
 }
 
-/// Instances that two commands of one block leave there together.
+void check_profiles_exist(const Command& command, const std::vector<std::string>& instances,
+                          Report& report) {
+    // Between the ids of the models: no driver has given these to a profile.
+    constexpr std::array<std::string_view, 13> kNoIds{"1",  "2",  "3",  "4",  "7",  "8", "10",
+                                                      "11", "12", "13", "16", "17", "18"};
+    for (const std::string& one : instances) {
+        const bool no_id = std::find(kNoIds.begin(), kNoIds.end(), one) != kNoIds.end();
+        if (!no_id && (one.find("g.") == std::string::npos || is_known_profile(one))) continue;
+        report.add("MIG002", command.mark, "no GPU has the MIG profile '" + one + "'");
+        return;
+    }
+}
+
+/// MIG002, MIG004: against the model that the text says the command is for.
+void check_told_model(ToldModels& models, const Command& command,
+                      const std::vector<std::string>& instances, Report& report) {
+    const auto told = models.at(command.mark, command.heading, command.comment);
+    if (!told) return;
+    if (!told->has_mig()) {
+        report.add("MIG004", command.mark,
+                   "'" + shown(command) + "' on " + told->name + ", which has no MIG");
+        return;
+    }
+    for (const std::string& one : instances) {
+        if (one.find("g.") == std::string::npos || !is_known_profile(one) || told->may_have(one)) {
+            continue;
+        }
+        report.add("MIG002", command.mark, told->name + " has no MIG profile '" + one + "'");
+        return;
+    }
+}
+
+/// `kubectl label node x nvidia.com/mig.config=all-1g.10gb`: mig-manager does what the label says.
+bool sets_mig_label(const File& file) {
+    return file.mentions("nvidia.com/mig.config=") &&
+           std::any_of(file.commands.begin(), file.commands.end(), [](const Command& command) {
+               return command.is("kubectl", "label") &&
+                      command.text.find("nvidia.com/mig.config=") != std::string::npos;
+           });
+}
+
+/// The GPUs that -i names, as written; "" for all of them.
+std::string gpus_of(const Command& command) {
+    for (std::size_t i = 0; i < command.words.size(); ++i) {
+        const std::string& word = command.words[i].text;
+        if ((word == "-i" || word == "--id") && i + 1 < command.words.size()) {
+            return command.words[i + 1].text;
+        }
+        for (const std::string_view flag : {"-i=", "--id="}) {
+            if (starts_with(word, flag)) return word.substr(flag.size());
+        }
+    }
+    return {};
+}
+
+/// Whether a branch or a function of a script begins or ends in the lines between two commands.
+bool other_branch(const File& file, unsigned from, unsigned to) {
+    constexpr std::array<std::string_view, 7> kWords{"elif ", "else", "fi",   "esac",
+                                                     ";;",    "}",    "case "};
+    for (unsigned line = from; line <= to; ++line) {
+        const std::string_view words = trim(file.line(line));
+        if (ends_with(words, ";;") || ends_with(words, "() {")) return true;
+        for (const std::string_view word : kWords) {
+            if (starts_with(words, word)) return true;
+        }
+    }
+    return false;
+}
+
+/// Instances that the commands of one block leave on a GPU together.
 class Left {
 public:
-    void begin_block(int block) {
-        if (block == block_) return;
+    /// True: it is another block than the one before.
+    bool begin_block(int block) {
+        if (block == block_) return false;
         block_ = block;
         words_.clear();
+        return true;
     }
-    void clear() { words_.clear(); }
+    void clear(const std::string& gpus) {
+        if (gpus.empty()) {
+            words_.clear();
+        } else {
+            words_.erase(gpus);
+        }
+    }
     /// Whether what is there and these fit; they are there from now on.
-    bool add(const std::vector<std::string>& words) {
-        const bool first = words_.empty();
+    bool add(const std::string& gpus, const std::vector<std::string>& words) {
+        std::vector<std::string>& there = words_[gpus];
+        const bool first = there.empty();
         const auto some = std::min(words.size(), kMostInstances + 1);
-        words_.insert(words_.end(), words.begin(), words.begin() + static_cast<long>(some));
-        return first || some_fit(words_);
+        there.insert(there.end(), words.begin(), words.begin() + static_cast<long>(some));
+        return first || some_fit(there);
     }
 
 private:
     int block_ = -2;
-    std::vector<std::string> words_;
+    std::map<std::string, std::vector<std::string>, std::less<>> words_;
 };
 
 }  // namespace
@@ -185,13 +266,22 @@ void check_mig_commands(const File& file, Report& report) {
     if (!file.mentions("nvidia-smi")) return;
     const bool known = mode_is_known(file);
     const bool compute = file.mentions("-cci") || file.mentions("create-compute-instance");
-    const bool managed = installs_operator(file) && !file.mentions("migmanager.enabled=false");
+    const bool managed = (installs_operator(file) || sets_mig_label(file)) &&
+                         !file.mentions("migmanager.enabled=false");
     Left left;
+    ToldModels models(file);
+    unsigned last_line = 0;
     for (const Command& command : file.commands) {
-        if (!is_mig(command)) continue;
+        if (!is_mig(command) || command.shown) continue;
         if (is_broken(command)) continue;
-        left.begin_block(command.block);
-        if (destroys(command)) left.clear();
+        if (left.begin_block(command.block)) last_line = command.mark.line;
+        if (command.mark.line > last_line + 1 &&
+            other_branch(file, last_line + 1, command.mark.line - 1)) {
+            left.clear("");
+        }
+        last_line = command.mark.line;
+        const std::string gpus = gpus_of(command);
+        if (destroys(command)) left.clear(gpus);
         if (!creates(command)) continue;
         const auto instances = created_instances(command);
         if (!known && (file.is_prose() || file.kind == FileKind::kShell)) {
@@ -207,10 +297,12 @@ void check_mig_commands(const File& file, Report& report) {
                 .expected("-C behind -cgi")
                 .fix(shown(command) + " -C");
         }
+        check_profiles_exist(command, instances, report);
+        check_told_model(models, command, instances, report);
         if (!some_fit(instances)) {
             report.add("MIG003", command.mark,
                        "the instances " + joined(instances) + " do not fit on one GPU together");
-        } else if (!left.add(instances)) {
+        } else if (!left.add(gpus, instances)) {
             report
                 .add("MIG005", command.mark,
                      "the instances " + joined(instances) +

@@ -2,6 +2,7 @@
 // Configurations of mig-parted: MIG001 to MIG004, GOP007.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "lint/evidence.h"
 #include "lint/mig_fit.h"
@@ -38,6 +39,14 @@ void check_devices(const Node& entry, Report& report) {
         report.add("MIG001", devices->mark, "'devices' is '" + devices->scalar + "'")
             .expected("all, or a list of indices such as [0, 1]")
             .fix("devices: all");
+    } else if (devices->is_sequence()) {
+        for (const Node& item : devices->items) {
+            if (item.kind == Node::Kind::kInteger || is_placeholder(item.scalar)) continue;
+            report
+                .add("MIG001", item.mark, "'devices' has '" + item.scalar + "', which is no index")
+                .expected("numbers such as [0, 1], without quotes");
+            return;
+        }
     } else if (devices->kind == Node::Kind::kInteger) {
         report.add("MIG001", devices->mark, "'devices' is a number")
             .expected("all, or a list of indices")
@@ -101,6 +110,13 @@ std::vector<std::string_view> families_of(const Node& entry, Report& report) {
 void check_instances(const Node& entry, Report& report) {
     const Node* instances = entry.find("mig-devices");
     auto families = families_of(entry, report);
+    if (instances != nullptr && instances->is_sequence() && !instances->items.empty() &&
+        !instances->items.front().entries.empty() &&
+        is_known_profile(instances->items.front().entries.front().first.scalar)) {
+        report.add("MIG001", instances->mark, "mig-devices is a list")
+            .expected("a mapping of profile and number: \"1g.5gb\": 7");
+        return;
+    }
     if (instances == nullptr || !instances->is_mapping() || instances->entries.empty()) return;
     bool unknown = false;
     for (const Node::Entry& one : instances->entries) {
@@ -162,7 +178,13 @@ void check_config(const File& file, const Object& object, Report& report) {
         report.add("MIG001", one.first.mark,
                    "mig-parted knows no key '" + one.first.scalar + "' and refuses the file");
     }
+    std::set<std::string_view> names;
     for (const Node::Entry& config : configs->entries) {
+        if (!names.insert(config.first.scalar).second && !is_placeholder(config.first.scalar)) {
+            report.add("MIG001", config.first.mark,
+                       "the configuration '" + config.first.scalar +
+                           "' stands twice, and mig-parted refuses the file");
+        }
         if (!config.second.is_sequence()) {
             if (config.second.kind == Node::Kind::kNull || is_placeholder(config.second.scalar))
                 continue;

@@ -9,6 +9,7 @@
 #include "lint/evidence.h"
 #include "lint/mig_fit.h"
 #include "lint/mig_rules.h"
+#include "lint/told_models.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -17,17 +18,39 @@ namespace {
 using catalog::GpuModel;
 using findings::Severity;
 
-/// The model that a pod's selector pins; nullptr: none that we know.
-const GpuModel* pinned_model(const PodSpec& pod) {
-    if (pod.node_selector == nullptr) return nullptr;
+/// The model that a pod's selector pins; nullptr: none that we know. `memory`: the selector says how
+/// much it has ("A100" alone is one of two).
+struct Pinned {
+    const GpuModel* model = nullptr;
+    bool memory = false;
+};
+Pinned pinned_model(const PodSpec& pod) {
+    if (pod.node_selector == nullptr) return {};
     for (const std::string_view key : {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
                                        "k8s.amazonaws.com/accelerator"}) {
         const Node* value = pod.node_selector->find(key);
         if (value == nullptr || is_placeholder(value->scalar)) continue;
         const std::string name = value->scalar.substr(0, value->scalar.find("-MIG-"));
-        if (const auto* model = catalog::find_gpu_model(name)) return model;
+        if (const auto* model = catalog::find_gpu_model(name)) {
+            const std::string folded = lower(name);
+            return {model, model->memory_gib > 40 || folded.find("40gb") != std::string::npos ||
+                               folded == "nvidia-tesla-a100"};
+        }
     }
-    return nullptr;
+    return {};
+}
+
+/// MIG004, where the text is about one model.
+void check_told_model(const File& file, const PodSpec& pod, const ResourceValue& value,
+                      ToldModels& models, Report& report) {
+    const Object* object = file.object(pod);
+    const int block = object == nullptr ? -1 : object->block;
+    const int heading = block < 0 ? -1 : file.blocks[static_cast<std::size_t>(block)].heading;
+    const auto told = models.at(value.key->mark, heading, {});
+    if (!told || told->has_mig()) return;
+    report.add("MIG004", value.key->mark,
+               "the pod asks for " + value.name + ", and the text is about " + told->name +
+                   ", which has no MIG");
 }
 
 void check_profile(const PodSpec& pod, const ResourceValue& value, std::string_view profile,
@@ -38,14 +61,14 @@ void check_profile(const PodSpec& pod, const ResourceValue& value, std::string_v
                    "no GPU has the MIG profile '" + std::string(profile) + "'");
         return;
     }
-    const GpuModel* model = pinned_model(pod);
+    const auto [model, memory] = pinned_model(pod);
     if (model == nullptr) return;
     if (!model->has_mig()) {
         report.add("MIG004", value.key->mark,
                    "the pod asks for " + value.name + " on " + std::string(model->name) +
                        ", which has no MIG");
     } else if (model->mig_family != "ask" &&
-               catalog::find_mig_profile(*model, profile) == nullptr && model->memory_gib > 40) {
+               catalog::find_mig_profile(*model, profile) == nullptr && memory) {
         report.add("MIG002", value.key->mark,
                    std::string(model->name) + " has no MIG profile '" + std::string(profile) + "'");
     }
@@ -145,6 +168,7 @@ void check_mig_pods(const File& file, const Facts* facts, Report& report) {
             can = can || (!node.gpu_product.empty() && (model == nullptr || model->has_mig()));
         }
     }
+    ToldModels told(file);
     for (const PodSpec& pod : file.pods) {
         check_whole_gpu(file, pod, report);
         for (const Container& container : pod.containers) {
@@ -153,6 +177,9 @@ void check_mig_pods(const File& file, const Facts* facts, Report& report) {
             const std::string_view profile = mig_profile(gpu->name);
             if (profile.empty()) continue;
             check_profile(pod, *gpu, profile, report);
+            if (file.is_prose() && pinned_model(pod).model == nullptr) {
+                check_told_model(file, pod, *gpu, told, report);
+            }
             check_created(file, *gpu, profile, created, report);
             check_named_models(models, *gpu, profile, report);
             if (!can) {
@@ -185,7 +212,11 @@ bool says_from(std::string_view text, std::string_view model) {
         for (const std::string_view tail :
              {"+", " or higher", " or newer", " or above", " or later", " and higher", " and newer",
               " and above", " and later"}) {
-            if (starts_with(rest, tail)) return true;
+            if (!starts_with(rest, tail)) continue;
+            // "A100+MIG_off": a pair, not a range
+            const bool joins = tail == "+" && rest.size() > 1 &&
+                               std::isalnum(static_cast<unsigned char>(rest[1])) != 0;
+            if (!joins) return true;
         }
     }
     return false;

@@ -107,7 +107,12 @@ void check_toolkit(const File& file, const std::vector<ChartInstall>& installs, 
             report.add("GOP011", command.mark, "the addon 'gpu' of MicroK8s is now called 'nvidia'")
                 .fix("microk8s enable nvidia");
         }
-        if (file.mentions("nvidia-ctk runtime configure")) {
+        const bool configured =
+            std::any_of(file.commands.begin(), file.commands.end(), [](const Command& one) {
+                return one.is("nvidia-ctk") && (contains(one.text, "microk8s") ||
+                                                contains(one.text, "containerd-template"));
+            });
+        if (configured) {
             report.add("GOP003", command.mark,
                        "the addon installs a second container toolkit, which writes the "
                        "configuration that nvidia-ctk wrote above");
@@ -160,7 +165,17 @@ void check_strategy(const File& file, const Set& set, Report& report) {
         file.mentions("\"mixed\"") || file.mentions("mixed strategy")) {
         return;
     }
-    const bool installed = installs_operator(file);
+    // Values and a ClusterPolicy that say nothing of MIG leave the default.
+    const bool installed =
+        installs_operator(file) ||
+        std::any_of(file.objects.begin(), file.objects.end(), [](const Object& one) {
+            const Node* spec = one.node->find("spec");
+            if (one.kind == "ClusterPolicy" && one.role == Role::kObject && spec != nullptr) {
+                return spec->find("devicePlugin") != nullptr && spec->find("mig") == nullptr;
+            }
+            return one.chart == "gpu-operator" && one.node->find("mig") == nullptr &&
+                   one.node->find("migManager") != nullptr;
+        });
     if (!wrong && !installed) return;
     for (const PodSpec& pod : file.pods) {
         for (const Container& container : pod.containers) {
@@ -224,7 +239,12 @@ void check_exporters(const File& file, const std::vector<ChartInstall>& installs
                 .fix(
                     "--set tolerations[0].key=nvidia.com/gpu --set tolerations[0].operator=Exists");
         }
-        if (managed && !file.mentions("dcgmexporter.enabled=false")) {
+        const std::string heading = file.heading_path(install.command->heading);
+        const bool another_way = contains_word(heading, "option") ||
+                                 contains_word(heading, "alternative") ||
+                                 contains_word(heading, "standalone") ||
+                                 contains_word(heading, "method") || contains(heading, "without");
+        if (managed && !another_way && !file.mentions("dcgmexporter.enabled=false")) {
             report.add("GOP017", install.command->mark,
                        "gpu-operator runs a dcgm-exporter already; this is a second one");
         }
@@ -258,12 +278,68 @@ void check_sources(const std::vector<ChartInstall>& installs, Report& report) {
                 .add("GOP016", install.word->mark,
                      "the chart nvidia-device-plugin is not in " + install.source)
                 .expected("https://nvidia.github.io/k8s-device-plugin");
+        } else if ((install.chart == "device-plugin" || install.chart == "k8s-device-plugin") &&
+                   (install.alias == "nvidia" || contains(install.source, "nvidia"))) {
+            report
+                .add("GOP016", install.word->mark,
+                     "no repository of NVIDIA has a chart '" + install.chart + "'")
+                .expected("nvidia-device-plugin of https://nvidia.github.io/k8s-device-plugin");
         } else if (contains(install.source, "gpu-monitoring-tools")) {
             report
                 .add("GOP016", install.word->mark,
                      "the repository " + install.source + " was closed in 2021")
                 .expected("https://nvidia.github.io/dcgm-exporter/helm-charts")
                 .severity(Severity::kWarning);
+        }
+    }
+}
+
+/// Argo's `repoURL` and `chart`, `dependencies:` of a chart, `helmCharts:` of Kustomize, HelmChart of
+/// k3s: the chart and its repository in one mapping.
+void check_written_source(const Node& node, int depth, Report& report) {
+    constexpr int kDeepest = 20;
+    if (depth > kDeepest) return;
+    for (const auto& [key, value] : node.entries) check_written_source(value, depth + 1, report);
+    for (const Node& item : node.items) check_written_source(item, depth + 1, report);
+    const Node* repository = nullptr;
+    const Node* chart = nullptr;
+    for (const std::string_view key : {"repoURL", "repository", "repo", "chart_repo_url"}) {
+        if (const Node* one = node.find(key)) repository = one;
+    }
+    for (const std::string_view key : {"name", "chart", "chart_ref"}) {
+        const Node* one = node.find(key);
+        if (one != nullptr && (one->scalar == "dcgm-exporter" || ends_with(one->scalar, "plugin")))
+            chart = one;
+    }
+    if (repository == nullptr || chart == nullptr ||
+        !contains(repository->scalar, "helm.ngc.nvidia.com")) {
+        return;
+    }
+    const bool exporter = chart->scalar == "dcgm-exporter";
+    if (!exporter && chart->scalar != "nvidia-device-plugin") return;
+    report
+        .add("GOP016", chart->mark,
+             "the chart " + chart->scalar + " is not in " + repository->scalar)
+        .expected(exporter ? "https://nvidia.github.io/dcgm-exporter/helm-charts"
+                           : "https://nvidia.github.io/k8s-device-plugin");
+}
+
+/// Flux: the release names the chart, and an object beside it the repository.
+void check_flux_source(const File& file, const Set& set, const Object& release, Report& report) {
+    const Node* chart = at_path(*release.node, "spec.chart.spec.chart");
+    if (chart == nullptr) return;
+    const bool exporter = chart->scalar == "dcgm-exporter";
+    if (!exporter && chart->scalar != "nvidia-device-plugin") return;
+    const std::string name = text_at(*release.node, "spec.chart.spec.sourceRef.name");
+    for (const File* near : set.neighbours(file)) {
+        for (const Object& object : near->objects) {
+            if (object.kind != "HelmRepository" || object.name != name) continue;
+            const std::string url = text_at(*object.node, "spec.url");
+            if (!contains(url, "helm.ngc.nvidia.com")) continue;
+            report.add("GOP016", chart->mark, "the chart " + chart->scalar + " is not in " + url)
+                .expected(exporter ? "https://nvidia.github.io/dcgm-exporter/helm-charts"
+                                   : "https://nvidia.github.io/k8s-device-plugin");
+            return;
         }
     }
 }
@@ -291,6 +367,14 @@ void check_operator(const File& file, const Set& set, const Facts* /*facts*/, Re
     check_namespaces(file, report);
     check_exporters(file, installs, report);
     check_sources(installs, report);
+    if (file.mentions("helm.ngc.nvidia.com")) {
+        for (const Object& object : file.objects) {
+            if (object.holder < 0) check_written_source(*object.node, 0, report);
+        }
+    }
+    for (const Object& object : file.objects) {
+        if (object.kind == "HelmRelease") check_flux_source(file, set, object, report);
+    }
     check_default_namespace(installs, report);
     check_plugin_versions(file, installs, report);
 }

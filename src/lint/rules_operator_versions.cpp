@@ -59,14 +59,73 @@ void check_url(const Word& word, Report& report) {
         .severity(Severity::kInfo);
 }
 
+/// A chart that an object installs, by the keys `chart` and `version` of one mapping.
+void check_written(const Node* holder, std::string_view chart, std::string_view version,
+                   Report& report) {
+    if (holder == nullptr) return;
+    const std::string name = text_at(*holder, chart);
+    const Node* number = holder->find(version);
+    if (name.substr(name.rfind('/') + 1) != "nvidia-device-plugin" || number == nullptr) return;
+    if (is_placeholder(number->scalar) ||
+        number->scalar.find_first_of("*xX<>~^ ") != std::string::npos) {
+        return;
+    }
+    const auto parsed = catalog::parse_version(number->scalar);
+    if (parsed && is_old(*parsed)) report_old(number->mark, number->scalar, report);
+}
+
+/// Releases of Flux, charts of k3s, applications of Argo, `helmCharts:` of Kustomize and
+/// `dependencies:` of a chart.
+void check_written_versions(const Object& object, Report& report) {
+    const Node& node = *object.node;
+    if (!node.is_mapping()) return;
+    if (object.kind == "HelmRelease") {
+        check_written(at_path(node, "spec.chart.spec"), "chart", "version", report);
+    } else if (object.kind == "HelmChart") {
+        check_written(at_path(node, "spec"), "chart", "version", report);
+    } else if (object.kind == "Application") {
+        check_written(at_path(node, "spec.source"), "chart", "targetRevision", report);
+        if (const Node* sources = at_path(node, "spec.sources")) {
+            for (const Node& one : sources->items) {
+                check_written(&one, "chart", "targetRevision", report);
+            }
+        }
+    }
+    for (const std::string_view key : {"helmCharts", "dependencies"}) {
+        const Node* list = node.find(key);
+        if (list == nullptr) continue;
+        for (const Node& one : list->items) check_written(&one, "name", "version", report);
+    }
+}
+
 }  // namespace
 
 void check_plugin_versions(const File& file, const std::vector<ChartInstall>& installs,
                            Report& report) {
+    const bool bundle = file.mentions("clusterserviceversion");  // published as it was then
+    for (const Object& object : file.objects) {
+        check_written_versions(object, report);
+        const bool policy = object.kind == "ClusterPolicy";
+        if (policy && bundle) continue;
+        if (!policy && object.chart != "gpu-operator") continue;
+        const Node* version =
+            at_path(*object.node, policy ? "spec.devicePlugin.version" : "devicePlugin.version");
+        if (version == nullptr || is_placeholder(version->scalar)) continue;
+        const auto number = catalog::parse_version(version->scalar);
+        if (number && is_old(*number)) report_old(version->mark, version->scalar, report);
+    }
     if (!file.mentions("device-plugin")) return;
     for (const Command& command : file.commands) {
         if (!command.is("kubectl") && !command.is("oc")) continue;
         for (const Word& word : command.words) check_url(word, report);
+    }
+    for (const Object& object : file.objects) {
+        const Node* resources =
+            object.role == Role::kKustomization ? object.node->find("resources") : nullptr;
+        if (resources == nullptr) continue;
+        for (const Node& item : resources->items) {
+            check_url({item.scalar, item.mark, item.quoted}, report);
+        }
     }
     for (const Command& command : file.commands) {  // what is rendered is applied afterwards
         if (!command.is("helm", "template")) continue;
@@ -86,7 +145,7 @@ void check_plugin_versions(const File& file, const std::vector<ChartInstall>& in
         }
     }
     for (const Image& image : file.images) {
-        if (image.placeholder || image.base_name() != "k8s-device-plugin") continue;
+        if (bundle || image.placeholder || image.base_name() != "k8s-device-plugin") continue;
         if (image.repository.find("nvidia") == std::string::npos || image.tag.empty()) continue;
         const auto version = catalog::parse_version(image.tag);
         if (version && is_old(*version)) report_old(image.mark, image.tag, report);

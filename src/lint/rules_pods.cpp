@@ -15,6 +15,7 @@ bool is_gpu_free_role(const PodSpec& pod) {
 
 void check_pods(const File& file, const Set& set, const Facts* facts, Report& report) {
     check_pod_amounts(file, set, facts, report);
+    check_pod_names(file, set, facts, report);
     check_pod_env(file, set, facts, report);
     check_pod_labels(file, set, facts, report);
     check_pod_nodes(file, set, facts, report);

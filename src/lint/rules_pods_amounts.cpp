@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pods ask for: POD001, POD002, POD008, POD019, POD023.
+// How many GPUs pods ask for: POD001, POD019, POD023.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -74,7 +74,7 @@ void check_number(const ResourceValue& value, Report& report) {
     if (is_placeholder(value.text) || !is_counted(value.name)) return;
     if (is_pattern(value.text)) return;
     if (!value.amount) {
-        if (value.text.empty() || value.value->is_mapping()) return;
+        if (value.text.empty() || value.text == "null" || value.value->is_mapping()) return;
         report.add("POD001", value.key->mark, "'" + quoted(value) + "' is no quantity")
             .expected("a whole number")
             .fix(value.name + ": 1");
@@ -115,131 +115,105 @@ void check_amounts(const File& file, const Node& resources,
     }
 }
 
-/// The right name for a wrong one; empty: the name may be right.
-std::string right_name(const std::string& name) {
-    static constexpr std::array<std::string_view, 14> kWrong{
-        "gpus",       "GPU",         "Gpu",         "gpu-shared", "gpu_shared",
-        "shared-gpu", "gpushared",   "gpu.share",   "gpu-share",  "gpu.count",
-        "gpu.memory", "gpu.product", "gpu.present", "GPUs"};
-    const auto slash = name.find('/');
-    if (slash == std::string::npos) {
-        if (name == "gpu" || name == "gpus" || name == "nvidia-gpu" || name == "nvidia.gpu" ||
-            name == "nvidia.com.gpu" || name == "nvidia.com" || name == "nvidia") {
-            return "nvidia.com/gpu";
-        }
-        return starts_with(name, "mig-") ? "nvidia.com/" + name : std::string();
-    }
-    if (name == "alpha.kubernetes.io/nvidia-gpu") return "nvidia.com/gpu";
-    const std::string domain = name.substr(0, slash);
-    const std::string rest = name.substr(slash + 1);
-    if (domain == "nvidia.com") {
-        if (std::find(kWrong.begin(), kWrong.end(), rest) != kWrong.end()) {
-            return rest.find("share") != std::string::npos ? "nvidia.com/gpu.shared"
-                                                           : "nvidia.com/gpu";
-        }
-        if (ends_with(rest, ".share")) return name + "d";
-        if (starts_with(rest, "mig") && !starts_with(rest, "mig-"))
-            return "nvidia.com/mig-<profile>";
-        return {};
-    }
-    if (rest != "gpu" && rest != "gpus" && rest != "gpu.shared" && !starts_with(rest, "mig-")) {
-        return {};
-    }
-    const bool near = domain == "nvidia" || domain == "nvidia.io" || domain == "nvidia.org" ||
-                      domain == "www.nvidia.com" || domain == "kubernetes.io" ||
-                      (!contains(domain, "amd") && !contains(domain, "intel") &&
-                       nearest(domain, {"nvidia.com"}) == "nvidia.com");
-    if (!near) return {};
-    return "nvidia.com/" + (rest == "gpus" ? std::string("gpu") : rest);
+ResourceValue value_of(const Node::Entry& entry) {
+    return {entry.first.scalar, entry.second.scalar, &entry.first, &entry.second,
+            parse_quantity(entry.second.scalar)};
 }
 
-void check_name(const ResourceValue& value, Report& report) {
-    if (is_placeholder(value.name)) return;
-    const std::string right = right_name(value.name);
-    if (right.empty()) return;
-    auto entry =
-        report.add("POD002", value.key->mark, "no node offers the resource '" + value.name + "'");
-    entry.expected(right).fix(right + ": " + value.text);
-}
-
-/// Whether every sharing entry of the file for whole GPUs renames them (or none does).
-enum class Renaming : std::uint8_t { kUnknown, kAll, kNone };
-Renaming renaming_of(const File& file) {
-    unsigned renamed = 0;
-    unsigned kept = 0;
-    for (const Object& object : file.objects) {
-        if (object.role != Role::kDevicePluginConfig) continue;
-        for (const std::string_view way : {"sharing.timeSlicing", "sharing.mps"}) {
-            const Node* block = at_path(*object.node, way);
-            if (block == nullptr || block->find("resources") == nullptr) continue;
-            ++(text_at(*block, "renameByDefault") == "true" ? renamed : kept);
+/// `extra_resource_limits:` of JupyterHub.
+void check_extra_limits(const File& file, const Object& object, Report& report) {
+    if (!file.mentions("extra_resource_")) return;
+    walk(*object.node, [&report](const Node::Entry& entry) {
+        if (entry.first.scalar != "extra_resource_limits" &&
+            entry.first.scalar != "extra_resource_guarantees") {
+            return;
         }
-    }
-    if (renamed > 0 && kept == 0) return Renaming::kAll;
-    return kept > 0 && renamed == 0 ? Renaming::kNone : Renaming::kUnknown;
-}
-
-void check_shared_names(const File& file, Report& report) {
-    const Renaming renaming = renaming_of(file);
-    if (renaming == Renaming::kUnknown || file.mentions("rename:")) return;
-    for (const PodSpec& pod : file.pods) {
-        const GpuNeed need = gpu_need(pod);
-        if (need.value == nullptr) continue;
-        if (renaming == Renaming::kNone && need.value->name == "nvidia.com/gpu.shared") {
-            report
-                .add("POD002", need.value->key->mark,
-                     "'nvidia.com/gpu.shared' is offered only with renameByDefault: true, and the "
-                     "configuration of this file has it not")
-                .expected("nvidia.com/gpu")
-                .fix("nvidia.com/gpu: " + need.value->text);
-        } else if (renaming == Renaming::kAll && need.value->name == "nvidia.com/gpu") {
-            report
-                .add("POD002", need.value->key->mark,
-                     "the configuration of this file renames shared GPUs: no node offers "
-                     "'nvidia.com/gpu'")
-                .expected("nvidia.com/gpu.shared")
-                .fix("nvidia.com/gpu.shared: " + need.value->text)
-                .severity(file.is_prose() ? Severity::kWarning : Severity::kError);
+        for (const Node::Entry& one : entry.second.entries) {
+            if (is_counted(one.first.scalar)) check_number(value_of(one), report);
         }
-    }
-}
-
-/// A pod that only tries whether the GPU is there.
-bool is_trial(const PodSpec& pod, const Object* object) {
-    if (object != nullptr && object->kind == "Pod") return true;
-    return std::any_of(pod.containers.begin(), pod.containers.end(), [](const Container& one) {
-        if (contains(one.image, "cuda-sample") || contains(one.image, "vectoradd") ||
-            contains(one.image, "vector-add") || contains(one.image, "busybox") ||
-            contains(one.image, "dcgmproftester") || contains(one.image, "gpu-burn") ||
-            contains(one.image, "pause")) {
-            return true;
-        }
-        return std::any_of(one.command.begin(), one.command.end(), [](const std::string& word) {
-            return contains(word, "nvidia-smi") || contains(word, "vectorAdd") || word == "sleep" ||
-                   contains(word, "nbody") || contains(word, "sleep ");
-        });
     });
 }
 
-/// A Job is tried again when its pod was evicted; a service is gone meanwhile.
-bool runs_to_end(const Object& object) { return object.kind == "Job" || object.kind == "CronJob"; }
+/// A fence that is the line alone: `nvidia.com/gpu: 0.5`.
+void check_bare_lines(const Object& object, Report& report) {
+    if (object.role != Role::kNothing && object.role != Role::kFragment) return;
+    if (!object.node->is_mapping()) return;
+    for (const Node::Entry& entry : object.node->entries) {
+        const ResourceValue value = value_of(entry);
+        if (is_counted(value.name) && value.amount) check_number(value, report);
+    }
+}
 
-void check_requests(const File& file, const PodSpec& pod, Report& report) {
-    const Object* object = file.object(pod);
-    if (object != nullptr && (object->role == Role::kPatch || object->broken)) return;
-    for (const Container& container : pod.containers) {
-        const ResourceValue* gpu = container.gpu();
-        if (gpu == nullptr || container.init || container.resources == nullptr) continue;
-        if (!gpu->amount || *gpu->amount == 0) continue;
-        if (container.find("cpu") != nullptr || container.find("memory") != nullptr) continue;
-        if (container.resources->find("<<") != nullptr) continue;
-        const bool weak = !pod.whole || is_trial(pod, object) ||
-                          (object != nullptr && (!object->is_workload() || runs_to_end(*object)));
-        auto entry = report.add("POD008", gpu->key->mark,
-                                (container.name.empty() ? std::string("the container")
-                                                        : "container " + container.name) +
-                                    " asks for " + gpu->name + ", but for no cpu and no memory");
-        if (weak) entry.severity(Severity::kInfo);
+/// `- {op: replace, path: .../limits/nvidia.com~1gpu, value: "0.5"}`, also with a mapping as value.
+void check_json_patch(const Node& operation, Report& report) {
+    const Node* path = operation.find("path");
+    const Node* value = operation.find("value");
+    if (path == nullptr || value == nullptr || operation.find("op") == nullptr) return;
+    std::string name = path->scalar.substr(path->scalar.rfind('/') + 1);
+    if (const auto slash = name.find("~1"); slash != std::string::npos) name.replace(slash, 2, "/");
+    if (is_counted(name) && value->is_string()) {
+        const ResourceValue amount{name, value->scalar, value, value,
+                                   parse_quantity(value->scalar)};
+        if (amount.amount) check_number(amount, report);
+        return;
+    }
+    walk(*value, [&report](const Node::Entry& entry) {
+        const ResourceValue amount = value_of(entry);
+        if (is_counted(amount.name) && amount.amount) check_number(amount, report);
+    });
+}
+
+/// `kubectl set resources deployment/x --limits=nvidia.com/gpu=0.5`.
+void check_set_resources(const Command& command, Report& report) {
+    if (!command.is("kubectl", "set") && !command.is("oc", "set")) return;
+    for (const std::string_view flag : {"--limits", "--requests"}) {
+        const auto value = command.value(flag);
+        const Word* word = command.flag(flag);
+        if (!value || word == nullptr) continue;
+        for (const std::string_view pair : split(*value, ',')) {
+            const auto equals = pair.find('=');
+            if (equals == std::string_view::npos || !is_counted(pair.substr(0, equals))) continue;
+            const auto amount = parse_quantity(pair.substr(equals + 1));
+            if (!amount || std::abs(*amount - std::round(*amount)) < 1e-9) continue;
+            report.add("POD001", word->mark, "'" + std::string(pair) + "' is no whole number")
+                .expected("a whole number; a part of a GPU is a MIG device or a share");
+        }
+    }
+}
+
+/// `helm upgrade --set resources.limits."nvidia\.com/gpu"=0.5`.
+void check_set_values(const Command& command, Report& report) {
+    if (!command.is("helm")) return;
+    for (const Word& word : command.values("--set")) {
+        for (const std::string_view pair : split(word.text, ',')) {
+            const auto equals = pair.find('=');
+            if (equals == std::string_view::npos) continue;
+            std::string key(pair.substr(0, equals));
+            key.erase(std::remove_if(key.begin(), key.end(),
+                                     [](char c) { return c == '\\' || c == '"' || c == '\''; }),
+                      key.end());
+            const bool amount_key = ends_with(key, "limits.nvidia.com/gpu") ||
+                                    ends_with(key, "requests.nvidia.com/gpu");
+            const auto amount = parse_quantity(pair.substr(equals + 1));
+            if (!amount_key || !amount || std::abs(*amount - std::round(*amount)) < 1e-9) continue;
+            report.add("POD001", word.mark, "'" + std::string(pair) + "' is no whole number")
+                .expected("a whole number; a part of a GPU is a MIG device or a share");
+        }
+    }
+}
+
+/// `resources: {nvidia.com/gpu: 1}`, with neither limits nor requests between.
+void check_level(const Object* object, const Node& resources, Report& report) {
+    if (object == nullptr || !object->is_workload()) return;
+    for (const Node::Entry& entry : resources.entries) {
+        if (!is_counted(entry.first.scalar)) continue;
+        report
+            .add("POD001", entry.first.mark,
+                 "'" + entry.first.scalar +
+                     "' stands in resources itself, where the API knows no "
+                     "such field")
+            .expected("limits:")
+            .fix("limits:\n  " + entry.first.scalar + ": " + entry.second.scalar);
     }
 }
 
@@ -304,6 +278,14 @@ bool is_denied(std::string_view line) {
                        [line](std::string_view word) { return contains(line, word); });
 }
 
+/// "C) A fraction such as ...": one of the answers of a quiz.
+bool is_choice(std::string_view line) {
+    const std::string_view text = trim(line);
+    const auto letter = text.find_first_not_of("-*( ");
+    if (letter == std::string_view::npos || letter + 1 >= text.size()) return false;
+    return text[letter] >= 'A' && text[letter] <= 'E' && text[letter + 1] == ')';
+}
+
 /// "limits:" and "kind: Pod", but not "trainers -> nvidia.com/gpu: 1".
 bool begins_with_key(std::string_view text) {
     const std::string_view line = trim(trim(text).substr(0, trim(text).find('\n')));
@@ -329,7 +311,7 @@ void check_told_parts(const File& file, Report& report) {
                 return yaml && !sketch && mark.line >= block.line &&
                        mark.line < block.line + block.lines();
             });
-        if (read || is_denied(file.line(mark.line))) continue;
+        if (read || is_denied(file.line(mark.line)) || is_choice(file.line(mark.line))) continue;
         report.add("POD001", mark, "nvidia.com/gpu is counted in whole numbers")
             .expected(
                 "a whole number; a part of a GPU is a MIG device or a share of the device "
@@ -348,23 +330,35 @@ void check_pod_amounts(const File& file, const Set& /*set*/, const Facts* /*fact
         for (const Container& container : pod.containers) {
             if (container.resources == nullptr) continue;
             const bool whole = !patch && container.resources->find("<<") == nullptr;
+            check_level(object, *container.resources, report);
             check_amounts(file, *container.resources, container.requests, container.limits, whole,
                           report);
-            for (const auto* list : {&container.limits, &container.requests}) {
-                for (const ResourceValue& value : *list) check_name(value, report);
-            }
         }
-        check_requests(file, pod, report);
         check_several(pod, report);
         check_many(file, pod, shares, report);
+    }
+    for (const Object& object : file.objects) {
+        check_bare_lines(object, report);
+        check_extra_limits(file, object, report);
+        if (object.role != Role::kNothing || !object.node->is_sequence()) continue;
+        for (const Node& item : object.node->items) check_json_patch(item, report);
+    }
+    for (const Command& command : file.commands) {
+        check_set_resources(command, report);
+        check_set_values(command, report);
     }
     for (const ResourceBlock& block : loose_resources(file)) {
         if (block.gpu() == nullptr) continue;
         const Object& object = file.objects[static_cast<std::size_t>(block.object)];
+        // A mapping with more in it is of a program's own, which may add the limit.
+        const bool pure = std::all_of(
+            block.node->entries.begin(), block.node->entries.end(), [](const Node::Entry& one) {
+                const std::string& key = one.first.scalar;
+                return key == "limits" || key == "requests" || key == "claims" || key == "<<";
+            });
         check_amounts(file, *block.node, block.requests, block.limits,
-                      !object.templated && !object.broken, report);
+                      pure && !object.templated && !object.broken, report);
     }
-    check_shared_names(file, report);
     if (file.is_prose()) check_told_parts(file, report);
 }
 

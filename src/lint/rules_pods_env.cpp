@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "lint/evidence.h"
 #include "lint/pod_rules.h"
@@ -38,11 +39,22 @@ Mark value_mark(const EnvVar& variable) {
     return variable.node != nullptr ? variable.node->mark : Mark{};
 }
 
+/// An agent of the nodes: one on each, and it looks at all their processes or only at the driver.
+bool is_node_agent(const File& file, const PodSpec& pod, const Container& container) {
+    const Object* object = file.object(pod);
+    if (object == nullptr || object->kind != "DaemonSet" || container.gpu() != nullptr)
+        return false;
+    const EnvVar* capabilities = container.find_env("NVIDIA_DRIVER_CAPABILITIES");
+    return text_at(*pod.node, "hostPID") == "true" ||
+           (capabilities != nullptr && capabilities->value == "utility");
+}
+
 void check_visible_devices(const File& file, const PodSpec& pod, const Container& container,
                            Report& report) {
     const EnvVar* variable = container.find_env("NVIDIA_VISIBLE_DEVICES");
     if (variable == nullptr || !names_devices(variable->value)) return;
     if (is_operator_object(file, pod) || is_gpu_free_role(pod)) return;
+    if (is_node_agent(file, pod, container)) return;
     if (contains(container.image, "filled by") || contains(container.image, "filled_by")) {
         return;  // an asset of the operator
     }
@@ -78,15 +90,94 @@ void check_cuda_devices(const File& file, const PodSpec& pod, const Container& c
 }
 
 bool asks_for_cuda(const EnvVar& variable) {
+    if (variable.name == "CUDA_VISIBLE_DEVICES") {
+        return !variable.value.empty() &&
+               variable.value.find_first_not_of("0123456789,") == std::string::npos;
+    }
     const std::string value = lower(variable.value);
+    if (variable.name == "NVIDIA_DRIVER_CAPABILITIES") {
+        return value == "all" || value.find("compute") != std::string::npos ||
+               value.find("video") != std::string::npos;
+    }
     if (value != "cuda" && value != "cuda:0" && value != "gpu") return false;
     return ends_with(variable.name, "DEVICE") || ends_with(variable.name, "_device");
 }
 
 /// An image that is often run without a GPU because there is no other of its kind.
 bool serves_cpu_too(std::string_view image) {
-    return contains(image, "pytorch/pytorch") || contains(image, "tensorflow/tensorflow") ||
-           contains(image, "jupyter") || contains(image, "kubeflow");
+    return ends_with(image, "-sdk") || contains(image, "pytorch/pytorch") ||
+           contains(image, "tensorflow/tensorflow") || contains(image, "jupyter") ||
+           contains(image, "kubeflow");
+}
+
+/// Kinds whose pods get their GPUs from another object: the service or job that uses them.
+bool is_template(const Object& object) {
+    return object.kind == "PodTemplate" || object.kind == "JobFlow" ||
+           ends_with(object.kind, "Runtime") || ends_with(object.kind, "ServiceConfig") ||
+           starts_with(object.api_version, "mlops.seldon.io/");
+}
+
+/// Whether the object claims devices elsewhere than in the pod: `resourceSharing:` of Grove.
+bool claims_elsewhere(const Object& object) {
+    bool claims = false;
+    walk(*object.node, [&claims](const Node::Entry& entry) {
+        claims = claims || entry.first.scalar == "resourceSharing" ||
+                 starts_with(entry.first.scalar, "resourceClaim");
+    });
+    return claims;
+}
+
+/// Whether the pod is given a part of a GPU in a way of its scheduler: annotations of KAI and Run:ai.
+bool asks_in_annotations(const PodSpec& pod) {
+    const Node* annotations = pod.metadata == nullptr ? nullptr : pod.metadata->find("annotations");
+    if (annotations == nullptr) return false;
+    return std::any_of(annotations->entries.begin(), annotations->entries.end(),
+                       [](const Node::Entry& one) {
+                           return starts_with(one.first.scalar, "gpu-fraction") ||
+                                  starts_with(one.first.scalar, "gpu-memory") ||
+                                  contains(one.first.scalar, "/gpu-");
+                       });
+}
+
+/// A Job or Pod that fetches or prepares what others will use, measures them from outside, or only
+/// asks the image.
+bool fetches(const Object& object, const PodSpec& pod) {
+    if (object.kind != "Pod" && !ends_with(object.kind, "Job")) return false;
+    for (const std::string_view part : {"download", "preprocess", "prepare", "data-prep"}) {
+        if (contains(object.name, part)) return true;
+    }
+    return std::any_of(pod.containers.begin(), pod.containers.end(), [](const Container& one) {
+        return std::any_of(one.command.begin(), one.command.end(), [](const std::string& word) {
+            return starts_with(word, "download") || word == "list-model-profiles" ||
+                   contains(word, "huggingface-cli download") || contains(word, "hf download") ||
+                   contains(word, "snapshot_download") || contains(word, "bench serve") ||
+                   contains(word, "benchmark_serving") || contains(word, "genai-perf");
+        });
+    });
+}
+
+/// A client in the image of a server.
+bool only_measures(const Container& one) {
+    return std::any_of(one.command.begin(), one.command.end(), [](const std::string& word) {
+        return word == "bench" || contains(word, "vllm bench") || contains(word, "perf_analyzer") ||
+               contains(word, "genai-perf") || contains(word, "benchmark_serving");
+    });
+}
+
+/// "--device=cuda", or "cuda" behind "--device": the argument; nullptr: none.
+const Node* cuda_argument(const Container& container) {
+    if (container.node == nullptr) return nullptr;
+    for (const std::string_view key : {"command", "args"}) {
+        const Node* list = container.node->find(key);
+        if (list == nullptr) continue;
+        for (std::size_t i = 0; i < list->items.size(); ++i) {
+            const std::string& word = list->items[i].scalar;
+            if (word == "--device=cuda" || word == "--device=cuda:0") return &list->items[i];
+            if (word != "--device" || i + 1 == list->items.size()) continue;
+            if (starts_with(list->items[i + 1].scalar, "cuda")) return &list->items[i + 1];
+        }
+    }
+    return nullptr;
 }
 
 void check_without_request(const File& file, const PodSpec& pod, Report& report) {
@@ -97,7 +188,8 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
     }
     if (object->kind == "DaemonSet" || is_operator_object(file, pod) || is_gpu_free_role(pod))
         return;
-    if (starts_with(object->kind, "Ray") || object->kind == "Node") return;
+    if (starts_with(object->kind, "Ray") || object->kind == "Node" || is_template(*object)) return;
+    if (asks_in_annotations(pod) || fetches(*object, pod)) return;
     for (const PodSpec& other : file.pods) {  // the launcher of workers that have the GPUs
         if (other.object == pod.object && other.asks_gpu()) return;
     }
@@ -108,16 +200,25 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
     }
     for (const Container& container : pod.containers) {
         if (container.init) continue;
+        const bool visible = container.find_env("NVIDIA_VISIBLE_DEVICES") != nullptr;  // POD006
         for (const EnvVar& variable : container.env) {
             if (!asks_for_cuda(variable)) continue;
+            if (visible && starts_with(variable.name, "NVIDIA_")) continue;
             report.add("POD005", value_mark(variable),
                        variable.name + " is '" + variable.value + "', but the pod asks for no GPU");
             return;
         }
+        if (const Node* word = cuda_argument(container)) {
+            report.add("POD005", word->mark,
+                       "the program is told to use CUDA, but the pod asks for no GPU");
+            return;
+        }
         if (container.image_node == nullptr || is_placeholder(container.image) ||
-            !is_gpu_image(container.image) || serves_cpu_too(container.image)) {
+            !is_gpu_image(container.image) || serves_cpu_too(container.image) ||
+            only_measures(container)) {
             continue;
         }
+        if (!object->is_workload() && claims_elsewhere(*object)) return;
         report.add("POD005", container.image_node->mark,
                    "the image " + container.image + " is made for GPUs, but the pod asks for none");
         return;
@@ -199,27 +300,67 @@ void check_allocators(const File& file, Report& report) {
     }
 }
 
-/// NVIDIA_VISIBLE_DEVICES in the values of an application's chart.
-void check_values(const File& file, Report& report) {
-    if (!file.mentions("nvidia_visible_devices")) return;
+/// Calls `use` with each value of the variable `name` in values of charts of applications.
+template <typename Use>
+void each_value(const File& file, std::string_view name, const Use& use) {
+    std::set<const Node*> of_operators;  // values of a GPU chart inside of another one's
     for (const Object& object : file.objects) {
-        if (object.role != Role::kHelmValues && object.role != Role::kNothing) continue;
-        if (is_gpu_chart(object.chart)) continue;
+        // manifests inside of something are read as such
+        if (!is_gpu_chart(object.chart) && object.role != Role::kObject) continue;
+        walk(*object.node, [&](const Node::Entry& entry) { of_operators.insert(&entry.second); });
+    }
+    for (const Object& object : file.objects) {
+        const bool piece = object.role == Role::kFragment && !file.is_prose();
+        if (object.role != Role::kHelmValues && object.role != Role::kNothing && !piece) continue;
+        if (is_gpu_chart(object.chart) || object.node->is_sequence()) continue;  // plays of Ansible
+        std::set<const Node*>
+            of_docker;  // `environment:` is how Docker, Prefect and others call it
         walk(*object.node, [&](const Node::Entry& entry) {
+            if (entry.first.scalar == "environment" && object.role == Role::kNothing) {
+                for (const Node::Entry& one : entry.second.entries) of_docker.insert(&one.second);
+            }
+            if (of_docker.count(&entry.second) != 0) return;
+            if (of_operators.count(&entry.second) != 0) return;
             const Node* value = nullptr;
             for (const Node& item : entry.second.items) {
-                if (text_at(item, "name") == "NVIDIA_VISIBLE_DEVICES") value = item.find("value");
+                if (text_at(item, "name") == name) value = item.find("value");
             }
-            if (entry.first.scalar == "NVIDIA_VISIBLE_DEVICES") {
+            if (entry.first.scalar == name) {
                 value = &entry.second;
                 if (value->is_mapping()) value = value->find("value");
             }
-            if (value == nullptr || lower(value->scalar) != "all") return;
-            report.add("POD006", value->mark,
+            if (value != nullptr) use(*value);
+        });
+    }
+}
+
+/// NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES in the values of an application's chart.
+void check_values(const File& file, Report& report) {
+    if (file.mentions("docker_container")) return;  // of Ansible: Docker hands GPUs out so
+    std::set<const Node*> told;                     // of containers
+    for (const PodSpec& pod : file.pods) {
+        for (const Container& container : pod.containers) {
+            for (const EnvVar& variable : container.env) told.insert(variable.value_node);
+        }
+    }
+    if (file.mentions("nvidia_visible_devices")) {
+        each_value(file, "NVIDIA_VISIBLE_DEVICES", [&](const Node& value) {
+            if (told.count(&value) != 0 || lower(value.scalar) != "all") return;
+            report.add("POD006", value.mark,
                        "NVIDIA_VISIBLE_DEVICES is 'all': the container sees GPUs that were not "
                        "given to it");
         });
     }
+    if (!file.mentions("cuda_visible_devices")) return;
+    each_value(file, "CUDA_VISIBLE_DEVICES", [&](const Node& value) {
+        const std::string& text = value.scalar;
+        if (told.count(&value) != 0 || !names_devices(text)) return;
+        if (std::isdigit(static_cast<unsigned char>(text[0])) == 0 && !starts_with(text, "GPU-")) {
+            return;
+        }
+        report.add("POD007", value.mark, "CUDA_VISIBLE_DEVICES is fixed to '" + text + "'")
+            .expected("no such variable: the container sees its own devices, numbered from 0");
+    });
 }
 
 }  // namespace

@@ -25,16 +25,53 @@ bool is_resource_key(std::string_view key) {
     return key == "nvidia.com/gpu" || key == "amd.com/gpu" || key == "nvidia.com/gpu.shared";
 }
 
-/// "node-type=gpu", "workload-type=gpu-a100": a node group may set them as well as a person; a
-/// command of the text tells who does.
+/// "node-type=gpu", "workload-type=gpu-a100": no cloud sets them; a node group may, so that a text
+/// needs a command that does it by hand.
 bool is_kind_of_node(const Label& label) {
-    static constexpr std::array<std::string_view, 8> kKeys{
-        "node-type",     "node_type",    "nodetype", "workload-type",
-        "workload_type", "workloadtype", "hardware", "hardware-type"};
+    static constexpr std::array<std::string_view, 14> kKeys{
+        "node-type",    "node_type",     "nodetype",  "workload-type", "workload_type",
+        "workloadtype", "hardware",      "workload",  "hardware-type", "hardware_type",
+        "node.type",    "workload.type", "node-role", "compute-type"};
     if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end()) return false;
     const std::string value = lower(label.value);
-    return value == "gpu" || starts_with(value, "gpu-") || value == "nvidia" ||
-           starts_with(value, "nvidia-");
+    return value == "gpu" || starts_with(value, "gpu-") || starts_with(value, "nvidia") ||
+           ends_with(value, "-gpu");
+}
+
+/// "gpuspecs", "nvidia_gpu_model", "node-gpu": no prefix of anybody who would set it.
+bool has_gpu_in_key(std::string_view key) {
+    const std::string folded = lower(key);
+    if (folded.find_first_of("/$<{") != std::string::npos) return false;
+    if (starts_with(folded, "gpushare")) return false;  // the scheduler extender's own
+    for (std::string_view rest = folded; !rest.empty();) {
+        const auto end = rest.find_first_of("-_.");
+        const std::string_view word = rest.substr(0, end);
+        const bool domain = starts_with(rest, "nvidia.com");  // "role.example.nvidia.com"
+        if (starts_with(word, "gpu") || (word == "nvidia" && !domain) || word == "cuda") {
+            return true;
+        }
+        if (end == std::string_view::npos) break;
+        rest.remove_prefix(end + 1);
+    }
+    return false;
+}
+
+/// A label under nvidia.com that neither GPU feature discovery nor the operator knows.
+bool is_invented(std::string_view key) {
+    constexpr std::string_view kDomain = "nvidia.com/";
+    if (!starts_with(key, kDomain)) return false;
+    const std::string rest = lower(key.substr(kDomain.size()));
+    constexpr std::string_view kGpu = "gpu.";
+    if (starts_with(rest, kGpu)) {
+        static constexpr std::array<std::string_view, 14> kWrong{
+            "type", "model", "name", "class", "tier",   "arch",   "architecture",
+            "size", "pool",  "gen",  "vram",  "nvlink", "vendor", "generation"};
+        return std::find(kWrong.begin(), kWrong.end(), rest.substr(kGpu.size())) != kWrong.end();
+    }
+    static constexpr std::array<std::string_view, 12> kWrong{
+        "nvlink",   "nvswitch",   "gpu-topology", "gpu-type",    "gpu-model", "gpu-memory",
+        "topology", "gpu-family", "gpu-count",    "gpu-product", "gpu-class", "accelerator"};
+    return std::find(kWrong.begin(), kWrong.end(), rest) != kWrong.end();
 }
 
 bool is_hand_made(const Label& label) {
@@ -42,7 +79,11 @@ bool is_hand_made(const Label& label) {
         "accelerator", "gpu",        "gpu-type",   "gpu_type",  "gputype",     "gpu.type",
         "gpu-model",   "gpu_model",  "gpu-memory", "gpu-node",  "gpu-enabled", "has-gpu",
         "hasgpu",      "nvidia-gpu", "nvidia",     "gpu-count", "with-gpu",    "gpunode"};
-    if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end()) return false;
+    if (is_invented(label.key)) return true;
+    if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end() &&
+        !has_gpu_in_key(label.key)) {
+        return false;
+    }
     const std::string value = lower(label.value);
     if (label.key == "accelerator" && value == "nvidia") return false;  // AKS sets it
     if (label.key == "gpu" && value == "on") return false;              // HAMi's own
@@ -93,7 +134,10 @@ void add_defined(const File& file, Keys& keys) {
     }
     for (const Block& block : file.blocks) {
         if (block.language != Language::kHcl) continue;
-        for (const std::string_view key : {"accelerator", "gpu-type", "node-type", "lifecycle"}) {
+        for (const std::string_view key :
+             {"accelerator", "gpu-type", "gpu_type", "node-type", "node_type", "nodetype",
+              "workload-type", "workload_type", "workload", "hardware", "hardware-type",
+              "node-role", "lifecycle", "gpu", "nvidia"}) {
             if (contains_word(block.text, key)) keys.insert(std::string(key));
         }
     }
@@ -123,11 +167,19 @@ void add_terms(const Node* node, std::vector<Label>& labels) {
     });
 }
 
-/// nodeSelector and nodeAffinity wherever they stand, each once.
-std::vector<Label> selectors_of(const File& file) {
+/// The device plugin: nothing labels its nodes for it before it runs but people.
+bool is_device_plugin(const Object& object) {
+    if (object.chart == "nvidia-device-plugin") return true;
+    return object.kind == "DaemonSet" && object.name.find("device-plugin") != std::string::npos;
+}
+
+/// nodeSelector and nodeAffinity wherever they stand, each once; `plugins`: those of the device
+/// plugin, or those of all else.
+std::vector<Label> selectors_of(const File& file, bool plugins) {
     std::vector<Label> labels;
     for (const Object& object : file.objects) {
         if (object.role == Role::kWorkflow || object.role == Role::kCompose) continue;
+        if (is_device_plugin(object) != plugins) continue;
         walk(*object.node, [&](const Node::Entry& entry) {
             const std::string& name = entry.first.scalar;
             if (name == "nodeSelector" || name == "node_selector") add_pairs(&entry.second, labels);
@@ -176,19 +228,36 @@ std::vector<Label> commanded_labels(const File& file) {
 
 class LabelCheck {
 public:
-    LabelCheck(const Keys& defined, const Keys& by_hand, Report& report)
-        : defined_(defined), by_hand_(by_hand), report_(report) {}
+    LabelCheck(const Set& set, const Keys& defined, const Keys& by_hand, const File& file,
+               Report& report)
+        : set_(set),
+          defined_(defined),
+          by_hand_(by_hand),
+          prose_(file.is_prose()),
+          oracle_(file.mentions("oraclecloud") || file.mentions("oke-") ||
+                  file.mentions("ocir.io") || file.mentions("bm.gpu.") || file.mentions("vm.gpu.")),
+          foreign_(!file.mentions("nvidia") && !file.mentions("cuda") &&
+                   (file.mentions("gpu.intel.com") || file.mentions("i915"))),
+          report_(report) {}
 
     void look(const Label& label, bool command) {
-        if (is_placeholder(label.key) || is_placeholder(label.value)) return;
+        if (foreign_ && !command) return;
+        const bool any_gpu = command && label.key == "accelerator" && contains(label.value, "gpu");
+        // `kubectl label node x gpu=<model>`: by hand, whatever the value.
+        const bool by_hand = command && label.key != "accelerator" && is_hand_made(label);
+        if (is_placeholder(label.key)) return;
+        if (is_placeholder(label.value) && !any_gpu && !by_hand) return;
         if (defined_.count(label.key) != 0) return;
+        // "nvidia.com/gpu" = 1 in a file far away is more likely an amount
+        if (!is_resource_key(label.key) && set_.defines_label(label.key)) return;
         if (is_resource_key(label.key)) {
+            if (oracle_) return;  // OKE gives it to its GPU nodes
             report_
                 .add("POD016", label.mark,
                      "'" + label.key + "' is the name of a resource, used as a label of nodes")
                 .expected("nvidia.com/gpu.present=true, which GPU feature discovery sets");
         } else if (is_hand_made(label) ||
-                   (is_kind_of_node(label) && by_hand_.count(label.key) != 0)) {
+                   (is_kind_of_node(label) && (!prose_ || by_hand_.count(label.key) != 0))) {
             report_
                 .add("POD015", label.mark,
                      "the label '" + label.key + "=" + label.value +
@@ -212,25 +281,50 @@ public:
     }
 
 private:
+    const Set& set_;
     const Keys& defined_;
     const Keys& by_hand_;
+    bool prose_;
+    bool oracle_;
+    bool foreign_;  // about the GPUs of another maker
     Report& report_;
 };
 
 /// "Nodes missing `nvidia.com/gpu=true` label" in prose.
 void check_statements_of_labels(const File& file, Report& report) {
-    if (!file.mentions("nvidia.com/gpu=true")) return;
+    const bool selected =
+        file.mentions("nodeselector") &&
+        (file.mentions("nvidia.com/gpu: \"true\"") || file.mentions("nvidia.com/gpu: 'true'"));
+    if (!file.mentions("nvidia.com/gpu=true") && !selected) return;
     for (const Statement& statement : file.statements) {
         if (statement.kind == Statement::Kind::kComment) continue;
-        if (!contains(statement.text, "nvidia.com/gpu=true") ||
-            !contains(statement.text, "label")) {
-            continue;
-        }
+        const bool label =
+            contains(statement.text, "nvidia.com/gpu=true") && contains(statement.text, "label");
+        const bool selector = contains(statement.text, "nodeselector") &&
+                              (contains(statement.text, "nvidia.com/gpu: \"true\"") ||
+                               contains(statement.text, "nvidia.com/gpu: 'true'"));
+        if (!label && !selector) continue;
         if (contains(statement.text, "taint") || contains(statement.text, "tolerat")) continue;
         report
             .add("POD016", statement.mark,
                  "'nvidia.com/gpu' is the name of a resource, used as a label of nodes")
             .expected("nvidia.com/gpu.present=true, which GPU feature discovery sets");
+    }
+}
+
+/// Labels of nodes as a block of their own: `nvidia.com/gpu: "true"` beside `gpu-type: nvidia`.
+void check_listed_labels(const File& file, Report& report) {
+    for (const Object& object : file.objects) {
+        if (object.role == Role::kObject || !object.node->is_mapping()) continue;
+        const Node* value = object.node->find("nvidia.com/gpu");
+        if (value == nullptr || (value->scalar != "true" && value->scalar != "present")) continue;
+        for (const Node::Entry& entry : object.node->entries) {
+            if (entry.first.scalar != "nvidia.com/gpu") continue;
+            report
+                .add("POD016", entry.first.mark,
+                     "'nvidia.com/gpu' is the name of a resource, used as a label of nodes")
+                .expected("nvidia.com/gpu.present=true, which GPU feature discovery sets");
+        }
     }
 }
 
@@ -252,9 +346,15 @@ void check_statements_of_kinds(const File& file, Report& report) {
 }  // namespace
 
 void check_pod_labels(const File& file, const Set& set, const Facts* facts, Report& report) {
+    if (file.is_prose()) {
+        check_statements_of_labels(file, report);
+        check_statements_of_kinds(file, report);
+        if (file.mentions("nvidia.com/gpu: ")) check_listed_labels(file, report);
+    }
     if (file.objects.empty() && file.commands.empty()) return;
     Keys defined;
     for (const File* near : set.neighbours(file)) add_defined(*near, defined);
+    for (const File* module : set.terraform_above(file)) add_defined(*module, defined);
     if (facts != nullptr) {
         for (const NodeFacts& node : facts->nodes) {
             for (const auto& [key, value] : node.labels) defined.insert(key);
@@ -263,13 +363,12 @@ void check_pod_labels(const File& file, const Set& set, const Facts* facts, Repo
     const auto commanded = commanded_labels(file);
     Keys by_hand;
     for (const Label& label : commanded) by_hand.insert(label.key);
-    LabelCheck check(defined, by_hand, report);
-    for (const Label& label : selectors_of(file)) check.look(label, false);
-    for (const Label& label : commanded) check.look(label, true);
-    if (file.is_prose()) {
-        check_statements_of_labels(file, report);
-        check_statements_of_kinds(file, report);
+    LabelCheck check(set, defined, by_hand, file, report);
+    for (const Label& label : selectors_of(file, false)) check.look(label, false);
+    for (const Label& label : selectors_of(file, true)) {
+        if (is_resource_key(label.key)) check.look(label, false);
     }
+    for (const Label& label : commanded) check.look(label, true);
 }
 
 }  // namespace aliquot::lint

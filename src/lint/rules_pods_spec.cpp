@@ -30,6 +30,8 @@ bool is_bare(const PodSpec& pod) {
 void check_toleration(const File& file, const PodSpec& pod, bool taints, Report& report) {
     if (pod.tolerations == nullptr || pod.asks_gpu() || is_management(pod)) return;
     const Object* object = file.object(pod);
+    // It is to stand beside a pod that has a GPU: a client that measures it.
+    if (pod.affinity != nullptr && pod.affinity->find("podAffinity") != nullptr) return;
     const bool fragment = is_bare(pod) && file.is_prose();
     if (!fragment && !is_ordinary(file, pod)) return;
     if (object != nullptr && (object->kind == "DaemonSet" || is_gpu_chart(object->chart))) return;
@@ -41,9 +43,9 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
     }
     for (const Node& toleration : pod.tolerations->items) {
         const Node* key = toleration.find("key");
-        if (key == nullptr || (key->scalar != "nvidia.com/gpu" && key->scalar != "amd.com/gpu")) {
-            continue;
-        }
+        if (key == nullptr) continue;
+        const bool of_aks = key->scalar == "sku" && text_at(toleration, "value") == "gpu";
+        if (key->scalar != "nvidia.com/gpu" && key->scalar != "amd.com/gpu" && !of_aks) continue;
         if (fragment) {
             if (taints || file.mentions("taint") || file.mentions("karpenter")) return;
             report
@@ -64,7 +66,8 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
 bool shares_memory(const Container& container) {
     for (const std::string_view part :
          {"pytorch", "vllm", "sglang", "text-generation-inference", "nemo", "deepspeed", "torch",
-          "horovod", "megatron", "tensorrt-llm", "trtllm", "lmdeploy"}) {
+          "horovod", "megatron", "tensorrt-llm", "trtllm", "lmdeploy", "tensorflow/tensorflow",
+          "nvidia/tensorflow"}) {
         if (contains(container.image, part)) return true;
     }
     return std::any_of(
@@ -131,11 +134,16 @@ void check_shm(const File& file, const PodSpec& pod, Report& report) {
         }
         const ResourceValue* gpu = container.gpu();
         if (gpu == nullptr || !gpu->amount || ray || !is_ordinary(file, pod)) continue;
+        if (contains(gpu->name, "mem") || contains(gpu->name, "core")) continue;  // parts of one
+        constexpr double kMostGpus = 64;  // above it the number is one of something else
+        if (*gpu->amount > kMostGpus) continue;
         const bool several = *gpu->amount > 1 || tensor_parallel(container) > 1;
         if (!several || container.init) continue;
         if (container.image.find("rayproject/") != std::string::npos) continue;
         const bool known = object->is_workload() || object->kind == "LeaderWorkerSet" ||
-                           object->kind == "PyTorchJob";
+                           object->kind == "PyTorchJob" || object->kind == "MPIJob" ||
+                           object->kind == "TFJob" || object->kind == "Rollout" ||
+                           object->kind == "JobSet";
         if (!known || !shares_memory(container)) continue;
         if (ipc) {
             report
@@ -164,15 +172,24 @@ void check_shm_fragment(const File& file, const PodSpec& pod, Report& report) {
     }
 }
 
+/// Whether the pod gets the node's InfiniBand devices: RDMA is why it is privileged.
+bool has_infiniband(const PodSpec& pod) {
+    if (pod.volumes == nullptr) return false;
+    return std::any_of(pod.volumes->items.begin(), pod.volumes->items.end(), [](const Node& one) {
+        return text_at(one, "hostPath.path") == "/dev/infiniband";
+    });
+}
+
 void check_privileged(const File& file, const PodSpec& pod, Report& report) {
-    if (is_management(pod) || is_gpu_free_role(pod)) return;
+    if (is_management(pod) || is_gpu_free_role(pod) || has_infiniband(pod)) return;
     const Object* object = file.object(pod);
     if (object != nullptr && (object->kind == "DaemonSet" || is_gpu_chart(object->chart))) return;
     for (const Container& container : pod.containers) {
         const ResourceValue* gpu = container.gpu();
         if (!container.privileged || gpu == nullptr || container.node == nullptr) continue;
         constexpr double kWholeNode = 8;  // it has them all anyway
-        if (gpu->amount && (*gpu->amount == 0 || *gpu->amount >= kWholeNode)) continue;
+        if (!gpu->amount || *gpu->amount == 0 || *gpu->amount >= kWholeNode) continue;
+        if (starts_with(gpu->name, "gpu.intel.com/")) continue;  // /dev/dri, which its users share
         const Node::Entry* entry = entry_at(*container.node, "securityContext.privileged");
         report.add("POD013", entry != nullptr ? entry->first.mark : container.node->mark,
                    "container " + container.name +
@@ -199,6 +216,26 @@ void check_grace(const File& file, const PodSpec& pod, Report& report) {
     }
 }
 
+/// Whether a container uses GPUs that nobody counts as NVIDIA's: by the variable of the runtime, or
+/// as the resource of a plugin of its own ("example.com/gpu-slice").
+bool uses_gpu_otherwise(const PodSpec& pod, const Container& container) {
+    if (is_management(pod) || is_gpu_free_role(pod)) return false;
+    const EnvVar* visible = container.find_env("NVIDIA_VISIBLE_DEVICES");
+    if (visible != nullptr && !visible->value.empty() && visible->value != "none" &&
+        visible->value != "void" && !is_placeholder(visible->value)) {
+        return true;
+    }
+    for (const auto* list : {&container.limits, &container.requests}) {
+        for (const ResourceValue& value : *list) {
+            const auto slash = value.name.find('/');
+            if (slash == std::string::npos || value.amount.value_or(1) == 0) continue;
+            const std::string_view rest = std::string_view(value.name).substr(slash + 1);
+            if (starts_with(rest, "gpu") || starts_with(rest, "vgpu")) return true;
+        }
+    }
+    return false;
+}
+
 /// "IMAGE_NAME": to be filled in.
 bool is_capitals(std::string_view text) {
     return std::none_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
@@ -207,6 +244,9 @@ bool is_capitals(std::string_view text) {
 /// "mygpucontainer": a name that stands for the reader's own.
 bool is_stand_in(const Image& image) {
     if (!image.registry.empty() || !image.tag.empty()) return false;
+    for (const std::string_view word : {"replaced-by", "replace-me", "placeholder", "changeme"}) {
+        if (image.repository.find(word) != std::string::npos) return true;
+    }
     if (image.repository.find('/') != std::string::npos) return false;
     return starts_with(image.repository, "my") || starts_with(image.repository, "your") ||
            starts_with(image.repository, "some");
@@ -295,8 +335,7 @@ void check_pod_spec(const File& file, const Set& /*set*/, const Facts* /*facts*/
     if (file.mentions(".engine")) check_engines(file, report);
 }
 
-void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts*/,
-                      Report& report) {
+void check_pod_images(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
     const bool gpus = about_gpus(file);
     if (!gpus) return;
     for (const Image& image : file.images) {
@@ -307,6 +346,9 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
                                         ends_with(image.tag, "-latest") || image.tag == "nightly");
         if (!latest && !moving && !image.tag.empty()) continue;
         if ((image.placeholder && !latest) || is_stand_in(image)) continue;
+        const std::string untagged =
+            image.registry.empty() ? image.repository : image.registry + '/' + image.repository;
+        if (set.kustomizations().give_tag(untagged)) continue;
         const PodSpec* pod =
             image.pod >= 0 && static_cast<std::size_t>(image.pod) < file.pods.size()
                 ? &file.pods[static_cast<std::size_t>(image.pod)]
@@ -317,10 +359,14 @@ void check_pod_images(const File& file, const Set& /*set*/, const Facts* /*facts
                 static_cast<std::size_t>(image.container) >= pod->containers.size()) {
                 continue;
             }
+            const Object* object = file.object(*pod);
+            if (object != nullptr && object->kind == "PodTemplate") continue;  // never started
+            const bool runtime = object != nullptr && ends_with(object->kind, "Runtime");
+            if (runtime && image.tag.empty()) continue;  // kustomize gives it one
             const Container& one = pod->containers[static_cast<std::size_t>(image.container)];
             const ResourceValue* gpu = one.gpu();
-            const bool asks =
-                (gpu != nullptr && gpu->amount.value_or(1) > 0) || !one.claims.empty();
+            const bool asks = (gpu != nullptr && gpu->amount.value_or(1) > 0) ||
+                              !one.claims.empty() || uses_gpu_otherwise(*pod, one);
             const bool scales =
                 std::any_of(one.command.begin(), one.command.end(),
                             [](const std::string& word) { return word == "kubectl"; });

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "lint/rules_statements.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -177,8 +178,11 @@ void check_proof(const File& file, const Command& command, Report& report) {
     const auto overrides = command.value("--overrides");
     const bool has_gone_flag = command.flag("--limits") != nullptr;
     const bool has_wish =
-        overrides && (contains(*overrides, "nvidia.com/") || contains(*overrides, "runtimeClass") ||
-                      contains(*overrides, "resourceClaims") || is_placeholder(*overrides));
+        overrides &&
+        (contains(*overrides, "limits") || contains(*overrides, "requests") ||
+         contains(*overrides, "runtimeClass") || contains(*overrides, "resources") ||
+         contains(*overrides, "resourceClaims") || overrides->find('$') != std::string::npos ||
+         contains(*overrides, "...") || contains(*overrides, "{{"));
     if (command.words.size() < 3 || !asks_nvidia_smi(command) || has_wish || has_gone_flag) {
         return;
     }
@@ -197,8 +201,9 @@ void check_docker_proof(const File& file, const Command& command, Report& report
         contains(command.text, "--gpus") || contains(command.text, "--runtime") ||
         contains(command.text, "--device") || contains(command.text, "NVIDIA_VISIBLE_DEVICES") ||
         contains(command.text, "--privileged") || contains(command.text, "$") ||
-        file.mentions("default-runtime") || file.mentions("set-as-default") ||
-        file.mentions("default runtime") || file.mentions("default_runtime")) {
+        contains(command.text, "/nvidia-container-devices") || file.mentions("default-runtime") ||
+        file.mentions("set-as-default") || file.mentions("default runtime") ||
+        file.mentions("default_runtime")) {
         return;
     }
     report.add("SH002", command.mark, "docker run has no --gpus, so nvidia-smi is not there")
@@ -317,6 +322,28 @@ void check_repeatable(const File& file, const Command& command, Report& report) 
     }
 }
 
+namespace {
+
+/// POD006 by command: kubectl set env deployment/x NVIDIA_VISIBLE_DEVICES=all.
+void check_set_env(const Command& command, Report& report) {
+    if (!is_kubectl(command, "set") || !contains(command.text, " env ")) return;
+    for (const std::string_view own :
+         {"device-plugin", "dcgm", "gpu-operator", "gpu-feature", "toolkit", "validator"}) {
+        if (contains(command.text, own)) return;
+    }
+    constexpr std::string_view kName = "NVIDIA_VISIBLE_DEVICES=";
+    for (const Word& word : command.words) {
+        if (!starts_with(word.text, kName)) continue;
+        const std::string_view value = std::string_view(word.text).substr(kName.size());
+        if (value.empty() || value == "none" || value == "void" || is_placeholder(value)) continue;
+        report.add("POD006", word.mark,
+                   "NVIDIA_VISIBLE_DEVICES is set to '" + std::string(value) +
+                       "': the container sees GPUs that were not given to it");
+    }
+}
+
+}  // namespace
+
 void check_shell(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
     for (const auto& command : file.commands) {
         if (command.words.empty()) {
@@ -325,12 +352,21 @@ void check_shell(const File& file, const Set& set, const Facts* /*facts*/, Repor
         const bool in_prose = command.block < 0;  // inline code: often the subject of a warning
         check_sources(file, command, report);
         if (in_prose) {
+            if (!is_negated(file.line(command.mark.line))) {
+                check_nvidia_tools(command, report);
+                check_node_queries(file, command, report);
+                check_set_env(command, report);
+            }
             continue;
         }
         check_kubectl_run(file, command, report);
         check_nvidia_tools(command, report);
         check_node_queries(file, command, report);
         check_toolkit(file, command, report);
+        check_set_env(command, report);
+        if (command.shown) {
+            continue;
+        }
         check_repeatable(file, command, report);
         check_restart(file, set, command, report);
         check_measurements(file, command, report);

@@ -23,6 +23,11 @@ bool shows_gpu_capacity(std::string_view text) {
     const auto at = text.find(kPath);
     if (at == std::string_view::npos) return false;
     const auto key = text.substr(at + kPath.size());
+    const auto word = key.substr(0, key.find_first_of(" ,}\n|"));
+    if (word.find('/') != std::string_view::npos && !contains(word, "gpu") &&
+        !contains(word, "nvidia") && !contains(word, "mig-")) {
+        return false;  // a device of another kind
+    }
     return !starts_with(key, ".pods") && !starts_with(key, ".cpu") &&
            !starts_with(key, ".memory") && !starts_with(key, ".ephemeral") &&
            !starts_with(key, ".storage");
@@ -113,6 +118,10 @@ void check_version_display(const File& file, const Command& command, Report& rep
 void check_measurements(const File& file, const Command& command, Report& report) {
     check_version_display(file, command, report);
     const std::string_view text = command.text;
+    if (text.find("cudnn.version") != std::string_view::npos ||
+        text.find("nccl.version") != std::string_view::npos) {
+        return;  // a list of what is installed
+    }
     if (text.find("torch.version.cuda") != std::string_view::npos &&
         text.find("is_available") == std::string_view::npos &&
         text.find("device_count") == std::string_view::npos &&
@@ -161,11 +170,11 @@ void check_measurements(const File& file, const Command& command, Report& report
 
 namespace {
 
-constexpr std::array<std::string_view, 22> kManifestKeys{
-    "apiVersion", "kind",         "metadata",    "spec",     "resources",  "limits",
-    "requests",   "nodeSelector", "tolerations", "affinity", "containers", "env",
-    "volumes",    "volumeMounts", "sharing",     "template", "data",       "devicePlugin",
-    "driver",     "toolkit",      "mig",         "selector"};
+constexpr std::array<std::string_view, 23> kManifestKeys{
+    "mig-configs",  "apiVersion", "kind",         "metadata",    "spec",     "resources",
+    "limits",       "requests",   "nodeSelector", "tolerations", "affinity", "containers",
+    "env",          "volumes",    "volumeMounts", "sharing",     "template", "data",
+    "devicePlugin", "driver",     "toolkit",      "mig",         "selector"};
 
 constexpr std::array<std::string_view, 9> kCommands{"kubectl ",  "helm ",      "sudo ",
                                                     "docker ",   "apt-get ",   "nvidia-smi ",
@@ -198,15 +207,59 @@ bool may_print(std::string_view line) {
     });
 }
 
+bool is_key_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '/' || c == '"' || c == '\'';
+}
+
+/// Nothing but keys, items and comments, with a key that holds others: values of a chart. What
+/// `describe` and `show` print begins with a capital.
+bool is_all_manifest(std::string_view text) {
+    unsigned keys = 0;
+    bool nested = false;
+    bool opened = false;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const auto line = line_of(text, begin);
+        begin += line.size() + 1;
+        auto words = trim(line);
+        if (words.empty() || words.front() == '#') continue;
+        const bool deeper = line.front() == ' ' || line.front() == '-';
+        while (words.starts_with("- ")) words = trim(words.substr(2));
+        std::size_t end = 0;
+        while (end < words.size() && is_key_byte(words[end])) ++end;
+        const bool key = end > 0 && end < words.size() && words[end] == ':' &&
+                         (end + 1 == words.size() || words[end + 1] == ' ');
+        if (!key && !(deeper && trim(line).starts_with("- "))) return false;
+        if (keys == 0 && (words.front() < 'a' || words.front() > 'z')) return false;
+        nested = nested || (opened && deeper);
+        opened = key && end + 1 == words.size();
+        keys += key ? 1 : 0;
+    }
+    return keys >= 2 && nested;
+}
+
 void check_shell_fence(const Block& block, Report& report) {
     const std::string_view text = block.text;
+    if (is_all_manifest(text)) {
+        std::size_t first = text.find_first_not_of(" \n");
+        while (first != std::string_view::npos && text[first] == '#') {
+            const auto end = text.find('\n', first);
+            first = end == std::string_view::npos ? end : text.find_first_not_of(" \n", end);
+        }
+        report
+            .add("SH008", block.place(first == std::string_view::npos ? 0 : first),
+                 "YAML in a block that is marked as " + block.word)
+            .expected("a block of its own, marked as yaml");
+        return;
+    }
     for (std::size_t begin = 0; begin < text.size();) {
         const auto line = line_of(text, begin);
         const auto next_begin = begin + line.size() + 1;
         const auto next = next_begin < text.size() ? line_of(text, next_begin) : std::string_view{};
-        if (may_print(line)) {
-            return;
-        }
+        const auto quote = line.empty() ? ' ' : line.back();
+        const bool opens =
+            (quote == '\'' || quote == '"') && std::count(line.begin(), line.end(), quote) % 2 == 1;
+        if (may_print(line) || opens) return;
         if (is_manifest_line(line, next) ||
             (line.starts_with("apiVersion: ") && next.starts_with("kind: "))) {
             report

@@ -100,7 +100,7 @@ std::string namespace_of(const Command& command) {
 
 void check_object_names(const File& file, const Set& set, Report& report) {
     for (const auto& command : file.commands) {
-        if (command.block < 0) {
+        if (command.block < 0 || command.shown) {
             continue;
         }
         for (const auto& use : uses_of(command)) {
@@ -159,6 +159,16 @@ std::vector<std::string> named_files(const File& file) {
     return names;
 }
 
+/// Whether a command of the file applies just this path: it is a file beside the other one.
+bool applies(const File& file, const std::string& path) {
+    return std::any_of(file.commands.begin(), file.commands.end(), [&path](const Command& command) {
+        if (!is_kubectl(command, "apply")) return false;
+        const auto words = command.values("-f");
+        return std::any_of(words.begin(), words.end(),
+                           [&path](const Word& word) { return word.text == path; });
+    });
+}
+
 /// kubectl apply -f k8s/deployment.yaml, where the runbook shows k8s/deployment-timeslice.yaml.
 void check_file_names(const File& file, const Set& set, Report& report) {
     const auto names = named_files(file);
@@ -166,7 +176,7 @@ void check_file_names(const File& file, const Set& set, Report& report) {
         return;
     }
     for (const auto& command : file.commands) {
-        if (command.block < 0 || !is_kubectl(command, "apply")) {
+        if (command.block < 0 || command.shown || !is_kubectl(command, "apply")) {
             continue;
         }
         for (const auto& word : command.values("-f")) {
@@ -183,7 +193,7 @@ void check_file_names(const File& file, const Set& set, Report& report) {
             const auto on_disk =
                 std::any_of(set.files().begin(), set.files().end(),
                             [path](const auto& other) { return ends_with(other->name, path); });
-            if (found == names.end() || on_disk) {
+            if (found == names.end() || on_disk || applies(file, *found)) {
                 continue;
             }
             report.add("SH012", word.mark, "no file '" + word.text + "' is shown here")

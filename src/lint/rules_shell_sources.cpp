@@ -126,8 +126,8 @@ void check_sources(const File& file, const Command& command, Report& report) {
     }
     const bool in_prose = command.block < 0;
     for (const auto& word : command.words) {
-        if (word.text.size() < 12) {
-            continue;
+        if (word.text.size() < 12 || (word.quoted && word.text.find('\n') != std::string::npos)) {
+            continue;  // a script in quotes is read by itself
         }
         bool found = false;
         for (const auto& moved : kMoved) {
@@ -178,6 +178,16 @@ void check_toolkit(const File& file, const Command& command, Report& report) {
                      "' is a template: placeholders in it are no TOML, and it is "
                      "written over")
             .expected("the file that containerd reads, or a drop-in file beside it");
+        return;
+    }
+    if (config && contains(*config, "/var/lib/rancher/")) {
+        const auto* word = command.flag("--config");
+        report
+            .add("SH007", word != nullptr ? word->mark : command.mark,
+                 "'" + *config + "' is written anew at every start of k3s and RKE2")
+            .expected(
+                "nothing: they find nvidia-container-runtime by themselves and make a runtime "
+                "class 'nvidia'");
         return;
     }
     constexpr std::array<std::string_view, 9> kRestarts{

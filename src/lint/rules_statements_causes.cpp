@@ -80,6 +80,30 @@ void check_killed(const Section& section, Report& report) {
                 .add("DOC002", statement->mark,
                      "OOMKilled is about the container's memory limit, not about GPU memory")
                 .expected("limits.memory of the container");
+            return;
+        }
+    }
+    constexpr std::array<std::string_view, 3> kKilled{"oomkilled", "exit 137", "exit code 137"};
+    constexpr std::array<std::string_view, 8> kContainers{
+        "limits.memory", "memory limit",  "memory.limit", "resources.limits",
+        "host memory",   "system memory", "memory:",      "cuda"};
+    const auto title = section.path.substr(section.path.rfind('>') + 1);
+    if (!contains_any(title, kKilled) || contains(title, "cuda") || contains(title, "gpu") ||
+        section.mentions(kContainers)) {
+        return;
+    }
+    constexpr std::array<std::string_view, 10> kTooLarge{
+        "bigger than vram",      "larger than vram",      "exceeds vram",
+        "exceeds gpu memory",    "not fit in vram",       "not fit in gpu memory",
+        "not enough vram",       "not enough gpu memory", "insufficient gpu memory",
+        "gpu-memory-utilization"};
+    for (const auto* statement : section.statements) {
+        if (contains_any(statement->text, kTooLarge)) {
+            report
+                .add("DOC002", statement->mark,
+                     "OOMKilled is about the container's memory limit, not about GPU memory")
+                .expected("limits.memory of the container");
+            return;
         }
     }
 }
@@ -182,7 +206,19 @@ public:
                                                         "137"};
         const bool also_host = section.mentions(kHost);
         bool in_list = false;
+        unsigned told_line = 0;  // where CUDA out of memory was last spoken of
         for (const auto* statement : section.statements) {
+            constexpr unsigned kNear = 4;
+            const bool tells = contains(statement->text, "cuda out of memory") ||
+                               contains(statement->text, "cuda oom") ||
+                               contains(statement->text, "cuda error: out of memory") ||
+                               contains(statement->text, "gpu out of memory") ||
+                               contains(statement->text, "gpu oom");
+            if (tells) told_line = statement->mark.line;
+            if (!in_section && !in_list && told_line != 0 &&
+                statement->mark.line <= told_line + kNear) {
+                judge_limit(*statement, also_host);
+            }
             if (begins_memory_list(*statement)) {
                 in_list = true;
                 continue;
@@ -200,7 +236,8 @@ public:
     }
 
 private:
-    void judge(const Statement& statement, bool also_host) {
+    /// A larger limits.memory as the answer.
+    void judge_limit(const Statement& statement, bool also_host) {
         const std::string_view text = statement.text;
         const bool raises =
             contains(text, "increase") || contains(text, "raise") || contains(text, "bump");
@@ -214,6 +251,11 @@ private:
                      "a memory limit is about the node's memory; GPU memory does not grow with it")
                 .expected("smaller batch or model, a GPU with more memory, fewer pods on the GPU");
         }
+    }
+
+    void judge(const Statement& statement, bool also_host) {
+        judge_limit(statement, also_host);
+        const std::string_view text = statement.text;
         if (infers_ && !trains_ && !is_negated(text) &&
             (contains(text, "gradient checkpointing") || contains(text, "gradient accumulation"))) {
             report_

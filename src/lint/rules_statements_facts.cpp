@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "lint/rules_statements.h"
+#include "lint/told_number.h"
 #include "lint/words.h"
 
 /// DOC001: what a text says of a GPU against the table.
@@ -13,67 +13,9 @@ namespace aliquot::lint {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-struct Number {
-    double value = 0;
-    std::size_t begin = 0;
-    std::size_t end = 0;
-};
-
-/// "3,328", "16", "1.5"; commas between digits are passed over.
-std::vector<Number> numbers_in(std::string_view text) {
-    std::vector<Number> numbers;
-    for (std::size_t at = 0; at < text.size() && numbers.size() < 50;) {
-        if (!is_digit(text[at])) {
-            ++at;
-            continue;
-        }
-        Number number;
-        number.begin = at;
-        std::string digits;
-        while (at < text.size() &&
-               (is_digit(text[at]) || ((text[at] == ',' || text[at] == '.') &&
-                                       at + 1 < text.size() && is_digit(text[at + 1])))) {
-            if (text[at] != ',') {
-                digits += text[at];
-            }
-            ++at;
-        }
-        number.end = at;
-        const auto [rest, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), number.value);
-        if (error == std::errc{} && rest == digits.data() + digits.size()) {
-            numbers.push_back(number);
-        }
-    }
-    return numbers;
-}
-
 std::string plain(double value) {
     const auto whole = static_cast<long long>(std::llround(value));
     return std::to_string(whole);
-}
-
-/// A number that belongs to a word: "CUDA Cores: 3,328" or "3,328 CUDA cores".
-std::optional<double> number_of(std::string_view text, std::string_view word) {
-    const auto folded = lower(text);
-    const auto at = folded.find(word);
-    if (at == std::string::npos || folded.find(word, at + 1) != std::string::npos) {
-        return std::nullopt;
-    }
-    const auto end = at + word.size();
-    for (const auto& number : numbers_in(text)) {
-        const bool before = number.end <= at && at - number.end <= 2;
-        const auto between = number.begin >= end ? text.substr(end, number.begin - end)
-                                                 : std::string_view("far away");
-        const bool behind =
-            between.size() <= 6 && between.find_first_not_of(" :*|=\t`s") == std::string_view::npos;
-        if (before || behind) {
-            return number.value;
-        }
-    }
-    return std::nullopt;
 }
 
 /// The values that the variants have, in words.
@@ -142,6 +84,16 @@ bool memory_agrees(const NamedGpu& gpu, double gib) {
     return false;
 }
 
+void report_memory(const NamedGpu& gpu, double told, Mark mark, Report& report) {
+    const auto known =
+        known_values(gpu, [](const catalog::GpuModel& model) { return model.memory_gib; });
+    report
+        .add("DOC001", mark,
+             std::string(gpu.models[0]->name) + " has " + known + " GB of memory, not " +
+                 plain(told))
+        .expected(known + " GB");
+}
+
 /// "V100 (16GB)", "T4 16 GB", "A100-40GB": the memory right behind the name.
 void check_memory(const NamedGpu& gpu, std::string_view text, Mark mark, Report& report) {
     auto rest = text.substr(gpu.end);
@@ -166,13 +118,38 @@ void check_memory(const NamedGpu& gpu, std::string_view text, Mark mark, Report&
     if (!is_memory || memory_agrees(gpu, numbers[0].value)) {
         return;
     }
-    const auto known =
-        known_values(gpu, [](const catalog::GpuModel& model) { return model.memory_gib; });
-    report
-        .add("DOC001", mark,
-             std::string(gpu.models[0]->name) + " has " + known + " GB of memory, not " +
-                 plain(numbers[0].value))
-        .expected(known + " GB");
+    report_memory(gpu, numbers[0].value, mark, report);
+}
+
+/// "The A10 has 40 GB of memory": what a sentence about one GPU says of its memory.
+void check_told_memory(const NamedGpu& gpu, std::string_view text, Mark mark, Report& report) {
+    constexpr std::array<std::string_view, 9> kHas{" has ",        " have ",       " offers ",
+                                                   " provides ",   " comes with ", " comes with a ",
+                                                   " ships with ", " features ",   " packs "};
+    const auto rest = text.substr(gpu.end);
+    const auto folded = lower(rest.substr(0, 120));
+    std::size_t behind = std::string::npos;
+    for (const auto has : kHas) {
+        const auto at = folded.find(has);
+        if (at <= 6) behind = at + has.size();  // "A10 GPU has"
+    }
+    if (behind == std::string::npos) return;
+    for (const std::string_view filler : {"only ", "just ", "a total of ", "exactly ", "a "}) {
+        if (folded.compare(behind, filler.size(), filler) == 0) behind += filler.size();
+    }
+    const auto numbers = numbers_in(std::string_view(folded).substr(behind));
+    if (numbers.empty() || numbers[0].begin != 0) return;
+    auto unit = std::string_view(folded).substr(behind + numbers[0].end);
+    if (unit.starts_with(" ")) unit.remove_prefix(1);
+    if (!unit.starts_with("gb") && !unit.starts_with("gib")) return;
+    unit.remove_prefix(unit.starts_with("gib") ? 3 : 2);
+    unit = unit.substr(0, unit.find_first_of(".,;("));
+    constexpr std::array<std::string_view, 7> kOther{"system", "host",      "bandwidth", "/s",
+                                                     "free",   "available", "l2"};
+    const bool memory = contains_word(unit, "memory") || contains_word(unit, "vram") ||
+                        contains(unit, "gddr") || contains(unit, "hbm");
+    if (!memory || contains_any(unit, kOther) || memory_agrees(gpu, numbers[0].value)) return;
+    report_memory(gpu, numbers[0].value, mark, report);
 }
 
 constexpr std::array<std::string_view, 9> kArchitectures{
@@ -214,8 +191,8 @@ void check_architecture(const NamedGpu& gpu, std::string_view text, Mark mark, R
 /// "A10, T4 support MIG".
 void check_mig_claim(const std::vector<NamedGpu>& gpus, std::string_view text, Mark mark,
                      Report& report) {
-    constexpr std::array<std::string_view, 6> kClaims{"support",   "capable",   "enable mig",
-                                                      "available", "partition", "mig on"};
+    constexpr std::array<std::string_view, 7> kClaims{
+        "support", "capable", "enable mig", "available", "partition", "mig on", "due to mig"};
     if (!contains_word(text, "MIG") || is_negated(text) || !contains_any(text, kClaims) ||
         contains(text, "only") || contains(text, "while") || contains(text, "time-slic") ||
         contains(text, "time slic") || contains(text, "but") || contains(text, "whereas") ||
@@ -252,8 +229,39 @@ std::optional<NamedGpu> gpu_of_heading(const File& file, int heading) {
     return std::nullopt;
 }
 
+/// A column "MIG" with "Yes", "No", marks of either.
+void check_mig_cell(const NamedGpu& gpu, const Table::Cell& cell, Report& report) {
+    const auto word = lower(cell.text);
+    constexpr std::array<std::string_view, 4> kYes{"yes", "supported", "true", "full"};
+    constexpr std::array<std::string_view, 5> kNo{"no", "none", "not supported", "false",
+                                                  "unsupported"};
+    const auto is = [&word](std::string_view one) { return word == one; };
+    const bool yes = std::any_of(kYes.begin(), kYes.end(), is) ||
+                     starts_with(word, "\xE2\x9C\x85") || word == "\xE2\x9C\x94" ||
+                     word == "\xE2\x9C\x93" || starts_with(word, "yes (") ||
+                     starts_with(word, "yes,");
+    const bool no = std::any_of(kNo.begin(), kNo.end(), is) || word == "\xE2\x9D\x8C" ||
+                    word == "\xE2\x9C\x97" || word == "\xE2\x9C\x98";
+    const std::string name(gpu.models[0]->name);
+    if (yes && !gpu.has_mig()) {
+        report.add("DOC001", cell.mark, name + " has no MIG").expected("No");
+    } else if (no && gpu.has_mig()) {
+        report.add("DOC001", cell.mark, name + " has MIG").expected("Yes");
+    }
+}
+
+bool is_mig_head(std::string_view folded) {
+    return folded == "mig" || folded == "mig support" || folded == "mig supported" ||
+           folded == "mig capable" || folded == "mig-capable" || folded == "mig support?" ||
+           folded == "mig?" || folded == "supports mig" || folded == "supports mig?";
+}
+
 void check_cell(const NamedGpu& gpu, std::string_view head, const Table::Cell& cell,
                 Report& report) {
+    if (is_mig_head(lower(head))) {
+        check_mig_cell(gpu, cell, report);
+        return;
+    }
     const auto numbers = numbers_in(cell.text);
     if (numbers.size() != 1) {
         return;
@@ -279,13 +287,7 @@ void check_cell(const NamedGpu& gpu, std::string_view head, const Table::Cell& c
         compare(tensor_cores_of, "tensor cores");
     } else if ((folded == "vram" || folded == "gpu memory" || folded == "gpu ram") &&
                contains(cell.text, "g") && !memory_agrees(gpu, numbers[0].value)) {
-        const auto known =
-            known_values(gpu, [](const catalog::GpuModel& model) { return model.memory_gib; });
-        report
-            .add("DOC001", cell.mark,
-                 std::string(gpu.models[0]->name) + " has " + known + " GB of memory, not " +
-                     plain(numbers[0].value))
-            .expected(known + " GB");
+        report_memory(gpu, numbers[0].value, cell.mark, report);
     }
 }
 
@@ -322,6 +324,7 @@ void check_gpu_facts(const File& file, Report& report) {
                                                statement.kind == Statement::Kind::kTableRow);
         for (const auto& gpu : gpus) {
             check_memory(gpu, text, statement.mark, report);
+            check_told_memory(gpu, text, statement.mark, report);
             check_architecture(gpu, text, statement.mark, report);
         }
         check_mig_claim(gpus, text, statement.mark, report);

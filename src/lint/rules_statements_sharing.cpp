@@ -46,15 +46,17 @@ bool names_a_part(std::string_view text) {
 /// DOC004: a share of time is a slot in a queue, not a part of the GPU.
 void check_share(const File& file, const Statement& statement, Report& report) {
     const std::string_view text = statement.text;
-    constexpr std::array<std::string_view, 5> kGets{"get", "receive", "each", "guarantee",
-                                                    "every pod"};
-    constexpr std::array<std::string_view, 6> kOfGpu{"gpu time",  "gpu compute", "gpu's time",
-                                                     "gpu power", "of the gpu",  "gpu performance"};
+    constexpr std::array<std::string_view, 6> kGets{"get",       "receive",   "each",
+                                                    "guarantee", "every pod", "represent"};
+    constexpr std::array<std::string_view, 9> kOfGpu{
+        "gpu time", "gpu compute",     "gpu's time", "gpu power",          "of the gpu",
+        "of a gpu", "gpu performance", "of one gpu", "of the physical gpu"};
     constexpr std::array<std::string_view, 13> kHonest{
         "up to",   "at most", "if all",  "when all",   "no guarantee", "busy", "idle",
         "depends", "may ",    "can use", "when other", "limit",        "mps"};
     if (!contains_any(text, kGets) || !contains_any(text, kOfGpu) || !names_a_part(text) ||
-        is_negated(text) || contains_any(text, kHonest)) {
+        is_negated(text) || contains_any(text, kHonest) || contains_word(text, "mig") ||
+        contains(text, "instance") || contains(text, "vgpu")) {
         return;
     }
     const auto path = lower(file.heading_path(statement.heading));

@@ -185,8 +185,21 @@ bool has_installer(const File& file, const std::vector<Reference>& references) {
 /// The namespace that an operator of the file is installed to; empty: not said.
 std::string operator_namespace(const File& file) {
     for (const ChartInstall& install : chart_installs(file)) {
-        if (is_gpu_chart(install.chart) && install.chart != "dcgm-exporter")
-            return install.name_space;
+        if (!is_gpu_chart(install.chart) || install.chart == "dcgm-exporter") continue;
+        // The map may be meant for the operator, which the text installs with its words alone.
+        const bool both = install.chart != "gpu-operator" && file.mentions("gpu-operator");
+        return both ? std::string() : install.name_space;
+    }
+    for (const Object& object : file.objects) {
+        if (object.kind == "HelmRelease" &&
+            is_gpu_chart(text_at(*object.node, "spec.chart.spec.chart"))) {
+            const std::string target = text_at(*object.node, "spec.targetNamespace");
+            return target.empty() ? object.name_space : target;
+        }
+        if (object.kind == "Application" &&
+            is_gpu_chart(text_at(*object.node, "spec.source.chart"))) {
+            return text_at(*object.node, "spec.destination.namespace");
+        }
     }
     for (const std::string_view known : {"gpu-operator-resources"}) {
         if (file.mentions(known)) return std::string(known);

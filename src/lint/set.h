@@ -18,6 +18,7 @@
 #include "lint/command.h"
 #include "lint/dockerfile.h"
 #include "lint/image.h"
+#include "lint/kustomize.h"
 #include "lint/object.h"
 #include "lint/promql.h"
 
@@ -125,10 +126,23 @@ public:
     [[nodiscard]] Found find_object(const File& near, std::string_view kind, std::string_view name,
                                     std::string_view name_space = {}) const;
 
+    [[nodiscard]] const Kustomizations& kustomizations() const { return kustomizations_; }
+
+    /// Whether Terraform or a machine's configuration anywhere in the run gives nodes a label of
+    /// this name. Only names of one's own, with a dot or a slash in them, are looked for so far away.
+    [[nodiscard]] bool defines_label(std::string_view key) const {
+        return labels_.find(key) != labels_.end();
+    }
+
+    /// The Terraform files of the directories above a file: the module that it is a part of.
+    [[nodiscard]] std::vector<const File*> terraform_above(const File& file) const;
+
 private:
     std::vector<std::unique_ptr<File>> files_;
     std::map<std::string, std::vector<const File*>, std::less<>> directories_;
     std::set<std::string, std::less<>> roots_;  // directories of a kustomization or a chart
+    Kustomizations kustomizations_;
+    std::set<std::string, std::less<>> labels_;  // see defines_label()
 };
 
 /// How large, and how many.

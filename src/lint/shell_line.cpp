@@ -17,7 +17,14 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
 constexpr std::array<std::string_view, 14> kKeywords{
     "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "&&", "||"};
 
-constexpr std::array<std::string_view, 62> kPrograms{"kubectl",
+constexpr std::array<std::string_view, 69> kPrograms{"kubectl",
+                                                     "zypper",
+                                                     "dpkg",
+                                                     "rpm",
+                                                     "add-apt-repository",
+                                                     "apt-key",
+                                                     "ubuntu-drivers",
+                                                     "pacman",
                                                      "helm",
                                                      "docker",
                                                      "nvidia-smi",
@@ -175,13 +182,12 @@ std::optional<Command> make_command(const std::vector<Word>& words) {
     Command command;
     while (at < words.size()) {
         const Word& word = words[at];
-        if (!word.quoted && is_one_of(word.text, kKeywords)) {
+        const bool exports =
+            word.text == "export" && at + 1 < words.size() && is_assignment(words[at + 1].text);
+        if ((!word.quoted && is_one_of(word.text, kKeywords)) || exports) {
             ++at;
         } else if (is_assignment(word.text)) {
             command.assignments.push_back(word);
-            ++at;
-        } else if (word.text == "export" && at + 1 < words.size() &&
-                   is_assignment(words[at + 1].text)) {
             ++at;
         } else if (const std::size_t length = wrapper_length(words, at);
                    length > 0 && at + length < words.size()) {
@@ -215,6 +221,47 @@ const std::string* command_text(const Command& command) {
     return nullptr;
 }
 
+std::size_t command_in_container(const Command& command) {
+    if (!command.is("kubectl", "exec") && !command.is("docker", "exec")) return 0;
+    for (std::size_t i = 2; i < command.words.size(); ++i) {
+        const Word& word = command.words[i];
+        if (!word.quoted && without_directory(word.text) == "nvidia-smi") return i;
+    }
+    return 0;
+}
+
+std::size_t told_command(std::string_view words) {
+    constexpr std::size_t kNone = std::string_view::npos;
+    constexpr std::array<std::string_view, 14> kBegins{
+        "kubectl top ", "kubectl set ",     "kubectl run ",  "kubectl create ", "kubectl apply ",
+        "kubectl get ", "kubectl label ",   "helm install ", "helm upgrade ",   "docker run ",
+        "docker pull ", "nvidia-smi mig -", "nvidia-smi -",  "helm repo add "};
+    std::size_t first = kNone;
+    for (const std::string_view begin : kBegins) {
+        const auto at = words.substr(0, first).find(begin);
+        if (at == kNone) continue;
+        const char before = at == 0 ? ' ' : words[at - 1];
+        const bool part = (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') ||
+                          (before >= '0' && before <= '9') || before == '/' || before == '-' ||
+                          before == '_' || before == '.';
+        if (!part) first = at;
+    }
+    const auto start = words.find_first_not_of(" \t");
+    if (start == kNone || first == kNone || first == start) return first;
+    // "sudo docker run", "A=b kubectl run": from the start of the words
+    return looks_like_command(words.substr(start, first - start)) ? start : first;
+}
+
+bool prints_words(std::string_view program) {
+    const std::string name = lower(program);
+    constexpr std::array<std::string_view, 15> kParts{"echo", "print", "log",  "info",  "warn",
+                                                      "err",  "msg",   "die",  "fail",  "note",
+                                                      "step", "say",   "hint", "title", "success"};
+    return std::any_of(kParts.begin(), kParts.end(), [&name](std::string_view part) {
+        return name.find(part) != std::string::npos;
+    });
+}
+
 std::optional<std::size_t> closing_quote(std::string_view text, std::size_t from, std::size_t end) {
     const char quote = text[from - 1];
     end = std::min(end, from + kLongestQuote);
@@ -230,7 +277,7 @@ std::optional<std::size_t> closing_quote(std::string_view text, std::size_t from
 
 std::optional<std::size_t> end_of_placeholder(std::string_view text, std::size_t at,
                                               std::size_t end) {
-    constexpr std::size_t kLongest = 60;
+    constexpr std::size_t kLongest = 100;
     const std::size_t first = at + 1;
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     if (first >= end || !is_letter(text[first])) return std::nullopt;
@@ -266,6 +313,12 @@ bool looks_like_command(std::string_view line) {
     if (starts_with(line, "sudo ")) return true;
     const auto end = line.find_first_of(" \t");
     const std::string_view first = line.substr(0, end);
+    if (first == "k" && end != std::string_view::npos) {  // a usual alias
+        constexpr std::array<std::string_view, 8> kVerbs{"get",    "apply", "describe", "label",
+                                                         "delete", "logs",  "create",   "exec"};
+        const std::string_view rest = trim(line.substr(end));
+        return is_one_of(rest.substr(0, rest.find(' ')), kVerbs);
+    }
     if (!is_one_of(without_directory(first), kPrograms)) return false;
     if (end == std::string_view::npos) return first == "nvidia-smi" || first == "nvcc";
     // "make sure that ..." and "watch for ..." are sentences.

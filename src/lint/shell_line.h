@@ -22,6 +22,13 @@ std::optional<Command> make_command(const std::vector<Word>& words);
 /// The text of `bash -c TEXT`; nullptr for any other command.
 const std::string* command_text(const Command& command);
 
+/// The word of nvidia-smi behind `kubectl exec POD --` and `docker exec NAME`; 0: none.
+std::size_t command_in_container(const Command& command);
+/// Where a command begins in a quoted word that is printed, kept or passed on; npos: nowhere.
+std::size_t told_command(std::string_view words);
+/// Whether a program prints its words: echo, log_info, print_step.
+bool prints_words(std::string_view program);
+
 /// A quote or bracket that is not closed within is none.
 constexpr std::size_t kLongestQuote = 32'768;
 

@@ -2,6 +2,7 @@
 #include "lint/yaml_text.h"
 
 #include <algorithm>
+#include <array>
 
 #include "document/yaml.h"
 #include "lint/quick_yaml.h"
@@ -33,9 +34,22 @@ void blank_out(std::string& text, const Line& line) {
               text.begin() + static_cast<std::ptrdiff_t>(line.end), ' ');
 }
 
+/// `# Your container configuration...`, `# rest of the spec ...`.
+bool leaves_out(std::string_view comment) {
+    if (!ends_with(comment, "...") && !ends_with(comment, "\xe2\x80\xa6")) return false;
+    while (!comment.empty() && (comment.front() == '#' || comment.front() == ' ')) {
+        comment.remove_prefix(1);
+    }
+    const std::string word = lower(comment.substr(0, comment.find(' ')));
+    constexpr std::array<std::string_view, 8> kFirst{"your",      "rest", "other",    "more",
+                                                     "remaining", "same", "existing", "additional"};
+    return std::find(kFirst.begin(), kFirst.end(), word) != kFirst.end();
+}
+
 /// `...` or `# ...`, by which manuals leave something out.
 bool is_elision(std::string_view line) {
     line = trim(line);
+    if (starts_with(line, "#") && leaves_out(line)) return true;
     while (!line.empty() && (line.front() == '#' || line.front() == '-' || line.front() == ' ' ||
                              line.front() == '<' || line.front() == '[')) {
         line.remove_prefix(1);

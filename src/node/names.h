@@ -26,8 +26,8 @@ inline constexpr char kMigConfigServed[] = "MigConfigServed";
 inline constexpr char kUnhealthyTaint[] = "aliquot.dev/gpu-unhealthy";
 
 /// Every annotation and condition of ours: what an uninstall takes away.
-inline constexpr const char* kAnnotations[] = {kOwnedLabels, kOwnedTaints, kAgent,     kConfig,
-                                               kGpus,        kShares,      kMigProblem};
+inline constexpr const char* kAnnotations[] = {kAgent,       kConfig,      kGpus,  kMigProblem,
+                                               kOwnedLabels, kOwnedTaints, kShares};
 inline constexpr const char* kConditions[] = {kGpuHealthy, kGpuConfigServed, kMigConfigServed};
 
 }  // namespace aliquot::node

@@ -8,7 +8,7 @@
 namespace aliquot::node {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> kEffects{"NoSchedule", "PreferNoSchedule", "NoExecute"};
 constexpr std::size_t kLongestName = 63;

@@ -7,6 +7,17 @@
 #include <utility>
 
 namespace aliquot::os {
+namespace {
+
+/// Whether the loader found a library that it did not want. The loader alone knows where it looks
+/// for a name; of one that is nowhere it says "NAME: cannot open shared object file: No such file".
+bool exists(const std::string& candidate, const std::string& loader_words) {
+    std::error_code ignored;
+    if (candidate.contains('/')) return std::filesystem::exists(candidate, ignored);
+    return !loader_words.starts_with(candidate + ": cannot open");
+}
+
+}  // namespace
 
 DynamicLibrary::DynamicLibrary(void* handle, std::string path)
     : handle_(handle), path_(std::move(path)) {}
@@ -29,13 +40,10 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::vector<std::string>& cand
     for (const std::string& candidate : candidates) {
         void* handle = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle != nullptr) return DynamicLibrary(handle, candidate);
-        const char* words =
+        const char* const said =
             ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps it per thread
-        const bool is_file = candidate.contains('/');
-        std::error_code ignored;
-        if (refused.empty() && is_file && std::filesystem::exists(candidate, ignored)) {
-            refused = words != nullptr ? words : candidate + ": does not load";
-        }
+        const std::string words = said != nullptr ? said : candidate + ": does not load";
+        if (refused.empty() && exists(candidate, words)) refused = words;
     }
     if (!refused.empty()) return Error{ErrorCode::kUnavailable, refused};
     std::string tried;

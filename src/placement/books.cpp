@@ -92,6 +92,7 @@ Result<NodeId> Books::add_node(NodeSpec spec) {
     const auto id = static_cast<NodeId>(nodes_.size());
     capacity_ += static_cast<std::int64_t>(spec.devices) * kWholeGpu;
     free_ += static_cast<std::int64_t>(spec.devices) * kWholeGpu;
+    if (spec.devices > 0) free_cpu_ += spec.cpu_milli;
     names_.emplace(spec.name, id);
     nodes_.push_back(node);
     specs_.push_back(std::move(spec));
@@ -212,12 +213,14 @@ std::int64_t Books::change(Node& node, const Shape& shape, const Spot& spot, int
 void Books::take(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
     free_ += change(node, shape, spot, 1);
+    if (node.devices > 0) free_cpu_ -= shape.cpu;
     ++node.live;
 }
 
 void Books::give(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
     free_ += change(node, shape, spot, -1);
+    if (node.devices > 0) free_cpu_ += shape.cpu;
     --node.live;
 }
 

@@ -127,6 +127,8 @@ public:
 
     [[nodiscard]] std::int64_t capacity_milli() const { return capacity_; }
     [[nodiscard]] std::int64_t free_milli() const { return free_; }
+    /// CPU that is free on nodes with GPUs.
+    [[nodiscard]] std::int64_t free_cpu_beside_gpus() const { return free_cpu_; }
 
     /// One number per device state; the order of devices plays no part in sums of it.
     static std::uint64_t device_hash(std::uint32_t milli, std::int32_t mib, bool mig) {
@@ -155,6 +157,7 @@ private:
     std::unordered_map<std::string, MigGeometry> geometries_;
     std::int64_t capacity_ = 0;
     std::int64_t free_ = 0;
+    std::int64_t free_cpu_ = 0;  // milli, of nodes with GPUs
 };
 
 /// Bits of the slices that a profile takes when it starts at `start`.

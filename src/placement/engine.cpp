@@ -175,9 +175,11 @@ std::vector<bool> Engine::admitted(const Request& request) const {
     auto kind = state_->kind_of(*good);
     if (!kind) return nodes;
     const Shape& shape = state_->ranking.shape_of(*kind);
-    for (NodeId id = 0; id < node_count(); ++id)
-        nodes[id] = state_->ranking.admits(*kind, id) &&
-                    (shape.gpus == 0 || ((shape.models >> state_->books.node(id).model) & 1U) != 0);
+    for (NodeId id = 0; id < node_count(); ++id) {
+        const Node& node = state_->books.node(id);
+        const bool has_gpus = node.devices > 0 && ((shape.models >> node.model) & 1U) != 0;
+        nodes[id] = state_->ranking.admits(*kind, id) && (shape.gpus == 0 || has_gpus);
+    }
     return nodes;
 }
 
@@ -274,6 +276,7 @@ std::span<const TaskType> Engine::workload() const { return state_->types; }
 const Options& Engine::options() const { return state_->options; }
 std::int64_t Engine::capacity_milli() const { return state_->books.capacity_milli(); }
 std::int64_t Engine::free_milli() const { return state_->books.free_milli(); }
+std::int64_t Engine::free_cpu_beside_gpus() const { return state_->books.free_cpu_beside_gpus(); }
 
 double Engine::fragmented_milli() const { return fragmented(state_->books, state_->types); }
 

@@ -139,6 +139,7 @@ public:
 
     [[nodiscard]] std::int64_t capacity_milli() const;  // GPU compute of all nodes
     [[nodiscard]] std::int64_t free_milli() const;
+    [[nodiscard]] std::int64_t free_cpu_beside_gpus() const;  // milli, of nodes with GPUs
     /// Free GPU compute that the target workload cannot use, in milli (the paper's F, exact).
     [[nodiscard]] double fragmented_milli() const;
     /// Bytes of all that grows with nodes and classes.

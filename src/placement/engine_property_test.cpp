@@ -141,6 +141,7 @@ private:
     static std::string photo(const Engine& engine) {
         std::string all = std::to_string(engine.live()) + " " +
                           std::to_string(engine.free_milli()) + " " +
+                          std::to_string(engine.free_cpu_beside_gpus()) + " " +
                           std::to_string(engine.departures()) + "\n";
         for (NodeId node = 0; node < engine.node_count(); ++node) {
             const NodeState state = engine.state(node);

@@ -40,6 +40,17 @@ TEST(Engine, TakesAndGivesBack) {
     EXPECT_EQ(engine.release(placed->id).error().code, ErrorCode::kNotFound);
 }
 
+TEST(Engine, ANodeWithoutGpusLetsNoGpuRequestOn) {
+    Engine engine;
+    ASSERT_TRUE(engine.add_node(node("cpu-only", 0)).ok());
+    ASSERT_TRUE(engine.add_node(node("t4", 1, "T4")).ok());
+    EXPECT_EQ(engine.admitted(share(500)), (std::vector<bool>{false, true}));
+    EXPECT_EQ(engine.admitted(Request{.cpu_milli = 1}), (std::vector<bool>{true, true}));
+    Request wanted = share(500);
+    wanted.models = {"A2"};
+    EXPECT_EQ(engine.admitted(wanted), (std::vector<bool>{false, false}));
+}
+
 TEST(Engine, SaysWhyNothingFits) {
     Engine engine;
     ASSERT_TRUE(engine.add_node(node("cpu-only", 0)).ok());

@@ -20,11 +20,20 @@ constexpr unsigned kMpsFrom = 8;
 constexpr double kReserve = 1;
 constexpr unsigned kMostByItself = 32;  // a power of two below the 48 clients of MPS
 constexpr unsigned kMostClients = 48;
-const catalog::Version kVolta{{7, 0}};
+constexpr catalog::Version kVolta{{7, 0}};
+constexpr double kLeastOfAll = 0.5;  // GiB: a CUDA context takes most of that
+
+/// As many of the services that were asked for as have memory.
+unsigned services_that_fit(const catalog::GpuModel& model, unsigned asked) {
+    const double usable = std::max(kLeastOfAll, model.memory_gib - kReserve);
+    return std::min(asked, static_cast<unsigned>(std::max(1.0, usable / kLeastOfAll)));
+}
 
 void reject_for_card(Plan& plan, const catalog::GpuModel& model, const CardPlan& card) {
     const std::string name(model.name);
-    if (!model.has_mig()) {
+    if (model.architecture == kNotKnown) {
+        reject(plan, "PLN011", Mode::kMig, "", "whether " + name + " has MIG is not known");
+    } else if (!model.has_mig()) {
         reject(plan, "PLN011", Mode::kMig, "",
                name +
                    " has no MIG: only A30, A100, H100 and later "
@@ -40,6 +49,10 @@ void reject_for_card(Plan& plan, const catalog::GpuModel& model, const CardPlan&
                    name + " (" + std::string(model.architecture) +
                        ") is older than Volta: MPS has no memory limit there, and one fault ends "
                        "all clients");
+        } else if (card.replicas > kMostClients) {
+            reject(plan, "PLN033", Mode::kMps, "",
+                   number_text(card.replicas) + " shares: an MPS server has at most " +
+                       number_text(kMostClients) + " clients");
         } else {
             reject(plan, "PLN036", Mode::kMps, "",
                    number_text(card.replicas) + " shares: MPS pays from " + number_text(kMpsFrom) +
@@ -81,7 +94,8 @@ std::string why_technique(const catalog::GpuModel& model, const CardPlan& card) 
     const std::string replicas = std::to_string(card.replicas);
     if (card.replicas == 1) return "one alone shares nothing";
     if (card.mode == Mode::kMps) {
-        return replicas + " >= 8 replicas and compute capability " + compute + " >= 7.0";
+        return replicas + " >= 8 replicas and compute capability " + compute + " >= 7.0" +
+               (model.architecture == kNotKnown ? " (assumed)" : "");
     }
     if (card.replicas < kMpsFrom) return replicas + " < 8 replicas";
     if (card.replicas > kMostClients) return replicas + " > 48, the clients of MPS";
@@ -126,22 +140,33 @@ CardPlan plan_card(const catalog::GpuModel& model, unsigned services, bool guard
 void plan_cards(Draft& draft) {
     Plan& plan = draft.plan;
     const GpuPool& first = draft.request.pools.front();
-    const CardPlan card = plan_card(*first.model, draft.request.services, draft.request.guard);
+    const unsigned asked = draft.request.services;
+    const unsigned most = services_that_fit(*first.model, asked);
+    const CardPlan card = plan_card(*first.model, most, draft.request.guard);
     plan.mode = card.mode;
     plan.replicas = card.replicas;
     plan.per_pod_gib = card.per_pod_gib;
     plan.reserve_gib = card.reserve_gib;
     plan.usable_gib = card.usable_gib;
     plan.formula = card.formula;
-    if (card.per_pod_gib <= 0) {
+    if (most < asked) {
+        plan.unplaced.push_back(number_text(asked - most) + " of " + number_text(asked) +
+                                " services");
+        plan.gpus_missing = (asked + most - 1) / most - 1;
+        plan.warnings.push_back(number_text(asked) +
+                                " services leave less than 0.5 GiB for each, and a CUDA context "
+                                "takes most of that: at most " +
+                                number_text(most) + " fit, and that is tight");
+    } else if (card.mode != Mode::kMps && card.replicas > kMostShares) {
         plan.warnings.push_back(number_text(card.replicas) +
-                                " services leave less than 0.5 GiB for "
-                                "each: take more GPUs");
+                                " take turns: each waits for all others when they are busy; more "
+                                "than " +
+                                number_text(kMostShares) + " are seldom good");
     }
     reject_for_card(plan, *first.model, card);
     for (const Slot& slot : draft.slots) {
         const catalog::GpuModel& model = *slot.pool->model;
-        const CardPlan one = plan_card(model, draft.request.services, draft.request.guard);
+        const CardPlan one = plan_card(model, services_that_fit(model, asked), draft.request.guard);
         GpuUse use;
         use.gpu = slot.index;
         use.pool = slot.pool->name;

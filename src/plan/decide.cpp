@@ -16,7 +16,7 @@ using sizing::number_text;
 constexpr double kMibPerGib = 1024;
 constexpr double kHalf = 0.5;
 constexpr double kBusy = 60;  // percent
-const catalog::Version kVolta{{7, 0}};
+constexpr catalog::Version kVolta{{7, 0}};
 
 /// The largest GPU of the request, in GiB.
 double largest_gib(const Request& request) {
@@ -117,7 +117,9 @@ struct Question {
 bool mig_wins(const Question& q, bool tenants) {
     const std::string name(q.pool.model->name);
     if (!q.pool.model->has_mig()) {
-        q.lose("PLN011", Mode::kMig, name + " has no MIG");
+        q.lose("PLN011", Mode::kMig,
+               q.pool.unlisted == nullptr ? name + " has no MIG"
+                                          : "whether " + name + " has MIG is not known");
         return false;
     }
     if (q.pool.model->mig_family == "ask") {

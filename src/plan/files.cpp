@@ -239,10 +239,11 @@ void add_node_files(Plan& plan, const NodeUse& node, bool only) {
     const std::string end = only || node.name.empty() ? "" : "-" + node.name;
     plan.files.push_back({"sharing" + end + ".yaml",
                           "the sharing configuration of the node for aliquot-agent",
-                          our_config(config)});
+                          our_config(config), node.name, our_config(config)});
     plan.files.push_back({"nvidia-configmap" + end + ".yaml",
                           "the same for NVIDIA's plugin, as ConfigMap of gpu-operator",
-                          config_map("aliquot-plan", "any", nvidia_config(config))});
+                          config_map("aliquot-plan", "any", nvidia_config(config)), node.name,
+                          nvidia_config(config)});
     plan.files.push_back({"nvidia-values" + end + ".yaml",
                           "Helm values of gpu-operator that name it", helm_values(config)});
     if (config.has_mig) {

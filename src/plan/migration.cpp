@@ -11,15 +11,19 @@ namespace {
 
 /// A strategic merge patch that sets, or with null takes away, the GPU of a workload's container.
 /// Doing it twice changes nothing.
-std::string patch(const std::string& name, const std::string& resource, const std::string& value) {
+std::string patch(const std::string& workload, const std::string& resource,
+                  const std::string& value) {
+    const std::string name = object_name(workload);
     return "kubectl patch deployment " + name +
            " --type strategic -p "
            "'{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"" +
            name + "\",\"resources\":{\"limits\":{\"" + resource + "\":" + value + "}}}]}}}}'";
 }
 
-std::string wait_for(const std::string& name) {
-    return "kubectl rollout status deployment/" + name + " --timeout=5m";
+/// Waits for a GPU; when there is none in time, the service goes back to the CPU.
+std::string wait_or(const std::string& workload, const std::string& back) {
+    return "kubectl rollout status deployment/" + object_name(workload) + " --timeout=5m || " +
+           back;
 }
 
 Step baseline() {
@@ -43,10 +47,11 @@ Step sharing_step(const Plan& plan) {
     Step step;
     if (plan.mode == Mode::kMig) {
         step.title = "Cut the GPU: MIG";
+        const std::string upgrade(
+            "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values -f "
+            "nvidia-values.yaml");
         step.commands = {"kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
-                         "kubectl apply -f mig-configmap.yaml",
-                         "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator "
-                         "--reuse-values -f nvidia-values.yaml",
+                         "kubectl apply -f mig-configmap.yaml", upgrade,
                          "kubectl label node NODE nvidia.com/mig.config=aliquot --overwrite",
                          "kubectl uncordon NODE"};
         step.check = "nvidia-smi -L lists the instances; label nvidia.com/mig.config.state=success";
@@ -75,9 +80,9 @@ Step job_step(const Share& share, const Workload& workload) {
     const std::string count = std::to_string(workload.gpus);
     return {"Submit with a GPU: " + share.workload,
             {"# in the pod template: resources.limits." + share.resource + ": " + count,
-             "kubectl replace --force -f " + share.workload + ".yaml"},
+             "kubectl replace --force -f " + object_name(share.workload) + ".yaml"},
             "the pod starts, or waits in the queue for its turn; nvidia-smi shows its process",
-            {"kubectl replace --force -f " + share.workload + ".before.yaml"}};
+            {"kubectl replace --force -f " + object_name(share.workload) + ".before.yaml"}};
 }
 
 Step service_step(const Share& share, const Workload& workload, bool first, const Plan& plan) {
@@ -85,7 +90,7 @@ Step service_step(const Share& share, const Workload& workload, bool first, cons
     Step step;
     step.title = std::string(first ? "The first service: " : "Then: ") + share.workload;
     step.commands = {patch(share.workload, share.resource, std::to_string(workload.gpus)),
-                     wait_for(share.workload)};
+                     wait_or(share.workload, patch(share.workload, share.resource, "null"))};
     for (const std::string& line : plan.environment) {
         if (line.find("(" + share.workload + ")") != std::string::npos) {
             step.commands.push_back("# set in its container: " + line);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "plan/steps.h"
@@ -70,24 +71,19 @@ void add_worst_case(Plan& plan) {
                                                            : "");
             who += (who.empty() ? "" : ", ") + name;
         }
-        const std::string gpu = "GPU " + std::to_string(use.gpu) + ": ";
+        std::string line("GPU ");
+        line.append(std::to_string(use.gpu)).append(": ");
         if (use.mode == Mode::kTimeSlicing) {
-            plan.numbers.worst_case.push_back(gpu + "all of " + who +
-                                              ": nothing limits any of them");
+            line.append("all of ").append(who).append(": nothing limits any of them");
         } else if (use.mode == Mode::kMps) {
-            plan.numbers.worst_case.push_back(gpu +
-                                              "only the one above its limit; a fatal fault "
-                                              "ends all of " +
-                                              who);
+            line.append("only the one above its limit; a fatal fault ends all of ").append(who);
         } else if (use.mode == Mode::kFraction) {
-            plan.numbers.worst_case.push_back(gpu +
-                                              "only the one above its limit, with the guard; "
-                                              "without it all of " +
-                                              who);
+            line.append("only the one above its limit, with the guard; without it all of ");
+            line.append(who);
         } else {
-            plan.numbers.worst_case.push_back(gpu + "only the one that takes too much (" + who +
-                                              ")");
+            line.append("only the one that takes too much (").append(who).append(")");
         }
+        plan.numbers.worst_case.push_back(std::move(line));
     }
 }
 
@@ -144,16 +140,50 @@ void add_numbers(Plan& plan, const Request& request) {
     add_prices(plan, request);
 }
 
+std::string missing_text(unsigned gpus) {
+    if (gpus == 0) return "larger GPUs are needed";
+    return std::to_string(gpus) + (gpus == 1 ? " more GPU is needed" : " more GPUs are needed");
+}
+
+namespace {
+
+bool unequal(const Plan& plan) {
+    return std::ranges::any_of(plan.reasons,
+                               [](const Reason& one) { return one.rule == "PLN044"; });
+}
+
+/// The reason for the technique of the head; of the shared GPUs, if there are any.
+const Reason& head_reason(const Plan& plan) {
+    const bool alone = plan.mode == Mode::kExclusive || plan.mode == Mode::kSerial;
+    constexpr std::array<std::string_view, 8> kShared{"PLN010", "PLN013", "PLN030", "PLN040",
+                                                      "PLN043", "PLN044", "PLN050", "PLN060"};
+    for (auto one = plan.reasons.rbegin(); !alone && one != plan.reasons.rend(); ++one) {
+        if (std::ranges::find(kShared, std::string_view(one->rule)) != kShared.end()) return *one;
+    }
+    return plan.reasons.back();
+}
+
+}  // namespace
+
 std::string recommend(const Plan& plan, const Request& request) {
     std::string gpu;
     constexpr std::size_t kMostNamed = 4;
-    for (std::size_t i = 0; i < std::min(kMostNamed, request.pools.size()); ++i) {
-        const GpuPool& pool = request.pools[i];
-        gpu += (gpu.empty() ? "" : ", ") + std::to_string(pool.count) + " x " +
-               std::string(pool.model->key);
+    std::vector<std::pair<std::string_view, unsigned>> kinds;
+    for (const GpuPool& pool : request.pools) {
+        const auto known = std::ranges::find(kinds, pool.model->key,
+                                             &std::pair<std::string_view, unsigned>::first);
+        if (known == kinds.end()) {
+            kinds.emplace_back(pool.model->key, pool.count);
+        } else {
+            known->second += pool.count;
+        }
     }
-    if (request.pools.size() > kMostNamed) gpu += ", ...";
-    const std::string reason = plan.reasons.empty() ? "" : ": " + plan.reasons.back().text;
+    for (std::size_t i = 0; i < std::min(kMostNamed, kinds.size()); ++i) {
+        gpu += (gpu.empty() ? "" : ", ") + std::to_string(kinds[i].second) + " x " +
+               std::string(kinds[i].first);
+    }
+    if (kinds.size() > kMostNamed) gpu += ", ...";
+    const std::string reason = plan.reasons.empty() ? "" : ": " + head_reason(plan).text;
     const std::string each = gib_text(plan.per_pod_gib) + " each";
     std::string text;
     switch (plan.mode) {
@@ -162,8 +192,9 @@ std::string recommend(const Plan& plan, const Request& request) {
                    " shares per GPU with limits (time-slicing), " + each;
             break;
         case Mode::kTimeSlicing:
-            text = gpu + ": time-slicing with " + std::to_string(plan.replicas) +
-                   " replicas, about " + each + " (not enforced)";
+            text = gpu + ": time-slicing with " + std::to_string(plan.replicas) + " replicas, " +
+                   (unequal(plan) ? "each with what it needs" : "about " + each) +
+                   " (not enforced)";
             break;
         case Mode::kMps:
             text = gpu + ": MPS with " + std::to_string(plan.replicas) + " replicas, " + each;
@@ -178,12 +209,11 @@ std::string recommend(const Plan& plan, const Request& request) {
             text = gpu + ": one after the other, a whole GPU at a time";
             break;
         case Mode::kCpu:
-            text = "stay on the CPU";
+            text = plan.unplaced.empty() || !plan.shares.empty() ? "stay on the CPU"
+                                                                 : gpu + ": no place";
             break;
     }
-    if (!plan.unplaced.empty()) {
-        text += "; " + std::to_string(plan.gpus_missing) + " more GPUs are needed";
-    }
+    if (!plan.unplaced.empty()) text += "; " + missing_text(plan.gpus_missing);
     return text + (request.workloads.empty() ? "" : reason);
 }
 
@@ -194,7 +224,8 @@ void add_confidence(Plan& plan, const Request& request) {
                  gib_text(request.workloads.empty() ? pool.model->memory_gib
                                                     : memory_mib(pool) / kMibPerGib) +
                  ")",
-             Certainty::kDeclared, "table of GPU models; a driver knows better"});
+             Certainty::kDeclared,
+             pool.unlisted != nullptr ? "as told" : "table of GPU models; a driver knows better"});
     }
     for (const Workload& w : request.workloads) {
         if (w.memory_gib > 0) {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which replica goes to which GPU. First fit, largest first, with equal parts on each GPU: neither
-// NVIDIA's plugin nor our configuration knows unequal ones. MIG is packed exactly.
+// NVIDIA's plugin nor our configuration knows unequal ones for turns. MIG is packed exactly.
+// When something has no place that way, it is tried again with less that is only wished for.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "plan/mig.h"
+#include "plan/room.h"
 #include "plan/share.h"
 #include "plan/steps.h"
 #include "sizing/text.h"
@@ -23,33 +26,38 @@ using sizing::number_text;
 constexpr double kMibPerGib = 1024;
 constexpr double kPercent = 100;
 
-bool can_wait(const Workload& w) {
-    return w.kind == Kind::kTraining || w.kind == Kind::kBatch || w.kind == Kind::kCi ||
-           w.preemptible || w.never_together;
-}
-
-std::string name_of(const Unit& unit) {
-    return unit.workload->replicas == 1 ? unit.workload->name
-                                        : unit.workload->name + "-" + std::to_string(unit.replica);
-}
-
 class Placer {
 public:
-    explicit Placer(Draft& draft) : draft_(draft) {}
+    Placer(Draft& draft, Concession concession)
+        : draft_(draft), concession_(concession), room_(draft, concession) {}
 
     void run() {
         for (std::size_t i = 0; i < draft_.units.size(); ++i) {
             if (draft_.units[i].mode == Mode::kCpu) add_cpu(draft_.units[i]);
         }
-        place_exclusive();
-        place_shared();
+        if (concession_.jobs_last) {
+            place_exclusive(false);
+            place_shared();
+            place_exclusive(true);
+        } else {
+            place_exclusive(false);
+            place_exclusive(true);
+            place_shared();
+        }
+        if (unequal_) forget_limits(draft_.plan);
+    }
+
+    /// Services without a place count more than jobs, which can wait for one.
+    [[nodiscard]] std::pair<std::size_t, std::size_t> left_out() const {
+        return {services_left_, draft_.plan.unplaced.size()};
     }
 
 private:
-    void place_exclusive() {
+    void place_exclusive(bool jobs) {
         for (std::size_t i = 0; i < draft_.units.size(); ++i) {
             const Unit& unit = draft_.units[i];
             if (unit.mode == Mode::kCpu || !unit.exclusive) continue;
+            if (can_wait(*unit.workload) != jobs) continue;
             if (take_whole(i)) continue;
             if (can_wait(*unit.workload) && wait_for_one(unit)) continue;
             leave_out(unit, unit.workload->gpus);
@@ -61,7 +69,8 @@ private:
         std::vector<Slot*> free;
         const GpuPool* pool = nullptr;
         for (Slot& slot : draft_.slots) {
-            if (slot.whole || !slot.units.empty()) continue;
+            if (slot.whole || !slot.units.empty() || !room_.machine_takes(slot, *unit.workload))
+                continue;
             if (unit.workload->memory_gib * kMibPerGib > memory_mib(*slot.pool)) continue;
             if (pool != slot.pool) free.clear();
             pool = slot.pool;
@@ -71,17 +80,19 @@ private:
         if (free.size() < unit.workload->gpus) return false;
         for (Slot* const slot : free) {
             slot->whole = true;
+            if (can_wait(*unit.workload)) of_jobs_.insert(slot->index);
             add_whole(unit, *slot, Mode::kExclusive);
         }
         return true;
     }
 
-    /// A job that can wait takes the GPU of another one after it.
+    /// A job that can wait takes the GPU of another job after it; a service never ends.
     bool wait_for_one(const Unit& unit) {
         std::size_t least = 0;
         Slot* best = nullptr;
         for (Slot& slot : draft_.slots) {
-            if (!slot.whole || unit.workload->memory_gib * kMibPerGib > memory_mib(*slot.pool)) {
+            if (!of_jobs_.contains(slot.index) || !room_.machine_takes(slot, *unit.workload) ||
+                unit.workload->memory_gib * kMibPerGib > memory_mib(*slot.pool)) {
                 continue;
             }
             const std::size_t waiting = queued_[slot.index];
@@ -184,82 +195,19 @@ private:
             const Workload* const workload = draft_.units[index].workload;
             if (workload != last) from = 0;
             last = workload;
-            while (from < slots.size() && !has_room(*slots[from], index, mode)) ++from;
+            while (from < slots.size() && !room_.has_room(*slots[from], index, mode)) ++from;
             if (from == slots.size()) continue;
             Slot* chosen = slots[from];
             if (mode == Mode::kSerial) {  // any number waits: to the shortest queue
                 for (Slot* const slot : slots) {
                     const bool shorter = slot->units.size() < chosen->units.size();
-                    if (shorter && has_room(*slot, index, mode)) chosen = slot;
+                    if (shorter && room_.has_room(*slot, index, mode)) chosen = slot;
                 }
             }
             chosen->units.push_back(index);
             done_.insert(index);
         }
         for (Slot* const slot : slots) finish(*slot, mode);
-    }
-
-    bool has_room(const Slot& slot, std::size_t index, Mode mode) const {
-        const Workload& w = *draft_.units[index].workload;
-        double most = need_mib(w);
-        double sum = most;
-        double duty = w.duty_percent.value_or(0);
-        for (const std::size_t other : slot.units) {
-            const Workload& o = *draft_.units[other].workload;
-            most = std::max(most, need_mib(o));
-            sum += need_mib(o);
-            duty += o.duty_percent.value_or(0);
-        }
-        const std::size_t count = slot.units.size() + 1;
-        const double usable = usable_mib(*slot.pool);
-        switch (mode) {
-            case Mode::kExclusive:
-                return count == 1 && need_mib(w) <= memory_mib(*slot.pool);
-            case Mode::kSerial:
-                return most <= usable;
-            case Mode::kMig:
-                return fits_mig(slot, index);
-            case Mode::kTimeSlicing:
-                return sum <= usable && duty <= kPercent && count <= kMostShares;
-            case Mode::kFraction:
-                return most <= share_mib(*slot.pool, count) && duty <= kPercent &&
-                       count <= kMostShares;
-            case Mode::kMps:
-                return most <= share_mib(*slot.pool, count) && duty <= kPercent &&
-                       count <= kMostMpsClients;
-            case Mode::kCpu:
-                break;
-        }
-        return false;
-    }
-
-    MigNeed need_of(const Slot& slot, std::size_t index) const {
-        const Workload& w = *draft_.units[index].workload;
-        const double duty =
-            w.duty_certainty == Certainty::kGuessed ? 0 : w.duty_percent.value_or(0);
-        return mig_need(*slot.pool->model, need_mib(w) / kMibPerGib, duty);
-    }
-
-    std::vector<MigNeed> needs_of(const Slot& slot) const {
-        std::vector<MigNeed> needs;
-        for (const std::size_t index : slot.units) needs.push_back(need_of(slot, index));
-        return needs;
-    }
-
-    bool fits_mig(const Slot& slot, std::size_t index) const {
-        // Thousands of GPUs get the same few sets of workloads: each is tried once.
-        std::pair<const GpuPool*, std::vector<const Workload*>> key{slot.pool, {}};
-        for (const std::size_t unit : slot.units) {
-            key.second.push_back(draft_.units[unit].workload);
-        }
-        key.second.push_back(draft_.units[index].workload);
-        const auto known = fits_.find(key);
-        if (known != fits_.end()) return known->second;
-        auto needs = needs_of(slot);
-        needs.push_back(need_of(slot, index));
-        const bool fits = place_needs(needs).has_value();
-        fits_.emplace(std::move(key), fits);
-        return fits;
     }
 
     void finish(Slot& slot, Mode mode) {
@@ -277,13 +225,32 @@ private:
             slot.whole = true;
             return;
         }
+        double sum = 0;
+        double most = 0;
+        for (const std::size_t index : slot.units) {
+            sum += need_mib(*draft_.units[index].workload);
+            most = std::max(most, need_mib(*draft_.units[index].workload));
+        }
+        if (mode == Mode::kFraction && most > share_mib(*slot.pool, slot.units.size())) {
+            mode = Mode::kTimeSlicing;
+            unequal_ = true;
+            tell_unequal(draft_.plan, *slot.pool, slot.units.size(), most, sum);
+        }
         GpuUse use = use_of(slot, mode);
         use.replicas = static_cast<unsigned>(slot.units.size());
         use.share_mib = share_mib(*slot.pool, slot.units.size());
         for (const std::size_t index : slot.units) {
             Share share = share_of(draft_.units[index], slot, mode);
-            share.memory_mib = mode == Mode::kTimeSlicing ? usable_mib(*slot.pool) : use.share_mib;
-            share.headroom_mib = use.share_mib - share.need_mib;
+            share.memory_mib = use.share_mib;
+            // Without limits each keeps to its part of what is there, in proportion to its need.
+            constexpr double kStepMib = 64;
+            if (mode == Mode::kTimeSlicing) {
+                share.memory_mib =
+                    std::max(share.need_mib,
+                             std::floor(usable_mib(*slot.pool) * share.need_mib / sum / kStepMib) *
+                                 kStepMib);
+            }
+            share.headroom_mib = share.memory_mib - share.need_mib;
             share.compute_percent = static_cast<unsigned>(kPercent) / use.replicas;
             share.risk = risk_of(share, use.replicas);
             add(use, std::move(share));
@@ -292,7 +259,7 @@ private:
     }
 
     void finish_mig(Slot& slot) {
-        const auto layout = place_needs(needs_of(slot));
+        const auto layout = place_needs(room_.mig_needs_of(slot));
         if (!layout) return;  // cannot be: every unit was tried before it was taken
         // The layout is sorted by size; give each unit the smallest slot that holds it.
         std::vector<bool> given(layout->size(), false);
@@ -300,7 +267,7 @@ private:
         use.replicas = static_cast<unsigned>(slot.units.size());
         for (const std::size_t index : slot.units) {
             const Workload& w = *draft_.units[index].workload;
-            const auto need = need_of(slot, index);
+            const auto need = room_.mig_need_of(slot, index);
             std::size_t best = layout->size();
             for (std::size_t i = 0; i < layout->size(); ++i) {
                 const auto* const profile = (*layout)[i].profile;
@@ -324,6 +291,11 @@ private:
             share.slot = place.start;
             share.resource = catalog::mig_resource(*place.profile);
             share.risk = risk_of(share, use.replicas);
+            const bool told = w.duty_certainty != Certainty::kGuessed;
+            if (told && w.duty_percent.value_or(0) > share.compute_percent) {
+                share.risk += "; busy " + number_text(*w.duty_percent) +
+                              " % of a whole GPU, so slower at its peaks";
+            }
             use.share_mib = std::max(use.share_mib, share.memory_mib);
             add(use, std::move(share));
         }
@@ -375,6 +347,7 @@ private:
 
     void leave_out(const Unit& unit, unsigned gpus) {
         draft_.plan.unplaced.push_back(name_of(unit));
+        if (!can_wait(*unit.workload)) ++services_left_;
         draft_.plan.gpus_missing += gpus;
         const Workload& w = *unit.workload;
         double most = 0;
@@ -386,15 +359,40 @@ private:
     }
 
     Draft& draft_;
+    Concession concession_;
+    Room room_;
+    std::size_t services_left_ = 0;
+    bool unequal_ = false;
     std::set<std::size_t> done_;
-    mutable std::map<std::pair<const GpuPool*, std::vector<const Workload*>>, bool> fits_;
     std::set<int> finished_;
+    std::set<int> of_jobs_;  // GPUs that a job has whole
     std::map<int, std::size_t> queued_;
     bool told_queue_ = false;
 };
 
 }  // namespace
 
-void place(Draft& draft) { Placer(draft).run(); }
+void place(Draft& draft) {
+    const Plan empty = draft.plan;
+    const std::vector<Slot> slots = draft.slots;
+    std::optional<Draft> best;
+    std::pair<std::size_t, std::size_t> least{};
+    for (const Concession& concession :
+         {Concession{}, Concession{.jobs_last = true}, Concession{.loose = true, .duty = 0.5},
+          Concession{.jobs_last = true, .loose = true, .duty = 0.5},
+          Concession{.loose = true, .duty = 0},
+          Concession{.jobs_last = true, .loose = true, .duty = 0}}) {
+        Draft tried{draft.request, empty, slots, draft.units};
+        Placer placer(tried, concession);
+        placer.run();
+        const auto left = placer.left_out();
+        if (best && left >= least) continue;
+        least = left;
+        best.emplace(std::move(tried));
+        if (left.second == 0) break;
+    }
+    draft.plan = std::move(best->plan);
+    draft.slots = std::move(best->slots);
+}
 
 }  // namespace aliquot::plan

@@ -49,6 +49,12 @@ void fill_head(Plan& plan) {
     using sizing::gib_text;
     if (use.mode == Mode::kMig) {
         plan.formula = "smallest profile that holds each replica; placed by trying all layouts";
+    } else if (use.mode == Mode::kTimeSlicing && use.replicas > 1) {
+        plan.formula = "usable = " + gib_text(use.memory_mib / kMibPerGib) + " - " +
+                       gib_text(plan.reserve_gib) +
+                       " reserve (5 %, at least 0.5 GiB) = " + gib_text(plan.usable_gib) + "; " +
+                       std::to_string(use.replicas) + " need " +
+                       gib_text(use.needed_mib / kMibPerGib) + " together";
     } else if (use.replicas > 1) {
         plan.formula = "usable = " + gib_text(use.memory_mib / kMibPerGib) + " - " +
                        gib_text(plan.reserve_gib) +
@@ -60,27 +66,39 @@ void fill_head(Plan& plan) {
     }
 }
 
-/// Whether the pods' CPU and memory fit the machine at all.
+/// What a machine lacks for a pod; empty: nothing.
+std::string lacks(const catalog::GpuInstance& machine, const sizing::PodNeed& need) {
+    std::string why;
+    for (const auto& reason : sizing::shortfalls(machine, need, {})) {
+        why += (why.empty() ? "" : "; ") + reason.resource + " " + reason.needed + " needed, " +
+               reason.available;
+    }
+    return why;
+}
+
+/// Whether the pods' CPU and memory fit a machine of the request at all. Of own hardware nobody told
+/// what it has.
 void check_host(Plan& plan, const Request& request) {
-    for (const GpuPool& pool : request.pools) {
-        if (pool.instance == nullptr) continue;
-        for (const Workload& w : request.workloads) {
-            sizing::PodNeed need;
-            need.cpu = w.cpu;
-            need.memory_mib = w.host_memory_mib;
-            need.gpus = 0;
-            std::string why;
-            for (const auto& reason : sizing::shortfalls(*pool.instance, need, {})) {
-                why += (why.empty() ? "" : "; ") + reason.resource + " " + reason.needed +
-                       " needed, " + reason.available;
-            }
-            if (why.empty()) continue;
+    for (const Workload& w : request.workloads) {
+        sizing::PodNeed need;
+        need.cpu = w.cpu;
+        need.memory_mib = w.host_memory_mib;
+        need.gpus = 0;
+        const bool somewhere = std::ranges::any_of(request.pools, [&need](const GpuPool& pool) {
+            return pool.instance == nullptr || lacks(*pool.instance, need).empty();
+        });
+        if (somewhere) continue;
+        std::vector<std::string_view> seen;
+        for (const GpuPool& pool : request.pools) {
+            if (std::ranges::find(seen, pool.instance->type) != seen.end()) continue;
+            seen.push_back(pool.instance->type);
             plan.never_schedulable = true;
-            std::string text =
-                w.name + " can never run on " + std::string(pool.instance->type) + ": " + why;
-            need.gpus = 1;
-            need.gpu = pool.model->key;
-            const auto other = sizing::choose_instance(need, {}, pool.instance->cloud, "");
+            std::string text = w.name + " can never run on " + std::string(pool.instance->type) +
+                               ": " + lacks(*pool.instance, need);
+            sizing::PodNeed with_gpu = need;
+            with_gpu.gpus = 1;
+            with_gpu.gpu = pool.model->key;
+            const auto other = sizing::choose_instance(with_gpu, {}, pool.instance->cloud, "");
             if (other && !other->fitting.empty()) {
                 text += "; " + std::string(other->fitting.front().instance->type) + " takes it";
             }
@@ -112,18 +130,41 @@ void check_host_sum(Plan& plan, const Request& request) {
             names +=
                 (names.empty() ? "" : ", ") + share.workload + "-" + std::to_string(share.replica);
         }
-        std::string why;
-        for (const auto& reason : sizing::shortfalls(*pool.instance, sum, {})) {
-            why += (why.empty() ? "" : "; ") + reason.resource + " " + reason.needed + " needed, " +
-                   reason.available;
-        }
+        const std::string why = lacks(*pool.instance, sum);
         if (why.empty()) continue;
         plan.node_too_small = true;
-        std::string text =
-            "on one " + std::string(pool.instance->type) + " together (" + names + "): " + why;
+        std::string text("on one ");
+        text.append(pool.instance->type)
+            .append(" together (")
+            .append(names)
+            .append("): ")
+            .append(why);
         reject(plan, "PLN091", plan.mode, "", text);
         plan.warnings.push_back(std::move(text));
     }
+}
+
+/// What would help without a further GPU: turns of whole programs, where each fits alone.
+void add_way_out(Plan& plan, const Request& request) {
+    if (request.workloads.empty()) return;
+    double most = 0;
+    for (const GpuPool& pool : request.pools) {
+        most = std::max(most, (memory_mib(pool) - reserve_mib(pool)) / kMibPerGib);
+    }
+    bool tenants = false;
+    std::string names;
+    for (const Workload& w : request.workloads) {
+        if (w.gpus > 1 || w.memory_gib > most) return;
+        tenants = tenants || w.tenant != request.workloads.front().tenant;
+        if (w.never_together) return;
+        names += (names.empty() ? "" : ", ") + w.name;
+    }
+    if (tenants || request.workloads.size() < 2) return;
+    plan.warnings.push_back(
+        "without another GPU: a smaller model or fewer bits; what is fast enough "
+        "on the CPU stays there (cpu_seconds, enough_seconds); or "
+        "never_together: true for all that can wait for each other (" +
+        names + "): then they take the whole GPU one after the other");
 }
 
 void add_general_warnings(Plan& plan, const Request& request) {
@@ -142,11 +183,32 @@ void add_general_warnings(Plan& plan, const Request& request) {
             "under MPS a fatal fault of one process ends all processes on its GPU, and a limit is "
             "of each process, not of its pod: let a pod run one process");
     }
-    if (!plan.unplaced.empty()) {
-        plan.warnings.push_back(std::to_string(plan.unplaced.size()) + " replicas have no place: " +
-                                std::to_string(plan.gpus_missing) + " more GPUs are needed");
+    if (std::ranges::any_of(plan.gpus, [](const GpuUse& use) {
+            return use.mode == Mode::kTimeSlicing && use.replicas > 1;
+        })) {
+        plan.warnings.push_back(
+            "nothing holds a share of plain time-slicing to its memory: set the limit in each "
+            "application (see environment); `aliquot run --gpu-memory` can start one under it");
+    }
+    if (!plan.unplaced.empty() && !request.workloads.empty()) {
+        plan.warnings.push_back(std::to_string(plan.unplaced.size()) +
+                                (plan.unplaced.size() == 1 ? " replica has" : " replicas have") +
+                                " no place: " + missing_text(plan.gpus_missing));
+        add_way_out(plan, request);
+    }
+    for (const GpuPool& pool : request.pools) {
+        if (pool.unlisted == nullptr) continue;
+        std::string text = std::string(pool.model->name) +
+                           " is not in the table: Volta or newer without MIG is assumed";
+        if (std::ranges::find(plan.warnings, text) == plan.warnings.end()) {
+            plan.warnings.push_back(std::move(text));
+        }
     }
     for (const Workload& w : request.workloads) {
+        if (const std::string name = object_name(w.name); name != w.name) {
+            plan.warnings.push_back("'" + w.name +
+                                    "' is no name of a Kubernetes object: commands say " + name);
+        }
         if (w.memory_gib > 0 || w.gpus > 1) continue;
         plan.warnings.push_back(w.name + ": its memory is not known; measure it, then plan again");
     }
@@ -160,8 +222,10 @@ void add_environment(Plan& plan) {
         seen.push_back(share.workload);
         const std::string mib = sizing::number_text(share.memory_mib, 0);
         const std::string who = " (" + share.workload + ")";
-        plan.environment.push_back("GPU memory limit of the application = " + mib + " MB" + who +
-                                   ", such as CAT_WATCHER__INFERENCE__GPU_MEMORY_LIMIT=" + mib);
+        std::string limit("GPU memory limit of the application = ");
+        limit.append(mib).append(" MB").append(who);
+        limit.append(", such as CAT_WATCHER__INFERENCE__GPU_MEMORY_LIMIT=").append(mib);
+        plan.environment.push_back(std::move(limit));
         const bool whisper = share.workload.find("whisper") != std::string::npos;
         if (whisper) plan.environment.push_back("WHISPER__INFERENCE_DEVICE=cuda" + who);
     }
@@ -194,6 +258,15 @@ Plan make_plan(const Request& request) {
     }
     Plan& plan = draft.plan;
     plan.technique = technique_of(plan.mode);
+    // Equal nodes have equal reasons.
+    std::vector<Reason> reasons;
+    for (Reason& reason : plan.reasons) {
+        const bool known = std::ranges::any_of(reasons, [&reason](const Reason& one) {
+            return one.rule == reason.rule && one.text == reason.text;
+        });
+        if (!known) reasons.push_back(std::move(reason));
+    }
+    plan.reasons = std::move(reasons);
     add_general_warnings(plan, request);
     add_environment(plan);
     add_numbers(plan, request);

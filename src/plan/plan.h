@@ -109,6 +109,8 @@ struct File {
     std::string name;  // "sharing.yaml"
     std::string purpose;
     std::string text;
+    std::string node = {};  // of which node, where nodes differ; as a key of a ConfigMap
+    std::string data = {};  // the configuration that a ConfigMap in `text` holds
 };
 
 struct Numbers {

@@ -71,6 +71,48 @@ Error no_count(std::string_view text) {
             "'" + std::string(text) + "': a count of 1 to 4096 is expected, such as '2x A2'"};
 }
 
+/// A card of so much memory of which nothing else is known. What is not in the table is new rather
+/// than old: Volta or newer is assumed, and no MIG.
+GpuPool unlisted_pool(std::string_view name, double memory_gib, unsigned count) {
+    constexpr std::size_t kLongestName = 100;
+    name = name.substr(0, kLongestName);
+    auto gpu = std::make_shared<UnlistedGpu>();
+    for (const char c : name) {
+        const bool letter = (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '.';
+        gpu->key += letter ? c : c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : '-';
+    }
+    if (gpu->key.empty()) gpu->key = "gpu-" + sizing::number_text(memory_gib) + "gib";
+    gpu->name = std::ranges::any_of(name, [](char c) { return c < ' '; }) ? gpu->key
+                : name.empty() ? "a GPU of " + sizing::gib_text(memory_gib)
+                               : std::string(name);
+    gpu->model.key = gpu->key;
+    gpu->model.name = gpu->name;
+    gpu->model.architecture = kNotKnown;
+    gpu->model.compute = catalog::Version{{7, 0}};
+    gpu->model.memory_gib = memory_gib;
+    gpu->model.mps = catalog::MpsClass::kLimits;
+    GpuPool pool;
+    pool.model = &gpu->model;
+    pool.count = count;
+    pool.unlisted = std::move(gpu);
+    return pool;
+}
+
+/// "rtx-6090 48GB" and "48GB": a name, maybe, and the memory behind it.
+std::optional<GpuPool> parse_unlisted(const Counted& found) {
+    const std::string_view text = found.what;
+    if (const auto whole = gpu_memory_gib(text)) return unlisted_pool({}, *whole, found.count);
+    auto blank = text.rfind(' ');
+    // "48 GB": the unit is a word of its own.
+    if (blank != std::string_view::npos && blank > 0 && !is_digit(text[blank + 1])) {
+        blank = text.rfind(' ', blank - 1);
+    }
+    if (blank == std::string_view::npos) return std::nullopt;
+    const auto memory = gpu_memory_gib(text.substr(blank + 1));
+    if (!memory) return std::nullopt;
+    return unlisted_pool(trimmed(text.substr(0, blank)), *memory, found.count);
+}
+
 Error at(std::string_view file, const Node& node, const std::string& what) {
     return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(node.mark.line) +
                                           ':' + std::to_string(node.mark.column) + ": " + what};
@@ -78,7 +120,7 @@ Error at(std::string_view file, const Node& node, const std::string& what) {
 
 /// One node of our own form.
 Result<GpuPool> read_node(std::string_view file, const Node& node) {
-    constexpr std::array<std::string_view, 6> kKeys{"name", "gpu",    "count",
+    constexpr std::array<std::string_view, 7> kKeys{"name", "gpu",    "memory", "count",
                                                     "type", "driver", "wsl"};
     if (!node.is_mapping()) {
         return at(file, node, describe(node) + " found, a node with 'gpu' or 'type' expected");
@@ -93,7 +135,15 @@ Result<GpuPool> read_node(std::string_view file, const Node& node) {
     const std::string type = sizing::text_at(node, "type");
     const std::string gpu = sizing::text_at(node, "gpu");
     if (type.empty() && gpu.empty()) return at(file, node, "a node needs 'gpu' or 'type'");
+    const Node* const memory = node.find("memory");
+    const auto memory_gib = memory == nullptr ? std::nullopt : gpu_memory_gib(memory->scalar);
+    if (memory != nullptr && !memory_gib) {
+        return at(file, *memory,
+                  "'memory': that of one GPU, such as 24Gi or 24576Mi, is expected, " +
+                      describe(*memory) + " found");
+    }
     auto pool = gpu.empty() ? parse_node_type(type) : parse_gpu(gpu);
+    if (!pool && !gpu.empty() && memory_gib) pool = unlisted_pool(gpu, *memory_gib, 1);
     if (!pool) {
         return at(file, *node.find(gpu.empty() ? "type" : "gpu"), pool.error().message);
     }
@@ -140,10 +190,16 @@ std::optional<GpuPool> pool_of_object(const Node& node) {
         catalog::find_gpu_instance(label("node.kubernetes.io/instance-type"));
     const catalog::GpuModel* model = catalog::find_gpu_model(label("nvidia.com/gpu.product"));
     if (model == nullptr && instance != nullptr) model = instance->model;
-    if (model == nullptr) return std::nullopt;
     GpuPool pool;
+    if (model == nullptr) {
+        // gpu-feature-discovery tells the memory, of models of tomorrow as well.
+        const auto memory = gpu_memory_gib(label("nvidia.com/gpu.memory") + "MiB");
+        if (label("nvidia.com/gpu.product").empty() || !memory) return std::nullopt;
+        pool = unlisted_pool(label("nvidia.com/gpu.product"), *memory, 1);
+    } else {
+        pool.model = model;
+    }
     pool.name = text_below(node, {"metadata", "name"});
-    pool.model = model;
     pool.instance = instance;
     pool.driver = label("nvidia.com/cuda.driver-version.full");
     std::string count = label("nvidia.com/gpu.count");  // GPUs, also when they are shared
@@ -163,15 +219,44 @@ double memory_mib(const GpuPool& pool) {
     return model.memory_mib > 0 ? model.memory_mib : model.memory_gib * kMibPerGib;
 }
 
+std::optional<double> gpu_memory_gib(std::string_view text) {
+    constexpr double kMostGib = 4096;
+    text = trimmed(text);
+    double number = 0;
+    const auto [stop, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (wrong != std::errc{} || !(number > 0)) return std::nullopt;
+    const std::string_view unit =
+        trimmed(text.substr(static_cast<std::size_t>(stop - text.data())));
+    constexpr std::array<std::string_view, 8> kUnits{"Gi", "GiB", "G", "GB",
+                                                     "Mi", "MiB", "M", "MB"};
+    const auto* const known = std::ranges::find(kUnits, unit);
+    if (known == kUnits.end()) return std::nullopt;
+    const double gib = unit.starts_with('G') ? number : number / kMibPerGib;
+    if (gib < 1 / kMibPerGib || gib > kMostGib) return std::nullopt;
+    return gib;
+}
+
 Result<GpuPool> parse_gpu(std::string_view text) {
     const auto found = counted(text);
     if (!found) return no_count(text);
+    if (found->what.empty()) {
+        return Error{ErrorCode::kInvalidInput,
+                     "'" + std::string(text) + "': a GPU model such as 'a2' is expected"};
+    }
     const catalog::GpuModel* const model = catalog::find_gpu_model(found->what);
     if (model == nullptr) {
+        if (auto unlisted = parse_unlisted(*found)) return *std::move(unlisted);
+        for (const std::string_view end : {".yaml", ".yml", ".json"}) {
+            if (!found->what.ends_with(end)) continue;
+            return Error{ErrorCode::kNotFound,
+                         "'" + std::string(found->what.substr(0, 100)) +
+                             "' is a file and no GPU; --workloads or --from-manifests takes files"};
+        }
         const auto near = catalog::nearest_gpu_model(found->what);
         return Error{ErrorCode::kNotFound,
                      "GPU '" + std::string(found->what.substr(0, 100)) + "' is not known" +
-                         (near.empty() ? "; `aliquot size batch` lists those that are"
+                         (near.empty() ? "; `aliquot size batch` lists those that are, and a size "
+                                         "such as 24GiB will do too"
                                        : ", did you mean '" + std::string(near) + "'?")};
     }
     GpuPool pool;

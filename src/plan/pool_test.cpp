@@ -26,7 +26,34 @@ TEST(Pool, IsReadAsPeopleWriteIt) {
     EXPECT_EQ(spelled("gtx1071"), "GPU 'gtx1071' is not known, did you mean 'gtx-1070'?");
     EXPECT_NE(spelled("0x a2").find("a count of 1 to 4096"), std::string::npos);
     EXPECT_NE(spelled("99999999999x a2").find("a count of 1 to 4096"), std::string::npos);
-    EXPECT_NE(spelled("").find("is not known"), std::string::npos);
+    EXPECT_NE(spelled("").find("a GPU model such as"), std::string::npos);
+    EXPECT_NE(spelled("services.yaml").find("--workloads"), std::string::npos);
+}
+
+TEST(Pool, OfACardThatNobodyKnowsIsItsMemory) {
+    EXPECT_EQ(spelled("24GiB"), "1 gpu-24gib");
+    EXPECT_EQ(spelled("2x 16384 MiB"), "2 gpu-16gib");
+    const auto pool = parse_gpu("2x RTX-6090 48 GB");
+    ASSERT_TRUE(pool) << pool.error().message;
+    EXPECT_EQ(pool->count, 2U);
+    EXPECT_EQ(pool->model->key, "rtx-6090");
+    EXPECT_DOUBLE_EQ(pool->model->memory_gib, 48);
+    const GpuPool copy = *pool;
+    EXPECT_EQ(copy.model->key, "rtx-6090") << "a copy keeps the texts";
+    EXPECT_EQ(spelled("a100 80GB"), "1 a100-80") << "a known one is that of the table";
+    EXPECT_FALSE(gpu_memory_gib("24"));
+    EXPECT_FALSE(gpu_memory_gib("-1GiB"));
+    EXPECT_FALSE(gpu_memory_gib("9999999GiB"));
+    const auto nodes = read_nodes("n", "- {name: new, gpu: rtx-6090, memory: 48Gi, count: 2}\n");
+    ASSERT_TRUE(nodes) << nodes.error().message;
+    EXPECT_EQ((*nodes)[0].count, 2U);
+    EXPECT_DOUBLE_EQ((*nodes)[0].model->memory_gib, 48);
+    const auto api = read_nodes(
+        "nodes.json",
+        R"({"kind":"List","items":[{"kind":"Node","metadata":{"name":"n1","labels":{)"
+        R"("nvidia.com/gpu.product":"NVIDIA-R200","nvidia.com/gpu.memory":"294912"}}}]})");
+    ASSERT_TRUE(api) << api.error().message;
+    EXPECT_DOUBLE_EQ((*api)[0].model->memory_gib, 288);
 }
 
 TEST(Pool, OfAMachineTypeHasAllItsGpus) {

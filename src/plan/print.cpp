@@ -38,10 +38,11 @@ std::string list(const std::string& title, const std::vector<std::string>& lines
     return text;
 }
 
-std::string shares_text(const Plan& plan) {
+std::string shares_text(const Plan& plan, bool nodes) {
     constexpr std::size_t kMostRows = 64;
     std::vector<Row> rows{{"WORKLOAD", "MODE", "GPU", "MEMORY MiB", "NEEDS MiB", "HEADROOM MiB",
                            "COMPUTE", "RESOURCE", "RISK"}};
+    if (nodes) rows.front().insert(rows.front().begin() + 2, "NODE");
     for (const Share& share : plan.shares) {
         if (rows.size() > kMostRows) break;
         const auto mib = [&share](double value) {
@@ -54,6 +55,9 @@ std::string shares_text(const Plan& plan) {
              mib(share.need_mib), share.need_mib == 0 ? "-" : mib(share.headroom_mib),
              share.mode == Mode::kCpu ? "-" : std::to_string(share.compute_percent) + " %",
              share.resource.empty() ? "-" : share.resource, share.risk});
+        if (nodes) {
+            rows.back().insert(rows.back().begin() + 2, share.pool.empty() ? "-" : share.pool);
+        }
     }
     std::string text = table(rows);
     if (plan.shares.size() + 1 > rows.size()) {
@@ -69,8 +73,10 @@ std::string numbers_text(const Numbers& n) {
             std::to_string(n.gpus_exclusive) + " if each had its own, " +
             std::to_string(n.gpus_saved) + " saved",
         "memory: " + number_text(n.packing_percent, 0) + " % of the used GPUs is given to work, " +
-            number_text(n.slack_mib, 0) + " MiB slack",
-        "power: " + number_text(n.kwh_per_month, 1) + " kWh a month at most"};
+            number_text(n.slack_mib, 0) + " MiB slack"};
+    if (n.kwh_per_month > 0) {
+        lines.push_back("power: " + number_text(n.kwh_per_month, 1) + " kWh a month at most");
+    }
     if (n.usd_per_month_after) {
         lines.push_back("cost: $" + number_text(*n.usd_per_month_after) + " a month, $" +
                         number_text(*n.usd_per_month_before) + " if each had its own (" +
@@ -107,8 +113,11 @@ std::string migration_text(const Plan& plan) {
 
 std::string to_text(const Plan& plan, const Request& request) {
     std::string text = plan.recommendation + "\n";
+    const bool nodes =
+        request.pools.size() > 1 &&
+        std::ranges::any_of(request.pools, [](const GpuPool& pool) { return !pool.name.empty(); });
     if (!plan.formula.empty()) text += "  " + plan.formula + "\n";
-    if (!plan.shares.empty()) text += "\n" + shares_text(plan);
+    if (!plan.shares.empty()) text += "\n" + shares_text(plan, nodes);
     std::vector<std::string> lines;
     for (const Reason& reason : plan.reasons) lines.push_back(reason.rule + "  " + reason.text);
     text += list("Why", lines);

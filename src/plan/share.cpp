@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sizing/text.h"
+
 namespace aliquot::plan {
 namespace {
 
@@ -22,6 +24,16 @@ double reserve_mib(const GpuPool& pool) {
 
 double need_mib(const Workload& workload) {
     return (workload.memory_gib > 0 ? workload.memory_gib : kAssumedGib) * kMibPerGib;
+}
+
+bool can_wait(const Workload& w) {
+    return w.kind == Kind::kTraining || w.kind == Kind::kBatch || w.kind == Kind::kCi ||
+           w.preemptible || w.never_together;
+}
+
+std::string name_of(const Unit& unit) {
+    return unit.workload->replicas == 1 ? unit.workload->name
+                                        : unit.workload->name + "-" + std::to_string(unit.replica);
 }
 
 double usable_mib(const GpuPool& pool) { return memory_mib(pool) - reserve_mib(pool); }
@@ -80,23 +92,42 @@ std::string risk_of(const Share& share, unsigned sharers) {
     return {};
 }
 
+void tell_unequal(Plan& plan, const GpuPool& pool, std::size_t shares, double most, double sum) {
+    using sizing::gib_text;
+    const std::string usable = gib_text(usable_mib(pool) / kMibPerGib);
+    reject(plan, "PLN044", Mode::kFraction, "",
+           "shares are equal: " + std::to_string(shares) + " of the largest need, " +
+               gib_text(most / kMibPerGib) + ", are more than " + usable);
+    plan.reasons.push_back({"PLN044", "one owner, and together they need " +
+                                          gib_text(sum / kMibPerGib) + " of " + usable +
+                                          ": turns, and each keeps its own memory limit"});
+}
+
+void forget_limits(Plan& plan) {
+    const bool limits = std::ranges::any_of(
+        plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kFraction; });
+    if (limits) return;
+    plan.mode = Mode::kTimeSlicing;
+    std::erase_if(plan.reasons, [](const Reason& one) { return one.rule == "PLN040"; });
+    std::erase_if(plan.rejected, [](const Rejected& one) { return one.rule == "PLN042"; });
+}
+
 unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units) {
     unsigned gpus = 0;
     const GpuPool& pool = draft.request.pools.front();
     std::size_t on_gpu = 0;
-    double most = 0;
+    double sum = 0;
     double duty = 0;
     for (const std::size_t index : units) {
         const Workload& w = *draft.units[index].workload;
-        most = std::max(most, need_mib(w));
+        sum += need_mib(w);
         duty += w.duty_percent.value_or(0);
         ++on_gpu;
-        const bool fits =
-            most <= share_mib(pool, on_gpu) && duty <= kPercent && on_gpu <= kMostShares;
+        const bool fits = sum <= usable_mib(pool) && duty <= kPercent && on_gpu <= kMostShares;
         if (on_gpu > 1 && !fits) {
             ++gpus;
             on_gpu = 1;
-            most = need_mib(w);
+            sum = need_mib(w);
             duty = w.duty_percent.value_or(0);
         }
     }

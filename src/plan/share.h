@@ -16,6 +16,12 @@ inline constexpr std::size_t kMostMpsClients = 48;
 /// Memory of one replica; 2.5 GiB of one whose memory nobody told.
 double need_mib(const Workload& workload);
 
+/// Whether a job may wait for its turn; a service may not.
+bool can_wait(const Workload& w);
+
+/// "train-0"; the bare name of the only one.
+std::string name_of(const Unit& unit);
+
 /// Memory less the reserve.
 double usable_mib(const GpuPool& pool);
 
@@ -28,6 +34,13 @@ GpuUse use_of(const Slot& slot, Mode mode);
 
 /// "medium: a fatal fault of one ends all 8 clients".
 std::string risk_of(const Share& share, unsigned sharers);
+
+/// Why the shares of a GPU have no limits although limits are kept elsewhere.
+/// most, sum   the largest need and all of them together, MiB
+void tell_unequal(Plan& plan, const GpuPool& pool, std::size_t shares, double most, double sum);
+
+/// Takes back what was said for limits on shares, when none of them got any.
+void forget_limits(Plan& plan);
 
 /// How many GPUs of the first kind these units would take when they are shared.
 unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units);

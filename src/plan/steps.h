@@ -54,6 +54,9 @@ void add_confidence(Plan& plan, const Request& request);
 /// Notes a loser, once.
 void reject(Plan& plan, std::string rule, Mode mode, std::string subject, std::string reason);
 
+/// "2 more GPUs are needed".
+std::string missing_text(unsigned gpus);
+
 /// The plan for a card without workloads.
 void plan_cards(Draft& draft);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <system_error>
 
@@ -115,6 +116,16 @@ private:
         return value.scalar;
     }
 
+    void read_name(const Node& value) {
+        workload_.name = text("name", value);
+        const bool plain = std::ranges::all_of(workload_.name, [](char c) {
+            return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+        });
+        if (!plain || workload_.name.size() > 253 || object_name(workload_.name).empty()) {
+            refuse(value, "'name': at most 253 letters, digits and '-' are expected");
+        }
+    }
+
     std::size_t word(const std::string& key, const Node& value,
                      std::span<const std::string_view> known) {
         const auto found = std::ranges::find(known, std::string_view(value.scalar));
@@ -130,7 +141,11 @@ private:
     double gib(const std::string& key, const Node& value) {
         constexpr double kMost = 100'000;
         if (value.is_string()) {
-            const auto bytes = parse_bytes(value.scalar);
+            std::string amount;  // "2 GiB" as people write it is "2Gi"
+            std::ranges::copy_if(value.scalar, std::back_inserter(amount),
+                                 [](char c) { return c != ' '; });
+            if (amount.size() > 2 && amount.ends_with('B')) amount.pop_back();
+            const auto bytes = parse_bytes(amount);
             if (bytes && static_cast<double>(*bytes) / kGib <= kMost) {
                 return static_cast<double>(*bytes) / kGib;
             }
@@ -139,6 +154,19 @@ private:
             return 0;
         }
         return number(key, value, 0, kMost);
+    }
+
+    /// Of one GPU: a number without a unit that no GPU has means MiB.
+    double gpu_gib(const Node& value) {
+        constexpr double kLargestGpu = 512;
+        const double found = gib("memory", value);
+        if (!value.is_string() && found > kLargestGpu) {
+            refuse(value, "'memory': " + value.scalar + " GiB are more than any GPU has; MiB are " +
+                              "written as " + value.scalar + "Mi");
+        }
+        if (found <= 0)
+            refuse(value, "'memory': more than 0 is expected; leave it out if not known");
+        return found;
     }
 
     /// "4", "4000m" or a number of cores.
@@ -187,6 +215,10 @@ private:
             }
         } else {
             percent = number("duty", value, 0, kPercent);
+            if (percent > 0 && percent < 1) {
+                refuse(value, "'duty': percent are expected, as 15 or 15%; " + value.scalar +
+                                  " is less than one percent (written as " + value.scalar + "%)");
+            }
         }
         workload_.duty_percent = percent;
     }
@@ -195,11 +227,11 @@ private:
         constexpr double kMost = 1e6;
         constexpr double kMostReplicas = 1000;
         Workload& w = workload_;
-        if (key == "name") w.name = text(key, value);
+        if (key == "name") read_name(value);
         if (key == "kind") w.kind = static_cast<Kind>(word(key, value, kKinds));
         if (key == "replicas") w.replicas = count(key, value, kMostReplicas);
         if (key == "gpus") w.gpus = count(key, value, 64);
-        if (key == "memory") w.memory_gib = gib(key, value);
+        if (key == "memory") w.memory_gib = gpu_gib(value);
         if (key == "measured") measured_ = truth(key, value);
         if (key == "image") image_ = text(key, value);
         if (key == "model") model_ = text(key, value);
@@ -260,12 +292,13 @@ private:
             }
             load_.dtype = *dtype;
         }
+        load_.gpus = workload_.gpus;
         const auto need = sizing::estimate_memory(*shape, load_);
         if (!need) {
             refuse(node_, need.error().message);
             return;
         }
-        workload_.memory_gib = need->total_gib;
+        workload_.memory_gib = workload_.gpus > 1 ? need->per_gpu_gib : need->total_gib;
         workload_.memory_certainty = need->certainty;
         workload_.memory_reason = model_ + " in " + std::string(sizing::to_text(load_.dtype)) +
                                   ", " + sizing::number_text(need->context) + " tokens, batch " +
@@ -333,7 +366,10 @@ Result<std::vector<Workload>> read_workloads(std::string_view file, std::string_
         }
         list = list->find("workloads");
     }
-    if (list == nullptr || !list->is_sequence() || list->items.empty()) {
+    if (list != nullptr && list->is_sequence() && list->items.empty()) {
+        return at(file, *list, "the list of workloads is empty; at least one is expected");
+    }
+    if (list == nullptr || !list->is_sequence()) {
         return Error{ErrorCode::kInvalidInput,
                      std::string(file) +
                          ": a list of workloads is expected, at the top or under 'workloads'"};

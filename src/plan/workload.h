@@ -59,6 +59,10 @@ Result<std::vector<Workload>> read_workloads(std::string_view file, std::string_
 /// errors   kInvalidInput: no YAML
 Result<std::vector<Workload>> workloads_of_manifests(std::string_view file, std::string_view text);
 
+/// The name that a Kubernetes object of this workload has: lower case letters, digits and '-'. Nothing
+/// in it means anything to a shell.
+std::string object_name(std::string_view name);
+
 /// Fills what a kind lets guess: duty and burstiness.
 void fill_guesses(Workload& workload);
 

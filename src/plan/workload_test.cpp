@@ -116,5 +116,47 @@ spec: {template: {spec: {containers: [{name: web, image: "nginx:1"}]}}}
     EXPECT_FALSE(workloads_of_manifests("m.yaml", "a: [\n"));
 }
 
+TEST(Workloads, AreReadInTheUnitsThatPeopleWrite) {
+    const auto gib = [](std::string_view memory) {
+        const auto list = read_workloads("w", "- {name: a, memory: " + std::string(memory) + "}\n");
+        return list ? list->front().memory_gib : -1.0;
+    };
+    EXPECT_DOUBLE_EQ(gib("2Gi"), 2);
+    EXPECT_DOUBLE_EQ(gib("2GiB"), 2);
+    EXPECT_DOUBLE_EQ(gib("2 GiB"), 2);
+    EXPECT_DOUBLE_EQ(gib("512MiB"), 0.5);
+    EXPECT_NEAR(gib("2GB"), 1.8626, 0.001);
+    EXPECT_DOUBLE_EQ(gib("2.5"), 2.5);
+    EXPECT_DOUBLE_EQ(gib("2048"), -1) << "no GPU has 2048 GiB: MiB were meant";
+    EXPECT_DOUBLE_EQ(gib("0"), -1);
+    const auto duty = [](std::string_view text) {
+        const auto list =
+            read_workloads("w", "- {name: a, memory: 1, duty: " + std::string(text) + "}\n");
+        return list ? list->front().duty_percent.value_or(-2) : -1.0;
+    };
+    EXPECT_DOUBLE_EQ(duty("15"), 15);
+    EXPECT_DOUBLE_EQ(duty("15%"), 15);
+    EXPECT_DOUBLE_EQ(duty("0.5%"), 0.5);
+    EXPECT_DOUBLE_EQ(duty("0.15"), -1) << "15 % or 0.15 %? It must be said.";
+}
+
+TEST(Workloads, HaveNamesThatMeanNothingToAShell) {
+    EXPECT_EQ(object_name("Kokoro TTS"), "kokoro-tts");
+    EXPECT_EQ(object_name("x; rm -rf /"), "x-rm-rf");
+    EXPECT_EQ(object_name("llama-3.1_8b"), "llama-3-1-8b");
+    EXPECT_EQ(object_name("$(a)'b'"), "a-b");
+    EXPECT_EQ(object_name(std::string(300, 'a')).size(), 63U);
+    EXPECT_FALSE(read_workloads("w", "- {name: \"a\\nb\"}\n"));
+    EXPECT_FALSE(read_workloads("w", "- {name: ';;'}\n"));
+}
+
+TEST(Workloads, OfAModelOnSeveralGpusNeedTheirPartOfEach) {
+    const auto list = read_workloads("w",
+                                     "- {name: a, model: llama-3-70b, quant: fp8}\n"
+                                     "- {name: b, model: llama-3-70b, quant: fp8, gpus: 2}\n");
+    ASSERT_TRUE(list) << list.error().message;
+    EXPECT_LT((*list)[1].memory_gib, (*list)[0].memory_gib * 0.6);
+}
+
 }  // namespace
 }  // namespace aliquot::plan

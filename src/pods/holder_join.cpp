@@ -18,6 +18,8 @@ Key key_of(const kubelet::Holder& holder) {
     return {holder.container, holder.resource, holder.ids};
 }
 
+PodName name_of(const kubelet::Holder& holder) { return {holder.pod_namespace, holder.pod}; }
+
 }  // namespace
 
 void HolderJoin::set_entries(std::optional<std::vector<CheckpointEntry>> entries) {
@@ -46,6 +48,8 @@ void HolderJoin::set_listed(std::vector<kubelet::Holder> listed, os::TimePoint n
     if (!entries_) return;
     for (Entry& entry : *entries_) {
         if (entry.listed) {
+            // Only here: an answer of before the entry was written tells of another pod.
+            if (!entry.name) entry.name = name_of((*listed_)[*entry.listed]);
             entry.missed.reset();
             entry.ended = false;
         } else if (!entry.missed) {
@@ -68,12 +72,29 @@ void HolderJoin::match() {
         for (std::size_t i = 0; i < listed_->size(); ++i) places.emplace(key_of((*listed_)[i]), i);
     }
     for (Entry& entry : *entries_) {
-        const auto found = places.find(key_of(entry.written));
         entry.listed.reset();
-        if (found == places.end()) continue;
+        const auto [first, last] = places.equal_range(key_of(entry.written));
+        const auto found = std::find_if(first, last, [&](const auto& place) {
+            return !entry.name || *entry.name == name_of((*listed_)[place.second]);
+        });
+        if (found == last) continue;
         entry.listed = found->second;
         places.erase(found);  // the next entry that looks the same is another pod
     }
+}
+
+/// By what name the log directories know the pod of each entry.
+void HolderJoin::learn(const LogNames& names) {
+    if (!entries_) return;
+    bool changed = false;
+    for (Entry& entry : *entries_) {
+        const PodName* const name = names.pod(entry.written.pod_uid);
+        if (name != nullptr && entry.name != *name) {
+            entry.name = *name;
+            changed = true;
+        }
+    }
+    if (changed) match();
 }
 
 bool HolderJoin::wants_another_answer() const {
@@ -121,10 +142,6 @@ void HolderJoin::add_listed(const LogNames& names, Joined& joined) const {
     if (entries_) {
         for (const Entry& entry : *entries_) {
             if (!entry.listed) continue;
-            const kubelet::Holder& listed = (*listed_)[*entry.listed];
-            // The device went from one pod to another since the checkpoint was read.
-            const PodName* const name = names.pod(entry.written.pod_uid);
-            if (name != nullptr && *name != PodName{listed.pod_namespace, listed.pod}) continue;
             uids[*entry.listed] = entry.written.pod_uid;
         }
     }
@@ -145,7 +162,7 @@ void HolderJoin::add_listed(const LogNames& names, Joined& joined) const {
 
 void HolderJoin::add_written(const LogNames& names, Joined& joined) const {
     if (!entries_) return;
-    for (const auto& [written, listed, missed, ended] : *entries_) {
+    for (const auto& [written, known, listed, missed, ended] : *entries_) {
         if (listed) continue;
         // An init container is never told of, but its pod is.
         const PodName* name = joined.told(written.pod_uid);
@@ -168,7 +185,8 @@ void HolderJoin::add_written(const LogNames& names, Joined& joined) const {
     }
 }
 
-std::vector<Holder> HolderJoin::join(const LogNames& names) const {
+std::vector<Holder> HolderJoin::join(const LogNames& names) {
+    learn(names);
     Joined joined;
     add_listed(names, joined);
     add_written(names, joined);

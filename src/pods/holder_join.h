@@ -20,6 +20,9 @@ namespace aliquot::pods {
 /// twice, `settle` apart: a pod is written down before it is told of, and a kubelet that has just
 /// started tells of nobody. An entry without a log directory does not count then either: kubelet
 /// keeps entries of deleted pods too.
+///
+/// A device may have gone to the next pod between the two. An entry therefore keeps the name that its pod was
+/// known by, also when the pod's log directory is gone: it is never taken for an entry of another pod.
 class HolderJoin {
 public:
     explicit HolderJoin(std::chrono::milliseconds settle) : settle_(settle) {}
@@ -36,17 +39,19 @@ public:
     [[nodiscard]] bool wants_another_answer() const;
 
     /// Sorted by namespace, pod, container, resource.
-    [[nodiscard]] std::vector<Holder> join(const LogNames& names) const;
+    std::vector<Holder> join(const LogNames& names);
 
 private:
     struct Entry {
         CheckpointEntry written;
+        std::optional<PodName> name;        // of its pod, once it was known
         std::optional<std::size_t> listed;  // the same in listed_
         std::optional<os::TimePoint> missed;
         bool ended = false;
     };
     class Joined;
     void match();
+    void learn(const LogNames& names);
     void add_listed(const LogNames& names, Joined& joined) const;
     void add_written(const LogNames& names, Joined& joined) const;
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "os/temporary_directory.h"
 
 namespace aliquot::pods {
@@ -39,7 +41,7 @@ protected:
         ASSERT_TRUE(root_.make_directories("/logs/ai_" + pod + "_" + uid));
         names_.refresh();
     }
-    std::vector<Holder> joined() const { return join_.join(names_); }
+    std::vector<Holder> joined() { return join_.join(names_); }
 
     os::TemporaryDirectory directory_;
     os::Root root_{directory_.path()};
@@ -54,6 +56,39 @@ TEST_F(HolderJoinTest, GivesAToldHolderTheUidThatIsWrittenDown) {
     EXPECT_THAT(joined(), ElementsAre(holder(kUid, "t0", "main", {"a::0"}),
                                       holder(kOtherUid, "t1", "main", {"a::1"})));
     EXPECT_FALSE(join_.wants_another_answer());
+}
+
+TEST_F(HolderJoinTest, ADeviceOfAPodThatIsGoneBringsTheNextOneNoUid) {
+    name_pod(kUid, "t0");
+    join_.set_entries({{written(kUid, "main", {"a::0"})}});
+    join_.set_listed({listed("t0", "main", {"a::0"})}, now_);
+    EXPECT_THAT(joined(), ElementsAre(holder(kUid, "t0", "main", {"a::0"})));
+    // t0 is deleted with its logs and t1 has its device; the checkpoint was read before that.
+    ASSERT_TRUE(std::filesystem::remove(root_.resolve("/logs/ai_t0_" + kUid)));
+    names_.refresh();
+    join_.set_listed({listed("t1", "main", {"a::0"})}, now_ + 1s);
+    EXPECT_THAT(joined(), ElementsAre(holder("", "t1", "main", {"a::0"})));
+    join_.set_entries({{written(kUid, "main", {"a::0"}), written(kOtherUid, "main", {"a::0"})}});
+    EXPECT_THAT(joined(), ElementsAre(holder(kOtherUid, "t1", "main", {"a::0"})));
+}
+
+TEST_F(HolderJoinTest, APodIsKnownByTheNameItWasToldByBeforeItWasGone) {
+    join_.set_entries({{written(kUid, "main", {"a::0"})}});
+    join_.set_listed({listed("t0", "main", {"a::0"})}, now_);
+    EXPECT_THAT(joined(), ElementsAre(holder(kUid, "t0", "main", {"a::0"})));
+    join_.set_listed({listed("t1", "main", {"a::0"})}, now_ + 1s);
+    EXPECT_THAT(joined(), ElementsAre(holder("", "t1", "main", {"a::0"})));
+}
+
+TEST_F(HolderJoinTest, AnAnswerOlderThanAnEntryDoesNotNameIt) {
+    join_.set_entries({{written(kUid, "main", {"a::0"})}});
+    join_.set_listed({listed("t0", "main", {"a::0"})}, now_);
+    joined();
+    join_.set_entries(
+        {{written(kOtherUid, "main", {"a::0"})}});  // kubelet has not been asked since
+    joined();
+    join_.set_listed({listed("t1", "main", {"a::0"})}, now_ + 1s);
+    EXPECT_THAT(joined(), ElementsAre(holder(kOtherUid, "t1", "main", {"a::0"})));
 }
 
 TEST_F(HolderJoinTest, FindsTheUidByTheLogDirectoryWhenThereIsNoCheckpoint) {

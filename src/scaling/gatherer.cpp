@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "telemetry/json.h"
+#include "web/libcurl.h"
 
 namespace aliquot::scaling {
 namespace {
@@ -246,9 +247,9 @@ Result<std::unique_ptr<Gatherer>> Gatherer::make(GatherOptions options, Sink sin
     if (!options.service.empty()) {
         if (const auto place = read_place(options.service); !place) return place.error();
     }
-    static const CURLcode kStarted = ::curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (auto library = web::start_libcurl(); !library) return std::move(library).error();
     std::unique_ptr<Gatherer> made(new Gatherer(std::move(options), std::move(sink)));
-    if (kStarted != CURLE_OK || !made->transfers_->works()) {
+    if (!made->transfers_->works()) {
         return Error{ErrorCode::kInternal, "libcurl cannot be started"};
     }
     made->named_ = std::move(named);
@@ -277,11 +278,12 @@ void Gatherer::look_up_service(std::vector<Target>& targets) {
         next_.problem = found.error().message;
     }
     const std::string where = place.host + ":" + place.port;
+    const std::string url = place.scheme + "://" + where + std::string(kPath);
     for (const std::string& address : addresses_) {
-        const std::string target = address + ":" + place.port;
-        targets.push_back({.url = place.scheme + "://" + where + std::string(kPath),
-                           .connect_to = where + ":" + target,
-                           .name = target});
+        std::string target = address;
+        target.append(":").append(place.port);
+        targets.push_back({.url = url, .connect_to = where, .name = target});
+        targets.back().connect_to.append(":").append(target);
     }
 }
 

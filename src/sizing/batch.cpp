@@ -28,7 +28,7 @@ BatchAdvice advise_batch(double memory_gib, const SampleCost& cost) {
                      number_text(share) + ") = " + std::to_string(advice.batch);
     const double room = memory_gib - cost.reserve_gib - cost.weights_gib;
     const double samples = cost.per_sample_gib > 0 ? room / cost.per_sample_gib : 0;
-    advice.by_sample = floor_power_of_two(samples);
+    advice.by_sample = samples < 1 ? 0 : floor_power_of_two(samples);
     advice.sample_formula = "floor_pow2((" + number_text(memory_gib) + " - " +
                             number_text(cost.reserve_gib) + " reserve - " +
                             number_text(cost.weights_gib) + " weights) / " +

@@ -13,7 +13,7 @@ struct BatchAdvice {
     double memory_gib = 0;
     unsigned batch = 1;      // floor_pow2(0.8 x memory): 40 -> 32, 80 -> 64, 32 -> 16, 16 -> 8
     std::string formula;     // "floor_pow2(0.8 x 80) = floor_pow2(64) = 64"
-    unsigned by_sample = 1;  // floor_pow2((memory - reserve - weights) / per sample)
+    unsigned by_sample = 1;  // floor_pow2((memory - reserve - weights) / per sample); 0: no room
     std::string sample_formula;
 };
 

@@ -7,8 +7,12 @@ namespace aliquot::telemetry {
 namespace {
 
 bool same_pod(const pods::Owner& a, const pods::Owner& b) {
-    if (!a.pod_uid.empty() && !b.pod_uid.empty()) return a.pod_uid == b.pod_uid;
-    return !a.pod.empty() && a.pod_namespace == b.pod_namespace && a.pod == b.pod;
+    const bool same_name = a.pod_namespace == b.pod_namespace && a.pod == b.pod;
+    // A uid that comes with two names was joined wrongly: nobody's figures go to another pod for it.
+    if (!a.pod_uid.empty() && !b.pod_uid.empty()) {
+        return a.pod_uid == b.pod_uid && (same_name || a.pod.empty() || b.pod.empty());
+    }
+    return !a.pod.empty() && same_name;
 }
 
 /// What is known of either.

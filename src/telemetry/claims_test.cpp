@@ -113,6 +113,23 @@ TEST(Parts, AreTheGpuInstances) {
     EXPECT_THAT(parts[1].devices, ElementsAre(gpu::Uuid{"MIG-a"}, gpu::Uuid{"MIG-b"}));
 }
 
+TEST(SameContainer, IsToldByUidAndByName) {
+    const pods::Owner one{.pod_uid = "u1", .pod_namespace = "ai", .pod = "a", .container = "main"};
+    pods::Owner other = one;
+    EXPECT_TRUE(same_container(one, other));
+    other.pod.clear();
+    other.pod_namespace.clear();
+    EXPECT_TRUE(same_container(one, other));  // a process whose pod has no name yet
+    other = one;
+    other.pod_uid.clear();
+    EXPECT_TRUE(same_container(one, other));
+    other.pod_uid = "u2";
+    EXPECT_FALSE(same_container(one, other));  // made anew under its old name
+    other = one;
+    other.pod = "b";
+    EXPECT_FALSE(same_container(one, other));  // the uid went to the wrong name
+}
+
 TEST(DeviceNames, AreRead) {
     EXPECT_EQ(read_device_name("GPU-0::12").uuid, "GPU-0");
     EXPECT_EQ(read_device_name("GPU-0::12").replica, 12U);

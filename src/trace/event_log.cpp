@@ -49,7 +49,12 @@ void EventLog::write(const Replay::Step& step) {
         line("leave", step.arrival, gone->second.row, &gone->second.place);
         live_.erase(gone);
     }
-    if (step.places.empty()) line("drop", step.arrival, step.row, nullptr);
+    const auto placed_late = [&](const Replay::Step::Late& late) {
+        line("place", step.arrival, late.row, &late.place);
+        live_[late.place.id] = {late.row, late.place};
+    };
+    for (const Replay::Step::Late& late : step.patient) placed_late(late);
+    if (step.places.empty()) line(step.waits ? "wait" : "drop", step.arrival, step.row, nullptr);
     for (const placement::Placement& place : step.places) {
         line("place", step.arrival, step.row, &place);
         live_[place.id] = {step.row, place};
@@ -65,10 +70,7 @@ void EventLog::write(const Replay::Step& step) {
             line("move", step.arrival, live.row, &live.place);
         }
     }
-    for (const Replay::Step::Late& late : step.late) {
-        line("place", step.arrival, late.row, &late.place);
-        live_[late.place.id] = {late.row, late.place};
-    }
+    for (const Replay::Step::Late& late : step.late) placed_late(late);
 }
 
 }  // namespace aliquot::trace

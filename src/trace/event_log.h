@@ -9,10 +9,11 @@
 namespace aliquot::trace {
 
 /// Writes what happened in a replay, one line of CSV for each event, in order:
-///   event       place, drop, leave or move; a task that was dropped may be placed after moves
+///   event       place, drop, wait, leave or move; a task that was dropped may be placed after moves,
+///               one that waits for a better place is placed later or not at all
 ///   arrival     number of the arrival in whose course it happened, from 1
-///   row, task   of the task that arrived (place, drop) or that the placement belongs to
-///   placement   its number; empty for drop
+///   row, task   of the task that arrived (place, drop, wait) or that the placement belongs to
+///   placement   its number; empty for drop and wait
 ///   node        its name; for move the new one
 ///   devices     "0 3"; empty without GPU
 ///   mig_start   first memory slice, for MIG instances

@@ -65,11 +65,14 @@ private:
             meter_.touched(place.node);
             if (options_.replay.departures) node_of_[place.id] = place.node;
         }
-        for (const Replay::Step::Late& late : step.late) {
-            meter_.touched(late.place.node);
-            ++late_;
-            if (options_.replay.departures) node_of_[late.place.id] = late.place.node;
+        for (const auto* waited : {&step.patient, &step.late}) {
+            for (const Replay::Step::Late& late : *waited) {
+                meter_.touched(late.place.node);
+                ++late_;
+                if (options_.replay.departures) node_of_[late.place.id] = late.place.node;
+            }
         }
+        if (step.waits) ++waited_;
         if (!step.moved) return;
         meter_.all_touched();
         for (auto& [id, node] : node_of_) {
@@ -104,8 +107,9 @@ private:
         if (replay_.migration() != nullptr) {
             outcome.migrations = replay_.migration()->moved();
             outcome.gained_milli = replay_.migration()->gained_milli();
-            outcome.placed_late = late_;
         }
+        if (options_.replay.patience > 0) outcome.waited = waited_;
+        outcome.placed_late = late_;
         if (options_.replay.departures) outcome.departed = departed_;
         outcome.seconds = std::chrono::duration<double>(spent_).count();
         return outcome;
@@ -120,6 +124,7 @@ private:
     std::unordered_map<placement::PlacementId, placement::NodeId> node_of_;  // with departures
     std::int64_t departed_ = 0;
     std::int64_t late_ = 0;
+    std::int64_t waited_ = 0;
     std::int64_t peak_ = 0;
     Clock::duration spent_{};
 };

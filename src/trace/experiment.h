@@ -34,7 +34,8 @@ struct Outcome {
     std::int64_t peak_milli = 0;              // most that was allocated at one time
     std::optional<std::uint32_t> migrations;  // only where they were allowed
     std::int64_t gained_milli = 0;            // placed only thanks to them
-    std::int64_t placed_late = 0;             // tasks that had been refused first
+    std::optional<std::int64_t> waited;       // tasks that waited for a better place; with patience
+    std::int64_t placed_late = 0;             // tasks that had waited or been refused first
     std::optional<std::int64_t> departed;     // only with departures
     double seconds = 0;  // of the decisions alone, without the keeping of statistics
 };

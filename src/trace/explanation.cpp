@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/nearest_word.h"
+#include "placement/patience.h"
 #include "trace/csv.h"
 #include "trace/unusable.h"
 
@@ -144,7 +145,7 @@ Result<Explanation> explain(const Scenario& scenario, const ReplayOptions& optio
         auto step = replay->step();
         if (!step) return std::move(step).error();
     }
-    (void)replay->leave_before_next();
+    if (auto settled = replay->settle_before_next(); !settled) return std::move(settled).error();
     placement::Engine& engine = replay->engine();
     const Task& task = scenario.tasks.tasks[question.row];
     Explanation told{.row = question.row,
@@ -155,6 +156,10 @@ Result<Explanation> explain(const Scenario& scenario, const ReplayOptions& optio
                      .free_milli = engine.free_milli(),
                      .fragmented_milli = engine.fragmented_milli()};
     if (!question.after) told.arrival = *position + 1;
+    if (options.patience > 0 && task.count == 1 &&
+        placement::had_better_wait(engine, task.request)) {
+        told.waits = options.patience;
+    }
     const auto others = engine.alternatives(task.request, question.top + 1);
     const placement::Mark before = engine.mark();
     auto decided = decide(engine, task, told);

@@ -37,11 +37,13 @@ struct Explanation {
     std::int64_t capacity_milli = 0;
     std::int64_t free_milli = 0;
     double fragmented_milli = 0;
-    std::vector<placement::Placement> places;  // of all members; none: refused
-    std::optional<Choice> chosen;              // of the first member
-    std::vector<Choice> alternatives;          // other nodes, best first
-    std::uint32_t fitting = 0;   // members of a refused gang that would have found a place
-    placement::Refusal refusal;  // of a refused one
+    std::optional<std::size_t> waits;  // arrivals for which it waits for a better place
+    std::vector<placement::Placement>
+        places;                        // of all members; none: refused. Of one that waits: best now
+    std::optional<Choice> chosen;      // of the first member
+    std::vector<Choice> alternatives;  // other nodes, best first
+    std::uint32_t fitting = 0;         // members of a refused gang that would have found a place
+    placement::Refusal refusal;        // of a refused one
 };
 
 struct Question {

@@ -109,7 +109,12 @@ private:
 
     void placed() {
         const Choice& chosen = *told_.chosen;
-        out_ << "placed on " << where(chosen) << '\n';
+        if (told_.waits) {
+            out_
+                << "waits for up to " << *told_.waits
+                << " arrivals: here it would leave a part of a GPU that is likely to stay unused\n";
+        }
+        out_ << (told_.waits ? "best place now: " : "placed on ") << where(chosen) << '\n';
         details(chosen, nullptr);
         for (std::size_t i = 1; i < told_.places.size(); ++i) {
             const placement::Placement& place = told_.places[i];
@@ -307,13 +312,14 @@ void print_explanation(std::ostream& out, const Scenario& scenario,
 
 std::string explanation_json(const Scenario& scenario, const Explanation& told) {
     const Task& task = scenario.tasks.tasks[told.row];
-    std::string json = "{\"task\":" + json_quote(task.name) +
-                       ",\"row\":" + std::to_string(told.row) +
-                       ",\"arrival\":" + (told.arrival ? std::to_string(*told.arrival) : "null") +
-                       ",\"after\":" + std::to_string(told.after) +
-                       ",\"policy\":" + json_quote(placement::to_text(told.policy)) +
-                       ",\"request\":" + request_json(task.request, task.count) +
-                       ",\"placed\":" + (told.chosen ? "true" : "false") + ",\"places\":[";
+    std::string json =
+        "{\"task\":" + json_quote(task.name) + ",\"row\":" + std::to_string(told.row) +
+        ",\"arrival\":" + (told.arrival ? std::to_string(*told.arrival) : "null") +
+        ",\"after\":" + std::to_string(told.after) +
+        ",\"policy\":" + json_quote(placement::to_text(told.policy)) +
+        ",\"request\":" + request_json(task.request, task.count) +
+        ",\"placed\":" + (told.chosen && !told.waits ? "true" : "false") +
+        (told.waits ? ",\"waits\":" + std::to_string(*told.waits) : "") + ",\"places\":[";
     for (const placement::Placement& place : told.places) {
         if (json.back() != '[') json += ',';
         json += '{' + place_json(scenario, place, task.request) + '}';

@@ -41,7 +41,10 @@ Row header_row(const Outcome& first) {
         row.push_back("fragmented@" + std::to_string(load) + '%');
     }
     row.insert(row.end(), {"placed", "idle GPUs", "seconds"});
-    if (first.migrations) row.insert(row.end(), {"moves", "placed late", "GPUs gained"});
+    if (first.waited) row.emplace_back("waited");
+    if (first.migrations) row.emplace_back("moves");
+    if (first.waited || first.migrations) row.emplace_back("placed late");
+    if (first.migrations) row.emplace_back("GPUs gained");
     if (first.departed) row.insert(row.end(), {"ended", "peak"});
     return row;
 }
@@ -56,9 +59,10 @@ Row value_row(const Outcome& outcome) {
     row.push_back(std::to_string(outcome.placed));
     row.push_back(fixed_text(static_cast<double>(outcome.free_milli) / 1000.0, 2));
     row.push_back(fixed_text(outcome.seconds, 3));
+    if (outcome.waited) row.push_back(std::to_string(*outcome.waited));
+    if (outcome.migrations) row.push_back(std::to_string(*outcome.migrations));
+    if (outcome.waited || outcome.migrations) row.push_back(std::to_string(outcome.placed_late));
     if (outcome.migrations) {
-        row.push_back(std::to_string(*outcome.migrations));
-        row.push_back(std::to_string(outcome.placed_late));
         row.push_back(fixed_text(static_cast<double>(outcome.gained_milli) / 1000.0, 2));
     }
     if (outcome.departed) {
@@ -76,9 +80,12 @@ std::string outcome_json(const Outcome& outcome) {
     json += ",\"placed\":" + std::to_string(outcome.placed);
     json += ",\"allocation_percent\":" + map_json(outcome, false);
     json += ",\"fragmentation_percent\":" + map_json(outcome, true);
-    if (outcome.migrations) {
-        json += ",\"migrations\":" + std::to_string(*outcome.migrations);
+    if (outcome.waited) json += ",\"waited\":" + std::to_string(*outcome.waited);
+    if (outcome.migrations) json += ",\"migrations\":" + std::to_string(*outcome.migrations);
+    if (outcome.waited || outcome.migrations) {
         json += ",\"placed_late\":" + std::to_string(outcome.placed_late);
+    }
+    if (outcome.migrations) {
         json += ",\"gpus_gained\":" + gpus(outcome.gained_milli);
     }
     if (outcome.departed) {

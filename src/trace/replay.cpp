@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "placement/patience.h"
+
 namespace aliquot::trace {
 
 namespace {
@@ -21,7 +23,7 @@ void make_movable(TaskList& tasks) {
 }
 
 Replay::Replay(const Scenario& scenario, const ReplayOptions& options)
-    : scenario_(&scenario), departures_(options.departures) {
+    : scenario_(&scenario), departures_(options.departures), patience_(options.patience) {
     placement::Options engine;
     engine.policy = options.policy;
     engine.seed = options.seed;
@@ -77,6 +79,57 @@ Result<std::vector<placement::Placement>> Replay::place(const Task& task) {
     return places;
 }
 
+/// It has an end, and that has come while it waited.
+bool Replay::is_over(std::uint32_t row, std::int64_t now) const {
+    return departures_ && scenario_->tasks.tasks[row].deletion.value_or(now + 1) <= now;
+}
+
+/// One that was placed later than it came ends at its time; its demand has been taken off already or will be.
+void Replay::end_late(const Step::Late& late) {
+    ++placed_;
+    const auto& deletion = scenario_->tasks.tasks[late.row].deletion;
+    if (!departures_ || !deletion) return;
+    ends_.push({.second = *deletion, .number = late.arrival, .milli = 0, .ids = {late.place.id}});
+}
+
+/// Places those whose patience is at an end and, where something left, those that need not wait any more.
+Result<Done> Replay::end_patience(Step& step) {
+    const bool left = engine_->departures() != departures_seen_;
+    departures_seen_ = engine_->departures();
+    const std::int64_t now = scenario_->tasks.tasks[step.row].creation;
+    std::vector<placement::Request> hopeless;  // kinds that still had better wait
+    for (auto one = patient_.begin(); one != patient_.end();) {
+        const auto [arrival, row] = *one;
+        const placement::Request& request = scenario_->tasks.tasks[row].request;
+        const bool over = is_over(row, now);
+        const bool is_due = arrival + patience_ <= step.arrival;
+        if (!over && !is_due) {
+            if (!left) break;  // they stand in the order of their arrival
+            if (std::find(hopeless.begin(), hopeless.end(), request) != hopeless.end()) {
+                ++one;
+                continue;
+            }
+            if (placement::had_better_wait(*engine_, request)) {
+                hopeless.push_back(request);
+                ++one;
+                continue;
+            }
+        }
+        one = patient_.erase(one);
+        if (over) continue;
+        auto placed = engine_->place(request);
+        if (placed) {
+            step.patient.push_back({arrival, row, *std::move(placed)});
+            end_late(step.patient.back());
+        } else if (placed.error().code != ErrorCode::kUnavailable) {
+            return std::move(placed).error();
+        } else if (migration_) {
+            wait(arrival, row);
+        }
+    }
+    return Done{};
+}
+
 void Replay::wait(std::size_t arrival, std::uint32_t row) {
     const Task& task = scenario_->tasks.tasks[row];
     auto queue = std::find_if(queues_.begin(), queues_.end(),
@@ -94,7 +147,7 @@ Result<Done> Replay::make_room(Step& step) {
     std::vector<placement::Waiting> waiting;
     for (Queue& queue : queues_) {
         std::erase_if(queue.tasks, [&](const auto& task) {
-            const bool over = departures_ && tasks[task.second].deletion.value_or(now + 1) <= now;
+            const bool over = is_over(task.second, now);
             if (over) waiting_milli_ -= tasks[task.second].gpu_milli();
             return over;
         });
@@ -108,17 +161,33 @@ Result<Done> Replay::make_room(Step& step) {
         const auto [arrival, row] = queue.front();
         queue.pop_front();
         waiting_milli_ -= tasks[row].gpu_milli();
-        ++placed_;
-        if (departures_ && tasks[row].deletion) {
-            ends_.push({.second = *tasks[row].deletion,
-                        .number = arrival,
-                        .milli = 0,
-                        .ids = {placed.placement.id}});
-        }
         step.late.push_back({arrival, row, std::move(placed.placement)});
+        end_late(step.late.back());
     }
     next_round_ = std::max(2 * waiting_milli_, first_round(*engine_));
     return Done{};
+}
+
+Result<Done> Replay::decide(Step& step, const Task& task) {
+    auto places = place(task);
+    if (places) {
+        step.places = *std::move(places);
+        ++placed_;
+        return Done{};
+    }
+    if (places.error().code != ErrorCode::kUnavailable) {
+        return std::move(places).error().during("task " + task.name);
+    }
+    if (!migration_ || task.count != 1 || task.gpu_milli() == 0) return Done{};
+    wait(step.arrival, step.row);
+    return make_room(step);
+}
+
+Result<Done> Replay::settle_before_next() {
+    if (done()) return Done{};
+    (void)leave_before_next();
+    Step step{.arrival = next_, .row = scenario_->order.arrivals[next_]};
+    return end_patience(step);
 }
 
 Result<Replay::Step> Replay::step() {
@@ -128,18 +197,13 @@ Result<Replay::Step> Replay::step() {
     step.row = scenario_->order.arrivals[next_++];
     const Task& task = scenario_->tasks.tasks[step.row];
     arrived_ += task.gpu_milli();
-    auto places = place(task);
-    const bool refused = !places;
-    if (refused && places.error().code != ErrorCode::kUnavailable) {
-        return std::move(places).error().during("task " + task.name);
-    }
-    if (places) {
-        step.places = *std::move(places);
-        ++placed_;
-    }
-    if (migration_ && refused && task.count == 1 && task.gpu_milli() > 0) {
-        wait(step.arrival, step.row);
-        if (auto done = make_room(step); !done) return std::move(done).error();
+    if (auto done = end_patience(step); !done) return std::move(done).error();
+    step.waits =
+        patience_ > 0 && task.count == 1 && placement::had_better_wait(*engine_, task.request);
+    if (step.waits) {
+        patient_.emplace_back(step.arrival, step.row);
+    } else if (auto done = decide(step, task); !done) {
+        return std::move(done).error();
     }
     if (departures_ && task.deletion) {
         End end{

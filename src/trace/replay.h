@@ -33,6 +33,7 @@ struct ReplayOptions {
     bool learn = false;       // the workload from what arrives, not from the scenario
     double migrate_share =
         0;  // moves at most this share of the arrivals, each once; above 0: refused tasks wait
+    std::size_t patience = 0;  // arrivals for which a task waits for a place that wastes nothing
 };
 
 /// Says that every task may be moved unless the task list says otherwise.
@@ -40,7 +41,8 @@ void make_movable(TaskList& tasks);
 
 /// Gives one arrival after another to the engine. A task that fits nowhere is dropped; where tasks
 /// may be moved it waits instead (a gang does not), and every now and then moves make room for those
-/// that wait.
+/// that wait. With patience a task that fits may wait, too, for a place that wastes nothing
+/// (placement::had_better_wait); when its patience is at an end it takes the best place there is.
 class Replay {
 public:
     /// One arrival, decided.
@@ -49,14 +51,16 @@ public:
         std::uint32_t row = 0;                     // of the task
         std::vector<placement::Placement> places;  // one for each of a gang; none: dropped
         std::vector<placement::PlacementId> left;  // those that ended before this arrival
+        bool waits = false;                        // it would fit, but waits for a better place
         bool moved = false;                        // the engine moved other tasks to make room
-        /// Tasks that had been refused and were placed after the moves.
+        /// A task that came earlier.
         struct Late {
             std::size_t arrival = 0;
             std::uint32_t row = 0;
             placement::Placement place;
         };
-        std::vector<Late> late;
+        std::vector<Late> patient;  // had waited for a better place; placed before this arrival
+        std::vector<Late> late;     // had been refused; placed after the moves
     };
 
     /// scenario   must outlive the replay
@@ -70,8 +74,10 @@ public:
     /// errors   kInvalidInput, kInternal: the engine could not even consider the task
     Result<Step> step();
 
-    /// Lets go what ends before the next arrival, without deciding it.
-    std::vector<placement::PlacementId> leave_before_next();
+    /// Does what comes before the next arrival, without deciding it: lets go what has ended, and places
+    /// those whose patience is at an end.
+    /// errors   as step()
+    Result<Done> settle_before_next();
 
     /// GPU compute of what has arrived (and, with departures, has not ended), placed or not.
     [[nodiscard]] std::int64_t arrived_milli() const { return arrived_; }
@@ -92,7 +98,12 @@ private:
     };
 
     Replay(const Scenario& scenario, const ReplayOptions& options);
+    std::vector<placement::PlacementId> leave_before_next();
     Result<std::vector<placement::Placement>> place(const Task& task);
+    Result<Done> decide(Step& step, const Task& task);
+    [[nodiscard]] bool is_over(std::uint32_t row, std::int64_t now) const;
+    void end_late(const Step::Late& late);
+    Result<Done> end_patience(Step& step);
     void wait(std::size_t arrival, std::uint32_t row);
     Result<Done> make_room(Step& step);
 
@@ -107,6 +118,9 @@ private:
         std::deque<std::pair<std::size_t, std::uint32_t>> tasks;  // arrival, row
     };
     std::vector<Queue> queues_;
+    std::size_t patience_;
+    std::deque<std::pair<std::size_t, std::uint32_t>> patient_;  // arrival, row
+    std::uint64_t departures_seen_ = 0;  // when those that are patient were last looked at
     std::int64_t waiting_milli_ = 0;
     std::int64_t next_round_ = 0;  // when so much waits
     std::size_t next_ = 0;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "os/root.h"
 
@@ -96,6 +97,12 @@ Result<Descriptor> bind_and_listen(const SocketAddress& where, std::string_view 
 }
 
 }  // namespace
+
+Result<Done> check_address(std::string_view address) {
+    auto where = read_address(address);
+    if (!where) return std::move(where).error();
+    return Done{};
+}
 
 Result<Descriptor> listen_on(const std::string& address) {
     const auto where = read_address(address);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "web/descriptor.h"
@@ -13,6 +14,10 @@ namespace aliquot::web {
 ///           "[::1]:PORT"
 /// errors    kInvalidInput: not such an address; kConflict: in use; kPermission
 Result<Descriptor> listen_on(const std::string& address);
+
+/// Whether listen_on() would understand it; opens nothing.
+/// errors    kInvalidInput: not such an address
+Result<Done> check_address(std::string_view address);
 
 /// The port a socket is bound to; 0 when that cannot be told.
 unsigned port_of(const Descriptor& socket);

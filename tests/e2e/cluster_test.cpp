@@ -224,7 +224,8 @@ TEST_F(ClusterNode, IsCleanAfterCleaningUp) {
     configure({{"default", replicas(2)}});
     start_agent({"--device-list-strategy", "cdi-cri"});
     ASSERT_TRUE(offers(kGpu, 2));
-    EXPECT_TRUE(root_.exists("/var/lib/aliquot/last-good-config.yaml"));
+    // It is written down once it is served.
+    ASSERT_TRUE(soon([&] { return root_.exists("/var/lib/aliquot/last-good-config.yaml"); }));
     agent_->signal(SIGKILL);  // leaves all it has
     ASSERT_TRUE(agent_->wait(60s));
     agent_.reset();

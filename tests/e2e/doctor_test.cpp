@@ -85,6 +85,24 @@ TEST_F(DoctorProgram, WritesTheSafeMendAfterShowingIt) {
     const auto text = run({"doctor", "host", "--root", tree_.native(), "--fix", "--yes"});
     EXPECT_TRUE(text.contains("+blacklist nouveau")) << text;
     EXPECT_TRUE(std::filesystem::exists(tree_ / "etc/modprobe.d/aliquot-nouveau.conf"));
+    const auto again = run({"doctor", "host", "--root", tree_.native(), "--fix", "--yes"});
+    EXPECT_TRUE(again.contains("aliquot-nouveau.conf says so already; still to do:")) << again;
+}
+
+TEST_F(DoctorProgram, KnowsWhatWasCutOffAndWhoIsNotThere) {
+    make_nouveau();
+    const auto bundle = (temporary_.path() / "node.tgz").native();
+    (void)run({"doctor", "host", "--root", tree_.native(), "--save", bundle});
+    std::filesystem::resize_file(bundle, std::filesystem::file_size(bundle) / 2);
+    const auto cut = run({"doctor", "--bundle", bundle, "host", "-o", "short"});
+    EXPECT_TRUE(cut.contains("ends in the middle") || code_ == 2) << cut;
+    write("k8s/nodes.json",
+          R"({"kind":"List","items":[{"kind":"Node","metadata":{"name":"gpu-1"}}]})");
+    const auto wrong = run({"doctor", "--root", tree_.native(), "node", "gpu-2"});
+    EXPECT_EQ(code_, 2);
+    EXPECT_TRUE(wrong.contains("did you mean 'gpu-1'?")) << wrong;
+    (void)run({"doctor", "--root", tree_.native(), "node", "gpu-1"});
+    EXPECT_EQ(code_, 1);
 }
 
 TEST_F(DoctorProgram, ExplainsItsChecksAndRefusesWrongWords) {

@@ -115,6 +115,11 @@ TEST_F(PlacementProgram, TellsMovesAndDepartures) {
     ASSERT_EQ(code_, 0);
     EXPECT_LE(moves["migrations"].get<double>(), 0.01 * moves["arrivals"].get<double>());
     EXPECT_GE(moves["gpus_gained"].get<double>(), 0);
+    const Json patient = Json::parse(simulate("--patience 50 -o json"), nullptr, false);
+    ASSERT_EQ(code_, 0);
+    EXPECT_GE(patient["waited"].get<int>(), patient["placed_late"].get<int>());
+    (void)simulate("--patience -1");
+    EXPECT_EQ(code_, 2);
     const Json stay = Json::parse(simulate("--departures -o json --at 20"), nullptr, false);
     ASSERT_EQ(code_, 0);
     EXPECT_GT(stay["departed"].get<int>(), 0);

@@ -2,7 +2,11 @@
 // `aliquot run` as people use it: exit codes, signals, books, what it leaves behind.
 #include <gmock/gmock.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -21,6 +25,42 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
+constexpr const char* kAliquot = ALIQUOT_BIN_DIR "/aliquot";
+
+/// Answers everybody who asks at a socket with one page, until it goes.
+class StubAgent {
+public:
+    StubAgent(const fs::path& socket, const std::string& page)
+        : path_(socket), fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        socket.native().copy(address.sun_path, sizeof address.sun_path - 1);
+        EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(fd_, 4), 0);
+        answering_ = std::thread([this, page] {
+            const std::string answer = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + page;
+            for (int one = 0; (one = ::accept(fd_, nullptr, nullptr)) >= 0; ::close(one)) {
+                std::array<char, 1024> request{};
+                (void)::recv(one, request.data(), request.size(), 0);
+                (void)::send(one, answer.data(), answer.size(), MSG_NOSIGNAL);
+            }
+        });
+    }
+    ~StubAgent() {
+        ::shutdown(fd_, SHUT_RDWR);
+        answering_.join();
+        ::close(fd_);
+        fs::remove(path_);
+    }
+    StubAgent(const StubAgent&) = delete;
+    StubAgent& operator=(const StubAgent&) = delete;
+
+private:
+    fs::path path_;
+    int fd_;
+    std::thread answering_;
+};
+
 class RunTest : public testing::Test {
 protected:
     void SetUp() override {
@@ -34,16 +74,14 @@ protected:
         environment_ = os::current_environment();
         environment_.erase("CUDA_VISIBLE_DEVICES");
         environment_["ALIQUOT_RUN_DIRECTORY"] = books_;
+        environment_["ALIQUOT_AGENT"] = "unix:" + (directory_.path() / "agent.sock").native();
     }
 
     [[nodiscard]] std::vector<std::string> argv(const std::vector<std::string>& limits,
                                                 const std::vector<std::string>& command) const {
-        std::vector<std::string> all{ALIQUOT_BIN_DIR "/aliquot",
-                                     "run",
-                                     "--node-state",
-                                     (directory_.path() / "node").native(),
-                                     "--guard-library",
-                                     library_};
+        std::vector<std::string> all{kAliquot,          "run",
+                                     "--node-state",    (directory_.path() / "node").native(),
+                                     "--guard-library", library_};
         all.insert(all.end(), limits.begin(), limits.end());
         all.emplace_back("--");
         all.insert(all.end(), command.begin(), command.end());
@@ -177,7 +215,7 @@ TEST_F(RunTest, WrongWordsAreUsageErrors) {
     EXPECT_EQ(run({"--gpu-compute", "50", "--gpu-weight", "3"}, {"true"}).exit.code, 2);
 }
 
-const std::string kTenant = ALIQUOT_TEST_DIR "/cuda_tenant";
+constexpr const char* kTenant = ALIQUOT_TEST_DIR "/cuda_tenant";
 
 TEST_F(RunTest, AProgramSeesItsSliceAndGetsNoMore) {
     const auto said = run({"--gpu-memory", "2Gi", "-v"},
@@ -194,10 +232,9 @@ TEST_F(RunTest, WhatTheDriverSaysBecomesItsOverhead) {
         start({"--gpu-memory", "2Gi"}, {kTenant, "alloc:1073741824", "wait:" + end.native()});
     std::string seen;
     EXPECT_TRUE(eventually([&] {
-        const auto answer =
-            os::exchange({.argv = {ALIQUOT_BIN_DIR "/aliquot", "guard", "status", "-o", "json"},
-                          .environment = environment_},
-                         "", {.deadline = 60s});
+        const auto answer = os::exchange(
+            {.argv = {kAliquot, "guard", "status", "-o", "json"}, .environment = environment_}, "",
+            {.deadline = 60s});
         seen = answer ? answer->output : answer.error().message;
         return seen.contains("\"trackedBytes\":1073741824") &&
                seen.contains("\"overheadBytes\":314572800");
@@ -208,9 +245,45 @@ TEST_F(RunTest, WhatTheDriverSaysBecomesItsOverhead) {
     EXPECT_EQ(exit->code, 0);
 }
 
+TEST_F(RunTest, IsListedBesideWhatAnAgentWatches) {
+    const fs::path end = directory_.path() / "end";
+    os::Process process =
+        start({"--gpu-memory", "2Gi"}, {kTenant, "alloc:1073741824", "wait:" + end.native()});
+    const auto status = [&] {
+        const auto answer =
+            os::exchange({.argv = {kAliquot, "guard", "status"}, .environment = environment_}, "",
+                         {.deadline = 60s});
+        return answer ? answer->output : answer.error().message;
+    };
+    std::string seen;
+    EXPECT_TRUE(eventually([&] {
+        seen = status();
+        return seen.contains("cuda_tenant");
+    })) << seen;
+    {
+        const StubAgent agent(
+            directory_.path() / "agent.sock",
+            R"({"guard":{"containers":[{"container":"of-the-agent","devices":[{"uuid":"GPU-0"}]}]}})");
+        seen = status();
+        EXPECT_THAT(seen, HasSubstr("of-the-agent"));
+        EXPECT_THAT(seen, HasSubstr("cuda_tenant"));
+    }
+    {
+        const StubAgent agent(directory_.path() / "agent.sock", "no JSON");
+        seen = status();
+        EXPECT_THAT(seen, HasSubstr("its /status is not of this version"));
+        EXPECT_THAT(seen, HasSubstr("cuda_tenant"));
+    }
+    environment_["ALIQUOT_AGENT"] = "nonsense";
+    EXPECT_THAT(status(), HasSubstr("ALIQUOT_AGENT: 'nonsense' is no address"));
+    std::ofstream(end) << "";
+    ASSERT_TRUE(process.wait(60s));
+}
+
 TEST_F(RunTest, ProgramsTogetherEachKeepTheirOwn) {
     const fs::path end = directory_.path() / "end";
     std::vector<os::Process> runs;
+    runs.reserve(3);
     for (int i = 0; i < 3; ++i) {
         runs.push_back(start(
             {"--gpu-memory", "4Gi", "--gpu", "0", "--gpu-weight", "10"},

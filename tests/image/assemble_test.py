@@ -22,6 +22,22 @@ COMPILER, STRIP = (sys.argv[1:3] + ["cc", "strip"])[:2]
 DEADLINE_SECONDS = 60
 PLACES = "lib lib64 tmp usr/bin/demo usr/lib64 etc/passwd etc/group etc/nsswitch.conf etc/os-release var/run".split()
 
+# Opens its library at run time and says so in a note.
+LAZY = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#define WORDS "[{\"soname\":[\"libgreet.so.1\",\"libgreet.so.0\"],\"priority\":\"required\"},{\"soname\":[\"libno.so\"],\"priority\":\"suggested\"}]"
+__attribute__((section(".note.dlopen"), used, aligned(4))) static const struct {
+    unsigned owner_size, text_size, kind;
+    char owner[4], text[(sizeof WORDS + 3) / 4 * 4];
+} note = {4, sizeof WORDS, 0x407c0c0a, "FDO", WORDS};
+int main(void) {
+    const char *(*greeting)(void) = (const char *(*)(void))dlsym(dlopen("libgreet.so.1", RTLD_NOW), "greeting");
+    puts(greeting());
+    return 0;
+}
+"""
+
 
 def run(*words, **more):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False,
@@ -50,6 +66,10 @@ class Assemble(unittest.TestCase):
         source.write_text('#include <stdio.h>\nconst char *greeting(void);\nint main(void) { puts(greeting()); return 0; }\n')
         cls.demo = cls.folder / "demo"
         compiled("-g", source, f"-L{cls.folder}", "-lgreet", "-o", cls.demo)
+        source = cls.folder / "lazy.c"
+        source.write_text(LAZY)
+        cls.lazy = cls.folder / "lazy"
+        compiled("-g", source, "-ldl", "-o", cls.lazy)
         (cls.folder / "certificates").write_text("certificates of the test\n")
 
     @classmethod
@@ -117,6 +137,15 @@ class Assemble(unittest.TestCase):
         root = self.unpacked(self.made("--strip", STRIP))
         for path in PLACES:
             self.assertTrue(os.path.lexists(root / path), path)
+        self.finds_its_libraries(root)
+
+    def test_a_program_finds_the_libraries_that_it_opens_at_run_time(self):
+        self.finds_its_libraries(self.unpacked(self.made("--strip", STRIP, program=self.lazy)))
+        done, _ = self.assemble(library_folder="/nowhere", program=self.lazy, name="without")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("libgreet.so.1: not found", done.stderr)
+
+    def finds_its_libraries(self, root):
         self.assertEqual((root / "etc/ssl/certs/ca-certificates.crt").read_text(), "certificates of the test\n")
         libraries = next((root / "usr/lib").glob("*-linux-gnu*"))
         names = {path.name for path in libraries.iterdir()}

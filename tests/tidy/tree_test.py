@@ -14,11 +14,11 @@ OPEN = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 AGREED_LONG = {
     "abi/cuda.h": "one ABI, one file",
     "abi/nvml.h": "one ABI, one file",
+    "src/detect/tokens.cpp": "one scanner",
     "src/exposition/test_scenes.cpp": "one node of each kind",
     "src/lint/promql.cpp": "one scanner",
     "src/lint/quick_yaml.cpp": "one reader",
     "src/lint/rules_dockerfiles.cpp": "one family of rules",
-    "src/lint/shell.cpp": "one reader",
     "src/placement/event_line.cpp": "both ways of one line format",
 }
 
@@ -56,7 +56,8 @@ def breaches():
         words = {part for piece in path.parts for part in re.split(r"[._-]", piece.lower())}
         for word in sorted(words & BANNED):
             yield f"{name}: '{word}' hides what it holds"
-        if path.suffix in {".cpp", ".h", ".py"} or path.name in {"check", "quickstart", "run"}:
+        is_case = "cases" in path.parts  # what a test reads is not ours to sign
+        if path.suffix in {".cpp", ".h", ".py"} and not is_case or path.name in {"check", "quickstart", "run"}:
             yield from source_breaches(name, (ROOT / name).read_text(errors="replace"))
         if path.suffix == ".md":
             yield from link_breaches(name, (ROOT / name).read_text(errors="replace"))

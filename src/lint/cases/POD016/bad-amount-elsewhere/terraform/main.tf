@@ -1,0 +1,5 @@
+locals {
+  limits = {
+    "nvidia.com/gpu" = 1
+  }
+}

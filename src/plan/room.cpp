@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/room.h"
+
+#include <algorithm>
+
+#include "plan/share.h"
+#include "sizing/instance.h"
+
+namespace aliquot::plan {
+namespace {
+
+constexpr double kMibPerGib = 1024;
+constexpr double kPercent = 100;
+
+}  // namespace
+
+bool Room::machine_takes(const Slot& slot, const Workload& w) const {
+    if (w.cpu <= 0 && w.host_memory_mib <= 0) return true;
+    const auto fits = [&w](const GpuPool& pool) {
+        if (pool.instance == nullptr) return true;
+        sizing::PodNeed need;
+        need.cpu = w.cpu;
+        need.memory_mib = w.host_memory_mib;
+        need.gpus = 0;
+        return sizing::shortfalls(*pool.instance, need, {}).empty();
+    };
+    const auto known = machines_.find({slot.pool, &w});
+    if (known != machines_.end()) return known->second;
+    const bool takes = fits(*slot.pool) || std::ranges::none_of(draft_.request.pools, fits);
+    machines_.emplace(std::pair(slot.pool, &w), takes);
+    return takes;
+}
+
+bool Room::has_room(const Slot& slot, std::size_t index, Mode mode) const {
+    const Workload& w = *draft_.units[index].workload;
+    if (!machine_takes(slot, w)) return false;
+    double most = need_mib(w);
+    double sum = most;
+    double duty = w.duty_percent.value_or(0);
+    for (const std::size_t other : slot.units) {
+        const Workload& o = *draft_.units[other].workload;
+        most = std::max(most, need_mib(o));
+        sum += need_mib(o);
+        duty += o.duty_percent.value_or(0);
+    }
+    const std::size_t count = slot.units.size() + 1;
+    const double usable = usable_mib(*slot.pool);
+    switch (mode) {
+        case Mode::kExclusive:
+            return count == 1 && need_mib(w) <= memory_mib(*slot.pool);
+        case Mode::kSerial:
+            return most <= usable;
+        case Mode::kMig:
+            return fits_mig(slot, index);
+        case Mode::kTimeSlicing:
+            return sum <= usable && duty <= kPercent && count <= kMostShares;
+        case Mode::kFraction:
+            return (most <= share_mib(*slot.pool, count) || (concession_.loose && sum <= usable)) &&
+                   duty <= kPercent && count <= kMostShares;
+        case Mode::kMps:
+            return most <= share_mib(*slot.pool, count) && duty <= kPercent &&
+                   count <= kMostMpsClients;
+        case Mode::kCpu:
+            break;
+    }
+    return false;
+}
+
+MigNeed Room::mig_need_of(const Slot& slot, std::size_t index) const {
+    const Workload& w = *draft_.units[index].workload;
+    const bool guessed = w.duty_certainty == Certainty::kGuessed;
+    const double duty = guessed ? 0 : w.duty_percent.value_or(0) * concession_.duty;
+    return mig_need(*slot.pool->model, need_mib(w) / kMibPerGib, duty);
+}
+
+std::vector<MigNeed> Room::mig_needs_of(const Slot& slot) const {
+    std::vector<MigNeed> needs;
+    for (const std::size_t index : slot.units) needs.push_back(mig_need_of(slot, index));
+    return needs;
+}
+
+bool Room::fits_mig(const Slot& slot, std::size_t index) const {
+    // Thousands of GPUs get the same few sets of workloads: each is tried once.
+    std::pair<const GpuPool*, std::vector<const Workload*>> key{slot.pool, {}};
+    for (const std::size_t unit : slot.units) {
+        key.second.push_back(draft_.units[unit].workload);
+    }
+    key.second.push_back(draft_.units[index].workload);
+    const auto known = fits_.find(key);
+    if (known != fits_.end()) return known->second;
+    auto needs = mig_needs_of(slot);
+    needs.push_back(mig_need_of(slot, index));
+    const bool fits = place_needs(needs).has_value();
+    fits_.emplace(std::move(key), fits);
+    return fits;
+}
+
+}  // namespace aliquot::plan

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "plan/mig.h"
+#include "plan/steps.h"
+
+// Whether a GPU has room for one more. Only for the files of this folder.
+namespace aliquot::plan {
+
+/// What is given up so that more has a place.
+struct Concession {
+    bool jobs_last = false;  // services before jobs that want a whole GPU
+    bool loose = false;      // shares that are equal in nothing but their turns
+    double duty = 1;         // part of a duty that a MIG slice must have the compute for
+};
+
+/// Answers about one draft; what is costly is asked once.
+class Room {
+public:
+    Room(const Draft& draft, Concession concession) : draft_(draft), concession_(concession) {}
+
+    /// Whether the machine of a GPU has the CPU and memory for the pod; where none of the request has,
+    /// that is told elsewhere and does not matter here.
+    bool machine_takes(const Slot& slot, const Workload& w) const;
+
+    /// Whether a unit fits beside those that are on the GPU already.
+    bool has_room(const Slot& slot, std::size_t index, Mode mode) const;
+
+    [[nodiscard]] MigNeed mig_need_of(const Slot& slot, std::size_t index) const;
+    [[nodiscard]] std::vector<MigNeed> mig_needs_of(const Slot& slot) const;
+
+private:
+    [[nodiscard]] bool fits_mig(const Slot& slot, std::size_t index) const;
+
+    const Draft& draft_;
+    Concession concession_;
+    mutable std::map<std::pair<const GpuPool*, const Workload*>, bool> machines_;
+    mutable std::map<std::pair<const GpuPool*, std::vector<const Workload*>>, bool> fits_;
+};
+
+}  // namespace aliquot::plan

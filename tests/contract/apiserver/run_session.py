@@ -43,7 +43,7 @@ def main():
                 print("FAIL %s: %s" % (name, " ".join(traceback.format_exc().split("\n")[-6:])))
                 talk.failures.append(name)
             print("%-36s %.2f s" % (name, time.monotonic() - begin))
-    talk.delete("/api/v1/namespaces/NS")
+    talk.delete("/api/v1/namespaces/{NS}")
     print("%d steps, %d differences" % (count, len(talk.failures)))
     return 1 if talk.failures else 0
 

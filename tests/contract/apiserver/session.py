@@ -111,14 +111,14 @@ class Session:
             return http.client.HTTPSConnection(self.url.hostname, self.url.port, timeout=60, context=self.context)
         return http.client.HTTPConnection(self.url.hostname, self.url.port, timeout=60)
 
-    def ask(self, method, path, body=None, kind="application/json", **headers):  # NS: our namespace
-        path = path.replace("NS", self.namespace)
+    def ask(self, method, path, body=None, kind="application/json", **headers):  # {NS}: our namespace
+        path = path.replace("{NS}", self.namespace)
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
         all_headers = self.headers()
         if body is not None:
             all_headers["Content-Type"] = kind
-            body = body.replace("NS", self.namespace)
+            body = body.replace("{NS}", self.namespace)
         all_headers.update({name.replace("_", "-"): value for name, value in headers.items()})
         connection = self.connect()
         try:
@@ -155,7 +155,7 @@ class Session:
         return self.ask("PATCH", path, body, "application/apply-patch+yaml")
 
     def watch(self, path):
-        return Watch(self, path.replace("NS", self.namespace))
+        return Watch(self, path.replace("{NS}", self.namespace))
 
     def expect(self, what, got, wanted):
         if callable(wanted):
@@ -176,8 +176,8 @@ class Session:
         return False
 
 
-CORE = "/api/v1/namespaces/NS/"
-APPS = "/apis/apps/v1/namespaces/NS/"
+CORE = "/api/v1/namespaces/{NS}/"
+APPS = "/apis/apps/v1/namespaces/{NS}/"
 
 
 def config_map(name, data=None, **metadata):

@@ -46,12 +46,12 @@ def step_roles(s):
         return s.ask(method, path, body, Impersonate_User="dora", **headers)
 
     s.expect("before", as_user("GET", CORE + "configmaps").status, 403)
-    role = s.post(RBAC + "namespaces/NS/roles", {"metadata": {"name": "reader"}, "rules": [
+    role = s.post(RBAC + "namespaces/{NS}/roles", {"metadata": {"name": "reader"}, "rules": [
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["update", "patch"], "resourceNames": ["mine"]},
         {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}]})
     s.expect("role", role.status, 201)
-    bound = s.post(RBAC + "namespaces/NS/rolebindings", {
+    bound = s.post(RBAC + "namespaces/{NS}/rolebindings", {
         "metadata": {"name": "reader"}, "roleRef": {"kind": "Role", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"},
         "subjects": [{"kind": "User", "name": "dora"}]})
     s.expect("bound", (bound.status, bound.at("subjects.0.apiGroup")), (201, "rbac.authorization.k8s.io"))
@@ -74,8 +74,8 @@ def step_roles(s):
     s.expect("elsewhere", other.at("status.allowed"), False)
     rules = as_user("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {"spec": {"namespace": s.namespace}})
     s.expect("rules", ["configmaps"] in [r["resources"] for r in rules.at("status.resourceRules")], True)
-    changed = s.merge(RBAC + "namespaces/NS/rolebindings/reader", {"roleRef": {"name": "other"}})
+    changed = s.merge(RBAC + "namespaces/{NS}/rolebindings/reader", {"roleRef": {"name": "other"}})
     s.expect("role of a binding is fixed", (changed.status, changed.causes), (422, [("FieldValueInvalid", "roleRef")]))
-    s.delete(RBAC + "namespaces/NS/rolebindings/reader")
+    s.delete(RBAC + "namespaces/{NS}/rolebindings/reader")
     s.expect("after", s.until(lambda: as_user("GET", CORE + "configmaps").status == 403), True)
     s.expect("anyone's discovery", as_user("GET", "/apis").status, 200)

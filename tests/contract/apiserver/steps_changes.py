@@ -71,18 +71,18 @@ def step_strategic_patch(s):
     finalizers = s.strategic(path, {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a"]}})
     s.expect("primitive list", finalizers.at("metadata.finalizers"), ["example.com/b"])
     s.strategic(path, {"metadata": {"finalizers": None}})
-    node = s.post("/api/v1/nodes", {"metadata": {"name": "NS-sp"}, "spec": {"taints": [
+    node = s.post("/api/v1/nodes", {"metadata": {"name": "{NS}-sp"}, "spec": {"taints": [
         {"key": "a", "value": "1", "effect": "NoSchedule"}]}})
     s.expect("node", node.status, 201)
-    taint = s.strategic("/api/v1/nodes/NS-sp", {"spec": {"taints": [{"key": "b", "effect": "NoExecute"}]}})
+    taint = s.strategic("/api/v1/nodes/{NS}-sp", {"spec": {"taints": [{"key": "b", "effect": "NoExecute"}]}})
     s.expect("taints are one whole", [t["key"] for t in taint.json["spec"]["taints"]], ["b"])
-    status = s.strategic("/api/v1/nodes/NS-sp/status", {"status": {"conditions": [
+    status = s.strategic("/api/v1/nodes/{NS}-sp/status", {"status": {"conditions": [
         {"type": "GpuHealthy", "status": "True"}], "capacity": {"nvidia.com/gpu": "4"}}})
-    status = s.strategic("/api/v1/nodes/NS-sp/status", {"status": {"conditions": [
+    status = s.strategic("/api/v1/nodes/{NS}-sp/status", {"status": {"conditions": [
         {"type": "Ready", "status": "True"}]}})
     s.expect("conditions by type", sorted(c["type"] for c in status.json["status"]["conditions"]),
              ["GpuHealthy", "Ready"])
-    s.delete("/api/v1/nodes/NS-sp")
+    s.delete("/api/v1/nodes/{NS}-sp")
 
 
 def step_apply(s):
@@ -163,14 +163,14 @@ def step_apply_lists(s):
     s.expect("an element twice", (twice.status, 'duplicate entries for key [name="A"]' in twice.text.replace('\\"', '"')),
              (500, True))
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": s.namespace + "-ssa"}}
-    s.apply("/api/v1/nodes/NS-ssa", {**node, "metadata": {**node["metadata"], "labels": {"a": "1"}}}, "one")
-    other = s.apply("/api/v1/nodes/NS-ssa", {**node, "metadata": {**node["metadata"], "labels": {"b": "1"}}}, "two")
+    s.apply("/api/v1/nodes/{NS}-ssa", {**node, "metadata": {**node["metadata"], "labels": {"a": "1"}}}, "one")
+    other = s.apply("/api/v1/nodes/{NS}-ssa", {**node, "metadata": {**node["metadata"], "labels": {"b": "1"}}}, "two")
     s.expect("labels of two", other.at("metadata.labels"), {"a": "1", "b": "1"})
-    status = s.apply("/api/v1/nodes/NS-ssa/status", {**node, "status": {"conditions": [
+    status = s.apply("/api/v1/nodes/{NS}-ssa/status", {**node, "status": {"conditions": [
         {"type": "Gpu", "status": "True"}], "capacity": {"x.dev/y": "1"}}}, "one", force=True)
     s.expect("status", (status.status, [c["type"] for c in status.json["status"]["conditions"]], managers(status.json)),
              (200, ["Gpu"], ["one/Apply", "one/Apply/status", "two/Apply"]))
-    s.delete("/api/v1/nodes/NS-ssa")
+    s.delete("/api/v1/nodes/{NS}-ssa")
 
 
 def step_managed_fields(s):
@@ -204,7 +204,7 @@ def step_scale(s):
 
 
 def step_binding_and_eviction(s):
-    s.post("/api/v1/nodes", {"metadata": {"name": "NS-n"}})
+    s.post("/api/v1/nodes", {"metadata": {"name": "{NS}-n"}})
     s.post(CORE + "pods", pod("bound"))
     bound = s.post(CORE + "pods/bound/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "bound"},
                                                  "target": {"apiVersion": "v1", "kind": "Node", "name": s.namespace + "-n"}})
@@ -214,16 +214,16 @@ def step_binding_and_eviction(s):
                        there.at("status.conditions.0.status")), (s.namespace + "-n", "PodScheduled", "True"))
     again = s.post(CORE + "pods/bound/binding", {"target": {"name": "other"}, "metadata": {"name": "bound"}})
     s.expect("again", (again.status, again.at("reason")), (409, "Conflict"))
-    mine = s.get("/api/v1/pods?fieldSelector=spec.nodeName%3DNS-n")
+    mine = s.get("/api/v1/pods?fieldSelector=spec.nodeName%3D{NS}-n")
     s.expect("by node", [i["metadata"]["name"] for i in mine.json["items"]], ["bound"])
     s.merge(CORE + "pods/bound/status", {"status": {"phase": "Running"}})
-    budget = s.post("/apis/policy/v1/namespaces/NS/poddisruptionbudgets",
+    budget = s.post("/apis/policy/v1/namespaces/{NS}/poddisruptionbudgets",
                     {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "bound"}}}})
     s.expect("budget", budget.status, 201)
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "bound", "namespace": s.namespace}}
     refused = s.post(CORE + "pods/bound/eviction", eviction)
     s.expect("refused", (refused.status, refused.at("reason")), (429, "TooManyRequests"))
-    s.delete("/apis/policy/v1/namespaces/NS/poddisruptionbudgets/b")
+    s.delete("/apis/policy/v1/namespaces/{NS}/poddisruptionbudgets/b")
     evicted = s.post(CORE + "pods/bound/eviction", eviction)
     s.expect("evicted", (evicted.status, evicted.at("status")), (201, "Success"))
     leaving = s.get(CORE + "pods/bound")
@@ -232,11 +232,11 @@ def step_binding_and_eviction(s):
     now = s.delete(CORE + "pods/bound?gracePeriodSeconds=0")
     s.expect("now", (now.status, s.get(CORE + "pods/bound").status), (200, 404))
     s.expect("nobody", s.post(CORE + "pods/none/eviction", {**eviction, "metadata": {"name": "none"}}).status, 404)
-    s.delete("/api/v1/nodes/NS-n")
+    s.delete("/api/v1/nodes/{NS}-n")
 
 
 def step_two_apis_of_one_thing(s):
-    event = s.post("/apis/events.k8s.io/v1/namespaces/NS/events", {
+    event = s.post("/apis/events.k8s.io/v1/namespaces/{NS}/events", {
         "metadata": {"name": "e1"}, "eventTime": "2026-01-02T03:04:05.000006Z", "reportingController": "aliquot.dev/x",
         "reportingInstance": "i", "action": "Act", "reason": "Why", "type": "Warning", "note": "a note",
         "regarding": {"kind": "Pod", "namespace": s.namespace, "name": "p", "apiVersion": "v1"}})
@@ -246,13 +246,13 @@ def step_two_apis_of_one_thing(s):
                       core.at("eventTime")), ("a note", "p", "aliquot.dev/x", "2026-01-02T03:04:05.000006Z"))
     found = s.get(CORE + "events?fieldSelector=involvedObject.name%3Dp,type%3DWarning")
     s.expect("found", len(found.json["items"]), 1)
-    s.post("/apis/autoscaling/v1/namespaces/NS/horizontalpodautoscalers", {
+    s.post("/apis/autoscaling/v1/namespaces/{NS}/horizontalpodautoscalers", {
         "metadata": {"name": "h"}, "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 70, "scaleTargetRef": {
             "apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}})
-    two = s.get("/apis/autoscaling/v2/namespaces/NS/horizontalpodautoscalers/h")
+    two = s.get("/apis/autoscaling/v2/namespaces/{NS}/horizontalpodautoscalers/h")
     s.expect("v2", two.at("spec.metrics"),
              [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}}}])
-    one = s.get("/apis/autoscaling/v1/namespaces/NS/horizontalpodautoscalers/h")
+    one = s.get("/apis/autoscaling/v1/namespaces/{NS}/horizontalpodautoscalers/h")
     s.expect("v1", (one.at("spec.targetCPUUtilizationPercentage"), one.at("spec.minReplicas")), (70, 1))
 
 
@@ -276,6 +276,8 @@ def step_quotas(s):
 
 
 def step_json_is_kept(s):
-    text = json.dumps({"metadata": {"name": "text", "annotations": {"u": "\u00e4 \u20ac \U0001f600 \" \\ \n"}}})
+    text = json.dumps({"metadata": {"name": "text", "annotations": {"u": "\u00e4 \u20ac \U0001f600 \" \\ \n",
+                                                                   "token": "eyNSx.NS"}}})
     made = s.post(CORE + "configmaps", text)
     s.expect("text", made.at("metadata.annotations.u"), "\u00e4 \u20ac \U0001f600 \" \\ \n")
+    s.expect("what a server gave goes back as it is", made.at("metadata.annotations.token"), "eyNSx.NS")

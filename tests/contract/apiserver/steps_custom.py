@@ -38,7 +38,7 @@ def definition(group):
 
 def step_custom_kinds(s):
     s.group = s.namespace + ".example.com"
-    s.custom = "/apis/" + s.group + "/v1/namespaces/NS/widgets"
+    s.custom = "/apis/" + s.group + "/v1/namespaces/{NS}/widgets"
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     bad = definition(s.group)
     bad["metadata"]["name"] = "wrong." + s.group

@@ -38,7 +38,7 @@ def step_watch_faults(s):
     def open_watch(resource="configmaps"):
         version = s.get(CORE + resource).at("metadata.resourceVersion")
         before = s.get("/_sim/state").at("watches")
-        watch = s.watch("/api/v1/namespaces/NS/%s?watch=1&resourceVersion=%s" % (resource, version))
+        watch = s.watch("/api/v1/namespaces/{NS}/%s?watch=1&resourceVersion=%s" % (resource, version))
         s.until(lambda: s.get("/_sim/state").at("watches") > before)
         return watch
 
@@ -67,7 +67,7 @@ def step_compaction(s):
     first = s.get(CORE + "configmaps?limit=1")
     s.post(CORE + "configmaps", config_map("zz-compacted"))
     s.post("/_sim/compact", {})
-    watch = s.watch("/api/v1/namespaces/NS/configmaps?watch=1&resourceVersion=" + old)
+    watch = s.watch("/api/v1/namespaces/{NS}/configmaps?watch=1&resourceVersion=" + old)
     events = watch.wait(1)
     s.expect("watch", (events[0]["type"], dig(events[0], "object.code")), ("ERROR", 410))
     gone = s.get(CORE + "configmaps?limit=1&continue=" + first.at("metadata.continue"))
@@ -100,24 +100,24 @@ def step_garbage(s):
 
 
 def step_job_orphans(s):
-    job = s.post("/apis/batch/v1/namespaces/NS/jobs", {"metadata": {"name": "orphans"}, "spec": {"template": {
+    job = s.post("/apis/batch/v1/namespaces/{NS}/jobs", {"metadata": {"name": "orphans"}, "spec": {"template": {
         "spec": {**pod("x")["spec"], "restartPolicy": "Never"}}}}).json
     s.post(CORE + "pods", owned(pod("orphans"), job))
-    s.delete("/apis/batch/v1/namespaces/NS/jobs/orphans")
+    s.delete("/apis/batch/v1/namespaces/{NS}/jobs/orphans")
     s.post("/_sim/settle", {})
     s.expect("pods stay when nothing is said", s.get(CORE + "pods/orphans").status, 200)
 
 
 def step_namespace_end(s):
-    s.post("/api/v1/namespaces", {"metadata": {"name": "NS-end"}})
-    s.post("/api/v1/namespaces/NS-end/configmaps", config_map("held", finalizers=["example.com/hold"]))
-    s.post("/api/v1/namespaces/NS-end/secrets", {"metadata": {"name": "x"}})
-    ending = s.delete("/api/v1/namespaces/NS-end")
+    s.post("/api/v1/namespaces", {"metadata": {"name": "{NS}-end"}})
+    s.post("/api/v1/namespaces/{NS}-end/configmaps", config_map("held", finalizers=["example.com/hold"]))
+    s.post("/api/v1/namespaces/{NS}-end/secrets", {"metadata": {"name": "x"}})
+    ending = s.delete("/api/v1/namespaces/{NS}-end")
     s.expect("ending", ending.at("status.phase"), "Terminating")
     s.post("/_sim/settle", {})
-    s.expect("waits for finalizers", (s.get("/api/v1/namespaces/NS-end").status,
-                                      s.get("/api/v1/namespaces/NS-end/secrets/x").status), (200, 404))
-    late = s.post("/api/v1/namespaces/NS-end/configmaps", config_map("late"))
+    s.expect("waits for finalizers", (s.get("/api/v1/namespaces/{NS}-end").status,
+                                      s.get("/api/v1/namespaces/{NS}-end/secrets/x").status), (200, 404))
+    late = s.post("/api/v1/namespaces/{NS}-end/configmaps", config_map("late"))
     s.expect("nothing new", (late.status, late.at("details.causes.0.reason")), (403, "NamespaceTerminating"))
-    s.merge("/api/v1/namespaces/NS-end/configmaps/held", {"metadata": {"finalizers": None}})
-    s.expect("gone", s.until(lambda: s.get("/api/v1/namespaces/NS-end").status == 404), True)
+    s.merge("/api/v1/namespaces/{NS}-end/configmaps/held", {"metadata": {"finalizers": None}})
+    s.expect("gone", s.until(lambda: s.get("/api/v1/namespaces/{NS}-end").status == 404), True)

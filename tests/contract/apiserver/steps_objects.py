@@ -4,12 +4,12 @@ from session import APPS, CORE, config_map, deployment, managers, pod
 
 
 def step_namespace(s):
-    made = s.post("/api/v1/namespaces", {"metadata": {"name": "NS"}})
+    made = s.post("/api/v1/namespaces", {"metadata": {"name": "{NS}"}})
     s.expect("status", made.status, 201)
     s.expect("phase", made.at("status.phase"), "Active")
     s.expect("finalizers", made.at("spec.finalizers"), ["kubernetes"])
     s.expect("label", made.at("metadata.labels"), {"kubernetes.io/metadata.name": s.namespace})
-    again = s.post("/api/v1/namespaces", {"metadata": {"name": "NS"}})
+    again = s.post("/api/v1/namespaces", {"metadata": {"name": "{NS}"}})
     s.expect("again", (again.status, again.at("reason")), (409, "AlreadyExists"))
     s.expect("message", again.at("message"), 'namespaces "%s" already exists' % s.namespace)
     s.expect("details", (again.at("details.name"), again.at("details.kind")), (s.namespace, "namespaces"))
@@ -105,9 +105,9 @@ def step_update(s):
     s.expect("absent", absent.status, 404)
     lease = {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me", "leaseDurationSeconds": 15,
                                                  "renewTime": "2026-01-02T03:04:05.600000Z"}}
-    created = s.put("/apis/coordination.k8s.io/v1/namespaces/NS/leases/l", lease)
+    created = s.put("/apis/coordination.k8s.io/v1/namespaces/{NS}/leases/l", lease)
     s.expect("lease by put", (created.status, created.at("spec.renewTime")), (201, "2026-01-02T03:04:05.600000Z"))
-    unconditional = s.put("/apis/coordination.k8s.io/v1/namespaces/NS/leases/l", lease)
+    unconditional = s.put("/apis/coordination.k8s.io/v1/namespaces/{NS}/leases/l", lease)
     s.expect("lease needs version", (unconditional.status, unconditional.causes),
              (422, [("FieldValueInvalid", "metadata.resourceVersion")]))
 
@@ -292,7 +292,7 @@ def step_invalid(s):
              (422, [("FieldValueNotFound", "spec.containers[0].volumeMounts[0].name")]))
     restart = {"metadata": {"name": "j"}, "spec": {"template": pod("x")}}
     restart["spec"]["template"]["metadata"].pop("name")
-    s.expect("job restarts", refused("/apis/batch/v1/namespaces/NS/jobs", restart),
+    s.expect("job restarts", refused("/apis/batch/v1/namespaces/{NS}/jobs", restart),
              (422, [("FieldValueRequired", "spec.template.spec.restartPolicy")]))
     no_selector = deployment("x")
     del no_selector["spec"]["selector"]
@@ -330,7 +330,7 @@ def step_defaults(s):
     s.expect("deployment", {k: v for k, v in shown["spec"].items() if k not in ("template", "selector")},
              {"progressDeadlineSeconds": 600, "replicas": 1, "revisionHistoryLimit": 10,
               "strategy": {"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}, "type": "RollingUpdate"}})
-    job = s.post("/apis/batch/v1/namespaces/NS/jobs",
+    job = s.post("/apis/batch/v1/namespaces/{NS}/jobs",
                  {"metadata": {"name": "j"},
                   "spec": {"template": {"spec": {**pod("x")["spec"], "restartPolicy": "Never"}}}}).json
     uid = job["metadata"]["uid"]
@@ -354,10 +354,10 @@ def step_defaults(s):
              ({"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}, "type": "RollingUpdate"},
               {"currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0},
               {"deprecated.daemonset.template.generation": "1"}))
-    node = s.post("/api/v1/nodes", {"metadata": {"name": "NS"}}).json
+    node = s.post("/api/v1/nodes", {"metadata": {"name": "{NS}"}}).json
     s.expect("node taint", node["spec"]["taints"],
              [{"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"}])
-    s.delete("/api/v1/nodes/NS")
+    s.delete("/api/v1/nodes/{NS}")
 
 
 def step_generations(s):

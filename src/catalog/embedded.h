@@ -8,6 +8,7 @@
 namespace aliquot::catalog {
 
 extern const std::string_view kCudaDriverTable;
+extern const std::string_view kDcgmFieldTable;
 extern const std::string_view kDriverBranchTable;
 extern const std::string_view kGpuImageTable;
 extern const std::string_view kGpuInstanceTable;

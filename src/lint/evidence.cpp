@@ -156,8 +156,9 @@ ChartInstall read_install(const Command& command, const Word& chart,
 
 namespace {
 
-/// Charts of other makers of GPUs have the names of NVIDIA's.
+/// Charts of other makers of GPUs, and of forks in registries of their own, have the names of NVIDIA's.
 bool is_of_another_maker(const ChartInstall& install) {
+    if (starts_with(install.source, "oci://") && !contains(install.source, "nvidia")) return true;
     return install.alias == "rocm" || install.alias == "amd" || install.alias == "intel" ||
            contains(install.source, "rocm.github.io") || contains(install.source, "amd.com") ||
            contains(install.source, "intel.github.io");

@@ -219,7 +219,11 @@ bool Reader::read_indented() {
     if (indent < 4 && !text_file && whole.front() != '\t') {
         if (prompt_length(whole, false) == 0 && !starts_with(whole, "apiVersion:")) return false;
     }
-    const bool command = looks_like_command(whole) || prompt_length(whole, false) > 0;
+    // distribution=$(. /etc/os-release; ...) \ of a longer command
+    const auto substitution = trim(whole).find("=$(");
+    const bool command = looks_like_command(whole) || prompt_length(whole, false) > 0 ||
+                         (indent >= 4 && substitution != std::string_view::npos &&
+                          substitution < trim(whole).find_first_of(" \t:\"'"));
     const bool object = begins_like_yaml(trim(whole));
     const bool query = indent >= 4 && is_query(trim(whole));
     if (!command && !object && !query) return false;

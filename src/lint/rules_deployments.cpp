@@ -34,6 +34,18 @@ std::string first_label(const Node* labels, const std::string& name) {
     return first.first.scalar + ": " + first.second.scalar;
 }
 
+/// A text whose subject are GPUs, not one that mentions them.
+bool is_about_gpus(const File& file) {
+    constexpr std::size_t kOften = 5;
+    std::size_t times = 0;
+    const std::string_view text = file.folded;
+    for (auto at = text.find("nvidia"); at != std::string_view::npos && times < kOften;
+         at = text.find("nvidia", at + 1)) {
+        ++times;
+    }
+    return times >= kOften;
+}
+
 void check_selector(const File& file, const Set& set, const Object& object, Report& report) {
     const Node* spec = object.node->find("spec");
     const Node* pod = spec == nullptr ? nullptr : at_path(*spec, "template.spec");
@@ -46,8 +58,11 @@ void check_selector(const File& file, const Set& set, const Object& object, Repo
         auto finding = report.add("DEP001", entry->first.mark,
                                   object.kind + " " + object.name + " has no spec.selector");
         finding.fix("selector:\n  matchLabels:\n    " + first_label(labels, object.name));
-        // Neither selector nor labels: manuals show so what to add to an object that is there.
-        if (labels == nullptr && file.is_prose()) finding.severity(findings::Severity::kInfo);
+        // Neither selector nor labels: manuals of other things show so what to add to an object that
+        // is there. In a text about GPUs it is a workload that people apply.
+        if (labels == nullptr && file.is_prose() && !is_about_gpus(file)) {
+            finding.severity(findings::Severity::kInfo);
+        }
         return;
     }
     const Node* wanted = selector->find("matchLabels");

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "catalog/dcgm_fields.h"
 #include "lint/metric_names.h"
 #include "lint/words.h"
 
@@ -27,9 +28,9 @@ namespace {
 
 /// "# HELP name", "record: name", "Gauge('name'": the name is made here.
 bool is_made_in(const File& file, std::string_view name) {
-    constexpr std::array<std::string_view, 8> kMakers{
-        "# help ",  "# type ",  "record: ",  "gauge(",
-        "newdesc(", "counter(", "gaugevec(", "metric_name: "};
+    constexpr std::array<std::string_view, 9> kMakers{
+        "# help ",  "# type ",   "record: ",      "gauge(", "newdesc(",
+        "counter(", "gaugevec(", "metric_name: ", "as: "};
     const auto wanted = lower(name);
     if (!file.mentions(wanted)) {
         return false;
@@ -98,6 +99,27 @@ bool talks_about_it(std::string_view text) {
                        [text](std::string_view word) { return contains(text, word); });
 }
 
+/// A name in the form of DCGM's that DCGM does not have. "DCGM_FI_DEV_ECC_" stands for many, and
+/// "DCGM_FI_DEV_GPU_UTIL_AVG" for one that somebody records.
+/// `whole`: it is written as a name of its own, not as what many names begin with.
+bool is_unknown_field(std::string_view name, bool whole) {
+    if (!name.starts_with("DCGM_FI_DEV_") && !name.starts_with("DCGM_FI_PROF_")) return false;
+    const bool other =
+        std::any_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+    if (other || name.find("_XX") != std::string_view::npos || name.back() == '_' ||
+        catalog::is_dcgm_field(name) || (!whole && catalog::begins_dcgm_field(name))) {
+        return false;  // "..._total" is what OpenTelemetry makes of a counter
+    }
+    const auto last = name.rfind('_');
+    constexpr std::array<std::string_view, 5> kRecorded{"AVG", "MIN", "MAX", "SUM", "MEAN"};
+    const auto suffix = name.substr(last + 1);
+    if (std::find(kRecorded.begin(), kRecorded.end(), suffix) != kRecorded.end() &&
+        catalog::is_dcgm_field(name.substr(0, last))) {
+        return false;
+    }
+    return find_metric(name) == nullptr;
+}
+
 /// Dashboards and rules of the exporter that had these names are right.
 bool is_about_dcgm(const File& file) {
     return (file.mentions("dcgm") || file.mentions("gpu-operator") ||
@@ -115,7 +137,7 @@ public:
           about_dcgm_(is_about_dcgm(file)),
           old_dcgm_(file.mentions("dcgm-exporter:1.") || file.mentions("gpu-monitoring-tools")) {}
 
-    void check(const std::string& name, Mark mark) {
+    void check(const std::string& name, Mark mark, bool whole = true) {
         if (const auto* wrong = find_wrong_metric(name)) {
             if (is_made(name) || (name.starts_with("dcgm_") && old_dcgm_)) {
                 return;
@@ -128,6 +150,12 @@ public:
                 file_.text.compare(offset, name.size(), name) == 0) {
                 entry.edit(offset, name.size(), std::string(wrong->now));
             }
+            return;
+        }
+        if (is_unknown_field(name, whole)) {
+            if (is_made(name)) return;
+            report_.add("PROM001", mark, "DCGM has no field '" + name + "'")
+                .expected("a field that `dcgmi dmon -l` names");
             return;
         }
         const auto* old = find_old_metric(name);
@@ -188,10 +216,31 @@ void check_command_names(const File& file, Names& names) {
         if (!asks && !may_be_metric(command.program)) continue;
         for (const Word& word : command.words) {
             each_name(word.text, [&names, &word](std::string_view name, std::size_t) {
-                if (may_be_metric(name)) names.check(std::string(name), word.mark);
+                if (may_be_metric(name)) names.check(std::string(name), word.mark, false);
             });
             if (!asks) break;
         }
+    }
+}
+
+/// "DCGM_FI_X, gauge, ..." of a list of counters: the exporter stops at a field that DCGM does not have.
+void check_counter_names(const File& file, Names& names) {
+    constexpr std::string_view kBegin = "DCGM_FI_";
+    const std::string_view text = file.text;
+    for (auto at = text.find(kBegin); at != std::string_view::npos;
+         at = text.find(kBegin, at + kBegin.size())) {
+        const auto line = text.rfind('\n', at) + 1;
+        if (!trim(text.substr(line, at - line)).empty()) continue;
+        auto end = at;
+        while (end < text.size() && is_name_byte(text[end])) ++end;
+        const auto behind = text.find_first_not_of(' ', end);
+        if (behind == std::string_view::npos || text[behind] != ',') continue;
+        const auto kind = trim(text.substr(behind + 1, 12));
+        if (!kind.starts_with("gauge") && !kind.starts_with("counter") &&
+            !kind.starts_with("label") && !kind.starts_with("histogram")) {
+            continue;
+        }
+        names.check(std::string(text.substr(at, end - at)), file.mark(at));
     }
 }
 
@@ -208,10 +257,15 @@ void check_statement_names(const File& file, Names& names) {
             if (!may_be_metric(word)) return;
             // Marks of formatting may have been left out of the text: look in the line.
             const auto column = file.line(statement.mark.line).find(word);
+            const auto line = file.line(statement.mark.line);
+            const bool quoted = column != std::string_view::npos && column > 0 &&
+                                line[column - 1] == '`' &&
+                                line.substr(column + word.size(), 1) == "`";
             names.check(std::string(word),
                         column == std::string_view::npos
                             ? statement.mark
-                            : Mark{statement.mark.line, static_cast<unsigned>(column + 1)});
+                            : Mark{statement.mark.line, static_cast<unsigned>(column + 1)},
+                        quoted);
         });
     }
 }
@@ -259,6 +313,7 @@ void check_metric_names(const File& file, const Set& set, Report& report) {
     }
     check_statement_names(file, names);
     check_command_names(file, names);
+    if (file.mentions("dcgm_fi_")) check_counter_names(file, names);
     if (file.mentions("bytes")) check_told_units(file, report);
 }
 

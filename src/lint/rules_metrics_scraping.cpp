@@ -4,6 +4,7 @@
 
 #include "lint/metric_names.h"
 #include "lint/rules_metrics.h"
+#include "lint/rules_shell.h"
 #include "lint/words.h"
 
 /// PROM003, PROM004, PROM005, PROM009, PROM010: labels, and who collects the metrics.
@@ -266,7 +267,10 @@ bool is_shown_for_gpus(const File& file, const Command& command) {
 
 /// PROM010: metrics-server knows CPU and memory.
 void check_metrics_server(const File& file, Report& report) {
-    if (!file.mentions("metrics-server") && !file.mentions("kubectl top")) return;
+    if (!file.mentions("metrics-server") && !file.mentions("kubectl top") &&
+        !file.mentions("metrics.k8s.io")) {
+        return;
+    }
     if (!file.is_prose() && file.kind != FileKind::kShell) return;
     for (const auto& command : file.commands) {
         if (command.block < 0 && !command.is("kubectl", "top")) {
@@ -278,12 +282,17 @@ void check_metrics_server(const File& file, Report& report) {
                                command.is("kubectl", "create")) &&
                               !contains(command.text, "rollout") &&
                               !contains(command.text, " get ");
-        const bool shows = command.is("kubectl", "top") && is_shown_for_gpus(file, command);
+        const bool raw = contains(command.text, "metrics.k8s.io") &&
+                         !contains(command.text, "custom.metrics") &&
+                         !contains(command.text, "external.metrics") &&
+                         contains(pipeline_text(file, command), "nvidia.com/gpu");
+        const bool shows =
+            raw || (command.is("kubectl", "top") && is_shown_for_gpus(file, command));
         if (shows || (installs && is_about_gpu_use(file, command.heading))) {
             report
                 .add("PROM010", command.mark,
-                     shows ? "kubectl top shows CPU and memory, no GPU"
-                           : "metrics-server knows CPU and memory, no GPU")
+                     shows && !raw ? "kubectl top shows CPU and memory, no GPU"
+                                   : "metrics-server knows CPU and memory, no GPU")
                 .fix("dcgm-exporter with Prometheus");
         }
     }

@@ -258,6 +258,32 @@ void check_slices(const Statement& statement, const GpuModel& model, Report& rep
     }
 }
 
+/// "A100, A30, H100 only": the GPUs after Hopper's first have MIG, too.
+void check_list_of_models(const Statement& statement, Report& report) {
+    if (statement.kind == Statement::Kind::kHeading || !contains_word(statement.text, "only")) {
+        return;
+    }
+    for (const std::string_view newer :
+         {"h200", "b200", "gb200", "gh200", "blackwell", "h20", "pro 6000", "b300", "not only"}) {
+        if (contains(statement.text, newer)) return;
+    }
+    const std::string folded = lower(statement.text);
+    const bool both = contains_word(folded, "a100") && contains_word(folded, "h100");
+    const auto only = folded.find("only");
+    const auto list = std::max(folded.rfind("a100", only), folded.rfind("h100", only));
+    constexpr std::size_t kNear = 24;  // the word is about the list
+    const bool near = only != std::string::npos && list != std::string::npos && list < only &&
+                      only - list < kNear && folded.find(',', list) > only;
+    const bool before = folded.find("only on") != std::string::npos ||
+                        folded.find("only supported on") != std::string::npos ||
+                        folded.find("only available on") != std::string::npos;
+    if (!both || (!near && !before)) return;
+    report
+        .add("DOC001", statement.mark,
+             "MIG is not on these models alone: H200, B200, GB200, RTX PRO 6000 and others have it")
+        .expected("\"A100, A30, H100 and newer data-centre GPUs that list MIG\"");
+}
+
 }  // namespace
 
 void check_mig_statements(const File& file, Report& report) {
@@ -267,6 +293,7 @@ void check_mig_statements(const File& file, Report& report) {
                            contains(statement.text, "multi-instance") ||
                            contains_word(file.heading_path(statement.heading), "mig");
         if (!about) continue;
+        check_list_of_models(statement, report);
         for (const std::string_view model : {"a30", "a100", "a10", "ampere"}) {
             if (!says_from(statement.text, model) || model == "ampere") continue;
             report.add("MIG008", statement.mark,

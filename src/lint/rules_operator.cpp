@@ -73,6 +73,12 @@ std::string_view distribution_of(const File& file) {
     if (file.mentions("/var/lib/rancher/k3s") || file.mentions("k3s-io") || file.mentions("k3s ")) {
         return "k3s";
     }
+    const bool installs_k3s =
+        file.mentions("get.k3s.io") &&
+        std::any_of(file.commands.begin(), file.commands.end(), [](const Command& one) {
+            return one.is("curl") && contains(one.text, "get.k3s.io") && one.piped_to >= 0;
+        });
+    if (installs_k3s) return "k3s";
     if (file.mentions("rke2")) return "RKE2";
     if (file.mentions("microk8s")) return "MicroK8s";
     return {};
@@ -87,7 +93,10 @@ void check_toolkit(const File& file, const std::vector<ChartInstall>& installs, 
             continue;
         if (install.value("operator.defaultRuntime").empty() && file.mentions("containerd_socket"))
             continue;
-        if (distribution == "k3s" && !file.mentions("/var/lib/rancher")) continue;
+        if (distribution == "k3s" && !file.mentions("/var/lib/rancher") &&
+            !file.mentions("get.k3s.io")) {
+            continue;
+        }
         report
             .add("GOP003", install.command->mark,
                  "the toolkit of gpu-operator does not find the containerd of " +
@@ -273,6 +282,12 @@ void check_sources(const std::vector<ChartInstall>& installs, Report& report) {
                     "helm repo add gpu-helm-charts "
                     "https://nvidia.github.io/dcgm-exporter/helm-charts\nhelm upgrade --install "
                     "dcgm-exporter gpu-helm-charts/dcgm-exporter");
+        } else if (contains(install.source, "nvidia.github.io/dcgm-exporter") &&
+                   !contains(install.source, "/helm-charts")) {
+            report
+                .add("GOP016", install.word->mark,
+                     "there is no index of charts at " + install.source)
+                .expected("https://nvidia.github.io/dcgm-exporter/helm-charts");
         } else if (install.chart == "nvidia-device-plugin" && ngc && !install.source.empty()) {
             report
                 .add("GOP016", install.word->mark,

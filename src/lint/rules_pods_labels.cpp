@@ -245,6 +245,7 @@ public:
         const bool any_gpu = command && label.key == "accelerator" && contains(label.value, "gpu");
         // `kubectl label node x gpu=<model>`: by hand, whatever the value.
         const bool by_hand = command && label.key != "accelerator" && is_hand_made(label);
+        const bool like_azure = command && label.key == "accelerator" && label.value == "nvidia";
         if (is_placeholder(label.key)) return;
         if (is_placeholder(label.value) && !any_gpu && !by_hand) return;
         if (defined_.count(label.key) != 0) return;
@@ -256,7 +257,7 @@ public:
                 .add("POD016", label.mark,
                      "'" + label.key + "' is the name of a resource, used as a label of nodes")
                 .expected("nvidia.com/gpu.present=true, which GPU feature discovery sets");
-        } else if (is_hand_made(label) ||
+        } else if (is_hand_made(label) || like_azure ||
                    (is_kind_of_node(label) && (!prose_ || by_hand_.count(label.key) != 0))) {
             report_
                 .add("POD015", label.mark,

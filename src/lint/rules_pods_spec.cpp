@@ -144,7 +144,11 @@ void check_shm(const File& file, const PodSpec& pod, Report& report) {
                            object->kind == "PyTorchJob" || object->kind == "MPIJob" ||
                            object->kind == "TFJob" || object->kind == "Rollout" ||
                            object->kind == "JobSet";
-        if (!known || !shares_memory(container)) continue;
+        // Many workers of one training job on one machine talk through it.
+        constexpr double kMany = 4;
+        const bool trains =
+            *gpu->amount >= kMany && (object->kind == "PyTorchJob" || object->kind == "MPIJob");
+        if (!known || (!trains && !shares_memory(container))) continue;
         if (ipc) {
             report
                 .add("POD009", gpu->key->mark,

@@ -359,9 +359,11 @@ void check_shell(const File& file, const Set& set, const Facts* /*facts*/, Repor
             }
             continue;
         }
+        if (is_warned_of(file, command)) continue;
         check_kubectl_run(file, command, report);
         check_nvidia_tools(command, report);
         check_node_queries(file, command, report);
+        check_patch(command, report);
         check_toolkit(file, command, report);
         check_set_env(command, report);
         if (command.shown) {

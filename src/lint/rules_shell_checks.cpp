@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lint/reading.h"
 #include "lint/rules_shell.h"
 #include "lint/words.h"
 
@@ -48,7 +49,10 @@ void check_node_queries(const File& file, const Command& command, Report& report
                                 text.find("items.[0]") != std::string::npos;
         const bool shows_resources = text.find(".capacity") != std::string::npos ||
                                      text.find(".allocatable") != std::string::npos;
-        if (first_only && shows_resources) {
+        // Who selects the GPU nodes knows how many there are.
+        const bool selected =
+            command.flag("-l") != nullptr || command.flag("--selector") != nullptr;
+        if (first_only && shows_resources && !selected) {
             report.add("SH005", command.mark, "items[0] shows the first node only")
                 .fix(
                     "kubectl get nodes -o custom-columns='NODE:.metadata.name,"
@@ -238,8 +242,54 @@ bool is_all_manifest(std::string_view text) {
     return keys >= 2 && nested;
 }
 
+/// "import torch", "from torch import nn" at the left edge: no command begins so.
+bool is_python_line(std::string_view line) {
+    const auto is_module = [](std::string_view word) {
+        return !word.empty() && word.find_first_not_of(
+                                    "abcdefghijklmnopqrstuvwxyz"
+                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789_.") == std::string_view::npos;
+    };
+    if (line.starts_with("with torch.")) return line.ends_with(":");
+    if (line.starts_with("from ")) {
+        const auto at = line.find(" import ");
+        return at != std::string_view::npos && is_module(line.substr(5, at - 5));
+    }
+    if (!line.starts_with("import ")) return false;
+    const auto words = line.substr(7);
+    return is_module(words.substr(0, words.find(" as ")));
+}
+
+/// `[Unit]` with `Key=value` below it.
+bool is_settings_text(std::string_view text) {
+    const auto first = trim(line_of(text, std::min(text.find_first_not_of(" \n"), text.size())));
+    if (first.size() < 3 || first.front() != '[' || first.back() != ']' ||
+        first.find_first_of(",: \"'") != std::string_view::npos) {
+        return false;
+    }
+    const auto below = text.find('\n', text.find(']'));
+    if (below == std::string_view::npos) return false;
+    const auto next = trim(line_of(text, below + 1));
+    const auto equals = next.find('=');
+    return equals != std::string_view::npos && equals < next.find_first_of(": \"");
+}
+
+/// A query of Prometheus and nothing else.
+bool check_query_fence(const Block& block, Report& report) {
+    if (block.text.find("DCGM_") == std::string::npos || sniff(block.text) != Language::kPromql) {
+        return false;
+    }
+    report
+        .add("SH008", block.place(block.text.find("DCGM_")),
+             "PromQL in a block that is marked as " + block.word)
+        .severity(Severity::kInfo)  // often meant for the browser
+        .expected("a block of its own, marked as promql");
+    return true;
+}
+
 void check_shell_fence(const Block& block, Report& report) {
     const std::string_view text = block.text;
+    if (check_query_fence(block, report)) return;
     if (is_all_manifest(text)) {
         std::size_t first = text.find_first_not_of(" \n");
         while (first != std::string_view::npos && text[first] == '#') {
@@ -260,6 +310,13 @@ void check_shell_fence(const Block& block, Report& report) {
         const bool opens =
             (quote == '\'' || quote == '"') && std::count(line.begin(), line.end(), quote) % 2 == 1;
         if (may_print(line) || opens) return;
+        if (is_python_line(line)) {
+            report
+                .add("SH008", block.place(begin),
+                     "Python in a block that is marked as " + block.word)
+                .expected("a block of its own, marked as python");
+            return;
+        }
         if (is_manifest_line(line, next) ||
             (line.starts_with("apiVersion: ") && next.starts_with("kind: "))) {
             report
@@ -273,6 +330,14 @@ void check_shell_fence(const Block& block, Report& report) {
 
 void check_yaml_fence(const Block& block, Report& report) {
     const std::string_view text = block.text;
+    if (check_query_fence(block, report)) return;
+    if (is_settings_text(text)) {
+        report
+            .add("SH008", block.place(text.find('[')),
+                 "settings of another form in a block that is marked as " + block.word)
+            .expected("a block of its own, marked as ini");
+        return;
+    }
     for (std::size_t begin = 0; begin < text.size();) {
         const auto line = line_of(text, begin);
         const auto inner = trim(line);

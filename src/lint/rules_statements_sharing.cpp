@@ -48,12 +48,21 @@ void check_share(const File& file, const Statement& statement, Report& report) {
     const std::string_view text = statement.text;
     constexpr std::array<std::string_view, 6> kGets{"get",       "receive",   "each",
                                                     "guarantee", "every pod", "represent"};
-    constexpr std::array<std::string_view, 9> kOfGpu{
-        "gpu time", "gpu compute",     "gpu's time", "gpu power",          "of the gpu",
-        "of a gpu", "gpu performance", "of one gpu", "of the physical gpu"};
-    constexpr std::array<std::string_view, 13> kHonest{
-        "up to",   "at most", "if all",  "when all",   "no guarantee", "busy", "idle",
-        "depends", "may ",    "can use", "when other", "limit",        "mps"};
+    constexpr std::array<std::string_view, 12> kOfGpu{"gpu time",
+                                                      "gpu compute",
+                                                      "gpu's time",
+                                                      "gpu power",
+                                                      "of the gpu",
+                                                      "of a gpu",
+                                                      "gpu performance",
+                                                      "of one gpu",
+                                                      "of a physical gpu",
+                                                      "of the physical gpu",
+                                                      "of one physical gpu",
+                                                      "of each physical gpu"};
+    constexpr std::array<std::string_view, 14> kHonest{
+        "up to", "at most", "if all", "when all", "no guarantee", "busy",      "idle",
+        "assum", "depends", "may ",   "can use",  "when other",   "gpu limit", "mps"};
     if (!contains_any(text, kGets) || !contains_any(text, kOfGpu) || !names_a_part(text) ||
         is_negated(text) || contains_any(text, kHonest) || contains_word(text, "mig") ||
         contains(text, "instance") || contains(text, "vgpu")) {
@@ -195,6 +204,28 @@ void check_mps(const Statement& statement, Report& report) {
     }
 }
 
+/// DOC001: a GPU can be shared, in three ways at least.
+void check_unshareable(const File& file, const Statement& statement, Report& report) {
+    const std::string_view text = statement.text;
+    constexpr std::array<std::string_view, 5> kCannot{
+        "gpus cannot be shared", "gpus can't be shared", "gpus can not be shared",
+        "gpu cannot be shared", "gpu can't be shared"};
+    constexpr std::array<std::string_view, 9> kBounded{"default",        "unless", "without",
+                                                       "native",         "whole",  "except",
+                                                       "out of the box", "before", "namespace"};
+    const bool knows = file.mentions("time-slic") || file.mentions("timeslic") ||
+                       file.mentions("time slic") || file.mentions("multi-instance") ||
+                       file.mentions("nvidia.com/mig") || file.mentions("multi-process service");
+    if (knows || !contains_any(text, kCannot) || contains_any(text, kBounded)) return;
+    if (!contains(text, "pod") && !contains(text, "container") && !contains(text, "workload")) {
+        return;
+    }
+    report
+        .add("DOC001", statement.mark,
+             "GPUs can be shared: by time-slicing and MPS on any, by MIG on those that have it")
+        .expected("by default a GPU is given to one pod");
+}
+
 /// DOC001 as advice: the count is kept by the scheduler alone.
 void check_exclusive(const Statement& statement, Report& report) {
     const std::string_view text = statement.text;
@@ -222,6 +253,7 @@ void check_promises_of_sharing(const File& file, Report& report) {
         check_cuda_version(statement, report);
         check_mps(statement, report);
         check_exclusive(statement, report);
+        check_unshareable(file, statement, report);
     }
     check_fallback(file, report);
 }

@@ -30,10 +30,11 @@ std::string one_line(std::string_view text) {
 }
 
 bool says(const std::string& line, std::string_view words) {
-    const auto found = std::ranges::search(line, words, [](char a, char b) {
+    const auto same = [](char a, char b) {
         return std::tolower(static_cast<unsigned char>(a)) == b;
-    });
-    return !found.empty();
+    };
+    return words.empty() ||
+           std::search(line.begin(), line.end(), words.begin(), words.end(), same) != line.end();
 }
 
 Error explain(const std::string& line, const os::Exit& exit) {

@@ -36,7 +36,8 @@ constexpr Row kRows[] = {
      "nltk; gensim; word2vec; fuzzy matching; "
      "linear model; elastic net; glm; genetic algorithm|algorithms; haar cascade|cascades; "
      "tesseract; hierarchical clustering; monte carlo in numpy; "
-     "rule based; regular expression|expressions; regex; xgbclassifier; randomforestclassifier; "
+     "with|using grep|awk|sed|perl|excel|sql; rule based; regular expression|expressions; regex; "
+     "xgbclassifier; randomforestclassifier; "
      "logisticregression; train test split; r script; pivot table; spam filter",
      Source::kClassic, -2.2F},
     {"onnx; onnxruntime; numpy; pandas; scipy; spacy; opencv; pandas dataframe", Source::kClassic,
@@ -81,9 +82,15 @@ constexpr Row kRows[] = {
     // Optional and small.
     {"gpu is optional; gpu optional; optionally on gpu|gpus; optionally use|uses|using "
      "gpu|gpus|cuda; optional gpu|cuda; gpu|gpus if available|present|possible; cuda if available; "
-     "gpu if there is one; "
+     "gpu if there is one; if there is a|any spare|free|idle|unused gpu|card; if there is a "
+     "gpu|card; "
+     "if a device is there|available|present|found; cpu by default; by default cpu; on "
+     "what|whatever is there|available|free|idle; cpu is ok|okay|acceptable|alright; "
+     "gpu|slice|card is|would welcome; gpu|slice|card would be welcome; else|otherwise the|a cpu; "
+     "otherwise cpu; cpu will|would do; "
      "gpu when available|present; if a gpu is available|present; when a gpu is available|present; "
-     "cpu or gpu; gpu or cpu; cpu and gpu; nice to have; either cpu "
+     "cpu or gpu; gpu or cpu; cpu and gpu; gpu and cpu; cpu|cuda or|and cuda|cpu; nice to have; "
+     "either cpu "
      "or gpu; "
      "gpu would help; would be nice; with or without a gpu|gpus; with or without gpu|gpus|cuda; "
      "works without gpu|cuda too; gpu not required but; prefers a gpu; preferably gpu; gpu "
@@ -107,7 +114,8 @@ constexpr Row kRows[] = {
      "either is fine; either device; either one is|works; would not hurt; wouldn t hurt; won t "
      "hurt; will not hurt; not mandatory; not "
      "a must; "
-     "not essential; not a hard|strict|firm requirement; "
+     "not essential; whatever|whichever node|machine|host|box|worker is|comes|happens; not a "
+     "hard|strict|firm requirement; "
      "recommended|preferred|advised|helpful|useful "
      "but not; recommended|preferred not required|mandatory; device cpu cuda|gpu; device cuda|gpu "
      "cpu; device auto; device auto cpu|cuda; "
@@ -131,14 +139,17 @@ constexpr Row kRows[] = {
      "gpu if "
      "available else cpu; 0 if torch cuda is available else cpu",
      Source::kOptional, 2.2F, Rule::kAlways, 0, kGpuWord | kMl},
-    {"optional; if|when|where available|present|possible|detected|found; if|when there is one|any; "
+    {"optional; optionally; skipped if|when|without no|there|cuda|gpu|the; skip if|when no; "
+     "if|when|where available|present|possible|detected|found; if|when there "
+     "is one|any; "
      "if|when "
      "one is available|present|free|around|there|found; if you|we|they have one|it; if it "
      "sees|finds|gets|has one|a|any; if you|we have a card|gpu|good; if a card is "
-     "available|present|found; speeds|speed it|things|this|everything up; a few cuda tests; may "
-     "use; "
-     "can use; could use",
+     "available|present|found; speeds|speed it|things|this|everything up; a few cuda tests",
      Source::kOptional, 1.6F, Rule::kPartner, kGpuWord, 0},
+    {"can|could|may use gpu|gpus|cuda; can|could|may use a|an|the|any|your|one "
+     "gpu|gpus|cuda|nvidia|card|accelerator|graphics; can|could|may also use",
+     Source::kOptional, 1.6F, Rule::kPartner, kGpuWord, kGpuWord},
     {"tiny; toy; occasional; occasionally; one user; single user; home assistant; hobby; a "
      "handful; "
      "handful of; now and then; now and again; a dozen; rarely; a couple of; "
@@ -149,7 +160,8 @@ constexpr Row kRows[] = {
      " "
      "once a month; once in a while; nano",
      Source::kSmall, 1.0F},
-    {"a day; per day; per week; a week; once a day|week; an hour; school class; every now and then",
+    {"per hour; a|one photo|picture|image|note|letter|clip; an evening; a month; per month; a day; "
+     "per day; per week; a week; once a day|week; an hour; school class; every now and then",
      Source::kSmall, 0.6F},
     {"a few; demo; demos", Source::kSmall, 0.6F},
     {"small", Source::kSmall, 0.6F},

@@ -91,17 +91,21 @@ constexpr Row kRows[] = {
      "ist|sind|wird|werden nicht; n est pas; est pas; no es; niet nodig; is not offered|provided; "
      "not offered|provided; was|were removed in|with|from; has|have been removed in|with|from; no "
      "longer "
-     "needed|used|required|necessary; never used|needed; off; free",
+     "needed|used|required|necessary; never used|needed; is|are a|an|the|our|my|their "
+     "brand|company|surname|nickname|codename|band|town|village|street|boat|dog|cat|horse|song; "
+     "off; free",
      kNone, 6, Rule::kNotBehind},
     // With the word for it behind, past a "but" as well.
     {"does|do|did|will|would not|never need|want|use|require|touch one|it|them; doesn|don|didn|won "
-     "t need|want|use|require|touch one|it|them; is|are for others|another|someone; is|are used by "
+     "t need|want|use|require|touch one|it|them; is|are for others|another|someone; is|are beside "
+     "the point; beside the point; is|are used by "
      "another|others|other|someone; is|are for the "
      "other",
      kNone, 8, Rule::kNotBehind},
     {"gave up; took|takes days|weeks|hours|ages|forever; for days|weeks; no use; "
      "fail|fails|crash|crashes; stutter|stutters; hang|hangs; freeze|freezes; stall|stalls; "
-     "choke|chokes; drops frames; abort|aborts; panic|panics; useless",
+     "choke|chokes; is the|a|our problem|bottleneck; lag|lags behind; falls|fall behind; drops "
+     "frames; abort|aborts; panic|panics; useless",
      kNone, 0, Rule::kAlways, 0, kSlow},
     {"use|take|request|allocate|need more; more than; "
      "only;just;less;fewer;enough;forget;hesitate;exceed;share;kill;interrupt;evict;preempt;"
@@ -132,7 +136,8 @@ constexpr Row kRows[] = {
      "cannot run|start|work|train|serve|fit|finish|restart|resume; can t run|start|work|keep; won "
      "t "
      "run|start|work|fit; does not work|run|start; doesn t work|run|start; refuses to start|run; "
-     "errors out; aborts; not an option; never finish; would take",
+     "errors out; aborts; not an option; never finish; would take; nobody|noone waits|wait; one "
+     "waits|wait for",
      kNone, 0, Rule::kAlways, 0, kSlow},
     {"too slow on cpu|cpus; too slow on the cpu; slow on cpu|cpus; cpu is too slow; cpus are too "
      "slow; cpu is not enough; cpu is not fast enough; cpu cannot keep up; cpu can t keep up; cpus "
@@ -140,6 +145,8 @@ constexpr Row kRows[] = {
      "it|this|that|them on cpu|cpus; tried it|this on the cpu; tried cpu|cpus; outgrown the "
      "cpu; instead of cpu|cpus; rather than cpu|cpus; "
      "instead of the cpu; rather than on cpu; cpu takes; no cpu fallback; without cpu fallback; "
+     "crawl|crawls|crawling|grind|grinds|drag|drags|creep|creeps on cpu|cpus; "
+     "crawl|crawls|crawling|grind|grinds|drag|drags|creep|creeps on the|a|our cpu|cpus; "
      "cpu only is not|too; off the cpu; from cpu to gpu; cpu is hopeless; move from cpu",
      Source::kHardware, 2.4F, Rule::kAlways, 0, kGpuWord},
     {"needed;required;took", kNone, 0, Rule::kAlways, 0, kNeedWord | kPastVerb},
@@ -238,12 +245,24 @@ constexpr Row kRows[] = {
      "news; community; reservation|reservations; booking|bookings; waitlist; contract|contracts; "
      "order|orders; "
      "licences|licenses; budget|budgets; stock; shares; shortage; class names|labels; page|pages; "
-     "column|columns; field|fields; "
+     "column|columns; field|fields; panel|panels; widget|widgets; "
      "filter|filters; outage|outages; "
      "in the ui|gui|dashboard|report|docs|documentation|readme|menu|admin|header|footer; "
      "department|departments; supplier|suppliers; per project|team|user|tenant|department|customer",
      kNone, 1, Rule::kMeta},
-    {"web site; who forgot|left|owns|broke|started|stopped; mail|email|ask|remind|inform the; "
+    {"scope|scoping a|an|the|out; design doc|docs|document|documents; project plan; effort of|for; "
+     "decision record|records; "
+     "which|what "
+     "pods|nodes|users|jobs|teams|namespaces|machines|hosts|containers|processes|services; "
+     "which|what of our|the|my|these "
+     "pods|nodes|users|jobs|teams|namespaces|machines|hosts|containers|processes|services; "
+     "ram|memory|disk|storage|psu|bios upgrade|upgrades; purchase request|requests; "
+     "screenshot|screenshots of; screenshot; screenshots; how much does|do|is|are; "
+     "auth|authentication "
+     "header|headers; reverse proxy; proxy that|which|in; "
+     "in front of vllm|triton|ollama|tgi|sglang|torchserve; in front of the|our|all|every|an|a "
+     "vllm|triton|ollama|tgi|sglang|torchserve|llm|llms|model|gpu|gpus|inference; "
+     "web site; who forgot|left|owns|broke|started|stopped; mail|email|ask|remind|inform the; "
      "add|adds|show|shows|print|prints a|an|the warning|note|hint|tooltip|link|message|notice; "
      "add|show|print warning|note|hint|tooltip|link|message|notice; excel; "
      "scraper|scrapers|crawler|crawlers for|of; front end|ui|gui|gateway|docs of|for; frontend "
@@ -283,6 +302,7 @@ constexpr Row kRows[] = {
      "archive; back up; "
      "annotate|annotating; label|labelling|labeling; convert; collect; unpack|unzip|untar; draw; "
      "move; "
+     "push|pushing the|a|our|its; publish|publishing the|a|our|its; "
      "mirror; lint; store; prune; bump|bumps; rename; list; count; tag; fetch; backup",
      kNone, 0, Rule::kCarry},
     {"formerly|once a|an; used to be a|an; had hoped|planned|wanted|intended to|for; "
@@ -294,6 +314,7 @@ constexpr Row kRows[] = {
      "is|are planned; on the roadmap; nowhere near; in a later phase|step|project; in phase "
      "two|#n; maybe one day; until last year|month|week|quarter|spring|summer|autumn|winter; until "
      "recently; until some time ago; "
+     "is|are decided; will be decided; to be decided; not decided; undecided; next year; "
      "hypothetically; thought experiment; not planned",
      kNone, 0, Rule::kUnreal},
     // What would be taken for something else.

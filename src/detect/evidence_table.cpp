@@ -114,6 +114,7 @@ constexpr Row kRows[] = {
     {"nvidia card|cards|hardware|accelerator|accelerators|board|boards; compute capability; mig "
      "slice|slices|instance|instances|device|devices|partition; gpu instance|instances",
      Source::kHardware, 3.2F, Rule::kAlways, 0, kGpuWord},
+    {"rtx", Source::kHardware, 3.0F, Rule::kPartner, kMl | kGpuWord | kNeedWord | kSight, kGpuWord},
     {"accelerator|accelerators; accelerator node|nodes", Source::kHardware, 2.2F, Rule::kPartner,
      kMl | kGpuWord | kNeedWord, kGpuWord},
     {"nvidia", Source::kHardware, 1.4F, Rule::kAlways, 0, kGpuWord},
@@ -131,6 +132,7 @@ constexpr Row kRows[] = {
     {"deep learning; deep neural; deep net|nets; deep network|networks|model|models; deep neural "
      "network|networks; neural "
      "network|networks|net|nets|nn; "
+     "generative adversarial; adversarial network|networks; contrastive loss; triplet loss; "
      "convolutional network|networks|neural; convolutional neural network|networks; recurrent "
      "network|networks; "
      "deep reinforcement learning; representation learning; contrastive learning; neural machine "
@@ -201,6 +203,10 @@ constexpr Row kRows[] = {
     {"detection|segmentation|recognition|tracking|generation|classification|translation|"
      "forecasting|enhancement|removal|replacement|matting net|nets|network|networks|model|models",
      Source::kTask, 1.6F, Rule::kShy, kMl | kSight | kSound, kMl, kSight | kSound},
+    {"convolution|convolutions; parallel|vectorised|vectorized|simulated environments; parallel "
+     "simulated|simulation environments; ray tracing; deep "
+     "filter|residual|unrolled|cross|feature|recurrent network|networks",
+     Source::kTask, 2.2F, Rule::kPartner, kMl | kSight | kSound | kGpuWord, kMl},
     {"knowledge distillation; physics informed; physics informed neural network|networks; "
      "deepfake|deepfakes; deepfake detection; teacher student distillation; diffusion policy; "
      "autonomous driving perception; perception model; world model",
@@ -209,8 +215,9 @@ constexpr Row kRows[] = {
      Rule::kPartner, kMl | kGpuWord | kSight | kAction, kMl},
     {"pre train|trained|training|trains; pretrain|pretraining|pretrains", Source::kTask, 2.5F,
      Rule::kPartner, kMl | kData | kGpuWord, kMl | kAction},
-    {"train|trains|retrain|retraining|retrained|trained", Source::kTask, 1.9F, Rule::kPartner,
-     kMl | kData | kGpuWord, kAction, kSight | kSound},
+    {"train|trains|retrain|retraining|retrained|trained; teach|teaches|teaching a|the|our "
+     "network|model|classifier|detector",
+     Source::kTask, 1.9F, Rule::kPartner, kMl | kData | kGpuWord, kAction, kSight | kSound},
     {"training", Source::kTask, 1.4F, Rule::kPartner, kMl | kGpuWord, kAction, kSight | kSound},
     {"model training; training run|runs; training job|jobs; training loop; training set; train "
      "loop; distributed training; multi node training; training cluster",

@@ -175,7 +175,8 @@ struct Votes {
 Kind kind_of_votes(const Votes& votes) {
     if (votes.docker > 0 && votes.docker * 4 >= votes.lines) return Kind::kDockerfile;
     if (votes.packages > 0 && votes.packages * 3 >= votes.lines) return Kind::kRequirements;
-    if (votes.manifest > 0 && (votes.manifest * 4 >= votes.lines || votes.manifest >= 3))
+    const int said = votes.lines - votes.comments;  // a service that is commented out
+    if (votes.manifest > 0 && (votes.manifest * 4 >= said || votes.manifest >= 3))
         return Kind::kManifest;
     if (votes.command > 0 && votes.command * 2 >= votes.lines) return Kind::kCommand;
     if (votes.code > 0 && votes.code * 4 >= votes.lines) return Kind::kCode;

@@ -183,7 +183,8 @@ constexpr Row kRows[] = {
      Source::kModel, 2.1F, Rule::kPartner, kMl | kWords | kGpuWord | kNeedWord, kWords},
     {"transformer encoder|decoder|model|models|network|networks|architecture; transformers "
      "library; huggingface transformers; attention layers; "
-     "transformer based; tabular|temporal|swin|causal|sparse|graph transformer|transformers; time "
+     "vision encoder|encoders|tower|backbone|backbones; transformer based; "
+     "tabular|temporal|swin|causal|sparse|graph transformer|transformers; time "
      "series transformer|transformers; decoder|encoder only transformer|transformers",
      Source::kModel, 2.5F, Rule::kShy, kMl | kGpuWord, kMl},
     {"transformer|transformers", Source::kModel, 2.2F, Rule::kPartner,
@@ -200,8 +201,23 @@ constexpr Row kRows[] = {
     {"*bert; *former; *gan; *sam; *tts; *gpt; *yolo; *nerf; *clip; *llama; *fold; *diffusion; "
      "*whisper; *vit; *lm; *vae; *vlm; *llm",
      Source::kModel, 2.4F, Rule::kPartner, kMl | kData | kGpuWord | kAction, kMl},
-    {"*net; *nets; *ocr; *seg; *det", Source::kModel, 1.7F, Rule::kPartner,
-     kMl | kData | kGpuWord | kAction, kMl},
+    {"*net; *nets", Source::kModel, 1.7F, Rule::kPartner, kMl | kData | kGpuWord | kAction, kMl},
+    {"*ocr; *seg; *det; *pose", Source::kModel, 1.7F, Rule::kPartner,
+     kMl | kData | kGpuWord | kAction, kMl, kSight},
+    {"rtmdet; rtmpose; d fine; rf detr; sam3; sam 3; groundingdino; pspnet; segnet; alphapose; bot "
+     "sort; botsort; fairmot; mobilenetv#; deit; dust3r; mast3r; 3dgs; nerfacto; edsr; flux #n; "
+     "wan2; pointpillars; doctr; got ocr; kosmos #n; audioldm; audioldm#; stable audio; xlnet; "
+     "marianmt; opus mt; jina embeddings; nomic embed; internlm#; baichuan#; grok #n; openrlhf; "
+     "nemo aligner; colossal ai; aphrodite engine; mindspore; octanerender; lammps kokkos; hoomd; "
+     "schnet; chgnet; m3gnet; deeponet; torchmd; jax md; fourier neural; yolo11; yolo12; rtmo; "
+     "dinov3; codetr; co detr; mobilesam; fastsam; efficientsam; vggt; vggsfm; trellis 3d; "
+     "triposr; instantmesh; hunyuan#; infinitetalk; sadtalker; wav2lip; liveportrait; echomimic; "
+     "ltx #n; chroma hd; nemoguard; voxtral; voxcpm; whisperkit; funasr; firered asr; "
+     "parakeet tdt; omnilmm; minicpm v; deepseek ocr; dots ocr; olmocr; mineru; colpali; colqwen",
+     Source::kModel, 2.5F, Rule::kShy, kMl | kData | kGpuWord | kNeedWord, kMl},
+    {"conformer; moshi; sensevoice", Source::kModel, 2.2F, Rule::kPartner, kSound, kMl},
+    {"colmap; easyocr; taichi; verl; marigold depth", Source::kModel, 2.2F, Rule::kPartner,
+     kSight | kGpuWord | kAction, kMl},
     {"gan|gans; stylegan; stylegan#; cyclegan; pix2pix; vae; autoencoder|autoencoders; variational "
      "autoencoder; "
      "lstm; lstms; convlstm; gru network; rnn; rnns; cnn; cnns; convnet; graph neural; gnn|gnns; "

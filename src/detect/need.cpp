@@ -28,6 +28,17 @@ constexpr std::array<CountKey, 4> kCountKeys = {{{"driver: nvidia", "count"},
                                                  {"accelerator", "devices"},
                                                  {"accelerate launch", "num_processes"}}};
 
+constexpr std::array<std::string_view, 10> kCountFlags = {"tp",
+                                                          "tp-size",
+                                                          "tensor-parallel-size",
+                                                          "tensor_parallel_size",
+                                                          "num_processes",
+                                                          "num-processes",
+                                                          "nproc_per_node",
+                                                          "nproc-per-node",
+                                                          "num_gpus",
+                                                          "num-gpus"};
+
 class Reader {
 public:
     Reader(std::string_view text, std::span<const Evidence> evidence)
@@ -35,6 +46,7 @@ public:
 
     Need read() {
         for (const Evidence& one : evidence_) read(one);
+        if (!need_.count) read_flags();
         if (!need_.memory_gib) estimate();
         return need_;
     }
@@ -128,6 +140,18 @@ private:
         }
     }
 
+    /// `--tp 4`, `--num_processes 2`: flags that say how many, when no piece of the evidence does.
+    void read_flags() {
+        for (std::size_t at = text_.find("--"); at != std::string_view::npos;
+             at = text_.find("--", at + 2)) {
+            for (const std::string_view flag : kCountFlags) {
+                if (!text_.substr(at + 2).starts_with(flag)) continue;
+                const Value value = value_behind(text_, at + 2 + flag.size(), true);
+                if (value.form == Value::Form::kNumber) set_count(value.number);
+            }
+        }
+    }
+
     [[nodiscard]] bool is_denied(const Word& word) const {
         return std::any_of(evidence_.begin(), evidence_.end(), [&](const Evidence& one) {
             return one.scope == Scope::kNegated && one.source <= Source::kHardware &&
@@ -205,7 +229,8 @@ private:
         const std::string_view name = words[at].text;
         if (name != "gpu" && name != "gpus") return;
         const Value value = value_behind(text_, words[at].end, false);
-        if (value.form == Value::Form::kNumber && value.number <= 1024) set_count(value.number);
+        const bool counted = value.form == Value::Form::kNumber || value.form == Value::Form::kList;
+        if (counted && value.number <= 1024) set_count(value.number);
     }
 
     /// "GPU with at least 32 GB": nothing but words that join lies between, or almost nothing.

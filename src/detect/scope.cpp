@@ -2,7 +2,8 @@
 #include "detect/scope.h"
 
 #include <algorithm>
-#include <array>
+
+#include "detect/wording.h"
 
 namespace aliquot::detect {
 namespace {
@@ -20,78 +21,6 @@ constexpr std::size_t kMostBack = 24;     // matches looked at for the head of a
 std::uint32_t distance(const Match& left, const Match& right) {
     return right.first > left.last ? right.first - left.last : 0;
 }
-
-/// "This is no toy: 2,000 GPU hours"; "that is no option, we have CUDA".
-bool begins_clause(std::string_view between) {
-    for (const std::string_view start :
-         {": ", ", we ", ", it ", ", they ", ", this ", ", you ", ", so ", " and needs ",
-          " and uses ", " and runs ", " and requires "}) {
-        if (between.find(start) != std::string_view::npos) return true;
-    }
-    return false;
-}
-
-/// "No V100 please, the job needs an A100": what is needed is not what was turned down.
-bool goes_on_with_need(std::string_view between) {
-    const std::size_t comma = between.find(',');
-    if (comma == std::string_view::npos) return false;
-    const std::string_view rest = between.substr(comma);
-    for (const std::string_view need : {" needs ", " requires ", " wants ", " give ", " take "}) {
-        if (rest.find(need) != std::string_view::npos) return true;
-    }
-    return false;
-}
-
-/// "Rewritten from PyTorch to Go": what it was.
-bool is_left_behind(std::string_view text, const Match& match) {
-    constexpr std::size_t kFarthest = 60;  // bytes before it, of the verb
-    if (!text.substr(match.end, 4).starts_with(" to ")) return false;
-    const std::size_t from = match.begin > kFarthest ? match.begin - kFarthest : 0;
-    const std::string_view before = text.substr(from, match.begin - from);
-    if (!before.ends_with("from ") && !before.ends_with("from the ")) return false;
-    for (const std::string_view verb : {"ewrit", "ewrot", "igrat", "witch", "orted ", "oved "}) {
-        if (before.find(verb) != std::string_view::npos) return true;
-    }
-    return false;
-}
-
-/// "No need for an H100, a T4 is plenty."
-bool suffices(std::string_view text) {
-    for (const std::string_view end : {" is plenty", " is enough", " is fine", " is sufficient",
-                                       " is all", " suffices", " will do", " would do"}) {
-        if (text.find(end) != std::string_view::npos) return true;
-    }
-    return false;
-}
-
-/// Does an order begin at byte `at`: "Copy it", "please copy it", "1. copy it"?
-bool begins_order(std::string_view text, std::size_t at) {
-    const bool glued = at > 0 && text[at - 1] != ' ';  // "multi-label"
-    while (at > 0 && text[at - 1] == ' ') --at;
-    if (at == 0 || std::string_view(".;:,*\n>)\"").find(text[at - 1]) != std::string_view::npos) {
-        return true;
-    }
-    if (text[at - 1] == '-') return !glued;
-    const std::string_view before = text.substr(0, at);
-    for (const std::string_view word : {"just", "please", "Please", "only", "and", "then", "to"}) {
-        if (before.ends_with(word)) return true;
-    }
-    return false;
-}
-
-/// "400k patents": what is counted is the data, not what the text is about.
-bool is_counted(std::string_view text, std::size_t at) {
-    while (at > 0 && text[at - 1] == ' ') --at;
-    const std::string_view before = text.substr(0, at);
-    if (before.ends_with("million") || before.ends_with("thousand")) return true;
-    if (at > 1 && std::string_view("kKmM").find(text[at - 1]) != std::string_view::npos) --at;
-    return at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';
-}
-
-bool is_with(std::string_view word) { return word == "with" || word == "using" || word == "via"; }
-
-/// It goes on with a denial, it does not deny one: "neither CUDA nor ROCm".
-bool is_nor(std::string_view word) { return word == "nor" || word == "Nor"; }
 
 bool has(const Match& match, std::uint32_t topics) { return (match.row->topics & topics) != 0; }
 
@@ -136,7 +65,8 @@ bool Surroundings::slow_near(std::size_t cue, std::size_t at) const {
         if (matches_[i].sentence != word.sentence || distance(matches_[i], word) > 8) break;
         if (matches_[i].row->rule == Rule::kCut) break;
         if (has(matches_[i], kSlow)) return true;
-        if (matches_[i].row->rule != Rule::kNot) continue;
+        const bool listed = is_no(text_, matches_[i].begin) && is_no(text_, word.begin);
+        if (matches_[i].row->rule != Rule::kNot || listed) continue;
         const std::string_view between =
             text_.substr(matches_[i].end, word.begin - matches_[i].end);
         if (between.find(',') == std::string_view::npos) return true;  // not "no CUDA, no ROCm"
@@ -209,7 +139,8 @@ bool Surroundings::denied_before(std::size_t at) const {
         if (!denial_here) continue;
         const std::string_view between =
             denied ? text_.substr(cue.end, denial - cue.end) : std::string_view{};
-        if (between.find(',') != std::string_view::npos) break;  // "no CUDA, no ROCm"
+        if (between.find(',') != std::string_view::npos) break;                // "no CUDA, no ROCm"
+        if (denied && is_no(text_, cue.begin) && is_no(text_, denial)) break;  // "no ML no GPU"
         denied = !denied;
         denial = cue.begin;
     }
@@ -281,7 +212,9 @@ bool Surroundings::unreal(std::size_t at) const {
 /// "Download the Llama weights to the share"; but not "download the weights and fine-tune on them".
 bool Surroundings::carried(std::size_t at) const {
     const Match& match = matches_[at];
-    if (match.row->source < Source::kFramework || has(match, kAction)) return false;
+    const std::string_view name = text_.substr(match.begin, match.end - match.begin);
+    const bool action = has(match, kAction) && !name.ends_with("ed");  // "fine-tuned weights"
+    if (match.row->source < Source::kFramework || action) return false;
     bool carried = false;
     for (std::size_t i = at; i-- > 0 && !carried;) {
         const Match& cue = matches_[i];
@@ -331,7 +264,9 @@ bool Surroundings::meta(std::size_t at) const {
         if (has(cue, kPrep | kLink | kNeedWord) || cue.row->rule == Rule::kCut) break;
         const std::string_view between = text_.substr(match.end, cue.begin - match.end);
         if (between.find_first_of(",:(") != std::string_view::npos) break;
-        if (between.find(" to ") != std::string_view::npos) break;  // "served to the developers"
+        if (between.find(" behind ") != std::string_view::npos) break;  // "behind a web form"
+        const bool onward = between.find(" to ") != std::string_view::npos;
+        if (onward && !is_added(text_, match)) break;  // "served to the developers"
         if (cue.row->rule == Rule::kMeta && !is_verb(i)) return true;
     }
     return false;

@@ -142,7 +142,9 @@ private:
             if (match.comment || match.spoken_of) weight *= 0.1;
             return {at, weight, scope};
         }
-        if (match.comment) return {at, weight * 0.15, Scope::kComment};
+        // "# optional, for GPUs": a remark on the packages below it.
+        const bool remark = row.source == Source::kOptional && kind_ == Kind::kRequirements;
+        if (match.comment && !remark) return {at, weight * 0.15, Scope::kComment};
         if (match.spoken_of) return {at, weight * 0.05, Scope::kMeta};
         if (row.source == Source::kCpu && (around_.topics(at, 8, true) & kSlow) != 0) {
             return {at, turned(row, weight), Scope::kNegated};  // "too slow on a CPU"
@@ -229,9 +231,13 @@ private:
         bool strong = false;
         bool any_card = false;  // "any GPU, just not the K80"
         bool package = false;
+        bool off = false;  // a switch
+        bool asked = false;
         for (const Judged& judged : buffers_.judged) {
             const Row& row = *matches_[judged.match].row;
+            off = off || (judged.scope == Scope::kSwitchedOff && judged.weight < -3);
             if (judged.scope != Scope::kPlain) continue;
+            asked = asked || (row.source <= Source::kStack && judged.weight >= 2);
             strong = strong || (row.source == Source::kHardware && judged.weight >= 3.2);
             any_card = any_card || (row.source == Source::kHardware && judged.weight > 2.5);
             if (judged.weight < 3) continue;
@@ -240,6 +246,10 @@ private:
         }
         for (Judged& judged : buffers_.judged) {
             const Row& row = *matches_[judged.match].row;
+            // "-ngl 0": what is named beside it runs on the CPU.
+            if (off && !asked && judged.weight > 0 && row.source >= Source::kFramework) {
+                judged.weight *= 0.3;
+            }
             if ((card || any_card) && judged.scope == Scope::kNegated && is_card(row))
                 judged.weight = 0;
             if (package && row.source == Source::kClassic && judged.weight < 0) {

@@ -27,7 +27,7 @@ constexpr Row kRows[] = {
      Source::kAsk, 3.6F, Rule::kValue, 0, kGpuWord},
     {"guestaccelerator; guest accelerators; gke accelerator; gke accelerator nvidia; "
      "runtimeclassname nvidia; runtime nvidia; driver nvidia; capabilities gpu; "
-     "nvidia visible devices; nvidia driver capabilities; nvidia require cuda; accelerator nvidia; "
+     "nvidia driver capabilities; nvidia require cuda; accelerator nvidia; "
      "accelerator gpu|cuda; accelerators v100|a100|h100|t4|l4|a10g; k8s amazonaws com accelerator; "
      "gpus device; reservations devices; device requests; gpu partition; partition gpu; p gpu; "
      "partition gpus",
@@ -126,7 +126,8 @@ constexpr Row kRows[] = {
      Source::kFramework, 1.7F, Rule::kPartner,
      kMl | kGpuWord | kSight | kSound | kWords | kNeedWord, kMl},
     {"automodelforcausallm; seq2seqtrainer; trainingarguments; pytorchjob; ollama run|serve|pull; "
-     "openai whisper; segmentation models pytorch; diffusers; ultralytics; llama server; llama "
+     "openai whisper; openai s whisper|clip; segmentation models pytorch; diffusers; ultralytics; "
+     "llama server; llama "
      "cli; whisperx",
      Source::kFramework, 2.3F, Rule::kAlways, 0, kMl},
     {"model fit; fit epochs; optim adam|adamw|sgd; optimizer step; loss backward; backward; cross "
@@ -147,7 +148,9 @@ constexpr Row kRows[] = {
     {"tensorflow serving; tf serving", Source::kFramework, 1.2F, Rule::kAlways, 0, kMl},
 
     // CPU builds and switches.
-    {"torch|torchvision|torchaudio|jaxlib #n cpu; whl cpu; cpu whl; torch cpu; tensorflow cpu; "
+    {"torch|torchvision|torchaudio|jaxlib #n cpu; the|a cpu torch|pytorch|tensorflow; cpu "
+     "torch|pytorch|tensorflow package|wheel|wheels|build|builds|variant|version; whl cpu; cpu "
+     "whl; torch cpu; tensorflow cpu; "
      "onnxruntime cpu; faiss cpu; intel tensorflow; jax cpu; jaxlib cpu; pytorch cpu; torchvision "
      "cpu; torchaudio cpu; paddlepaddle cpu; device cpu; use cpu; to cpu|device cpu; torch device "
      "cpu; map location cpu; cpuexecutionprovider; "

@@ -29,12 +29,13 @@ constexpr Row kRows[] = {
      "scanned; "
      "histology;pathology;microscopy;retinal;retina;endoscopy;opencv;cctv;thermal;webcam;jpeg;"
      "jpegs;png;movies;cartoons;portraits;avatars;plates;lesions;lesion;tumour;tumours;tumor; "
-     "cinema; volumes; broadcast; broadcasts",
+     "cinema; volumes; broadcast; broadcasts; rtsp; fps; onvif; webcams; photographs",
      kNone, 0, Rule::kAlways, 0, kSight | kDataWord},
     {"audio;acoustic;acoustics;voice;voices;speech;recordings;recording;calls;call;podcast;"
      "transcripts;transcript;"
      "speaker;speakers;microphone;music;songs;spoken;dictation;dictations;interviews;narration;"
-     "subtitles;radio;meetings;lectures recorded;hours of audio;audiobooks;audiobook",
+     "subtitles; voice|speech|phone bot|bots; voicebot; voicebots; radio;meetings;lectures "
+     "recorded;hours of audio;audiobooks;audiobook",
      kNone, 0, Rule::kAlways, 0, kSound | kDataWord},
     {"descriptions;text;texts;sentence;sentences;document;documents;language;languages;translation;"
      "summarise;"

@@ -49,6 +49,9 @@ bool answered_no(std::string_view text, std::size_t end) {
     if (begin == std::string_view::npos) return false;
     std::string_view answer = rest.substr(begin);
     if (answer.starts_with("A: ")) answer.remove_prefix(3);
+    // "Definitely not.", "Of course not."
+    const std::string_view whole = answer.substr(0, answer.find_first_of(".!,;\n"));
+    if (whole.size() < 24 && whole.ends_with(" not")) return true;
     if (answer.size() < 2 || (answer[0] | 0x20) != 'n' || (answer[1] | 0x20) != 'o') return false;
     answer.remove_prefix(2);
     for (const std::string_view doubt : {"t sure", "t yet", "t only", "t just"}) {
@@ -111,6 +114,10 @@ Value value_behind(std::string_view text, std::size_t end, bool is_flag) {
     }
     if (digits == word.size()) return {Value::Form::kNumber, number};
     if (digits > 0 && word[digits] == ',') {
+        const bool thousands = word.size() == digits + 4;  // "4,000"
+        if (thousands && word.find(',', digits + 1) == std::string_view::npos) {
+            return {Value::Form::kOn, 0};
+        }
         const auto commas = std::count(word.begin(), word.end(), ',');
         return {Value::Form::kList, static_cast<unsigned>(commas) + 1};
     }
@@ -130,9 +137,12 @@ bool is_device_index(std::string_view text, std::size_t end) {
     return digit && text.substr(end - 4, 4) == "cuda";
 }
 
-/// `--gpus '"device=0"'` names the first card, it asks for one.
-bool names_card(std::string_view text, const Match& match) {
+/// `--gpus '"device=0"'` names the first card, it asks for one; so does `--gpu 0`.
+bool names_card(std::string_view text, const Match& match, const Value& value) {
     const std::string_view name = text.substr(match.begin, match.end - match.begin);
+    if (name == "gpu" && is_flag(text, match) && value.form == Value::Form::kOff) {
+        return text.substr(match.end, 3).find('0') != std::string_view::npos;
+    }
     return name.starts_with("gpu") && name.ends_with("device") && text.substr(match.end, 1) == "=";
 }
 
@@ -162,10 +172,10 @@ Weighed weigh_resource(std::string_view text, const Match& match, const Value& v
 
 Weighed weigh_value(std::string_view text, const Match& match, double weight) {
     const Row& row = *match.row;
-    if (is_device_index(text, match.end) || names_card(text, match)) {
+    const Value value = value_behind(text, match.end, is_flag(text, match));
+    if (is_device_index(text, match.end) || names_card(text, match, value)) {
         return {Scope::kPlain, weight};
     }
-    const Value value = value_behind(text, match.end, is_flag(text, match));
     if (row.rule == Rule::kDevices) return weigh_devices(text, match.end, value, weight);
     if (value.form == Value::Form::kOff) return {Scope::kSwitchedOff, kSwitchedOff};
     if (row.rule == Rule::kResource) return weigh_resource(text, match, value, weight);

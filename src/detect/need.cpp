@@ -144,8 +144,10 @@ private:
     void read_flags() {
         for (std::size_t at = text_.find("--"); at != std::string_view::npos;
              at = text_.find("--", at + 2)) {
+            const std::string_view rest = text_.substr(at + 2);
+            if (!rest.starts_with('t') && !rest.starts_with('n')) continue;
             for (const std::string_view flag : kCountFlags) {
-                if (!text_.substr(at + 2).starts_with(flag)) continue;
+                if (!rest.starts_with(flag)) continue;
                 const Value value = value_behind(text_, at + 2 + flag.size(), true);
                 if (value.form == Value::Form::kNumber) set_count(value.number);
             }

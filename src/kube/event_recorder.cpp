@@ -164,7 +164,8 @@ private:
     std::string key_of(EventNote& note) {
         const std::string subject = subject_of(note) + "\n" + note.reason;
         const auto now = SteadyClock::now();
-        Similar& similar = similar_[subject];
+        Similar& similar =
+            similar_.try_emplace(subject, Similar{.notes = {}, .since = now}).first->second;
         if (now - similar.since > options_.series_end) similar = {.notes = {}, .since = now};
         if (!similar.notes.contains(note.note)) {
             if (similar.notes.size() < kMostDifferent) {

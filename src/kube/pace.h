@@ -34,7 +34,7 @@ private:
     const Wait step_;
     const Wait slack_;
     std::mutex mutex_;
-    Time next_{};
+    Time next_ = Time::min();  // not Time{}: that is when the machine started, often minutes ago
 };
 
 /// Spreads waits so that many who failed together do not come back together: +-20 %.

@@ -123,6 +123,13 @@ TEST(WorkQueue, NeverGivesOneKeyToTwoWorkers) {
     EXPECT_GE(worked, kKeys);
 }
 
+TEST(Pace, AllowsAWholeBurstOnAMachineThatHasJustStarted) {
+    Pace pace(25, 1.0 / 300);
+    const Pace::Time now(10s);
+    for (int i = 0; i < 25; ++i) EXPECT_EQ(pace.take(now, 0ms), 0ms) << i;
+    EXPECT_EQ(pace.take(now, 1h), 300s);
+}
+
 TEST(Pace, LetsABurstThroughAndThenItsRate) {
     Pace pace(3, 10);
     const Pace::Time now(1h);

@@ -105,6 +105,15 @@ bool looks_like_dockerfile(std::string_view text) {
     return keyword == "arg" && contains(text, "\nfrom ");
 }
 
+/// A whole Dockerfile, whatever its name: instructions follow, and no fence is around them.
+bool is_whole_dockerfile(std::string_view text) {
+    if (!looks_like_dockerfile(text) || text.find("```") != std::string_view::npos) return false;
+    for (const std::string_view instruction : {"\nRUN ", "\nCOPY ", "\nCMD ", "\nENTRYPOINT "}) {
+        if (text.find(instruction) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
 bool looks_like_promql(std::string_view text) {
     const std::string_view line = first_line(text);
     constexpr std::array<std::string_view, 12> kBegins{"DCGM_",
@@ -288,6 +297,8 @@ FileKind kind_of(std::string_view name, std::string_view text) {
     const bool plain = has_end(".txt") || has_end(".text") || base.find('.') == std::string::npos ||
                        base == "<stdin>";
     if (!plain) return FileKind::kOther;
+    if (is_whole_dockerfile(text)) return FileKind::kDockerfile;
+    if (is_whole_yaml(text)) return FileKind::kYaml;
     if (text.find("\n```") != std::string_view::npos || starts_with(text, "```") ||
         starts_with(text, "# ") || text.find("\n## ") != std::string_view::npos) {
         if (!starts_with(text, "#!") && !begins_object(first_line(text)))

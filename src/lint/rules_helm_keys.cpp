@@ -264,6 +264,32 @@ void check_path(std::string_view path, Mark mark, Report& report) {
     }
 }
 
+/// Keys of pods in the section of one operand: the operands share those of `daemonsets` since v1.9.
+void check_operands(const Node& values, Report& report) {
+    for (const std::string_view section :
+         {"toolkit", "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager",
+          "nodeStatusExporter", "validator", "vgpuManager", "vgpuDeviceManager", "vfioManager",
+          "sandboxDevicePlugin", "ccManager", "kataManager", "driver"}) {
+        const Node* operand = values.find(section);
+        if (operand == nullptr || !operand->is_mapping()) continue;
+        for (const Node::Entry& entry : operand->entries) {
+            const std::string& key = entry.first.scalar;
+            if (entry.second.items.empty() && entry.second.entries.empty()) continue;
+            if (key != "tolerations" && key != "affinity" && key != "podAnnotations" &&
+                key != "podLabels" && (key != "nodeSelector" || section == "driver")) {
+                continue;
+            }
+            auto finding = report.add(
+                "GOP008", entry.first.mark,
+                "the chart gpu-operator has no key '" + std::string(section) + "." + key + "'");
+            if (key == "tolerations") finding.expected("daemonsets.tolerations, for all operands");
+            if (key == "nodeSelector") finding.expected("the label nvidia.com/gpu.deploy.operands");
+            if (key == "podAnnotations") finding.expected("daemonsets.annotations");
+            if (key == "podLabels") finding.expected("daemonsets.labels");
+        }
+    }
+}
+
 /// The operator asks the nodes for their runtime since v22.9.
 bool asks_nodes(std::string_view version) {
     const auto parsed =
@@ -314,6 +340,7 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
             check_key(*chart, entry.first.scalar, entry.first.mark, sure, report);
         }
         if (chart->name != "gpu-operator") continue;
+        if (!copy) check_operands(*object.node, report);
         for (const std::string_view path : {"mig.enabled", "mig.config", "mig.migStrategy",
                                             "migManager.strategy", "devicePlugin.migStrategy"}) {
             const Node::Entry* entry = entry_at(*object.node, path);

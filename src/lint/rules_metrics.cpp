@@ -135,7 +135,8 @@ public:
           set_(set),
           report_(report),
           about_dcgm_(is_about_dcgm(file)),
-          old_dcgm_(file.mentions("dcgm-exporter:1.") || file.mentions("gpu-monitoring-tools")) {}
+          old_dcgm_(file.mentions("dcgm-exporter:1.") || file.mentions("gpu-monitoring-tools") ||
+                    file.mentions("fake gpu") || file.mentions("fake-gpu")) {}
 
     void check(const std::string& name, Mark mark, bool whole = true) {
         if (const auto* wrong = find_wrong_metric(name)) {

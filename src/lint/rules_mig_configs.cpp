@@ -159,6 +159,28 @@ void check_instances(const Node& entry, Report& report) {
     }
 }
 
+/// The configuration that gpu-operator's chart is to make a ConfigMap of.
+void check_values(const Object& values, const Object& object, const Node& configs, Report& report) {
+    if (object.templated || configs.find("all-disabled") != nullptr) return;
+    const Node* config = nullptr;
+    for (const std::string_view path :
+         {"migManager.config", "gpu-operator.migManager.config", "spec.values.migManager.config"}) {
+        config = at_path(*values.node, path);
+        if (config != nullptr) break;
+    }
+    if (config == nullptr || text_at(*config, "create") != "true") return;
+    const Node* data = config->find("data");
+    const Node* fallback = config->find("default");
+    if (data == nullptr || data->find("config.yaml") == nullptr) return;
+    if (data->find("config.yaml")->mark.line > object.mark().line) return;
+    if (fallback != nullptr && fallback->scalar.empty()) return;  // nodes are left as they are
+    report
+        .add("GOP007", entry_at(*object.node, "mig-configs")->first.mark,
+             "the configuration has no 'all-disabled', which mig-manager applies to nodes without "
+             "a label")
+        .fix("all-disabled:\n  - devices: all\n    mig-enabled: false");
+}
+
 void check_config(const File& file, const Object& object, Report& report) {
     const Node& node = *object.node;
     const Node* configs = node.find("mig-configs");
@@ -210,6 +232,7 @@ void check_config(const File& file, const Object& object, Report& report) {
         object.holder >= 0 && static_cast<std::size_t>(object.holder) < file.objects.size()
             ? &file.objects[static_cast<std::size_t>(object.holder)]
             : nullptr;
+    if (holder != nullptr) check_values(*holder, object, *configs, report);
     if (holder == nullptr || holder->kind != "ConfigMap") return;
     if (object.key != "config.yaml" && !object.key.empty() && !is_placeholder(object.key)) {
         report.add("GOP007", object.mark(),

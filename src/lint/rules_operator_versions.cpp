@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Versions of the device plugin: GOP013, GOP014.
 #include <cctype>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "catalog/version.h"
 #include "lint/operator_rules.h"
@@ -144,12 +147,21 @@ void check_plugin_versions(const File& file, const std::vector<ChartInstall>& in
             report_old(install.command->mark, install.version, report);
         }
     }
+    std::map<std::pair<int, std::string>, Mark> containers;  // of one object: told once
     for (const Image& image : file.images) {
         if (bundle || image.placeholder || image.base_name() != "k8s-device-plugin") continue;
         if (image.repository.find("nvidia") == std::string::npos || image.tag.empty()) continue;
         const auto version = catalog::parse_version(image.tag);
-        if (version && is_old(*version)) report_old(image.mark, image.tag, report);
+        if (!version || !is_old(*version)) continue;
+        if (image.pod < 0) {
+            report_old(image.mark, image.tag, report);
+            continue;
+        }
+        const int object = file.pods[static_cast<std::size_t>(image.pod)].object;
+        const auto [first, added] = containers.try_emplace({object, image.tag}, image.mark);
+        if (!added && image.mark.line < first->second.line) first->second = image.mark;
     }
+    for (const auto& [plugin, mark] : containers) report_old(mark, plugin.second, report);
 }
 
 }  // namespace aliquot::lint

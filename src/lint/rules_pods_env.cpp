@@ -106,8 +106,8 @@ bool asks_for_cuda(const EnvVar& variable) {
 /// An image that is often run without a GPU because there is no other of its kind.
 bool serves_cpu_too(std::string_view image) {
     return ends_with(image, "-sdk") || contains(image, "pytorch/pytorch") ||
-           contains(image, "tensorflow/tensorflow") || contains(image, "jupyter") ||
-           contains(image, "kubeflow");
+           (contains(image, "tensorflow/tensorflow") && !contains(image, "gpu")) ||
+           contains(image, "jupyter") || contains(image, "kubeflow");
 }
 
 /// Kinds whose pods get their GPUs from another object: the service or job that uses them.

@@ -14,8 +14,9 @@ using findings::Severity;
 
 /// Kinds whose pods are made as they are written; other operators may add requests of their own.
 bool keeps_pods(const Object& object) {
-    constexpr std::array<std::string_view, 7> kKinds{"PyTorchJob", "TFJob",  "MPIJob", "PaddleJob",
-                                                     "XGBoostJob", "JAXJob", "Rollout"};
+    constexpr std::array<std::string_view, 11> kKinds{
+        "PyTorchJob", "TFJob",      "MPIJob",     "PaddleJob", "XGBoostJob",     "JAXJob",
+        "Rollout",    "RayCluster", "RayService", "RayJob",    "LeaderWorkerSet"};
     return object.is_workload() ||
            std::find(kKinds.begin(), kKinds.end(), object.kind) != kKinds.end();
 }

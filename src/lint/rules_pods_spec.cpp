@@ -39,7 +39,8 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
     for (const Container& container : pod.containers) {
         if (container.gpu() != nullptr) return;  // a GPU count of 0
         if (container.find_env("NVIDIA_VISIBLE_DEVICES") != nullptr) return;
-        if (contains(container.name, "validat")) return;  // looks at the node, not at a GPU
+        if (contains(container.name, "validat")) return;      // looks at the node, not at a GPU
+        if (container.privileged && !container.init) return;  // it sets the node up
     }
     for (const Node& toleration : pod.tolerations->items) {
         const Node* key = toleration.find("key");
@@ -187,7 +188,7 @@ bool has_infiniband(const PodSpec& pod) {
 void check_privileged(const File& file, const PodSpec& pod, Report& report) {
     if (is_management(pod) || is_gpu_free_role(pod) || has_infiniband(pod)) return;
     const Object* object = file.object(pod);
-    if (object != nullptr && (object->kind == "DaemonSet" || is_gpu_chart(object->chart))) return;
+    if (object != nullptr && is_gpu_chart(object->chart)) return;
     for (const Container& container : pod.containers) {
         const ResourceValue* gpu = container.gpu();
         if (!container.privileged || gpu == nullptr || container.node == nullptr) continue;

@@ -241,4 +241,33 @@ bool looks_like_yaml(std::string_view text) {
     return keys > 0 && keys >= 2 * others;
 }
 
+bool is_whole_yaml(std::string_view text) {
+    if (text.find("```") != std::string_view::npos || !looks_like_yaml(text)) return false;
+    unsigned keys = 0;
+    unsigned below = 0;  // lines that belong to a key
+    while (!text.empty()) {
+        const auto newline = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, newline);
+        text.remove_prefix(std::min(newline + 1, text.size()));
+        const std::string_view bare = trim(line);
+        if (bare.empty() || line.front() == '#') continue;
+        if (line.front() == '\t') return false;
+        if (line.front() == ' ') {
+            ++below;
+            continue;
+        }
+        if (bare == "---" || bare == "..." || bare == "-" || starts_with(bare, "{{")) continue;
+        const bool item = starts_with(bare, "- ");
+        const std::string_view rest = item ? trim(bare.substr(2)) : bare;
+        const auto colon = rest.find(':');
+        const bool key = colon != std::string_view::npos && colon > 0 &&
+                         (colon + 1 == rest.size() || rest[colon + 1] == ' ') &&
+                         rest.substr(0, colon).find_first_of(" =(|$<>*`") == std::string_view::npos;
+        if (key) ++keys;
+        if (!key && !item) return false;
+    }
+    constexpr unsigned kPlain = 3;
+    return keys > 0 && (below > 0 || keys >= kPlain);
+}
+
 }  // namespace aliquot::lint

@@ -36,4 +36,7 @@ CleanText clean_templates(std::string_view text);
 /// Whether a text without any declared language is meant to be YAML: it begins with a key, a list or ---.
 bool looks_like_yaml(std::string_view text);
 
+/// Whether a text is nothing but YAML: no line at its edge that is neither key nor item nor comment.
+bool is_whole_yaml(std::string_view text);
+
 }  // namespace aliquot::lint

@@ -243,17 +243,34 @@ void check_runner(const Object& object, Report& report) {
 }
 
 /// Paths below a key that gpu-operator has, which it does not have.
+constexpr std::array<std::string_view, 10> kWrongPaths{"mig.enabled",
+                                                       "mig.config",
+                                                       "mig.migStrategy",
+                                                       "migManager.strategy",
+                                                       "devicePlugin.migStrategy",
+                                                       "devicePlugin.compatWithCPUManager",
+                                                       "devicePlugin.failOnInitError",
+                                                       "devicePlugin.deviceListStrategy",
+                                                       "devicePlugin.deviceIDStrategy",
+                                                       "devicePlugin.passDeviceSpecs"};
+
 void check_path(std::string_view path, Mark mark, Report& report) {
     struct Wrong {
         std::string_view path;
         std::string_view meant;
     };
-    constexpr std::array<Wrong, 5> kWrong{{
-        {"mig.enabled", "migManager.enabled, mig.strategy"},
-        {"mig.config", "migManager.config.name"},
-        {"mig.migStrategy", "mig.strategy"},
-        {"migManager.strategy", "mig.strategy"},
-        {"devicePlugin.migStrategy", "mig.strategy"},
+    constexpr std::string_view kVariable = "a variable of devicePlugin.env";
+    constexpr std::array<Wrong, kWrongPaths.size()> kWrong{{
+        {kWrongPaths[0], "migManager.enabled, mig.strategy"},
+        {kWrongPaths[1], "migManager.config.name"},
+        {kWrongPaths[2], "mig.strategy"},
+        {kWrongPaths[3], "mig.strategy"},
+        {kWrongPaths[4], "mig.strategy"},
+        {kWrongPaths[5], kVariable},
+        {kWrongPaths[6], kVariable},
+        {kWrongPaths[7], kVariable},
+        {kWrongPaths[8], kVariable},
+        {kWrongPaths[9], kVariable},
     }};
     for (const Wrong& one : kWrong) {
         if (path != one.path) continue;
@@ -341,8 +358,7 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
         }
         if (chart->name != "gpu-operator") continue;
         if (!copy) check_operands(*object.node, report);
-        for (const std::string_view path : {"mig.enabled", "mig.config", "mig.migStrategy",
-                                            "migManager.strategy", "devicePlugin.migStrategy"}) {
+        for (const std::string_view path : kWrongPaths) {
             const Node::Entry* entry = entry_at(*object.node, path);
             if (entry != nullptr) check_path(path, entry->first.mark, report);
         }

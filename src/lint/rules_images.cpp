@@ -7,6 +7,7 @@
 #include "catalog/gpu_instances.h"
 #include "catalog/gpu_models.h"
 #include "lint/cuda_tag.h"
+#include "lint/evidence.h"
 #include "lint/families.h"
 #include "lint/rules_statements.h"
 #include "lint/words.h"
@@ -271,6 +272,20 @@ void check_pod_image(const File& file, const Image& image, const Facts* facts, R
     }
 }
 
+/// A Dockerfile whose comments say for which GPU it is.
+void check_named_gpu(const File& file, const Image& image, Report& report) {
+    const catalog::GpuModel* named = nullptr;
+    for (const Statement& statement : file.statements) {
+        if (statement.kind != Statement::Kind::kComment) continue;
+        for (const auto* model : gpu_models_in(statement.text)) {
+            if (named != nullptr && !(named->compute == model->compute)) return;  // for several
+            named = model;
+        }
+    }
+    if (named != nullptr)
+        check_architecture(image, named->compute, std::string(named->name), report);
+}
+
 }  // namespace
 
 void check_images(const File& file, const Set& /*set*/, const Facts* facts, Report& report) {
@@ -291,6 +306,7 @@ void check_images(const File& file, const Set& /*set*/, const Facts* facts, Repo
             check_driver(image, *facts, report);
         }
         check_pod_image(file, image, facts, report);
+        if (image.source == Image::Source::kDockerfile) check_named_gpu(file, image, report);
     }
 }
 

@@ -240,7 +240,7 @@ void check_declared_unit(const Expression& expression, const Metric& metric, con
         say(name + " is 0 to 100, and the panel shows it as 'percentunit', which is 0 to 1");
     } else if (unit == "percent" && metric.unit == MetricUnit::kRatio) {
         say(name + " is 0 to 1, and the panel shows it as 'percent', which is 0 to 100");
-    } else if ((unit == "hertz" || unit == "rotHz") && metric.unit == MetricUnit::kMegahertz) {
+    } else if ((unit == "hertz" || unit == "rothz") && metric.unit == MetricUnit::kMegahertz) {
         say(name + " is in MHz, and the panel shows it as '" + expression.unit + "'");
     } else if (unit == "joule" && metric.unit == MetricUnit::kMillijoules) {
         say(name + " is in mJ, and the panel shows it as 'joule'");

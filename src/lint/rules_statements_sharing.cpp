@@ -207,6 +207,7 @@ void check_mps(const Statement& statement, Report& report) {
 /// DOC001: a GPU can be shared, in three ways at least.
 void check_unshareable(const File& file, const Statement& statement, Report& report) {
     const std::string_view text = statement.text;
+    if (statement.kind == Statement::Kind::kComment) return;  // of the setting beside it
     constexpr std::array<std::string_view, 5> kCannot{
         "gpus cannot be shared", "gpus can't be shared", "gpus can not be shared",
         "gpu cannot be shared", "gpu can't be shared"};

@@ -234,18 +234,21 @@ void check_map(const File& file, const SharingMap& map, const std::vector<Refere
                   (map.keys.empty() ? std::string("<key>") : map.keys.front()));
 }
 
+/// Whether the strategy stands in one of the file's own sharing configurations.
+bool is_of_config(const File& file, const MigStrategy& one) {
+    return std::any_of(file.objects.begin(), file.objects.end(), [&one](const Object& object) {
+        const Node* node = at_path(*object.node, "flags.migStrategy");
+        return object.role == Role::kDevicePluginConfig && node != nullptr &&
+               node->mark == one.mark;
+    });
+}
+
 void check_strategies(const File& file, const SharingMap& map, Report& report) {
     const Node* own = at_path(*map.config->node, "flags.migStrategy");
     if (own == nullptr) return;
     for (const MigStrategy& one : mig_strategies(file)) {
         if (one.mark == own->mark || one.word == own->scalar || is_placeholder(one.word)) continue;
-        const bool other_config =
-            std::any_of(file.objects.begin(), file.objects.end(), [&](const Object& object) {
-                const Node* node = at_path(*object.node, "flags.migStrategy");
-                return object.role == Role::kDevicePluginConfig && node != nullptr &&
-                       node->mark == one.mark;
-            });
-        if (other_config) continue;
+        if (is_of_config(file, one)) continue;
         report.add("DPC019", own->mark,
                    "flags.migStrategy is " + own->scalar + ", but the operator gives the plugin " +
                        one.word + " (line " + std::to_string(one.mark.line) + "), which wins");
@@ -280,8 +283,7 @@ void check_mps(const File& file, const Object& object, double replicas, Report& 
     }
     if (file.is_prose()) return;  // its examples stand apart
     for (const MigStrategy& one : mig_strategies(file)) {
-        const Node* own = at_path(*object.node, "flags.migStrategy");
-        if (one.word != "mixed" || (own != nullptr && own->mark == one.mark)) continue;
+        if (one.word != "mixed" || is_of_config(file, one)) continue;  // another node's, or its own
         report.add("DPC009", mark,
                    "MPS, and the MIG strategy mixed in line " + std::to_string(one.mark.line) +
                        ": the plugin refuses both together");

@@ -144,6 +144,31 @@ YamlDocument read_one(std::string text) {
     return result;
 }
 
+/// JSON with quotes in a string that nobody escaped ("expr": "up{job="x"}"): others in their place;
+/// empty: there are none.
+std::string mend_quotes(const std::string& text) {
+    std::string mended;
+    for (const Line& line : lines_of(text)) {
+        const std::string_view whole =
+            std::string_view(text).substr(line.begin, line.end - line.begin);
+        std::string_view words = trim(whole);
+        if (!words.empty() && words.back() == ',') words.remove_suffix(1);
+        const auto value = words.find("\": \"");
+        if (!starts_with(words, "\"") || words.size() < 2 || words.back() != '"' ||
+            value == std::string_view::npos || words.find("\", \"") != std::string_view::npos) {
+            continue;
+        }
+        const auto first = static_cast<std::size_t>(words.data() - text.data()) + value + 4;
+        const auto last = static_cast<std::size_t>(words.data() - text.data()) + words.size() - 1;
+        for (std::size_t at = first; at < last; ++at) {
+            if (text[at] != '"' || text[at - 1] == '\\') continue;
+            if (mended.empty()) mended = text;
+            mended[at] = '\'';
+        }
+    }
+    return mended;
+}
+
 }  // namespace
 
 CleanText clean_templates(std::string_view text) {
@@ -192,7 +217,12 @@ std::vector<YamlDocument> read_yaml(const Block& block) {
         std::string part(text.substr(begin, end - begin));
         const std::string_view whole = std::string_view(block.text).substr(begin, end - begin);
         const bool templated = clean.templated && part != whole;
-        YamlDocument one = read_one(std::move(part));
+        YamlDocument one = read_one(part);
+        if (one.broken && block.language == Language::kJson) {
+            if (std::string mended = mend_quotes(part); !mended.empty()) {
+                one = read_one(std::move(mended));
+            }
+        }
         if (is_empty(one.node) && !one.broken) return;
         one.templated = templated || whole.find("{{") != std::string_view::npos;
         one.gaps = clean.gaps && templated;

@@ -6,6 +6,7 @@
 #include "lint/reading.h"
 #include "lint/role.h"
 #include "lint/words.h"
+#include "lint/written_objects.h"
 
 namespace aliquot::lint {
 namespace {
@@ -201,6 +202,25 @@ void read_documents(File& file, int block, const ReadLimits& limits, int depth) 
             read_expressions(file, index);
             read_enclosed_texts(file, index, limits, depth);
         }
+    }
+}
+
+void read_written(File& file, int block, const ReadLimits& limits) {
+    if (!file.mentions("gpu") && !file.mentions("nvidia")) return;
+    const std::string_view name = std::string_view(file.name).substr(file.name.rfind('/') + 1);
+    if (starts_with(name, "test_") || ends_with(name, "_test.py")) return;  // what a test expects
+    const Block written = file.blocks[static_cast<std::size_t>(block)];
+    std::vector<WrittenObject> objects = written.language == Language::kHcl
+                                             ? read_hcl_objects(written)
+                                             : read_python_objects(written);
+    Adder adder(file, block, limits);
+    for (WrittenObject& object : objects) {
+        const std::size_t first = file.objects.size();
+        YamlDocument document;
+        document.node = std::move(object.node);
+        document.gaps = object.gaps;
+        adder.add_document(std::move(document), 0, 1);
+        if (file.objects.size() > first) read_pods(file, static_cast<int>(first));
     }
 }
 

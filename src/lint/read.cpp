@@ -220,10 +220,12 @@ void read_any(File& file, int index, const ReadLimits& limits, int depth) {
             for (const Enclosed& enclosed : read_hcl_texts(hcl)) {
                 add_block(file, block_of_enclosed(hcl, index, enclosed), limits, depth + 1);
             }
+            read_written(file, index, limits);
             read_literals(file, index, limits, depth);
             return;
         }
         case Language::kPython:
+            read_written(file, index, limits);
             read_literals(file, index, limits, depth);
             return;
         default:

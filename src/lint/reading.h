@@ -34,6 +34,8 @@ void read_prose(File& file, const ReadLimits& limits);
 
 /// Objects, pods, images, expressions and enclosed texts of a YAML or JSON block.
 void read_documents(File& file, int block, const ReadLimits& limits, int depth);
+/// Objects that a program writes in its own form: their pods. Texts in them are read with the program.
+void read_written(File& file, int block, const ReadLimits& limits);
 /// Pods of one object.
 void read_pods(File& file, int object);
 /// Texts inside one object that are something themselves: scripts, manifests, configurations.

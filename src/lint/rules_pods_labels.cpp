@@ -226,6 +226,14 @@ std::vector<Label> commanded_labels(const File& file) {
     return labels;
 }
 
+/// "oke-nodes", but not "smoke-test".
+bool begins_word(std::string_view text, std::string_view word) {
+    for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+        if (at == 0 || text[at - 1] < 'a' || text[at - 1] > 'z') return true;
+    }
+    return false;
+}
+
 class LabelCheck {
 public:
     LabelCheck(const Set& set, const Keys& defined, const Keys& by_hand, const File& file,
@@ -234,7 +242,7 @@ public:
           defined_(defined),
           by_hand_(by_hand),
           prose_(file.is_prose()),
-          oracle_(file.mentions("oraclecloud") || file.mentions("oke-") ||
+          oracle_(file.mentions("oraclecloud") || begins_word(file.folded, "oke-") ||
                   file.mentions("ocir.io") || file.mentions("bm.gpu.") || file.mentions("vm.gpu.")),
           foreign_(!file.mentions("nvidia") && !file.mentions("cuda") &&
                    (file.mentions("gpu.intel.com") || file.mentions("i915"))),

@@ -27,6 +27,7 @@ void check_restart(const File& file, const Set& set, const Command& command,
 void check_measurements(const File& file, const Command& command, Report& report);  // SH011
 void check_patch(const Command& command, Report& report);                           // SH013
 /// Whether the text around it says not to run it.
+bool warns_of_commands(const File& file);
 bool is_warned_of(const File& file, const Command& command);
 void check_names(const File& file, const Set& set, Report& report);  // SH012
 

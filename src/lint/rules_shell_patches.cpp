@@ -94,13 +94,20 @@ void check_patch(const Command& command, Report& report) {
     }
 }
 
+constexpr std::array<std::string_view, 7> kWarnings{
+    "never run",     "never use", "do not run",         "don't run",
+    "do not use th", "never do",  "do not do any of th"};
+
+bool warns_of_commands(const File& file) {
+    return file.mentions("not to do") || file.mentions("will break") ||
+           std::any_of(kWarnings.begin(), kWarnings.end(),
+                       [&file](std::string_view word) { return file.mentions(word); });
+}
+
 bool is_warned_of(const File& file, const Command& command) {
     if (command.block < 0) return false;
-    constexpr std::array<std::string_view, 7> kWords{
-        "never run",     "never use", "do not run",         "don't run",
-        "do not use th", "never do",  "do not do any of th"};
-    const auto warns = [&kWords](std::string_view text) {
-        return std::any_of(kWords.begin(), kWords.end(),
+    const auto warns = [](std::string_view text) {
+        return std::any_of(kWarnings.begin(), kWarnings.end(),
                            [text](std::string_view word) { return contains(text, word); });
     };
     if (contains(file.heading_path(command.heading), "not to do")) return true;

@@ -214,13 +214,14 @@ void check_unshareable(const File& file, const Statement& statement, Report& rep
     constexpr std::array<std::string_view, 9> kBounded{"default",        "unless", "without",
                                                        "native",         "whole",  "except",
                                                        "out of the box", "before", "namespace"};
-    const bool knows = file.mentions("time-slic") || file.mentions("timeslic") ||
-                       file.mentions("time slic") || file.mentions("multi-instance") ||
-                       file.mentions("nvidia.com/mig") || file.mentions("multi-process service");
-    if (knows || !contains_any(text, kCannot) || contains_any(text, kBounded)) return;
+    if (!contains_any(text, kCannot) || contains_any(text, kBounded)) return;
     if (!contains(text, "pod") && !contains(text, "container") && !contains(text, "workload")) {
         return;
     }
+    const bool knows = file.mentions("time-slic") || file.mentions("timeslic") ||
+                       file.mentions("time slic") || file.mentions("multi-instance") ||
+                       file.mentions("nvidia.com/mig") || file.mentions("multi-process service");
+    if (knows) return;
     report
         .add("DOC001", statement.mark,
              "GPUs can be shared: by time-slicing and MPS on any, by MIG on those that have it")

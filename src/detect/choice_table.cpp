@@ -22,6 +22,9 @@ constexpr Row kRows[] = {
      "cpu cores only; cpu work; cpu alone; cpus alone; cpu image|images; "
      "cpu executionprovider; on xeon; on arm cores; on a laptop; on my laptop; on vcpus",
      Source::kCpu, -2.8F},
+    {"to plain c|python|numpy|go|java|rust; to pure c|python|numpy|go|java|rust; to openmp; to "
+     "numpy",
+     Source::kCpu, -2.8F},
     {"on #n vcpu|vcpus|cpus|cores; on eight|four|two|sixteen cores|cpus|vcpus", Source::kCpu,
      -2.2F},
     {"scikit; sklearn; scikit learn; statsmodels; logistic regression; linear regression; random "

@@ -93,7 +93,8 @@ constexpr Row kRows[] = {
      "longer "
      "needed|used|required|necessary; never used|needed; is|are a|an|the|our|my|their "
      "brand|company|surname|nickname|codename|band|town|village|street|boat|dog|cat|horse|song; "
-     "off; free",
+     "by another|different team|department|group|squad|project; by a different "
+     "team|department|group|squad; off; free",
      kNone, 6, Rule::kNotBehind},
     // With the word for it behind, past a "but" as well.
     {"does|do|did|will|would not|never need|want|use|require|touch one|it|them; doesn|don|didn|won "
@@ -156,8 +157,8 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kAlways, 0, kOldWord},
     {"need;needs;needing;require;requires;requiring;requesting;wants;want;must "
      "run;use;uses;using;benefit|benefits from;touches;on our;on an;on one;on two;on four;on "
-     "eight;runs;train on;trains "
-     "on;running on; runs on; run on; hosts|hosting|host; served by|with; "
+     "eight;runs;"
+     "running on; runs on; run on; hosts|hosting|host; served by|with; "
      "serve|serves|serving|served; deploy|deploys|deployed|deploying",
      kNone, 0, Rule::kAlways, 0, kNeedWord},
 
@@ -245,7 +246,7 @@ constexpr Row kRows[] = {
      "news; community; reservation|reservations; booking|bookings; waitlist; contract|contracts; "
      "order|orders; "
      "licences|licenses; budget|budgets; stock; shares; shortage; class names|labels; page|pages; "
-     "column|columns; field|fields; panel|panels; widget|widgets; "
+     "column|columns; field|fields; panel|panels; widget|widgets; profile|profiles; "
      "filter|filters; outage|outages; "
      "in the ui|gui|dashboard|report|docs|documentation|readme|menu|admin|header|footer; "
      "department|departments; supplier|suppliers; per project|team|user|tenant|department|customer",
@@ -257,6 +258,19 @@ constexpr Row kRows[] = {
      "which|what of our|the|my|these "
      "pods|nodes|users|jobs|teams|namespaces|machines|hosts|containers|processes|services; "
      "ram|memory|disk|storage|psu|bios upgrade|upgrades; purchase request|requests; "
+     "team|department|group|lab|squad owns|maintains|handles; team|department is responsible|in "
+     "for|charge; estimate what|how|whether; would cost; simulate|simulates|simulating the "
+     "queue|queues|scheduler|cluster|fleet|autoscaler; simpy; scheduling policy|policies; "
+     "script|scripts|tool|tools|operator|controller|daemon|bot|job that|which|to "
+     "delete|deletes|evict|evicts|kill|kills|list|lists|check|checks|restart|restarts|cordon|"
+     "cordons|"
+     "drain|drains|find|finds|count|counts|warn|warns|remove|removes|scale|scales|taint|taints|"
+     "label|"
+     "labels; document|documents|describe|describes|explain how|why|what|which; research "
+     "what|which|how|on|into; what do|does|would|will; replay|replays|replaying a|the; "
+     "trace|traces "
+     "of; scheduler|scheduling|cluster|queue simulator; "
+     "list|lists|print|show|count|tabulate the|our|all gpu|gpus|cards|accelerators; "
      "screenshot|screenshots of; screenshot; screenshots; how much does|do|is|are; "
      "auth|authentication "
      "header|headers; reverse proxy; proxy that|which|in; "
@@ -290,6 +304,8 @@ constexpr Row kRows[] = {
      "that;which;for;"
      "called;titled;named;where;why;whether;who",
      kNone, 0, Rule::kAlways, 0, kLink},
+    {"what do|does|would|will we|i|you|it|this need|require|take", kNone, 0, Rule::kAlways, 0,
+     kNeedWord},
     {"host|hosts|hosting a|an|our|own|the; private copilot|chatbot|llm|gpt|chatgpt|assistant; open "
      "weights; open weight",
      kNone, 0, Rule::kAlways, 0, kLocal | kNeedWord},
@@ -303,6 +319,7 @@ constexpr Row kRows[] = {
      "annotate|annotating; label|labelling|labeling; convert; collect; unpack|unzip|untar; draw; "
      "move; "
      "push|pushing the|a|our|its; publish|publishing the|a|our|its; "
+     "refactor|refactoring; reformat; type check; typecheck; "
      "mirror; lint; store; prune; bump|bumps; rename; list; count; tag; fetch; backup",
      kNone, 0, Rule::kCarry},
     {"formerly|once a|an; used to be a|an; had hoped|planned|wanted|intended to|for; "

@@ -181,8 +181,12 @@ constexpr Row kRows[] = {
      "recogniser|recognizer|recognition; "
      "question answering; machine translation",
      Source::kTask, 1.5F, Rule::kPartner, kMl | kGpuWord, kWords},
-    {"speech recognition; speech to text; stt; asr; diarization; diarisation; speaker diarization; "
-     "automatic speech recognition; speech separation; source separation",
+    {"speech recognition; automatic speech recognition; live|real captions|captioning|subtitles; "
+     "live transcription|transcripts; machine vision; vision system|systems; streaming asr; depth "
+     "map|maps; disparity map|maps; stereo matching|depth; raft stereo",
+     Source::kTask, 1.95F, Rule::kShy, kMl | kSight | kSound | kGpuWord, kMl, kMl},
+    {"speech to text; stt; asr; diarization; diarisation; speaker diarization; "
+     "speech separation; source separation",
      Source::kTask, 1.9F, Rule::kPartner, kMl | kSound | kGpuWord, kSound},
     {"produce|produces|create|creates|make|makes transcripts; transcripts with speaker; speaker "
      "labels|turns; who said what; turn|turns|turning speech|recordings|calls into text",
@@ -192,6 +196,8 @@ constexpr Row kRows[] = {
      "bird|drone|leak|spill|ppe|drowsiness|sign|smile|product detection|counting|recognition; "
      "octane",
      Source::kTask, 2.1F, Rule::kPartner, kSight, kMl},
+    {"dub|dubs|dubbing", Source::kTask, 2.1F, Rule::kPartner, kSound | kSight | kWords,
+     kSound | kAction},
     {"transcribe|transcribing|transcription", Source::kTask, 1.1F, Rule::kPartner, kSound,
      kSound | kAction},
     {"fine tune|tuned|tuning|tunes; finetune|finetuned|finetuning|finetunes; instruction "
@@ -218,6 +224,8 @@ constexpr Row kRows[] = {
     {"train|trains|retrain|retraining|retrained|trained; teach|teaches|teaching a|the|our "
      "network|model|classifier|detector",
      Source::kTask, 1.9F, Rule::kPartner, kMl | kData | kGpuWord, kAction, kSight | kSound},
+    {"train|trains on", Source::kTask, 1.9F, Rule::kPartner, kMl | kData | kGpuWord,
+     kAction | kNeedWord, kSight | kSound},
     {"training", Source::kTask, 1.4F, Rule::kPartner, kMl | kGpuWord, kAction, kSight | kSound},
     {"model training; training run|runs; training job|jobs; training loop; training set; train "
      "loop; distributed training; multi node training; training cluster",

@@ -253,8 +253,10 @@ bool Surroundings::meta(std::size_t at) const {
         if (means && is_with(text_.substr(cue.begin, cue.end - cue.begin))) break;
         if (has(cue, kLink)) linked = true;
         const bool behind_only = cue.row->weight == kBehindOnly;
-        const bool subject = !behind_only && !(cue.row->weight == kMayBeData && is_data(i)) &&
-                             (!action || linked) && !is_counted(text_, cue.begin);
+        const bool data =
+            cue.row->weight == kMayBeData && (is_data(i) || is_purpose(text_, cue.begin));
+        const bool subject =
+            !behind_only && !data && (!action || linked) && !is_counted(text_, cue.begin);
         if (cue.row->rule == Rule::kMeta && subject) return true;
     }
     if (action) return false;
@@ -264,6 +266,7 @@ bool Surroundings::meta(std::size_t at) const {
         if (has(cue, kPrep | kLink | kNeedWord) || cue.row->rule == Rule::kCut) break;
         const std::string_view between = text_.substr(match.end, cue.begin - match.end);
         if (between.find_first_of(",:(") != std::string_view::npos) break;
+        if (goes_on_with_order(between)) break;
         if (between.find(" behind ") != std::string_view::npos) break;  // "behind a web form"
         const bool onward = between.find(" to ") != std::string_view::npos;
         if (onward && !is_added(text_, match)) break;  // "served to the developers"
@@ -300,7 +303,8 @@ bool Surroundings::starts_meta() const {
         if (rule == Rule::kNot || rule == Rule::kRemove || rule == Rule::kCut) return false;
         if (rule == Rule::kMeta && !is_counted(text_, match.begin)) {
             if (match.row->weight == kMayBeData &&
-                is_data(static_cast<std::size_t>(&match - matches_.data()))) {
+                (is_purpose(text_, match.begin) ||
+                 is_data(static_cast<std::size_t>(&match - matches_.data())))) {
                 continue;
             }
             return match.row->weight != kBehindOnly;

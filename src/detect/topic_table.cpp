@@ -18,7 +18,8 @@ constexpr Row kRows[] = {
      "assistant;rag;onnx;serving;prompt;prompts;latency;throughput;denoiser;policy;agents;agent;"
      "segmentation;instruct;optimizer;loss;gradient;gradients;perplexity;ablation;benchmark;"
      "checkpointing;sampler;pipeline;quantised; "
-     "hugging face; huggingface; model weights; machine translation; our domain; chat; base; "
+     "hugging face; huggingface; data set|sets; froc; dice|bleu|wer|froc|map score; model weights; "
+     "machine translation; our domain; chat; base; "
      "backbones; corpus; corpora; sweep; forecaster; predictor; representation; attention",
      kNone, 0, Rule::kAlways, 0, kMl},
     {"image;images;photo;photos;satellite|image|aerial "
@@ -29,7 +30,8 @@ constexpr Row kRows[] = {
      "scanned; "
      "histology;pathology;microscopy;retinal;retina;endoscopy;opencv;cctv;thermal;webcam;jpeg;"
      "jpegs;png;movies;cartoons;portraits;avatars;plates;lesions;lesion;tumour;tumours;tumor; "
-     "cinema; volumes; broadcast; broadcasts; rtsp; fps; onvif; webcams; photographs",
+     "nodule|nodules; chest ct; ct scan|scans; cinema; volumes; broadcast; broadcasts; rtsp; fps; "
+     "onvif; webcams; photographs",
      kNone, 0, Rule::kAlways, 0, kSight | kDataWord},
     {"audio;acoustic;acoustics;voice;voices;speech;recordings;recording;calls;call;podcast;"
      "transcripts;transcript;"

@@ -82,6 +82,26 @@ bool is_added(std::string_view text, const Match& match) {
     return false;
 }
 
+bool goes_on_with_order(std::string_view between) {
+    const std::size_t joint = between.find(" and ");
+    if (joint == std::string_view::npos) return false;
+    const std::string_view rest = between.substr(joint + 5);
+    for (const std::string_view verb :
+         {"attach ", "report ", "post ", "send ", "write ", "publish ", "upload ", "put ", "show ",
+          "print ", "store ", "compare ", "plot ", "give ", "tell ", "mail ", "save "}) {
+        if (rest.starts_with(verb)) return true;
+    }
+    return false;
+}
+
+bool is_purpose(std::string_view text, std::size_t at) {
+    const std::string_view before = text.substr(0, at);
+    for (const std::string_view end : {"for ", "for the ", "for a ", "for our ", "for my "}) {
+        if (before.ends_with(end)) return true;
+    }
+    return false;
+}
+
 bool is_with(std::string_view word) { return word == "with" || word == "using" || word == "via"; }
 
 bool is_nor(std::string_view word) { return word == "nor" || word == "Nor"; }

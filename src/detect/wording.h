@@ -34,6 +34,12 @@ bool is_no(std::string_view text, std::size_t at);
 /// "Add the GPU hours to the report": it goes into what the text is about.
 bool is_added(std::string_view text, const Match& match);
 
+/// "On one V100 and attach the metrics": what comes is another order.
+bool goes_on_with_order(std::string_view between);
+
+/// "A notebook for the workshop": not what the text is about.
+bool is_purpose(std::string_view text, std::size_t at);
+
 bool is_with(std::string_view word);
 
 /// It goes on with a denial, it does not deny one: "neither CUDA nor ROCm".

@@ -89,15 +89,17 @@ TEST_P(EitherFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, CaseFile,
-    testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv", "unseen_1.tsv",
-                    "unseen_2.tsv", "unseen_3.tsv", "unseen_4.tsv", "unseen_5.tsv", "unseen_6.tsv",
-                    "unseen_7.tsv", "unseen_8.tsv", "unseen_9.tsv", "unseen_10.tsv",
-                    "unseen_11.tsv", "unseen_12.tsv", "unseen_13.tsv", "unseen_14.tsv",
-                    "unseen_15.tsv", "unseen_16.tsv", "unseen_17.tsv", "unseen_18.tsv",
-                    "unseen_19.tsv", "unseen_20.tsv", "unseen_21.tsv", "unseen_22.tsv",
-                    "unseen_23.tsv", "unseen_24.tsv", "unseen_25.tsv", "unseen_26.tsv"));
+INSTANTIATE_TEST_SUITE_P(Files, CaseFile,
+                         testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv",
+                                         "unseen_1.tsv", "unseen_2.tsv", "unseen_3.tsv",
+                                         "unseen_4.tsv", "unseen_5.tsv", "unseen_6.tsv",
+                                         "unseen_7.tsv", "unseen_8.tsv", "unseen_9.tsv",
+                                         "unseen_10.tsv", "unseen_11.tsv", "unseen_12.tsv",
+                                         "unseen_13.tsv", "unseen_14.tsv", "unseen_15.tsv",
+                                         "unseen_16.tsv", "unseen_17.tsv", "unseen_18.tsv",
+                                         "unseen_19.tsv", "unseen_20.tsv", "unseen_21.tsv",
+                                         "unseen_22.tsv", "unseen_23.tsv", "unseen_24.tsv",
+                                         "unseen_25.tsv", "unseen_26.tsv", "unseen_27.tsv"));
 
 INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
                          testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv"));

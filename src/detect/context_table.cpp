@@ -222,7 +222,7 @@ constexpr Row kRows[] = {
      "explain how; explains what; explaining; cost|costs of; comparison; share price|prices; price "
      "of; share of; spend on; "
      "spending; mocked; mock; mocks; web page; website; landing; list of papers; call for papers; "
-     "papers; arxiv; patent|patents; syndicated; thesis|theses; literature; reads nvidia smi; "
+     "papers; arxiv; syndicated; thesis|theses; literature; reads nvidia smi; "
      "hardware list; list of gpus; stock levels; "
      "    bootcamp; meet up; ethics;  regulation;  legislation;  market research;  ad "
      "campaign;  portfolio page; resume; resumes; cover letter; cover letters; competition page; "
@@ -237,6 +237,7 @@ constexpr Row kRows[] = {
      kNone, 0, Rule::kMeta},
     // Where something is done with them they are data: "translation of lectures".
     {"conference;conferences;webinar;webinars;podcast;podcasts;workshop;workshops;lecture;lectures;"
+     "patent;patents; "
      "slides;slide;keynote;keynotes;talk;talks;course;courses;tutorial;tutorials;exam;exams",
      kNone, 2, Rule::kMeta},
     // Only behind the evidence: "CUDA experience", "GPU metrics".

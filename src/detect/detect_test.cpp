@@ -243,7 +243,8 @@ TEST(Detect, IsOptionalWhereTheTextSaysSo) {
 }
 
 TEST(Detect, TakesAnyBytesAndReadsOneMebibyteAtMost) {
-    std::string bytes(10'000'000, '\0');
+    std::string bytes;
+    bytes.resize(10'000'000);
     std::uint32_t state = 1;
     for (char& byte : bytes)
         byte = static_cast<char>((state = state * 1664525U + 1013904223U) >> 24U);

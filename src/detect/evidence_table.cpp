@@ -181,7 +181,7 @@ constexpr Row kRows[] = {
      "recogniser|recognizer|recognition; "
      "question answering; machine translation",
      Source::kTask, 1.5F, Rule::kPartner, kMl | kGpuWord, kWords},
-    {"speech recognition; automatic speech recognition; live|real captions|captioning|subtitles; "
+    {"speech recognition; automatic speech recognition; live captions|captioning|subtitles; "
      "live transcription|transcripts; machine vision; vision system|systems; streaming asr; depth "
      "map|maps; disparity map|maps; stereo matching|depth; raft stereo",
      Source::kTask, 1.95F, Rule::kShy, kMl | kSight | kSound | kGpuWord, kMl, kMl},
@@ -200,8 +200,8 @@ constexpr Row kRows[] = {
      kSound | kAction},
     {"transcribe|transcribing|transcription", Source::kTask, 1.1F, Rule::kPartner, kSound,
      kSound | kAction},
-    {"fine tune|tuned|tuning|tunes; finetune|finetuned|finetuning|finetunes; instruction "
-     "tuning|tune; qlora; supervised fine tuning; sft; sft trainer; rlhf; dpo trainer|training; "
+    {"fine tune|tuned|tuning|tunes; finetune|finetuned|finetuning|finetunes; instruction tune; "
+     " qlora; supervised fine tuning; sft; sft trainer; rlhf; dpo trainer|training; "
      "preference optimisation|optimization; continued pretraining; domain adaptation pretraining; "
      "grpo; "
      "distil|distill|distilled|distilling",
@@ -283,7 +283,7 @@ constexpr Row kRows[] = {
      "h264 nvenc; hevc nvenc; nvenc; nvdec; hwaccel cuda; cuvid; video transcoding on nvenc; "
      "deepstream; unreal pixel streaming; pixel streaming",
      Source::kTask, 2.6F, Rule::kAlways, 0, kGpuWord},
-    {"render farm; lattice qcd; lattice boltzmann; quantum circuit simulation; camera streams; "
+    {"render farm; lattice boltzmann; quantum circuit simulation; camera streams; "
      "video streams; video analytics",
      Source::kTask, 1.3F, Rule::kShy, kMl | kGpuWord | kSight, kSight},
 
@@ -301,7 +301,7 @@ constexpr Row kRows[] = {
      "parameter|parameters|params|model|models|base|instruct|chat|checkpoint|weights; #b "
      "parameter model; #b language model; #b llm",
      Source::kScale, 2.6F, Rule::kAlways, 0, kMl},
-    {"#b", Source::kScale, 1.7F, Rule::kPartner, kMl | kModelName, kMl},
+    {"#b", Source::kScale, 1.9F, Rule::kPartner, kMl | kModelName, kMl},
     {"million parameter|parameters|params", Source::kScale, 1.0F, Rule::kAlways, 0, kMl},
     {"epoch|epochs", Source::kScale, 1.2F, Rule::kPartner, kMl | kSight | kSound, kMl},
     {"batch size; learning rate; checkpoint|checkpoints; mini batch; per device train batch size; "

@@ -81,7 +81,7 @@ constexpr Row kRows[] = {
      "colbert; bi encoder|encoders; bge m3; e5 mistral",
      Source::kModel, 2.2F, Rule::kShy, kMl | kGpuWord | kWords, kWords},
     {"self hosted|host model|models|llm|llms|chatbot|assistant|whisper|inference|copilot; chatgpt "
-     "like; open "
+     "like|alternative|clone|replacement; open "
      "weights|weight; open weights|weight model|models|llm|llms; own llm|llms; local llm|llms; ai "
      "image|images|video|"
      "voice|art|avatar|avatars|upscaler generator|generation; image|video|art|avatar "
@@ -204,7 +204,8 @@ constexpr Row kRows[] = {
     {"*net; *nets", Source::kModel, 1.7F, Rule::kPartner, kMl | kData | kGpuWord | kAction, kMl},
     {"*ocr; *seg; *det; *pose", Source::kModel, 1.7F, Rule::kPartner,
      kMl | kData | kGpuWord | kAction, kMl, kSight},
-    {"rtmdet; rtmpose; d fine; rf detr; sam3; sam 3; groundingdino; pspnet; segnet; alphapose; bot "
+    {"mistral small|medium|large|nemo; rtmdet; rtmpose; d fine; rf detr; sam3; sam 3; "
+     "groundingdino; pspnet; segnet; alphapose; bot "
      "sort; botsort; fairmot; mobilenetv#; deit; dust3r; mast3r; 3dgs; nerfacto; edsr; flux #n; "
      "wan2; pointpillars; doctr; got ocr; kosmos #n; audioldm; audioldm#; stable audio; xlnet; "
      "marianmt; opus mt; jina embeddings; nomic embed; internlm#; baichuan#; grok #n; openrlhf; "

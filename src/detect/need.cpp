@@ -128,6 +128,7 @@ private:
         const std::string_view name = text_.substr(evidence.start, evidence.end - evidence.start);
         for (const auto& [ask, key] : kCountKeys) {
             if (name.find(ask) == std::string_view::npos) continue;
+            if (key == "count") read_device_ids(evidence.start);
             const std::size_t from = evidence.start > kKeyWindow ? evidence.start - kKeyWindow : 0;
             const std::string_view near = text_.substr(from, evidence.end + kKeyWindow - from);
             const std::size_t at = near.find(key);
@@ -138,6 +139,29 @@ private:
                 value.form == Value::Form::kNumber || value.form == Value::Form::kList;
             if (counted) set_count(value.number);
         }
+    }
+
+    /// `device_ids: ["0", "1"]` behind `driver: nvidia`, in one line or in several.
+    void read_device_ids(std::size_t from) {
+        const std::string_view near = text_.substr(from, 2 * kKeyWindow);
+        constexpr std::string_view kKey = "device_ids:";
+        const std::size_t at = near.find(kKey);
+        if (at == std::string_view::npos) return;
+        std::string_view list = near.substr(at + kKey.size());
+        const std::size_t open = list.find_first_not_of(" \t\r\n");
+        if (open == std::string_view::npos || (list[open] != '[' && list[open] != '-')) return;
+        const bool flow = list[open] == '[';
+        list = list.substr(open + (flow ? 1 : 0), flow ? list.find(']') - open - 1 : list.size());
+        unsigned ids = flow && !list.empty() ? 1 : 0;
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (flow && list[i] == ',') ++ids;
+            if (flow || list[i] != '-') continue;
+            // Any item but a number or its text ends the list.
+            const std::size_t value = list.find_first_not_of(" \"'", i + 1);
+            if (value == std::string_view::npos || list[value] < '0' || list[value] > '9') break;
+            ++ids;
+        }
+        set_count(ids);
     }
 
     /// `--tp 4`, `--num_processes 2`: flags that say how many, when no piece of the evidence does.

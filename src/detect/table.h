@@ -75,6 +75,7 @@ inline constexpr float kBoost = 1.3F;
 std::span<const Row> evidence_rows();
 std::span<const Row> choice_rows();
 std::span<const Row> model_rows();
+std::span<const Row> task_rows();
 std::span<const Row> stack_rows();
 std::span<const Row> context_rows();
 std::span<const Row> topic_rows();

@@ -13,7 +13,7 @@ constexpr Row kRows[] = {
     // Topics.
     {"model;models;network;networks;weights;dataset;datasets;batch;batches;tokens;token;parameters;"
      "params;adapters;adapter;backbone;encoder;decoder;tensor;tensors;neural;layers;hyperparameter;"
-     "hyperparameters;learning;finetuned;classifier;detector;"
+     "hyperparameters;learning;finetuned;"
      "recogniser;recognizer;generator;discriminator;latent;logits;embeddings;ml;ai;chatbot;"
      "assistant;rag;onnx;serving;prompt;prompts;latency;throughput;denoiser;policy;agents;agent;"
      "segmentation;instruct;optimizer;loss;gradient;gradients;perplexity;ablation;benchmark;"

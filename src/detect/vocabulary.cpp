@@ -58,7 +58,7 @@ Vocabulary::Vocabulary()
       millions_(intern("#m")),
       gibibytes_(intern("#gb")),
       times_(intern("#x")) {
-    const std::array tables = {evidence_rows(), choice_rows(),  model_rows(),
+    const std::array tables = {evidence_rows(), choice_rows(),  model_rows(), task_rows(),
                                stack_rows(),    context_rows(), topic_rows()};
     for (const auto rows : tables) {
         for (const Row& row : rows) note_numerals(row);

@@ -96,7 +96,8 @@ bool goes_on_with_order(std::string_view between) {
 
 bool is_purpose(std::string_view text, std::size_t at) {
     const std::string_view before = text.substr(0, at);
-    for (const std::string_view end : {"for ", "for the ", "for a ", "for our ", "for my "}) {
+    for (const std::string_view end :
+         {"for ", "for the ", "for a ", "for our ", "for my ", " over ", " across "}) {
         if (before.ends_with(end)) return true;
     }
     return false;

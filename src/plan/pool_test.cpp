@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace aliquot::plan {
 namespace {
 
@@ -38,8 +40,8 @@ TEST(Pool, OfACardThatNobodyKnowsIsItsMemory) {
     EXPECT_EQ(pool->count, 2U);
     EXPECT_EQ(pool->model->key, "rtx-6090");
     EXPECT_DOUBLE_EQ(pool->model->memory_gib, 48);
-    const GpuPool copy = *pool;
-    EXPECT_EQ(copy.model->key, "rtx-6090") << "a copy keeps the texts";
+    const std::vector<GpuPool> copies(1, *pool);
+    EXPECT_EQ(copies.front().model->key, "rtx-6090") << "a copy keeps the texts";
     EXPECT_EQ(spelled("a100 80GB"), "1 a100-80") << "a known one is that of the table";
     EXPECT_FALSE(gpu_memory_gib("24"));
     EXPECT_FALSE(gpu_memory_gib("-1GiB"));

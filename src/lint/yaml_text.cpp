@@ -272,7 +272,8 @@ bool looks_like_yaml(std::string_view text) {
 }
 
 bool is_whole_yaml(std::string_view text) {
-    if (text.find("```") != std::string_view::npos || !looks_like_yaml(text)) return false;
+    if (text.find("```") != std::string_view::npos) return false;
+    const bool plain = looks_like_yaml(text);  // not where a long script stands in it
     unsigned keys = 0;
     unsigned below = 0;  // lines that belong to a key
     while (!text.empty()) {
@@ -296,8 +297,9 @@ bool is_whole_yaml(std::string_view text) {
         if (key) ++keys;
         if (!key && !item) return false;
     }
-    constexpr unsigned kPlain = 3;
-    return keys > 0 && (below > 0 || keys >= kPlain);
+    constexpr unsigned kMany = 3;
+    if (keys >= kMany) return true;
+    return plain && keys > 0 && below > 0;
 }
 
 }  // namespace aliquot::lint

@@ -163,7 +163,10 @@ constexpr Row kRows[] = {
      " "
      "once a month; once in a while; nano",
      Source::kSmall, 1.0F},
-    {"per hour; a|one photo|picture|image|note|letter|clip; an evening; a month; per month; a day; "
+    {"#n|two|three|four|five|ten|twenty sample|example|test "
+     "images|pictures|photos|sentences|files; "
+     "two|three|four|five|ten images|pictures|photos|portraits; per hour; a|one "
+     "photo|picture|image|note|letter|clip; an evening; a month; per month; a day; "
      "per day; per week; a week; once a day|week; an hour; school class; every now and then",
      Source::kSmall, 0.6F},
     {"a few; demo; demos", Source::kSmall, 0.6F},

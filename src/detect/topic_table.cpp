@@ -39,7 +39,8 @@ constexpr Row kRows[] = {
      "subtitles; voice|speech|phone bot|bots; voicebot; voicebots; radio;meetings;lectures "
      "recorded;hours of audio;audiobooks;audiobook",
      kNone, 0, Rule::kAlways, 0, kSound | kDataWord},
-    {"descriptions;text;texts;sentence;sentences;document;documents;language;languages;translation;"
+    {"titles;headlines;tweets;descriptions;text;texts;sentence;sentences;document;documents;"
+     "language;languages;translation;"
      "summarise;"
      "summarize;summarisation;summarization;question;passages;paragraphs;reviews;protein;sequences;"
      "dna;contracts;abstracts;corpus;emails;articles indexed",

@@ -24,6 +24,14 @@ bool goes_on_with_need(std::string_view between) {
 
 bool is_left_behind(std::string_view text, const Match& match) {
     constexpr std::size_t kFarthest = 60;  // bytes before it, of the verb
+    if (text.substr(match.end, 5) == " out " || text.substr(match.end, 5) == " out.") {
+        std::string_view before = text.substr(0, match.begin);
+        if (before.ends_with("the ")) before.remove_suffix(4);
+        for (const std::string_view verb :
+             {"ake ", "aking ", "ook ", "hrow ", "ick ", "eave ", "eft "}) {
+            if (before.ends_with(verb)) return true;
+        }
+    }
     if (!text.substr(match.end, 4).starts_with(" to ")) return false;
     const std::size_t from = match.begin > kFarthest ? match.begin - kFarthest : 0;
     const std::string_view before = text.substr(from, match.begin - from);

@@ -16,7 +16,7 @@ bool begins_clause(std::string_view between);
 /// "No V100 please, the job needs an A100": what is needed is not what was turned down.
 bool goes_on_with_need(std::string_view between);
 
-/// "Rewritten from PyTorch to Go": what it was.
+/// "Rewritten from PyTorch to Go", "take PyTorch out of the image": what it was.
 bool is_left_behind(std::string_view text, const Match& match);
 
 /// "No need for an H100, a T4 is plenty."

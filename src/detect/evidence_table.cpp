@@ -17,7 +17,11 @@ constexpr std::uint32_t kData = kSight | kSound | kWords;
 
 constexpr Row kRows[] = {
     // Hardware.
-    {"gpu|gpus; graphics|graphical "
+    {"gpu; "
+     "#n|#x|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|dual|quad|both|several|"
+     "multiple|many|more|our|additional|extra|enough|dozen|rubin|blackwell|hopper|nvidia|amd gpus; "
+     "with|using|via gpus; a dozen gpus; half a dozen gpus; "
+     "graphics|graphical "
      "processor|processors|accelerator|accelerators|chip|chips|unit|units|board|boards; graphics "
      "processing unit|units; video adapter; gpu card|cards|memory|hours|box; on|to|onto the|our "
      "gpu node|nodes|pool|partition|queue|cluster|machine|machines|server|"
@@ -31,6 +35,9 @@ constexpr Row kRows[] = {
     {"big|bigger|huge|large|expensive|fancy|powerful|strong|fast|dedicated|special|high|whole "
      "gpu|gpus|card|cards; high end gpu|gpus|card|cards",
      Source::kHardware, 2.9F, Rule::kAlways, 0, kGpuWord | kQualified},
+    // "GPUs" of no number may be what the text is about: only beside a need, or what runs on them.
+    {"gpus", Source::kHardware, 1.6F, Rule::kAlways, 0, kGpuWord,
+     kNeedWord | kMl | kAction | kPowers | kSight | kSound | kSlow | kEllipsis},
     // The machines may be what the text is about: only beside a need, or what runs on them.
     {"gpu|gpus "
      "node|nodes|pod|pods|cluster|clusters|host|hosts|fleet|farm|rack|racks|machine|machines|"

@@ -26,7 +26,9 @@ constexpr Row kRows[] = {
      "employee|tax|goods|product|security|data|traffic|address classification; page|line|word|"
      "row|vote|ballot counting; separation of concerns|duties; smoke|metal|movement|motion|"
      "co detector|detectors; backup|database|disk|data restoration; award|brand|name|revenue "
-     "recognition; segmentation fault|faults; recognition award|awards|programme|program; tracking "
+     "recognition; satellite|sun|star tracking; tracking "
+     "who|which|what|how|whether|if|that|orders|hours|progress; segmentation fault|faults; "
+     "recognition award|awards|programme|program; tracking "
      "number|numbers|code|codes|link|links|pixel|pixels|id|ids; grading form|exam|papers; counting "
      "votes|ballots",
      Source::kContext, 0},

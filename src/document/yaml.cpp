@@ -129,7 +129,8 @@ void Builder::OnDocumentStart(const YAML::Mark& yaml_mark) {
     if (rest.empty() || rest.substr(0, 3) == "---") return;
     std::string_view before = text_.substr(0, text_.size() - rest.size());
     while (!before.empty()) {  // back over blank lines and comments
-        const auto start = before.find_last_of('\n', before.size() - 2) + 1;  // npos + 1 is 0
+        const std::string_view above = before.substr(0, before.size() - 1);
+        const auto start = above.rfind('\n') + 1;  // npos + 1 is 0
         const std::string_view line = before.substr(start);
         const auto first = line.find_first_not_of(" \t\r\n");
         if (line.substr(0, 3) == "...") return;

@@ -135,6 +135,13 @@ TEST(Yaml, ErrorsSayWhereAndWhat) {
     EXPECT_EQ(refuse("a:\n  b: 1\n  c\n").mark, (Mark{3, 3}));
 }
 
+TEST(Yaml, WhatComesAfterAnEmptyFirstLineEnds) {
+    for (const char* text : {"\n,", "\n\n,\n\na: b", " \n,\na", "\n#\n, x", "\n"}) {
+        const Stream stream = parse_yaml(text);
+        EXPECT_EQ(stream.errors.empty(), std::string_view(text) == "\n") << text;
+    }
+}
+
 TEST(Yaml, BytesThatNoYamlHasAreRefusedWithTheirPlace) {
     const auto nul = refuse(std::string("a: 1\nb: \0", 9));
     EXPECT_EQ(nul.mark, (Mark{2, 4}));

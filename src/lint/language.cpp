@@ -277,7 +277,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
         std::string_view end;
         FileKind kind;
     };
-    constexpr std::array<Ending, 26> kEndings{
+    constexpr std::array<Ending, 27> kEndings{
         {{".yaml", FileKind::kYaml},         {".yml", FileKind::kYaml},
          {".tpl", FileKind::kYaml},          {".yaml.gotmpl", FileKind::kYaml},
          {".yaml.tmpl", FileKind::kYaml},    {".yaml.j2", FileKind::kYaml},
@@ -290,7 +290,8 @@ FileKind kind_of(std::string_view name, std::string_view text) {
          {".sh", FileKind::kShell},          {".bash", FileKind::kShell},
          {".py", FileKind::kPython},         {".tf", FileKind::kHcl},
          {".hcl", FileKind::kHcl},           {".promql", FileKind::kPromql},
-         {".asc", FileKind::kAsciidoc},      {".rest", FileKind::kRst}}};
+         {".asc", FileKind::kAsciidoc},      {".rest", FileKind::kRst},
+         {".ps1", FileKind::kShell}}};
     for (const Ending& one : kEndings) {
         if (has_end(one.end)) return one.kind;
     }

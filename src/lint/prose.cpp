@@ -40,6 +40,8 @@ private:
     void add_heading(unsigned level, std::string_view words);
     void read_inline(const Statement& statement);
     void read_plain_image(const Statement& statement);
+    [[nodiscard]] unsigned end_of_heredoc(unsigned line) const;
+    [[nodiscard]] bool opens_document(unsigned line) const;
     [[nodiscard]] unsigned end_of_deeper(unsigned first, std::size_t indent) const;
 
     File& file_;
@@ -210,6 +212,27 @@ bool Reader::read_table() {
     return true;
 }
 
+/// The line that ends the heredoc which begins on this one; `line` itself when none does.
+unsigned Reader::end_of_heredoc(unsigned line) const {
+    constexpr unsigned kLongest = 500;
+    const std::string delimiter = heredoc_delimiter(text(line));
+    if (delimiter.empty()) return line;
+    for (unsigned end = line + 1; end <= std::min(count_, line + kLongest); ++end) {
+        if (trim(text(end)) == delimiter) return end;
+        if (fence_of(text(end), file_.kind)) break;
+    }
+    return line;
+}
+
+/// cat <<EOF | kubectl apply -f -
+bool Reader::opens_document(unsigned line) const {
+    std::string_view words = trim(text(line));
+    if (starts_with(words, "sudo ")) words.remove_prefix(5);
+    return (starts_with(words, "cat <") || starts_with(words, "cat >") ||
+            starts_with(words, "tee ")) &&
+           end_of_heredoc(line) > line;
+}
+
 /// A block that nothing marks but its indentation or its look.
 bool Reader::read_indented() {
     const std::string_view whole = text(line_);
@@ -227,8 +250,8 @@ bool Reader::read_indented() {
     const bool object = begins_like_yaml(trim(whole));
     const bool query = indent >= 4 && is_query(trim(whole));
     if (!command && !object && !query) return false;
-    unsigned last = line_;
-    for (unsigned line = line_ + 1; line <= count_; ++line) {
+    unsigned last = command ? end_of_heredoc(line_) : line_;
+    for (unsigned line = last + 1; line <= count_; ++line) {
         const std::string_view one = text(line);
         if (trim(one).empty()) {
             if (command || query) break;
@@ -239,6 +262,7 @@ bool Reader::read_indented() {
         }
         if (indent_of(one) < indent || fence_of(one, file_.kind)) break;
         if (object && indent_of(one) == indent && !begins_like_yaml(trim(one))) break;
+        if (command) line = end_of_heredoc(line);
         last = line;
     }
     add(line_, last, Setting::kIndented, query && !command && !object ? "promql" : "", 0);
@@ -248,13 +272,16 @@ bool Reader::read_indented() {
 
 /// Commands that stand among the words, neither fenced nor indented.
 bool Reader::read_bare_commands() {
-    if (!is_surely_command(text(line_))) return false;
-    unsigned last = line_;
+    if (!is_surely_command(text(line_)) && !opens_document(line_)) return false;
+    unsigned last = end_of_heredoc(line_);
     while (last < count_) {
         const std::string_view next = text(last + 1);
         if (trim(next).empty() || fence_of(next, file_.kind)) break;
-        if (!ends_with(trim(text(last)), "\\") && !is_surely_command(next)) break;
-        ++last;
+        if (!ends_with(trim(text(last)), "\\") && !is_surely_command(next) &&
+            !opens_document(last + 1)) {
+            break;
+        }
+        last = end_of_heredoc(last + 1);
     }
     add(line_, last, Setting::kIndented, "bash", 0);
     line_ = last + 1;

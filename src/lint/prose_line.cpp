@@ -197,6 +197,25 @@ std::string plain(std::string_view words) {
     return result;
 }
 
+std::string heredoc_delimiter(std::string_view line) {
+    const auto at = line.find("<<");
+    if (at == std::string_view::npos || line.substr(at, 3) == "<<<") return {};
+    std::string_view rest = trim(line.substr(at + 2));
+    while (!rest.empty() && (rest[0] == '-' || rest[0] == '\'' || rest[0] == '"')) {
+        rest.remove_prefix(1);
+    }
+    return std::string(rest.substr(0, rest.find_first_of(" '\"|>;&")));
+}
+
+void join_powershell(std::string& text) {
+    for (auto at = text.find(" `\n"); at != std::string::npos; at = text.find(" `\n", at + 1)) {
+        const auto next = text.find_first_not_of(" \t", at + 3);
+        const auto line = text.rfind('\n', at) + 1;  // npos + 1 is 0
+        const bool one = text.find('`', line) == at + 1;
+        if (one && next != std::string::npos && text[next] == '-') text[at + 1] = '\\';
+    }
+}
+
 bool begins_like_yaml(std::string_view line) {
     if (line == "---" || starts_with(line, "#")) return line == "---";
     if (starts_with(line, "- ")) line.remove_prefix(2);

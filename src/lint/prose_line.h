@@ -48,6 +48,12 @@ std::string plain(std::string_view words);
 /// A line that no sentence looks like: "helm install web ./web", "kubectl apply -f x.yaml".
 bool is_surely_command(std::string_view line);
 
+/// The word that ends the heredoc which begins on this line; "" when none does.
+std::string heredoc_delimiter(std::string_view line);
+
+/// PowerShell goes on with the next line behind a '`'; a '\\' takes its place.
+void join_powershell(std::string& text);
+
 /// `key:`, `- key: value`, `# ...`, `---` as YAML of this field begins.
 bool begins_like_yaml(std::string_view line);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lint/hcl.h"
+#include "lint/prose_line.h"
 #include "lint/reading.h"
 #include "lint/shell.h"
 #include "lint/words.h"
@@ -121,14 +122,8 @@ std::vector<Run> yaml_runs(const std::vector<std::string_view>& lines) {
             if (trim(line) == delimiter) delimiter.clear();
             continue;
         }
-        if (const auto at = line.find("<<");
-            at != std::string_view::npos && line.substr(at, 3) != "<<<") {
-            std::string_view rest = trim(line.substr(at + 2));
-            while (!rest.empty() && (rest[0] == '-' || rest[0] == '\'' || rest[0] == '"'))
-                rest.remove_prefix(1);
-            delimiter = std::string(rest.substr(0, rest.find_first_of(" '\"|>;&")));
-            continue;
-        }
+        delimiter = heredoc_delimiter(line);
+        if (!delimiter.empty()) continue;
         const bool begins = line == "resources:" || line == "spec:" || line == "env:" ||
                             line == "nodeSelector:" || line == "tolerations:" ||
                             line == "sharing:" || line == "containers:" || line == "metadata:" ||
@@ -321,7 +316,8 @@ Block block_of_scalar(const File& file, int parent, const Node& scalar) {
 }
 
 void read_shell(File& file, int index, const ReadLimits& limits, int depth) {
-    const Block shell = split_yaml(file, index, limits, depth);
+    Block shell = split_yaml(file, index, limits, depth);
+    join_powershell(shell.text);
     Script script = read_script(shell, index);
     const int shift = static_cast<int>(file.commands.size());
     for (Command& command : script.commands) {

@@ -180,6 +180,25 @@ bool sets_mig_label(const File& file) {
            });
 }
 
+/// The first command that tells mig-manager what to do; 0: none.
+unsigned first_managed_line(const File& file) {
+    for (const Command& command : file.commands) {
+        const bool helm = command.is("helm") && contains(command.text, "gpu-operator");
+        const bool label =
+            command.is("kubectl", "label") && contains(command.text, "nvidia.com/mig.config=");
+        if (helm || label) return command.mark.line;
+    }
+    return 0;
+}
+
+/// Made by hand and taken away again, before mig-manager is there.
+bool is_gone_before(const File& file, const Command& made, unsigned line) {
+    return std::any_of(file.commands.begin(), file.commands.end(), [&](const Command& command) {
+        return is_mig(command) && destroys(command) && !command.shown &&
+               command.mark.line > made.mark.line && command.mark.line < line;
+    });
+}
+
 /// The GPUs that -i names, as written; "" for all of them.
 std::string gpus_of(const Command& command) {
     for (std::size_t i = 0; i < command.words.size(); ++i) {
@@ -268,6 +287,7 @@ void check_mig_commands(const File& file, Report& report) {
     const bool compute = file.mentions("-cci") || file.mentions("create-compute-instance");
     const bool managed = (installs_operator(file) || sets_mig_label(file)) &&
                          !file.mentions("migmanager.enabled=false");
+    const unsigned managed_from = managed ? first_managed_line(file) : 0;
     Left left;
     ToldModels models(file);
     unsigned last_line = 0;
@@ -310,7 +330,7 @@ void check_mig_commands(const File& file, Report& report) {
                 .expected("nvidia-smi mig -dci && nvidia-smi mig -dgi before it");
         }
         check_told_profiles(command, instances, report);
-        if (managed) {
+        if (managed && !is_gone_before(file, command, managed_from)) {
             report.add(
                 "MIG007", command.mark,
                 "'" + shown(command) + "' by hand, on a node that mig-manager keeps in order");

@@ -181,14 +181,33 @@ void check_set_resources(const Command& command, Report& report) {
     }
 }
 
+bool is_of_windows(const File& file, const Command& command) {
+    if (ends_with(file.name, ".ps1")) return true;
+    if (command.block < 0) return false;
+    const std::string& word = file.blocks[static_cast<std::size_t>(command.block)].word;
+    return contains(word, "powershell") || word == "pwsh" || word == "ps1" || word == "bat" ||
+           word == "cmd";
+}
+
 /// `helm upgrade --set resources.limits."nvidia\.com/gpu"=0.5`.
-void check_set_values(const Command& command, Report& report) {
+void check_set_values(const File& file, const Command& command, Report& report) {
     if (!command.is("helm")) return;
+    const bool windows = is_of_windows(file, command);  // a backslash is itself there
     for (const Word& word : command.values("--set")) {
         for (const std::string_view pair : split(word.text, ',')) {
             const auto equals = pair.find('=');
             if (equals == std::string_view::npos) continue;
             std::string key(pair.substr(0, equals));
+            const bool cut =
+                contains(key, "limits.nvidia.com/") || contains(key, "requests.nvidia.com/");
+            if (cut && !(windows && contains(command.text, "\\.com/"))) {
+                report
+                    .add("POD002", word.mark,
+                         "helm cuts 'nvidia.com/gpu' at its dot: " + std::string(pair))
+                    .expected("a backslash before the dot that reaches helm")
+                    .fix("--set '" + std::string(pair.substr(0, pair.find(".com/"))) + "\\" +
+                         std::string(pair.substr(pair.find(".com/"))) + "'");
+            }
             key.erase(std::remove_if(key.begin(), key.end(),
                                      [](char c) { return c == '\\' || c == '"' || c == '\''; }),
                       key.end());
@@ -345,7 +364,7 @@ void check_pod_amounts(const File& file, const Set& /*set*/, const Facts* /*fact
     }
     for (const Command& command : file.commands) {
         check_set_resources(command, report);
-        check_set_values(command, report);
+        check_set_values(file, command, report);
     }
     for (const ResourceBlock& block : loose_resources(file)) {
         if (block.gpu() == nullptr) continue;

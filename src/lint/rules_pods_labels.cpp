@@ -248,19 +248,20 @@ public:
                    (file.mentions("gpu.intel.com") || file.mentions("i915"))),
           report_(report) {}
 
-    void look(const Label& label, bool command) {
-        if (foreign_ && !command) return;
+    /// Whether it said something.
+    bool look(const Label& label, bool command) {
+        if (foreign_ && !command) return false;
         const bool any_gpu = command && label.key == "accelerator" && contains(label.value, "gpu");
         // `kubectl label node x gpu=<model>`: by hand, whatever the value.
         const bool by_hand = command && label.key != "accelerator" && is_hand_made(label);
         const bool like_azure = command && label.key == "accelerator" && label.value == "nvidia";
-        if (is_placeholder(label.key)) return;
-        if (is_placeholder(label.value) && !any_gpu && !by_hand) return;
-        if (defined_.count(label.key) != 0) return;
+        if (is_placeholder(label.key)) return false;
+        if (is_placeholder(label.value) && !any_gpu && !by_hand) return false;
+        if (defined_.count(label.key) != 0) return false;
         // "nvidia.com/gpu" = 1 in a file far away is more likely an amount
-        if (!is_resource_key(label.key) && set_.defines_label(label.key)) return;
+        if (!is_resource_key(label.key) && set_.defines_label(label.key)) return false;
         if (is_resource_key(label.key)) {
-            if (oracle_) return;  // OKE gives it to its GPU nodes
+            if (oracle_) return false;  // OKE gives it to its GPU nodes
             report_
                 .add("POD016", label.mark,
                      "'" + label.key + "' is the name of a resource, used as a label of nodes")
@@ -286,7 +287,10 @@ public:
                     "eks.amazonaws.com/capacityType=SPOT, karpenter.sh/capacity-type=spot, "
                     "cloud.google.com/gke-spot=true or "
                     "kubernetes.azure.com/scalesetpriority=spot");
+        } else {
+            return false;
         }
+        return true;
     }
 
 private:
@@ -377,7 +381,11 @@ void check_pod_labels(const File& file, const Set& set, const Facts* facts, Repo
     for (const Label& label : selectors_of(file, true)) {
         if (is_resource_key(label.key)) check.look(label, false);
     }
-    for (const Label& label : commanded) check.look(label, true);
+    std::array<unsigned, 2> told{};  // one finding of a kind for each command
+    for (const Label& label : commanded) {
+        unsigned& line = told[is_resource_key(label.key) ? 1 : 0];
+        if (label.mark.line != line && check.look(label, true)) line = label.mark.line;
+    }
 }
 
 }  // namespace aliquot::lint

@@ -260,18 +260,31 @@ bool is_python_line(std::string_view line) {
     return is_module(words.substr(0, words.find(" as ")));
 }
 
+/// `[Unit]`, `[plugins."io.containerd.grpc.v1.cri"]`.
+bool is_settings_head(std::string_view line) {
+    if (line.size() < 3 || line.front() != '[' || line.back() != ']') return false;
+    const auto name = line.substr(1, line.size() - 2);
+    return name.find_first_of(",: '$[]") == std::string_view::npos && name.front() != '"';
+}
+
 /// `[Unit]` with `Key=value` below it.
 bool is_settings_text(std::string_view text) {
-    const auto first = trim(line_of(text, std::min(text.find_first_not_of(" \n"), text.size())));
-    if (first.size() < 3 || first.front() != '[' || first.back() != ']' ||
-        first.find_first_of(",: \"'") != std::string_view::npos) {
-        return false;
+    std::size_t begin = std::min(text.find_first_not_of(" \n"), text.size());
+    if (!is_settings_head(trim(line_of(text, begin)))) return false;
+    while (begin < text.size() && is_settings_head(trim(line_of(text, begin)))) {
+        begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
     }
-    const auto below = text.find('\n', text.find(']'));
-    if (below == std::string_view::npos) return false;
-    const auto next = trim(line_of(text, below + 1));
-    const auto equals = next.find('=');
-    return equals != std::string_view::npos && equals < next.find_first_of(": \"");
+    const auto next = trim(line_of(text, begin));
+    const auto name = trim(next.substr(0, next.find('=')));
+    return name.size() < next.size() && !name.empty() &&
+           name.find_first_of(": \"[$") == std::string_view::npos;
+}
+
+void report_settings(const Block& block, Report& report) {
+    report
+        .add("SH008", block.place(block.text.find('[')),
+             "settings of another form in a block that is marked as " + block.word)
+        .expected("a block of its own, marked as ini or toml");
 }
 
 /// A query of Prometheus and nothing else.
@@ -290,6 +303,7 @@ bool check_query_fence(const Block& block, Report& report) {
 void check_shell_fence(const Block& block, Report& report) {
     const std::string_view text = block.text;
     if (check_query_fence(block, report)) return;
+    if (is_settings_text(text)) return report_settings(block, report);
     if (is_all_manifest(text)) {
         std::size_t first = text.find_first_not_of(" \n");
         while (first != std::string_view::npos && text[first] == '#') {
@@ -331,13 +345,7 @@ void check_shell_fence(const Block& block, Report& report) {
 void check_yaml_fence(const Block& block, Report& report) {
     const std::string_view text = block.text;
     if (check_query_fence(block, report)) return;
-    if (is_settings_text(text)) {
-        report
-            .add("SH008", block.place(text.find('[')),
-                 "settings of another form in a block that is marked as " + block.word)
-            .expected("a block of its own, marked as ini");
-        return;
-    }
+    if (is_settings_text(text)) return report_settings(block, report);
     for (std::size_t begin = 0; begin < text.size();) {
         const auto line = line_of(text, begin);
         const auto inner = trim(line);

@@ -118,9 +118,27 @@ void check_moving_source(const File& file, const Command& command, const Word& w
                       : Severity::kInfo);
 }
 
+/// A list of package sources that a heredoc writes.
+void check_written_sources(const File& file, const Command& command, Report& report) {
+    if (command.document < 0) return;
+    const Block& block = file.blocks[static_cast<std::size_t>(command.document)];
+    for (const auto& moved : kMoved) {
+        const auto at = block.text.find(moved.part);
+        if (at == std::string::npos) continue;
+        const auto begin = block.text.find_last_of(" \n=", at) + 1;  // 0 of npos
+        const auto end = std::min(block.text.find_first_of(" \n", at), block.text.size());
+        report
+            .add("SH004", block.place(begin),
+                 "'" + block.text.substr(begin, end - begin) + "': " + std::string(moved.what))
+            .fix(std::string(moved.now));
+        return;
+    }
+}
+
 }  // namespace
 
 void check_sources(const File& file, const Command& command, Report& report) {
+    check_written_sources(file, command, report);
     if (command.text.find('/') == std::string::npos) {
         return;
     }

@@ -264,7 +264,7 @@ Result<std::string> to_bundle(const Tree& tree, const std::string& node) {
         if (path == "meta.json" || entry.kind == Entry::Kind::kUnreadable) continue;
         const bool of_host = path.starts_with('/') || path.starts_with("cmd/");
         const std::string name =
-            of_host ? "host/" + node + (path.starts_with('/') ? "" : "/") + path : path;
+            of_host ? joined({"host/", node, path.starts_with('/') ? "" : "/", path}) : path;
         Entry copy = entry;
         if (copy.kind == Entry::Kind::kDevice || copy.kind == Entry::Kind::kSocket) {
             copy = {.modified_s = entry.modified_s};
@@ -304,7 +304,7 @@ Result<Tree> from_tar(std::string_view bytes) {
         tree.cut = tree.cut || have < size;
         std::string name(field(0, 100));
         if (header.substr(257, 5) == "ustar" && !field(345, 155).empty() && header[263] == '0') {
-            name = std::string(field(345, 155)) + "/" + name;
+            name = joined({field(345, 155), "/", name});
         }
         const char type = header[156];
         at = body + (size + kBlock - 1) / kBlock * kBlock;

@@ -61,16 +61,17 @@ void tell_gpus(const Object& node, Verdict& verdict, std::string& first) {
         const std::string since = text_at(gpu, {"since"});
         const std::string reason = text_at(gpu, {"reason"});
         const std::string name = "GPU " + text_at(gpu, {"index"});
-        if (first.empty()) first = name + (reason.empty() ? "" : ": " + reason);
-        verdict.because(Evidence{.path = node.path,
-                                 .value = node.name + ": " + name + " " + text_at(gpu, {"uuid"}) +
-                                          " " + text_at(gpu, {"model"}) + ": " + reason +
-                                          (since.empty() ? "" : ", since " + since),
-                                 .expected = "healthy"});
+        if (first.empty()) first = joined({name, reason.empty() ? "" : ": ", reason});
+        verdict.because(
+            Evidence{.path = node.path,
+                     .value = joined({node.name, ": ", name, " ", text_at(gpu, {"uuid"}), " ",
+                                      text_at(gpu, {"model"}), ": ", reason,
+                                      since.empty() ? "" : ", since ", since}),
+                     .expected = "healthy"});
         const std::string advice = text_at(gpu, {"advice"});
         const bool told = std::ranges::any_of(
             verdict.fixes, [&](const Fix& fix) { return fix.text.ends_with(advice); });
-        if (!advice.empty() && !told) verdict.note(node.name + ", " + name + ": " + advice);
+        if (!advice.empty() && !told) verdict.note(joined({node.name, ", ", name, ": ", advice}));
     }
 }
 
@@ -213,7 +214,7 @@ bool runs_agent(const Facts& facts, const Object& node) {
 }
 
 Verdict judge_stale(const Facts& facts) {
-    constexpr std::int64_t kOldSeconds = 30 * 60;
+    constexpr std::int64_t kOldSeconds = 1800;
     if (nodes_of(facts).empty()) return no_nodes(facts);
     if (!facts.cluster.asked("Pod")) return not_read(facts, {"Pod"});
     if (without_agent(facts)) return not_ours();

@@ -136,10 +136,10 @@ Verdict judge_mig_names(const Facts& facts) {
         }
         if (strategy.empty() || (strategy == "mixed") || mig.empty()) continue;
         auto verdict =
-            warning("Node " + node->name + " offers " + mig + " although its MIG strategy is " +
-                    strategy + ", under which only nvidia.com/gpu is offered.");
+            warning(joined({"Node ", node->name, " offers ", mig, " although its MIG strategy is ",
+                            strategy, ", under which only nvidia.com/gpu is offered."}));
         verdict.because(Evidence{.path = node->path,
-                                 .value = "nvidia.com/mig.strategy=" + strategy + ", " + mig,
+                                 .value = joined({"nvidia.com/mig.strategy=", strategy, ", ", mig}),
                                  .expected = "strategy mixed"});
         verdict.mend(
             "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
@@ -163,9 +163,10 @@ Verdict judge_conditions(const Facts& facts) {
             if (!bad || (!is_gpu_node(*node) && nodes.size() > 1)) continue;
             auto verdict = failed("Node " + node->name + ": " +
                                   (type == "Ready" ? std::string("not ready") : type) + ".");
-            verdict.because(Place{node->path, condition.mark.line,
-                                  type + "=" + status + " " + text_at(condition, {"message"})},
-                            type == "Ready" ? "True" : "False");
+            verdict.because(
+                Place{node->path, condition.mark.line,
+                      joined({type, "=", status, " ", text_at(condition, {"message"})})},
+                type == "Ready" ? "True" : "False");
             verdict.mend("kubectl describe node " + node->name);
             if (type == "DiskPressure") {
                 verdict.note(

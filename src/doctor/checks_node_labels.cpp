@@ -26,10 +26,10 @@ Verdict judge_taint_values(const Facts& facts) {
                     const bool exists = text_at(one, {"operator"}) == "Exists";
                     if (text_at(one, {"key"}) != key || exists || own == value) continue;
                     auto verdict =
-                        failed("Taint " + key + " of node " + node->name + " has the value `" +
-                               value + "`, pod " + pod.id() + " tolerates `" + own + "`.");
-                    verdict.because(Place{node->path, taint.mark.line, key + "=" + value},
-                                    key + "=" + own);
+                        failed(joined({"Taint ", key, " of node ", node->name, " has the value `",
+                                       value, "`, pod ", pod.id(), " tolerates `", own, "`."}));
+                    verdict.because(Place{node->path, taint.mark.line, joined({key, "=", value})},
+                                    joined({key, "=", own}));
                     verdict.because(Place{pod.path, one.mark.line, "value: " + own}, value);
                     verdict.edit("tolerations: [{key: " + key + ", operator: Exists}]",
                                  "restart-pods");
@@ -67,13 +67,14 @@ Verdict judge_labels(const Facts& facts) {
                 said->key.substr(0, said->key.find('-')) == is->key.substr(0, is->key.find('-'))) {
                 continue;
             }
-            auto verdict = warning("Label " + name + "=" + value + " of node " + node->name +
-                                   " says another GPU than there is: " + real + ".");
-            verdict.because(Evidence{
-                .path = node->path, .value = name + "=" + value, .expected = std::string(is->key)});
+            auto verdict = warning(joined({"Label ", name, "=", value, " of node ", node->name,
+                                           " says another GPU than there is: ", real, "."}));
+            verdict.because(Evidence{.path = node->path,
+                                     .value = joined({name, "=", value}),
+                                     .expected = std::string(is->key)});
             verdict.because(Evidence{.path = where, .value = real});
-            verdict.mend("kubectl label node " + node->name + " " + name + "=" +
-                         std::string(is->key) + " --overwrite");
+            verdict.mend(joined(
+                {"kubectl label node ", node->name, " ", name, "=", is->key, " --overwrite"}));
             return verdict;
         }
     }

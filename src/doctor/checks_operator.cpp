@@ -107,10 +107,10 @@ Verdict judge_mig_manager(const Facts& facts) {
             auto verdict = failed("mig-manager gave up half-way on node " + node.name +
                                   " and will not try again.");
             verdict.because(Evidence{.path = node.path,
-                                     .value = name + "=" + value,
+                                     .value = joined({name, "=", value}),
                                      .expected = paused ? "true" : "success"});
-            verdict.mend("kubectl label node " + node.name + " " + name + "=" +
-                         (paused ? "true" : "pending") + " --overwrite");
+            verdict.mend(joined({"kubectl label node ", node.name, " ", name, "=",
+                                 paused ? "true" : "pending", " --overwrite"}));
             verdict.note(
                 "Then set nvidia.com/mig.config to another value and back, so that it is applied "
                 "again; no pod may use the GPU meanwhile.");

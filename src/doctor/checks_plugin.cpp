@@ -121,17 +121,17 @@ Verdict judge_desired(const Facts& facts) {
                     near = name;
                 }
             }
+            const std::string has = found == labels.end()
+                                        ? (near.empty() ? "none of that name" : near + " instead")
+                                        : joined({key, "=", found->second});
             verdict.message =
-                "The DaemonSet " + set->id() + " wants 0 nodes: it asks for the label " + key +
-                "=" + value + ", node " + node.name + " has " +
-                (found == labels.end() ? (near.empty() ? "none of that name" : near + " instead")
-                                       : key + "=" + found->second) +
-                ".";
+                joined({"The DaemonSet ", set->id(), " wants 0 nodes: it asks for the label ", key,
+                        "=", value, ", node ", node.name, " has ", has, "."});
             verdict.because(Evidence{.path = node.path,
-                                     .value = node.name + ": no " + key + "=" + value,
-                                     .expected = key + "=" + value});
-            verdict.mend("kubectl label node " + node.name + " " + key + "=" + value +
-                         " --overwrite");
+                                     .value = joined({node.name, ": no ", key, "=", value}),
+                                     .expected = joined({key, "=", value})});
+            verdict.mend(
+                joined({"kubectl label node ", node.name, " ", key, "=", value, " --overwrite"}));
             return verdict;
         }
     }
@@ -195,13 +195,13 @@ Verdict judge_config_error(const Facts& facts) {
 /// The ConfigMap that the plugin (or ClusterPolicy) reads, by its name.
 std::string wired_config(const Facts& facts, std::string& default_key) {
     for (const Object& policy : facts.cluster.all("ClusterPolicy")) {
-        const std::string name = text_at(policy.body, {"spec", "devicePlugin", "config", "name"});
+        std::string name = text_at(policy.body, {"spec", "devicePlugin", "config", "name"});
         default_key = text_at(policy.body, {"spec", "devicePlugin", "config", "default"});
         if (!name.empty()) return name;
     }
     if (const Object* const set = plugin_set(facts)) {
         for (const Node& volume : items_at(set->body, {"spec", "template", "spec", "volumes"})) {
-            const std::string name = text_at(volume, {"configMap", "name"});
+            std::string name = text_at(volume, {"configMap", "name"});
             if (!name.empty() && !name.contains("entrypoint")) return name;
         }
     }

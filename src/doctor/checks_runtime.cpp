@@ -84,8 +84,9 @@ Verdict judge_template_words(const Facts& facts) {
         });
         if (word.empty()) continue;
         const std::string short_name = file.path.substr(file.path.rfind('/') + 1);
-        auto verdict = failed("A template word (" + word + ") was copied unexpanded into " +
-                              short_name + "; " + facts.runtime.flavour + " will fail with it.");
+        auto verdict =
+            failed(joined({"A template word (", word, ") was copied unexpanded into ", short_name,
+                           "; ", facts.runtime.flavour, " will fail with it."}));
         verdict.because(place, word.contains("SNAPSHOTTER") ? "a real snapshotter name (overlayfs)"
                                                             : "a value");
         if (facts.runtime.files.front().path == file.path) {

@@ -158,9 +158,11 @@ Verdict judge_owner(const Facts& facts) {
                                  text_at(condition, {"status"}) == "True";
                 if (!bad) continue;
                 const std::string message = text_at(condition, {"message"});
-                auto verdict = failed(owner.kind + " " + owner.id() + ": " + clip(message, 160));
-                verdict.because(Place{owner.path, condition.mark.line, type + ": " + message},
-                                "no failure");
+                auto verdict =
+                    failed(joined({owner.kind, " ", owner.id(), ": ", clip(message, 160)}));
+                verdict.because(
+                    Place{owner.path, condition.mark.line, joined({type, ": ", message})},
+                    "no failure");
                 verdict.mend("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " +
                              owner.name);
                 return verdict;

@@ -316,6 +316,7 @@ Verdict judge_class(const Facts& facts) {
             continue;
         }
         std::vector<std::string> names;
+        names.reserve(handlers.size());
         for (const auto& one : handlers) names.push_back(one.name);
         auto verdict =
             failed("RuntimeClass " + object.name + " names the handler " + handler +

@@ -91,13 +91,13 @@ public:
         const auto names = root_.list(directory, kMostNames);
         if (!names || depth > kDepth) return;
         for (const std::string& name : *names) {
-            const std::string path = directory + "/" + name;
+            const std::string path = joined({directory, "/", name});
             const auto status = root_.status(path);
             if (!status) continue;
             if (status->kind == os::FileStatus::Kind::kDirectory) {
-                whole(path, as + "/" + name, depth + 1);
+                whole(path, joined({as, "/", name}), depth + 1);
             } else {
-                file(path, as + "/" + name, false);
+                file(path, joined({as, "/", name}), false);
             }
         }
     }
@@ -120,7 +120,7 @@ private:
             return;
         }
         for (const std::string& one : *names) {
-            if (fits(name, one)) step(directory + "/" + one, rest.substr(end), last, noted);
+            if (fits(name, one)) step(joined({directory, "/", one}), rest.substr(end), last, noted);
         }
         if (!tree_.has(directory)) tree_.add(directory, {.kind = Entry::Kind::kDirectory});
     }
@@ -243,7 +243,7 @@ private:
         }
         tree_.add(directory, {.kind = Entry::Kind::kDirectory});
         for (const std::string& name : *names) {
-            const std::string device = directory + "/" + name;
+            const std::string device = joined({directory, "/", name});
             tree_.add(device, {.kind = Entry::Kind::kDirectory});
             file(device + "/vendor", device + "/vendor", false);
             file(device + "/class", device + "/class", false);

@@ -257,7 +257,7 @@ void read_files(const Facts& facts, const Flavour& flavour, RuntimeFacts& runtim
         for (const Node& import : items_at(file.toml.root, {"imports"})) {
             std::string pattern = import.scalar;
             if (!pattern.starts_with('/')) {
-                pattern = main.substr(0, main.rfind('/') + 1) + pattern;
+                pattern.insert(0, main, 0, main.rfind('/') + 1);
             }
             for (const std::string& path : tree.paths(pattern)) read.push_back(path);
         }

@@ -48,9 +48,10 @@ void check_taints(const Object& pod, NodeFit& fit) {
         const bool node_state = key.starts_with("node.kubernetes.io/");
         fit.reasons.push_back(
             {node_state ? Miss::kNotReady : Miss::kTaint,
-             "taint " + key + (value.empty() ? "" : "=" + value) + ":" + effect +
-                 " is not tolerated",
-             "tolerations: [{key: " + key + ", operator: Exists, effect: " + effect + "}]", key});
+             joined({"taint ", key, value.empty() ? "" : "=", value, ":", effect,
+                     " is not tolerated"}),
+             joined({"tolerations: [{key: ", key, ", operator: Exists, effect: ", effect, "}]"}),
+             key});
     }
     if (is_true(dig(fit.node->body, {"spec", "unschedulable"}))) {
         fit.reasons.push_back(
@@ -145,11 +146,11 @@ void check_resources(const Facts& facts, const std::map<std::string, double>& wa
         if (gpu && offered < count) fit.offers_gpus = false;
         if (left >= count) continue;
         const std::string asked = text_of_amount(count);
-        std::string text = name + ": " + asked + " asked, " + text_of_amount(std::max(left, 0.0)) +
-                           " of " + text_of_amount(offered) + " free";
-        if (count > offered) {
-            text = name + ": " + asked + " asked, the node has " + text_of_amount(offered);
-        }
+        const std::string there = text_of_amount(offered);
+        const std::string text =
+            count > offered ? joined({name, ": ", asked, " asked, the node has ", there})
+                            : joined({name, ": ", asked, " asked, ",
+                                      text_of_amount(std::max(left, 0.0)), " of ", there, " free"});
         fit.reasons.push_back({gpu ? Miss::kGpu : Miss::kOther, text, "", name});
     }
 }

@@ -69,6 +69,12 @@ bool contains_folded(std::string_view text, std::string_view part) {
     return part.empty() || found != text.end();
 }
 
+std::string joined(std::initializer_list<std::string_view> parts) {
+    std::string text;
+    for (const std::string_view part : parts) text += part;
+    return text;
+}
+
 std::optional<std::int64_t> number_of(std::string_view text) {
     std::int64_t value = 0;
     const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// Letters in any case (ASCII).
 bool contains_folded(std::string_view text, std::string_view part);
+
+/// The parts one behind the other.
+std::string joined(std::initializer_list<std::string_view> parts);
 
 /// Decimal, the whole text. `number_from` reads the digits at the front.
 std::optional<std::int64_t> number_of(std::string_view text);

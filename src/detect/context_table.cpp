@@ -275,6 +275,7 @@ constexpr Row kRows[] = {
      "of; scheduler|scheduling|cluster|queue simulator; "
      "list|lists|print|show|count|tabulate the|our|all gpu|gpus|cards|accelerators; "
      "show|shows|display|displays|print|prints the|a number|count|amount|share|status; "
+     "budget plan|planning|request|proposal; "
      "screenshot|screenshots of; screenshot; screenshots; how much does|do|is|are; "
      "auth|authentication "
      "header|headers; reverse proxy; proxy that|which|in; "

@@ -36,7 +36,11 @@ constexpr Row kRows[] = {
      "images; image registry|registries|tag|tags|pull|size|scan|scanner|layer|layers|builder|build",
      Source::kContext, 0},
 
-    {"building footprints; land cover|use classification|map|maps; tree species|crowns; bone age; "
+    {"count|counts|counting "
+     "pedestrians|cyclists|trees|ships|boats|bees|birds|fish|boxes|pallets|sheep|"
+     "cows|seals|plants|bottles|crowds|passengers|vehicles|lorries|trucks|bikes|penguins|nests|"
+     "fruits; "
+     "building footprints; land cover|use classification|map|maps; tree species|crowns; bone age; "
      "reading gauges|meters; eye|body|finger|gaze tracking; surface defects; "
      "anomaly|defect|face|object|fault|person|vehicle detector|detectors",
      Source::kTask, 2.1F, Rule::kPartner, kMl | kSight, kMl},

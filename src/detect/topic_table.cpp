@@ -67,7 +67,7 @@ constexpr Row kRows[] = {
      "sailing;boat;boats;yacht;weather "
      "vane;garden;gardening;olympic;olympics;relay;flashlight;welding;welder;welders;"
      "lorawan;gateway;sensor node;antenna;radio gateway;soil;meter "
-     "readings;motorway;autobahn;highway;road;roads;traffic "
+     "readings;motorway;autobahn;highway;traffic "
      "jam;motor;car;cars;dealer;dealership;plymouth;chevrolet;aircraft;jet;"
      "tax;taxes;slip;slips;payroll;payslip;thyroid;blood;load "
      "balancer;balancer;envoy;haproxy;tcp;firewall;paper;printer;envelope;steel;chemical;ink;heat;"

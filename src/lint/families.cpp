@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 19> kFamilies{{
+    static constexpr std::array<Family, 20> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -20,6 +20,7 @@ std::span<const Family> families() {
         {"quotas", check_quotas},
         {"claims", check_claims},
         {"api_versions", check_api_versions},
+        {"manifests", check_manifests},
         {"metrics", check_metrics},
         {"images", check_images},
         {"dockerfiles", check_dockerfiles},

@@ -54,6 +54,7 @@ void check_autoscalers(const File&, const Set&, const Facts*, Report&);    // HP
 void check_quotas(const File&, const Set&, const Facts*, Report&);         // QUO, PDB
 void check_claims(const File&, const Set&, const Facts*, Report&);         // DRA
 void check_api_versions(const File&, const Set&, const Facts*, Report&);   // API
+void check_manifests(const File&, const Set&, const Facts*, Report&);      // API003
 void check_metrics(const File&, const Set&, const Facts*, Report&);        // PROM
 void check_images(const File&, const Set&, const Facts*, Report&);         // IMG
 void check_dockerfiles(const File&, const Set&, const Facts*, Report&);    // DKF

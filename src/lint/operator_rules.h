@@ -16,5 +16,7 @@ void check_plugin_versions(const File& file, const std::vector<ChartInstall>& in
 
 /// GOP008, GOP009: keys of Helm values and paths of --set.
 void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs, Report& report);
+/// The same for values of gha-runner-scale-set.
+void check_runner_keys(const Object& object, Report& report);
 
 }  // namespace aliquot::lint

@@ -132,19 +132,6 @@ constexpr std::array<std::string_view, 34> kExporterKeys{"affinity",
 constexpr std::array<std::string_view, 4> kExporterMore{"tlsServerConfig", "tolerations",
                                                         "customMetrics", "updateStrategy"};
 
-/// Keys that people write for gha-runner-scale-set and that belong to an older chart or to none.
-struct Stray {
-    std::string_view key;
-    std::string_view instead;
-};
-constexpr std::array<Stray, 5> kRunnerStrays{{
-    {"runnerLabels", "the scale set's name is its label; scaleSetLabels since 0.14"},
-    {"runnerResources", "template.spec.containers[].resources"},
-    {"runnerScaleDownDelaySecondsAfterScaleOut", "nothing: the scale set has no such delay"},
-    {"scaleDownDelaySecondsAfterScaleOut", "nothing: the scale set has no such delay"},
-    {"runnerImage", "template.spec.containers[].image"},
-}};
-
 /// Keys that stand one level too high in values of gpu-operator.
 bool is_high(std::string_view key) {
     return key == "nodeSelector" || key == "tolerations" || key == "affinity" ||
@@ -158,6 +145,33 @@ std::string_view right_place(std::string_view key) {
     if (key == "serviceMonitor") return "dcgmExporter.serviceMonitor";
     if (key == "nodeSelector")
         return "operator.nodeSelector, or the label nvidia.com/gpu.deploy.operands";
+    return {};
+}
+
+/// The section of gpu-operator that goes by another name elsewhere; empty: none.
+std::string_view section_named(std::string_view key) {
+    struct Name {
+        std::string_view key;
+        std::string_view section;
+    };
+    constexpr std::array<Name, 13> kNames{{
+        {"containerToolkit", "toolkit"},
+        {"container-toolkit", "toolkit"},
+        {"nvidiaToolkit", "toolkit"},
+        {"nvidiaContainerToolkit", "toolkit"},
+        {"nvidiaDriver", "driver"},
+        {"gpuDriver", "driver"},
+        {"drivers", "driver"},
+        {"device-plugin", "devicePlugin"},
+        {"nvidiaDevicePlugin", "devicePlugin"},
+        {"gpuFeatureDiscovery", "gfd"},
+        {"nodeFeatureDiscovery", "nfd.enabled, and node-feature-discovery for its values"},
+        {"timeSlicing", "devicePlugin.config"},
+        {"mig-manager", "migManager"},
+    }};
+    for (const Name& name : kNames) {
+        if (name.key == key) return name.section;
+    }
     return {};
 }
 
@@ -204,6 +218,7 @@ void check_key(const Chart& chart, std::string_view key, Mark mark, bool sure, R
         meant = "the chart gpu-operator, which has it";
     }
     if (chart.name == "gpu-operator" && is_high(key)) meant = right_place(key);
+    if (chart.name == "gpu-operator" && meant.empty()) meant = section_named(key);
     if (meant.empty() && !sure) return;  // of a chart around it, or newer than the table
     report
         .add("GOP008", mark,
@@ -227,18 +242,6 @@ void check_config(const Node& values, Report& report) {
                      "': it names a ConfigMap, and the sharing stands in that one")
             .expected(
                 "name and default; the text under data, with create: true, or in a ConfigMap");
-    }
-}
-
-void check_runner(const Object& object, Report& report) {
-    for (const Node::Entry& entry : object.node->entries) {
-        for (const Stray& stray : kRunnerStrays) {
-            if (entry.first.scalar != stray.key) continue;
-            report
-                .add("GOP008", entry.first.mark,
-                     "the chart gha-runner-scale-set has no key '" + entry.first.scalar + "'")
-                .expected(std::string(stray.instead));
-        }
     }
 }
 
@@ -340,7 +343,7 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
         if (object.role != Role::kHelmValues || !object.node->is_mapping()) continue;
         if (object.chart == "gpu-operator") check_config(*object.node, report);
         if (object.chart == "gha-runner-scale-set") {
-            check_runner(object, report);
+            check_runner_keys(object, report);
             continue;
         }
         const Chart* chart = chart_named(object.chart);

@@ -72,7 +72,7 @@ struct File {
     std::vector<Stage> stages;
     std::vector<Expression> expressions;
 
-    /// A document that could not be read as a whole: what was wrong, for the rule DPC020 and for
+    /// A document that could not be read as a whole: what was wrong, for DPC020 and API003 and for
     /// rules that must be silent when something is missing.
     struct Unreadable {
         int block = -1;

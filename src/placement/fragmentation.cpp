@@ -15,7 +15,7 @@ std::vector<TypicalShape> typical_shapes(const Books& books, std::span<const Tas
 
 double free_on(const Node& node, unsigned device) {
     if (!node.is_mig(device)) return node.milli[device];
-    return kWholeGpu * (8 - std::popcount(static_cast<std::uint8_t>(node.milli[device]))) / 8;
+    return kWholeGpu / 8.0 * (8 - std::popcount(static_cast<std::uint8_t>(node.milli[device])));
 }
 
 double fragmented(const Node& node, std::span<const TypicalShape> types) {

@@ -138,9 +138,11 @@ PlainPlace plain_choice(Policy policy, const std::vector<PlainNode>& nodes, cons
             const auto devices = first_devices(node, task);
             offer(i, fgd_score(node, with(node, task, devices), types), devices);
         } else {
-            for (std::uint8_t device = 0; device < node.gpus.size(); ++device)
-                if (node.gpus[device] >= task.milli)
-                    offer(i, fgd_score(node, with(node, task, {device}), types), {device});
+            for (std::size_t at = 0; at < node.gpus.size(); ++at) {
+                if (node.gpus[at] < task.milli) continue;
+                const auto device = static_cast<std::uint8_t>(at);
+                offer(i, fgd_score(node, with(node, task, {device}), types), {device});
+            }
         }
     }
     return best;

@@ -245,37 +245,27 @@ void check_config(const Node& values, Report& report) {
     }
 }
 
-/// Paths below a key that gpu-operator has, which it does not have.
-constexpr std::array<std::string_view, 10> kWrongPaths{"mig.enabled",
-                                                       "mig.config",
-                                                       "mig.migStrategy",
-                                                       "migManager.strategy",
-                                                       "devicePlugin.migStrategy",
-                                                       "devicePlugin.compatWithCPUManager",
-                                                       "devicePlugin.failOnInitError",
-                                                       "devicePlugin.deviceListStrategy",
-                                                       "devicePlugin.deviceIDStrategy",
-                                                       "devicePlugin.passDeviceSpecs"};
+/// A path below a key that gpu-operator has, which it does not have.
+struct WrongPath {
+    std::string_view path;
+    std::string_view meant;
+};
+constexpr std::string_view kVariable = "a variable of devicePlugin.env";
+constexpr std::array<WrongPath, 10> kWrongPaths{{
+    {"mig.enabled", "migManager.enabled, mig.strategy"},
+    {"mig.config", "migManager.config.name"},
+    {"mig.migStrategy", "mig.strategy"},
+    {"migManager.strategy", "mig.strategy"},
+    {"devicePlugin.migStrategy", "mig.strategy"},
+    {"devicePlugin.compatWithCPUManager", kVariable},
+    {"devicePlugin.failOnInitError", kVariable},
+    {"devicePlugin.deviceListStrategy", kVariable},
+    {"devicePlugin.deviceIDStrategy", kVariable},
+    {"devicePlugin.passDeviceSpecs", kVariable},
+}};
 
 void check_path(std::string_view path, Mark mark, Report& report) {
-    struct Wrong {
-        std::string_view path;
-        std::string_view meant;
-    };
-    constexpr std::string_view kVariable = "a variable of devicePlugin.env";
-    constexpr std::array<Wrong, kWrongPaths.size()> kWrong{{
-        {kWrongPaths[0], "migManager.enabled, mig.strategy"},
-        {kWrongPaths[1], "migManager.config.name"},
-        {kWrongPaths[2], "mig.strategy"},
-        {kWrongPaths[3], "mig.strategy"},
-        {kWrongPaths[4], "mig.strategy"},
-        {kWrongPaths[5], kVariable},
-        {kWrongPaths[6], kVariable},
-        {kWrongPaths[7], kVariable},
-        {kWrongPaths[8], kVariable},
-        {kWrongPaths[9], kVariable},
-    }};
-    for (const Wrong& one : kWrong) {
+    for (const WrongPath& one : kWrongPaths) {
         if (path != one.path) continue;
         report
             .add("GOP008", mark,
@@ -361,9 +351,9 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
         }
         if (chart->name != "gpu-operator") continue;
         if (!copy) check_operands(*object.node, report);
-        for (const std::string_view path : kWrongPaths) {
-            const Node::Entry* entry = entry_at(*object.node, path);
-            if (entry != nullptr) check_path(path, entry->first.mark, report);
+        for (const WrongPath& wrong : kWrongPaths) {
+            const Node::Entry* entry = entry_at(*object.node, wrong.path);
+            if (entry != nullptr) check_path(wrong.path, entry->first.mark, report);
         }
         for (const std::string_view path :
              {"driver.useOpenKernelModules", "operator.defaultRuntime"}) {

@@ -268,9 +268,17 @@ void SoakNode::check() {
         throw Broken("kubelet's books differ: " + std::to_string(holders.size()) +
                      " devices held, expected " + std::to_string(expected.size()));
     }
-    const auto view = kubelet_->resources()[kGpu];
-    if (view.capacity != kDevices || !view.connected) {
-        throw Broken("capacity is " + std::to_string(view.capacity));
+    // The agent may take one restart of kubelet for two and register once more: the devices stay, and
+    // the stream is a new one a moment later.
+    const auto deadline = std::chrono::steady_clock::now() + kSettle;
+    while (true) {
+        const auto view = kubelet_->resources()[kGpu];
+        if (view.capacity != kDevices) {
+            throw Broken("capacity is " + std::to_string(view.capacity));
+        }
+        if (view.connected) break;
+        if (std::chrono::steady_clock::now() > deadline) throw Broken("the agent is not connected");
+        std::this_thread::sleep_for(kLook);  // polls: another process connects
     }
     check_files();
 }

@@ -9,7 +9,7 @@
 
 #include "abi/region.h"
 #include "cdi/spec.h"
-#include "region/guard_library.h"
+#include "guard_region/guard_library.h"
 
 namespace aliquot::up {
 namespace {
@@ -69,8 +69,8 @@ void guard_by_variables(const os::Root& root, const kubelet::Grant& grant,
             environment["ALIQUOT_GUARD_REGION"] = host / abi::kLedgerFile;
             environment["ALIQUOT_GUARD_NODE"] = host / abi::kNodeFile;
         }
-        if (mount.container_path == region::kLibraryDirectory) {
-            environment["LD_PRELOAD"] = host / region::kLibraryFile;
+        if (mount.container_path == guard_region::kLibraryDirectory) {
+            environment["LD_PRELOAD"] = host / guard_region::kLibraryFile;
         }
     }
 }

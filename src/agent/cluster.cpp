@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/log.h"
-#include "kube/connect.h"
+#include "kube_client/connect.h"
 
 namespace aliquot::agent {
 namespace {
@@ -25,9 +25,9 @@ std::string node_name(const Options& options) {
 
 Result<Cluster> join_cluster(const Options& options, os::Clock& clock,
                              const std::stop_token& stop) {
-    auto connection = kube::connect({.kubeconfig = options.cluster.kubeconfig,
-                                     .context = options.cluster.context,
-                                     .user_agent = "aliquot-agent/" ALIQUOT_VERSION});
+    auto connection = kube_client::connect({.kubeconfig = options.cluster.kubeconfig,
+                                            .context = options.cluster.context,
+                                            .user_agent = "aliquot-agent/" ALIQUOT_VERSION});
     if (!connection) return connection.error();
     Cluster cluster{.api = std::move(connection->api)};
     const std::string name = node_name(options);

@@ -8,18 +8,18 @@
 #include "agent/cordon.h"
 #include "agent/mig_requests.h"
 #include "agent/options.h"
-#include "kube/api.h"
+#include "kube_client/api.h"
 
 namespace aliquot::agent {
 
 /// The way to the API server, and what goes over it.
 struct Cluster {
-    std::unique_ptr<kube::Api> api;
+    std::unique_ptr<kube_client::Api> api;
     std::unique_ptr<ClusterLink> link;  // null: we speak to none
 };
 
 /// Connects as the options say and waits a while for the Node and its configurations.
-/// errors   of kube::connect()
+/// errors   of kube_client::connect()
 Result<Cluster> join_cluster(const Options& options, os::Clock& clock, const std::stop_token& stop);
 
 /// Begins to obey nvidia.com/mig.config, when the options say so; null: they do not. What is given

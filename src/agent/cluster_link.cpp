@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "kube/object.h"
+#include "kube_client/object.h"
 #include "node/names.h"
 
 namespace aliquot::agent {
@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 constexpr char kMigFile[] = "config.yaml";
 
-kube::InformerOptions one_object(std::string namespace_name, const std::string& name) {
-    kube::InformerOptions options;
+kube_client::InformerOptions one_object(std::string namespace_name, const std::string& name) {
+    kube_client::InformerOptions options;
     options.namespace_name = std::move(namespace_name);
     options.field_selector = "metadata.name=" + name;
     return options;
@@ -24,15 +24,15 @@ kube::InformerOptions one_object(std::string namespace_name, const std::string& 
 std::string feature_name(const std::string& node) { return "aliquot-features-for-" + node; }
 
 /// The pairs of a ConfigMap's data.
-std::map<std::string, std::string> data_of(const kube::Object& object) {
-    return kube::strings_at(object.json, "/data");
+std::map<std::string, std::string> data_of(const kube_client::Object& object) {
+    return kube_client::strings_at(object.json, "/data");
 }
 
 }  // namespace
 
 std::string node_feature(const std::string& node, const std::string& namespace_name,
                          const labels::Labels& labels) {
-    using kube::json_quoted;
+    using kube_client::json_quoted;
     std::string text =
         R"({"apiVersion":"nfd.k8s-sigs.io/v1alpha1","kind":"NodeFeature","metadata":{"name":)" +
         json_quoted(feature_name(node)) + R"(,"namespace":)" + json_quoted(namespace_name) +
@@ -60,30 +60,31 @@ std::string guard_reason(std::string_view kind) {
     return reason;
 }
 
-ClusterLink::ClusterLink(kube::Api& api, os::Clock& clock, std::string node, ClusterOptions options)
+ClusterLink::ClusterLink(kube_client::Api& api, os::Clock& clock, std::string node,
+                         ClusterOptions options)
     : api_(api),
       clock_(clock),
       node_(std::move(node)),
       options_(std::move(options)),
       place_("ConfigMap " + options_.namespace_name + "/" + options_.config_map) {
     supplied_.choice.problem = "the API server has not answered yet";
-    events_ = std::make_unique<kube::EventRecorder>(
+    events_ = std::make_unique<kube_client::EventRecorder>(
         api_,
-        kube::EventRecorderOptions{
+        kube_client::EventRecorderOptions{
             .controller = "aliquot.dev/agent",
             .instance = options_.pod_name.empty() ? "aliquot-agent-" + node_ : options_.pod_name});
     const auto look = [this](const auto&, const auto&, const auto&) { look_again(); };
     auto node_options = one_object("", node_);
-    node_options.projection = kube::keep_fields(
+    node_options.projection = kube_client::keep_fields(
         {"metadata.labels", "metadata.annotations", "spec.taints", "status.conditions"});
-    nodes_ = std::make_unique<kube::Informer>(api_, kube::resources::nodes(),
-                                              std::move(node_options), look);
-    configs_ = std::make_unique<kube::Informer>(
-        api_, kube::resources::config_maps(),
+    nodes_ = std::make_unique<kube_client::Informer>(api_, kube_client::resources::nodes(),
+                                                     std::move(node_options), look);
+    configs_ = std::make_unique<kube_client::Informer>(
+        api_, kube_client::resources::config_maps(),
         one_object(options_.namespace_name, options_.config_map), look);
     if (options_.mig) {
-        mig_configs_ = std::make_unique<kube::Informer>(
-            api_, kube::resources::config_maps(),
+        mig_configs_ = std::make_unique<kube_client::Informer>(
+            api_, kube_client::resources::config_maps(),
             one_object(options_.namespace_name, options_.mig_config_map), look);
     }
 }

@@ -15,8 +15,8 @@
 #include "agent/config_source.h"
 #include "agent/guard_snapshot.h"
 #include "gpu/inventory.h"
-#include "kube/event_recorder.h"
-#include "kube/informer.h"
+#include "kube_client/event_recorder.h"
+#include "kube_client/informer.h"
 #include "labels/labels.h"
 #include "node/change.h"
 #include "node/config_choice.h"
@@ -52,7 +52,7 @@ public:
 
     /// api, clock   must outlive this
     /// node         the name of the Node
-    ClusterLink(kube::Api& api, os::Clock& clock, std::string node, ClusterOptions options);
+    ClusterLink(kube_client::Api& api, os::Clock& clock, std::string node, ClusterOptions options);
     ~ClusterLink();
     ClusterLink(const ClusterLink&) = delete;
     ClusterLink& operator=(const ClusterLink&) = delete;
@@ -89,7 +89,7 @@ private:
     bool patch(const std::string& body, bool status, const std::stop_token& stop);
     void complain(const std::string& problem);
 
-    kube::Api& api_;
+    kube_client::Api& api_;
     os::Clock& clock_;
     const std::string node_;
     const ClusterOptions options_;
@@ -114,10 +114,10 @@ private:
     std::string feature_;        // the NodeFeature as it was written last
     std::vector<std::string> foreign_;
 
-    std::unique_ptr<kube::EventRecorder> events_;
-    std::unique_ptr<kube::Informer> nodes_;
-    std::unique_ptr<kube::Informer> configs_;
-    std::unique_ptr<kube::Informer> mig_configs_;
+    std::unique_ptr<kube_client::EventRecorder> events_;
+    std::unique_ptr<kube_client::Informer> nodes_;
+    std::unique_ptr<kube_client::Informer> configs_;
+    std::unique_ptr<kube_client::Informer> mig_configs_;
     std::jthread thread_;  // last: it uses all the others
 };
 

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "kube/object.h"
-#include "kube/stub_api.h"
+#include "kube_client/object.h"
+#include "kube_client/stub_api.h"
 #include "node/names.h"
 
 namespace aliquot::agent {
@@ -29,7 +29,7 @@ protected:
     }
     std::string node() const { return api.json(kNodes, {"", "gpu-1"}).value_or(""); }
     std::string at(const std::string& pointer) const {
-        return kube::string_at(node(), pointer).value_or("");
+        return kube_client::string_at(node(), pointer).value_or("");
     }
     static ClusterLink::Told told() {
         ClusterLink::Told told{.labels = {{"nvidia.com/gpu.count", "1"}}};
@@ -48,7 +48,7 @@ protected:
         return false;
     }
 
-    kube::StubApi api;
+    kube_client::StubApi api;
     os::SystemClock clock;
     ClusterOptions options;
 };
@@ -87,10 +87,11 @@ TEST_F(AClusterLink, FollowsTheNodesLabelAndTheConfigMap) {
 }
 
 TEST_F(AClusterLink, SaysThatTheServerDoesNotAnswer) {
-    api.before = [](const kube::Request&) -> std::optional<kube::Outcome<kube::Reply>> {
-        return kube::Failure{.reason = kube::Reason::kForbidden,
-                             .http_status = 403,
-                             .message = "list: forbidden for us"};
+    api.before =
+        [](const kube_client::Request&) -> std::optional<kube_client::Outcome<kube_client::Reply>> {
+        return kube_client::Failure{.reason = kube_client::Reason::kForbidden,
+                                    .http_status = 403,
+                                    .message = "list: forbidden for us"};
     };
     ClusterLink link(api, clock, "gpu-1", options);
     link.start(300ms, {});
@@ -101,9 +102,10 @@ TEST_F(AClusterLink, SaysThatTheServerDoesNotAnswer) {
 TEST_F(AClusterLink, LearnsWhatIsAskedWhenTheServerAnswersAtLast) {
     // No ConfigMap: a list without an object calls no handler.
     std::atomic<bool> away = true;
-    api.before = [&](const kube::Request&) -> std::optional<kube::Outcome<kube::Reply>> {
+    api.before = [&](const kube_client::Request&)
+        -> std::optional<kube_client::Outcome<kube_client::Reply>> {
         if (!away) return std::nullopt;
-        return kube::Reply{.status = 503, .body = "away"};
+        return kube_client::Reply{.status = 503, .body = "away"};
     };
     ClusterLink link(api, clock, "gpu-1", options);
     link.start(100ms, {});
@@ -127,7 +129,7 @@ TEST_F(AClusterLink, TellsOfAConfigurationThatIsRefused) {
     EXPECT_TRUE(soon([&] {
         for (const auto& [key, version] : api.versions("/apis/events.k8s.io/v1/events")) {
             const auto event = api.json("/apis/events.k8s.io/v1/events", key).value_or("");
-            if (kube::string_at(event, "/reason") == "GpuConfigRefused") return true;
+            if (kube_client::string_at(event, "/reason") == "GpuConfigRefused") return true;
         }
         return false;
     }));
@@ -168,29 +170,31 @@ TEST_F(AClusterLink, KeepsWhatItToldWhenTheDriverIsGoneAndClearsItWhenTheGpusAre
 TEST_F(AClusterLink, TellsNodeFeatureDiscoveryInsteadWhenAsked) {
     options.labels = ClusterOptions::Labels::kNodeFeature;
     std::string applied;
-    api.before = [&](const kube::Request& request) -> std::optional<kube::Outcome<kube::Reply>> {
+    api.before = [&](const kube_client::Request& request)
+        -> std::optional<kube_client::Outcome<kube_client::Reply>> {
         if (!request.path.starts_with("/apis/nfd.k8s-sigs.io/")) return std::nullopt;
         applied = request.body;
-        return kube::Reply{.status = 200, .body = request.body};
+        return kube_client::Reply{.status = 200, .body = request.body};
     };
     ClusterLink link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell(told());
     ASSERT_TRUE(link.flush(kSoon));
-    EXPECT_EQ(kube::string_at(applied, "/spec/labels/nvidia.com~1gpu.count"), "1");
-    EXPECT_EQ(kube::string_at(applied, "/metadata/labels/nfd.node.kubernetes.io~1node-name"),
+    EXPECT_EQ(kube_client::string_at(applied, "/spec/labels/nvidia.com~1gpu.count"), "1");
+    EXPECT_EQ(kube_client::string_at(applied, "/metadata/labels/nfd.node.kubernetes.io~1node-name"),
               "gpu-1");
     EXPECT_EQ(at("/metadata/labels/nvidia.com~1gpu.count"), "");
 }
 
 TEST_F(AClusterLink, TriesAgainWhenAWriteFails) {
     unsigned failures = 2;
-    api.before = [&](const kube::Request& request) -> std::optional<kube::Outcome<kube::Reply>> {
+    api.before = [&](const kube_client::Request& request)
+        -> std::optional<kube_client::Outcome<kube_client::Reply>> {
         if (request.method != "PATCH" || failures == 0) return std::nullopt;
         --failures;
-        return kube::Failure{.reason = kube::Reason::kConflict,
-                             .http_status = 409,
-                             .message = "somebody was faster"};
+        return kube_client::Failure{.reason = kube_client::Reason::kConflict,
+                                    .http_status = 409,
+                                    .message = "somebody was faster"};
     };
     ClusterLink link(api, clock, "gpu-1", options);
     link.start(kSoon, {});

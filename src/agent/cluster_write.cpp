@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kLongestWait{60'000};
 constexpr std::chrono::milliseconds kWriteDeadline{10'000};
 constexpr char kFieldManager[] = "aliquot-agent";
 
-kube::Resource node_features() {
+kube_client::Resource node_features() {
     return {.group = "nfd.k8s-sigs.io",
             .version = "v1alpha1",
             .plural = "nodefeatures",
@@ -101,15 +101,15 @@ void ClusterLink::complain(const std::string& problem) {
 
 bool ClusterLink::patch(const std::string& body, bool status, const std::stop_token& stop) {
     if (body.empty()) return true;
-    const auto done =
-        api_.patch(kube::resources::nodes(), {"", node_}, body,
-                   {.kind = status ? kube::PatchKind::kStrategic : kube::PatchKind::kMerge,
-                    .write = {.field_manager = kFieldManager,
-                              .subresource = status ? "status" : "",
-                              .call = {.deadline = kWriteDeadline, .stop = stop}}});
+    const auto done = api_.patch(
+        kube_client::resources::nodes(), {"", node_}, body,
+        {.kind = status ? kube_client::PatchKind::kStrategic : kube_client::PatchKind::kMerge,
+         .write = {.field_manager = kFieldManager,
+                   .subresource = status ? "status" : "",
+                   .call = {.deadline = kWriteDeadline, .stop = stop}}});
     if (done) return true;
     // Somebody else was faster: his version comes by the watch, and then we look again.
-    if (!done.failure().is(kube::Reason::kConflict)) complain(done.failure().message);
+    if (!done.failure().is(kube_client::Reason::kConflict)) complain(done.failure().message);
     return false;
 }
 

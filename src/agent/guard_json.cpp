@@ -4,15 +4,15 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "region/status_json.h"
+#include "guard_region/status_json.h"
 
 namespace aliquot::agent {
 
 nlohmann::ordered_json guard_json(const GuardSnapshot& snapshot) {
     using Json = nlohmann::ordered_json;
     Json containers = Json::array();
-    for (const region::RegionStatus& one : snapshot.regions) {
-        containers.push_back(region::to_json(one));
+    for (const guard_region::RegionStatus& one : snapshot.regions) {
+        containers.push_back(guard_region::to_json(one));
     }
     Json events = Json::array();
     for (const GuardEvent& event : snapshot.events) {

@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/quantity.h"
-#include "region/guard_library.h"
-#include "region/node_page.h"
+#include "guard_region/guard_library.h"
+#include "guard_region/node_page.h"
 #include "sharing/replica_id.h"
 
 namespace aliquot::agent {
@@ -31,10 +31,10 @@ std::vector<std::string> sorted(std::span<const std::string> ids) {
     return result;
 }
 
-region::Limits limits_of(const kubelet::Grant::Share& share) {
+guard_region::Limits limits_of(const kubelet::Grant::Share& share) {
     return {.uuid = share.gpu_uuid,
             .memory_bytes = share.memory_bytes.value_or(0),
-            .cap_ppm = share.compute_percent.value_or(0) * region::kPpmPerPercent,
+            .cap_ppm = share.compute_percent.value_or(0) * guard_region::kPpmPerPercent,
             .weight = share.weight.value_or(0)};
 }
 
@@ -60,17 +60,17 @@ std::filesystem::path guard_library(const std::string& given) {
     if (!given.empty()) return given;
     std::error_code problem;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", problem);
-    return program.parent_path().parent_path() / "lib" / region::kLibraryFile;
+    return program.parent_path().parent_path() / "lib" / guard_region::kLibraryFile;
 }
 
-std::vector<region::Limits> limits_for(const sharing::Resource& resource,
-                                       std::span<const std::string> ids) {
+std::vector<guard_region::Limits> limits_for(const sharing::Resource& resource,
+                                             std::span<const std::string> ids) {
     std::map<std::string, unsigned> replicas;
     for (const std::string& id : ids) {
         const auto replica = sharing::parse_replica_id(id);
         ++replicas[replica ? replica->gpu.text : id];
     }
-    std::vector<region::Limits> limits;
+    std::vector<guard_region::Limits> limits;
     for (const sharing::OfferedGpu& offered : resource.gpus) {
         const auto found = replicas.find(offered.uuid().text);
         if (found == replicas.end() || offered.mps) continue;
@@ -79,7 +79,7 @@ std::vector<region::Limits> limits_for(const sharing::Resource& resource,
         limits.push_back({.uuid = offered.uuid().text,
                           .memory_bytes = offered.memory_bytes.value_or(0) * count,
                           .cap_ppm = std::min(kWhole, offered.compute_percent.value_or(0) * count) *
-                                     region::kPpmPerPercent,
+                                     guard_region::kPpmPerPercent,
                           .weight = offered.weight.value_or(0) * count});
     }
     return limits;
@@ -94,7 +94,7 @@ GuardLink::GuardLink(const os::Root& root, os::Clock& clock, Sources sources, Op
       directory_(root, options_.regions),
       processes_(proc_),
       meter_(sources_.sensors, processes_),
-      watchdog_(region::WatchdogPolicy::kReport, {}) {
+      watchdog_(guard_region::WatchdogPolicy::kReport, {}) {
     recall();
     directory_.sweep();
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -110,9 +110,10 @@ void GuardLink::apply(const sharing::GuardConfig& config, const sharing::Offer& 
 
 /// Installs the guard on first use, and again when it has gone. Under the lock.
 Result<std::string> GuardLink::library_version() {
-    const std::string file = options_.library_base + "/" + version_ + "/" + region::kLibraryFile;
+    const std::string file =
+        options_.library_base + "/" + version_ + "/" + guard_region::kLibraryFile;
     if (!version_.empty() && root_.exists(file)) return version_;
-    auto version = region::install_guard(root_, options_.library_base, options_.library);
+    auto version = guard_region::install_guard(root_, options_.library_base, options_.library);
     if (!version) return std::move(version).error().during("the guard");
     version_ = *version;
     log::info("guard.installed", {{"version", version_}});
@@ -124,13 +125,13 @@ Result<Done> GuardLink::make_region(const std::string& resource, std::span<const
                                     kubelet::Grant& grant) {
     const auto version = library_version();
     if (!version) return version.error();
-    region::Settings settings{.fail_open = wish_.config.fail_open};
-    region::Record record{.resource = resource,
-                          .device_ids = sorted(ids),
-                          .library = *version,
-                          .created_s = unix_seconds()};
+    guard_region::Settings settings{.fail_open = wish_.config.fail_open};
+    guard_region::Record record{.resource = resource,
+                                .device_ids = sorted(ids),
+                                .library = *version,
+                                .created_s = unix_seconds()};
     for (const kubelet::Grant::Share& share : grant.shares) {
-        region::Limits limits = limits_of(share);
+        guard_region::Limits limits = limits_of(share);
         limits.context_bytes = context_bytes(share.gpu_uuid);
         settings.devices.push_back(limits);
         record.uuids.push_back(share.gpu_uuid);
@@ -149,9 +150,10 @@ Result<Done> GuardLink::make_region(const std::string& resource, std::span<const
         {.container_path = std::string(abi::kGuardDirectory) + "/" + abi::kLedgerFile,
          .host_path = guard + "/" + abi::kLedgerFile,
          .read_only = false});
-    grant.mounts.push_back({.container_path = region::kLibraryDirectory, .host_path = library});
     grant.mounts.push_back(
-        {.container_path = kPreload, .host_path = library + "/" + region::kPreloadFile});
+        {.container_path = guard_region::kLibraryDirectory, .host_path = library});
+    grant.mounts.push_back(
+        {.container_path = kPreload, .host_path = library + "/" + guard_region::kPreloadFile});
     return Done{};
 }
 
@@ -189,21 +191,22 @@ void GuardLink::listen() {
     if (const auto made = root_.make_directories(options_.regions, 0700); !made) return;
     std::vector<pid_t> tenants;
     if (!directory_.list().empty()) {
-        for (const auto& one : region::HostProcesses(proc_).tenants()) tenants.push_back(one.pid);
+        for (const auto& one : guard_region::HostProcesses(proc_).tenants())
+            tenants.push_back(one.pid);
     }
-    auto page = region::find_node_memory(proc_, tenants);
-    if (!page) page = region::make_node_memory();
+    auto page = guard_region::find_node_memory(proc_, tenants);
+    if (!page) page = guard_region::make_node_memory();
     if (!page) {
         log::warning("guard.no_node_page", {{"why", page.error().message}});
         return;
     }
-    auto socket = region::NodeSocket::listen(root_.resolve(file), *std::move(page));
+    auto socket = guard_region::NodeSocket::listen(root_.resolve(file), *std::move(page));
     if (!socket) {
         log::warning("guard.no_node_page", {{"why", socket.error().message}});
         return;
     }
     socket_ = *std::move(socket);
-    for (const region::Record& record : directory_.list()) {
+    for (const guard_region::Record& record : directory_.list()) {
         (void)socket_->link(directory_.file(record.id, abi::kNodeFile));
     }
 }

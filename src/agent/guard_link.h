@@ -21,17 +21,17 @@
 #include "base/result.h"
 #include "gpu/hardware.h"
 #include "gpu/memory_limits.h"
+#include "guard_region/config_file.h"
+#include "guard_region/directory.h"
+#include "guard_region/estimates.h"
+#include "guard_region/ledger_file.h"
+#include "guard_region/meter.h"
+#include "guard_region/node_socket.h"
+#include "guard_region/watchdog.h"
 #include "kubelet/grant.h"
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
-#include "region/config_file.h"
-#include "region/directory.h"
-#include "region/estimates.h"
-#include "region/ledger_file.h"
-#include "region/meter.h"
-#include "region/node_socket.h"
-#include "region/watchdog.h"
 #include "sharing/offer.h"
 
 namespace aliquot::agent {
@@ -76,9 +76,9 @@ public:
 private:
     /// A region that is measured; of the thread alone.
     struct Tracked {
-        region::Record record;
-        region::ConfigFile config;
-        region::LedgerFile ledger;
+        guard_region::Record record;
+        guard_region::ConfigFile config;
+        guard_region::LedgerFile ledger;
         os::TimePoint since;  // that we know of it
         /// By place: what the driver's kernel module was told, and whether it may be asked again.
         std::array<std::uint64_t, abi::kRegionDevices> kernel_bytes{};
@@ -101,9 +101,9 @@ private:
     void track_new();
     void change_limits();
     void look();
-    void learn(const Tracked& tracked, const region::Reading& reading);
-    void limit_by_kernel(Tracked& tracked, const region::Reading& reading);
-    void raise(const region::Alarm& alarm, const Tracked& tracked);
+    void learn(const Tracked& tracked, const guard_region::Reading& reading);
+    void limit_by_kernel(Tracked& tracked, const guard_region::Reading& reading);
+    void raise(const guard_region::Alarm& alarm, const Tracked& tracked);
     void collect();
     bool name_holders();
     void note(GuardEvent event);
@@ -113,21 +113,21 @@ private:
     os::Clock& clock_;
     Sources sources_;
     Options options_;
-    region::Directory directory_;
+    guard_region::Directory directory_;
 
     std::mutex mutex_;     // guards what follows, up to the thread's own
     std::string version_;  // of the installed guard; empty: none yet
     std::string problem_;  // why the last region could not be made; empty: it could
     Wish wish_;
     bool wish_is_new_ = false;
-    region::ContextEstimates estimates_;
-    std::unique_ptr<region::NodeSocket> socket_;
+    guard_region::ContextEstimates estimates_;
+    std::unique_ptr<guard_region::NodeSocket> socket_;
     std::deque<GuardEvent> events_;
 
     bool kernel_limit_ = false;  // of the thread, as what follows
-    region::HostProcesses processes_;
-    region::Meter meter_;
-    region::Watchdog watchdog_;
+    guard_region::HostProcesses processes_;
+    guard_region::Meter meter_;
+    guard_region::Watchdog watchdog_;
     std::map<std::string, Tracked> tracked_;
     os::TimePoint next_collection_{};
     os::TimePoint next_naming_{};
@@ -137,8 +137,8 @@ private:
 /// The limits of a container's devices. Pure.
 /// ids   as kubelet chose them; those that `offer` does not have are left out
 /// returns  by uuid; without context_bytes
-std::vector<region::Limits> limits_for(const sharing::Resource& resource,
-                                       std::span<const std::string> ids);
+std::vector<guard_region::Limits> limits_for(const sharing::Resource& resource,
+                                             std::span<const std::string> ids);
 
 /// What the guard's keeping watch needs and nothing else does: SYS_PTRACE (in which pid namespace a
 /// process is), KILL (a process that goes around its guard); for limits by the kernel module

@@ -5,9 +5,9 @@
 
 #include <atomic>
 
+#include "guard_region/fake_tenant.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
-#include "region/fake_tenant.h"
 
 namespace aliquot::agent {
 namespace {
@@ -161,7 +161,7 @@ TEST_F(GuardLinkTest, AGrantWithLimitsGetsGuardAndRegion) {
     }
     EXPECT_EQ(*root_.read(grant.mounts[3].host_path), "/run/aliquot/lib/libaliquot-guard.so\n");
     EXPECT_TRUE(fs::is_socket(guard_of(grant) / "node"));
-    const auto config = region::ConfigFile::open(guard_of(grant) / "config");
+    const auto config = guard_region::ConfigFile::open(guard_of(grant) / "config");
     ASSERT_TRUE(config);
     const auto limits = config->settings().devices.at(0);
     EXPECT_EQ(limits.memory_bytes, 4 * kGiB);
@@ -246,7 +246,7 @@ TEST_F(GuardLinkTest, TheKernelModuleHoldsTheLimitWhereItCanAndIsToldTo) {
     int looks = 0;
     EXPECT_TRUE(eventually([&](const GuardSnapshot& seen) { return ++looks > 5 && said(seen); }));
     EXPECT_EQ(kernel_.calls, 2);
-    const auto config = region::ConfigFile::open(guard_of(grant) / "config");
+    const auto config = guard_region::ConfigFile::open(guard_of(grant) / "config");
     ASSERT_TRUE(config);
     EXPECT_EQ(config->settings().devices.at(0).memory_bytes, 2 * kGiB);
     EXPECT_FALSE(config->settings().devices.at(0).kernel_limit);
@@ -263,7 +263,7 @@ TEST_F(GuardLinkTest, KubeletNamesRegionsAndNobodysAreRemoved) {
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", first, held));
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", second, lives));
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", third, gone));
-    std::optional<region::FakeTenant> tenant(guard_of(lives) / "ledger");
+    std::optional<guard_region::FakeTenant> tenant(guard_of(lives) / "ledger");
     tenant->join(0, 1);
     // Without kubelet's word nothing is removed.
     int looks = 0;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "region/status.h"
+#include "guard_region/status.h"
 
 namespace aliquot::agent {
 
@@ -21,7 +21,7 @@ struct GuardEvent {
 struct GuardSnapshot {
     std::string library;  // version that new containers get; empty: none
     std::string problem;  // why there is none
-    std::vector<region::RegionStatus> regions;
+    std::vector<guard_region::RegionStatus> regions;
     std::vector<GuardEvent> events;  // the last ones, oldest first
 };
 

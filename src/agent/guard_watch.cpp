@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/quantity.h"
 #include "catalog/gpu_models.h"
-#include "region/guard_library.h"
-#include "region/uuid.h"
+#include "guard_region/guard_library.h"
+#include "guard_region/uuid.h"
 
 namespace aliquot::agent {
 namespace {
@@ -20,7 +20,8 @@ unsigned multiprocessors_of(const gpu::Gpu& gpu) {
     const catalog::GpuModel* const model =
         catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu.memory_bytes >> kMibShift));
     if (model == nullptr) return 0;
-    return region::multiprocessors_of(model->cuda_cores, gpu.compute_major, gpu.compute_minor);
+    return guard_region::multiprocessors_of(model->cuda_cores, gpu.compute_major,
+                                            gpu.compute_minor);
 }
 
 /// The GPU with this name, or from which the MIG device with this name is cut.
@@ -34,15 +35,16 @@ const gpu::Gpu* gpu_of(const gpu::Inventory& inventory, const std::string& uuid)
     return nullptr;
 }
 
-region::WatchdogPolicy policy_of(const sharing::GuardConfig& config) {
-    return config.kill ? region::WatchdogPolicy::kKill : region::WatchdogPolicy::kReport;
+guard_region::WatchdogPolicy policy_of(const sharing::GuardConfig& config) {
+    return config.kill ? guard_region::WatchdogPolicy::kKill
+                       : guard_region::WatchdogPolicy::kReport;
 }
 
-region::Slack slack_of(const sharing::GuardConfig& config) {
+guard_region::Slack slack_of(const sharing::GuardConfig& config) {
     return {.percent = config.slack_percent, .bytes = config.slack_bytes};
 }
 
-std::string name_of(const region::Record& record) {
+std::string name_of(const guard_region::Record& record) {
     return record.holder.empty() ? "region " + record.id : record.holder;
 }
 
@@ -60,7 +62,7 @@ void GuardLink::recall() {
 std::uint64_t GuardLink::context_bytes(const std::string& uuid) {
     const auto seen = sources_.observations.get().value;
     const gpu::Gpu* const gpu = seen ? gpu_of(seen->inventory, uuid) : nullptr;
-    if (gpu == nullptr) return region::first_estimate(0);
+    if (gpu == nullptr) return guard_region::first_estimate(0);
     return estimates_.estimate(
         {.model = gpu->model, .driver_version = seen->inventory.driver_version},
         multiprocessors_of(*gpu));
@@ -80,10 +82,10 @@ void GuardLink::run(const std::stop_token& stop) {
 }
 
 void GuardLink::track_new() {
-    for (region::Record& record : directory_.list()) {
+    for (guard_region::Record& record : directory_.list()) {
         if (tracked_.contains(record.id)) continue;
-        auto config = region::ConfigFile::open(directory_.file(record.id, abi::kConfigFile));
-        auto ledger = region::LedgerFile::open(directory_.file(record.id, abi::kLedgerFile));
+        auto config = guard_region::ConfigFile::open(directory_.file(record.id, abi::kConfigFile));
+        auto ledger = guard_region::LedgerFile::open(directory_.file(record.id, abi::kLedgerFile));
         if (!config || !ledger) continue;
         const std::string id = record.id;
         tracked_.emplace(id, Tracked{.record = std::move(record),
@@ -109,16 +111,16 @@ void GuardLink::change_limits() {
         const auto resource = std::ranges::find(wish.offer.resources, tracked.record.resource,
                                                 &sharing::Resource::name);
         if (resource == wish.offer.resources.end()) continue;
-        const region::Settings now = tracked.config.settings();
-        for (region::Limits& limits : limits_for(*resource, tracked.record.device_ids)) {
+        const guard_region::Settings now = tracked.config.settings();
+        for (guard_region::Limits& limits : limits_for(*resource, tracked.record.device_ids)) {
             const auto place = std::ranges::find(tracked.record.uuids, limits.uuid);
             const auto index = static_cast<std::size_t>(place - tracked.record.uuids.begin());
             if (index >= now.devices.size()) continue;
-            const region::Limits& old = now.devices[index];
+            const guard_region::Limits& old = now.devices[index];
             limits.context_bytes = old.context_bytes;
             // The kernel module does not know the new one yet; until then the guard holds it.
             limits.kernel_limit = old.kernel_limit && limits.memory_bytes == old.memory_bytes;
-            region::Limits same = old;
+            guard_region::Limits same = old;
             same.uuid = limits.uuid;
             if (same == limits) continue;
             (void)tracked.config.set_limits(limits);
@@ -132,23 +134,26 @@ void GuardLink::change_limits() {
 }
 
 void GuardLink::look() {
-    std::vector<region::Metered> regions;
+    std::vector<guard_region::Metered> regions;
     for (auto& [id, tracked] : tracked_) {
         regions.push_back({.id = id,
                            .ledger = &tracked.ledger,
                            .config = &tracked.config,
                            .uuids = tracked.record.uuids});
     }
-    const std::vector<region::Reading> readings = meter_.look(regions);
+    const std::vector<guard_region::Reading> readings = meter_.look(regions);
     auto snapshot = std::make_shared<GuardSnapshot>();
     for (std::size_t i = 0; i < regions.size(); ++i) {
         Tracked& tracked = tracked_.at(regions[i].id);
         if (kernel_limit_) limit_by_kernel(tracked, readings[i]);
-        const region::Settings settings = tracked.config.settings();
-        snapshot->regions.push_back(region::make_status(tracked.record, settings, readings[i]));
+        const guard_region::Settings settings = tracked.config.settings();
+        snapshot->regions.push_back(
+            guard_region::make_status(tracked.record, settings, readings[i]));
         std::vector<std::uint64_t> limits;
-        for (const region::Limits& device : settings.devices) limits.push_back(device.memory_bytes);
-        for (const region::Alarm& alarm : watchdog_.look(regions[i].id, readings[i], limits)) {
+        for (const guard_region::Limits& device : settings.devices)
+            limits.push_back(device.memory_bytes);
+        for (const guard_region::Alarm& alarm :
+             watchdog_.look(regions[i].id, readings[i], limits)) {
             raise(alarm, tracked);
         }
         learn(tracked, readings[i]);
@@ -160,18 +165,18 @@ void GuardLink::look() {
     sources_.publish(std::move(snapshot));
 }
 
-void GuardLink::learn(const Tracked& tracked, const region::Reading& reading) {
+void GuardLink::learn(const Tracked& tracked, const guard_region::Reading& reading) {
     const auto seen = sources_.observations.get().value;
     if (!seen || !reading.ledger) return;
     bool learned = false;
     const std::scoped_lock lock(mutex_);
-    for (const region::SlotTruth& truth : reading.truths) {
-        const region::SlotView* const slot = reading.ledger->find(truth.slot, truth.owner);
+    for (const guard_region::SlotTruth& truth : reading.truths) {
+        const guard_region::SlotView* const slot = reading.ledger->find(truth.slot, truth.owner);
         for (std::size_t i = 0; slot != nullptr && i < tracked.record.uuids.size(); ++i) {
             const auto& bytes = truth.overhead_bytes[i];
             const gpu::Gpu* const gpu = gpu_of(seen->inventory, tracked.record.uuids[i]);
             if (!bytes || *bytes == abi::kNotMeasured || gpu == nullptr) continue;
-            const auto uuid = region::parse_uuid(tracked.record.uuids[i]);
+            const auto uuid = guard_region::parse_uuid(tracked.record.uuids[i]);
             const auto place = uuid ? reading.ledger->place_of(*uuid) : std::nullopt;
             if (!place || slot->devices[*place].contexts != 1) continue;
             const std::string process = tracked.record.id + ":" + std::to_string(truth.owner);
@@ -188,10 +193,10 @@ void GuardLink::learn(const Tracked& tracked, const region::Reading& reading) {
 
 /// The control group is known from the container's first process with GPU memory; until then, and
 /// where the driver cannot, the guard holds the limit alone.
-void GuardLink::limit_by_kernel(Tracked& tracked, const region::Reading& reading) {
-    const region::Settings settings = tracked.config.settings();
+void GuardLink::limit_by_kernel(Tracked& tracked, const guard_region::Reading& reading) {
+    const guard_region::Settings settings = tracked.config.settings();
     for (std::size_t i = 0; i < reading.devices.size() && i < settings.devices.size(); ++i) {
-        region::Limits limits = settings.devices[i];
+        guard_region::Limits limits = settings.devices[i];
         const auto& held = reading.devices[i].held;
         if (tracked.kernel_refused || limits.memory_bytes == 0 || held.empty() ||
             tracked.kernel_bytes[i] == limits.memory_bytes) {
@@ -216,21 +221,21 @@ void GuardLink::limit_by_kernel(Tracked& tracked, const region::Reading& reading
     }
 }
 
-void GuardLink::raise(const region::Alarm& alarm, const Tracked& tracked) {
+void GuardLink::raise(const guard_region::Alarm& alarm, const Tracked& tracked) {
     std::string message;
     const std::string who = alarm.process ? "process " + std::to_string(alarm.process->pid) + " (" +
                                                 alarm.process->command + ")"
                                           : std::string();
     switch (alarm.kind) {
-        case region::Alarm::Kind::kUnguarded:
+        case guard_region::Alarm::Kind::kUnguarded:
             message = who + " holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
                       " beside the guard";
             break;
-        case region::Alarm::Kind::kOverLimit:
+        case guard_region::Alarm::Kind::kOverLimit:
             message = "holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
                       ", more than its limit of " + bytes_text(alarm.limit_bytes);
             break;
-        case region::Alarm::Kind::kLedger:
+        case guard_region::Alarm::Kind::kLedger:
             message = "its ledger cannot be read: the container has damaged it";
             break;
     }
@@ -265,7 +270,7 @@ bool GuardLink::name_holders() {
         // Of several with the same devices the newest is meant: kubelet gives them anew only when
         // they are free.
         const bool newer = std::ranges::any_of(tracked_, [&](const auto& entry) {
-            const region::Record& other = entry.second.record;
+            const guard_region::Record& other = entry.second.record;
             return other.resource == tracked.record.resource &&
                    other.device_ids == tracked.record.device_ids &&
                    std::pair(other.created_s, entry.second.since) >
@@ -302,7 +307,7 @@ void GuardLink::collect() {
     // Kubelet does not list everybody, an init container for one; who still runs there may begin to
     // use the GPU at any time, and must find its limits.
     if (!idle.empty()) {
-        for (const region::HostProcess& one : processes_.tenants()) idle.erase(one.region);
+        for (const guard_region::HostProcess& one : processes_.tenants()) idle.erase(one.region);
     }
     for (auto entry = tracked_.begin(); entry != tracked_.end();) {
         const Tracked& tracked = entry->second;
@@ -318,9 +323,9 @@ void GuardLink::collect() {
     }
     const std::scoped_lock lock(mutex_);
     std::set<std::string> used;
-    for (const region::Record& record : directory_.list()) used.insert(record.library);
+    for (const guard_region::Record& record : directory_.list()) used.insert(record.library);
     if (!version_.empty()) used.insert(version_);
-    if (!used.empty()) region::remove_guards(root_, options_.library_base, used);
+    if (!used.empty()) guard_region::remove_guards(root_, options_.library_base, used);
 }
 
 }  // namespace aliquot::agent

@@ -77,9 +77,9 @@ void TelemetryLink::start() {
     sampler_.start();
     if (options_.listen == "off") return;
     read_counters();
-    web::ServerOptions options{.address = options_.listen};
+    http::ServerOptions options{.address = options_.listen};
     if (!options_.web_config.empty()) {
-        auto access = web::read_access(root_.resolve(options_.web_config).native());
+        auto access = http::read_access(root_.resolve(options_.web_config).native());
         // Not without what was to protect it.
         if (!access) {
             log::error("metrics.not_served", {{"why", access.error().message}});
@@ -87,8 +87,8 @@ void TelemetryLink::start() {
         }
         options.access = *std::move(access);
     }
-    auto server = web::Server::listen(
-        std::move(options), [this](const web::Request& request) { return answer(request); });
+    auto server = http::Server::listen(
+        std::move(options), [this](const http::Request& request) { return answer(request); });
     // Beside the point of the agent: without it the GPUs are served all the same.
     if (!server) {
         log::error("metrics.not_served", {{"why", server.error().message}});
@@ -122,8 +122,8 @@ telemetry::Observed TelemetryLink::observed() const {
     const std::scoped_lock lock(mutex_);
     observed.offered = offered_;
     if (guard_) {
-        observed.regions =
-            std::shared_ptr<const std::vector<region::RegionStatus>>(guard_, &guard_->regions);
+        observed.regions = std::shared_ptr<const std::vector<guard_region::RegionStatus>>(
+            guard_, &guard_->regions);
     }
     return observed;
 }
@@ -205,7 +205,7 @@ HttpAnswer TelemetryLink::metrics() const {
             .body = *text};
 }
 
-web::Answer TelemetryLink::health() const {
+http::Answer TelemetryLink::health() const {
     const auto seen = sampler_.snapshots().get().value;
     if (!seen) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
     const auto age = std::chrono::system_clock::now() - seen->at;
@@ -213,7 +213,7 @@ web::Answer TelemetryLink::health() const {
     return {.status = 503, .body = "nothing was measured for over half a minute\n"};
 }
 
-web::Answer TelemetryLink::answer(const web::Request& request) {
+http::Answer TelemetryLink::answer(const http::Request& request) {
     if (request.path == "/") return {.body = std::string(kIndex)};
     if (request.path == "/health" || request.path == "/healthz") return health();
     if ((request.path == "/live" && live_) || (request.path == "/ready" && ready_)) {

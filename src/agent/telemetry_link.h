@@ -21,13 +21,13 @@
 #include "exposition/own.h"
 #include "exposition/style.h"
 #include "gpu/meters.h"
+#include "http/server.h"
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
 #include "pods/census.h"
 #include "sharing/offer.h"
 #include "telemetry/sampler.h"
-#include "web/server.h"
 
 namespace aliquot::agent {
 
@@ -79,10 +79,10 @@ private:
     enum Kind : std::uint8_t { kText, kOpenMetrics, kState, kKinds };
 
     telemetry::Observed observed() const;
-    web::Answer answer(const web::Request& request);
+    http::Answer answer(const http::Request& request);
     [[nodiscard]] std::shared_ptr<const std::string> page(Kind kind) const;
     [[nodiscard]] std::string make(Kind kind, const telemetry::Snapshot& snapshot) const;
-    web::Answer health() const;
+    http::Answer health() const;
     void read_counters();
 
     const os::Root& root_;
@@ -105,7 +105,7 @@ private:
     std::atomic<std::uint64_t> scrapes_{0};
 
     telemetry::Sampler sampler_;
-    std::unique_ptr<web::Server> server_;  // last: it asks all the others
+    std::unique_ptr<http::Server> server_;  // last: it asks all the others
 };
 
 /// The offer as telemetry needs it, by uuid. Pure.

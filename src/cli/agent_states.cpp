@@ -9,7 +9,7 @@
 #include <charconv>
 #include <optional>
 
-#include "web/libcurl.h"
+#include "http/libcurl.h"
 
 namespace aliquot::cli {
 namespace {
@@ -248,7 +248,7 @@ private:
         return text + " s";
     }
 
-    const Result<Done> library_ = web::start_libcurl();
+    const Result<Done> library_ = http::start_libcurl();
     std::vector<AgentPlace> places_;
     AskOptions options_;
     std::vector<Call> calls_;

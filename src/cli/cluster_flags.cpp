@@ -50,15 +50,16 @@ void add_namespace_flag(CLI::App& command, ClusterWords& words, const std::strin
     command.add_option("-n,--namespace", words.namespace_name, what)->option_text("NAME");
 }
 
-kube::Call call_of(const ClusterWords& words) {
+kube_client::Call call_of(const ClusterWords& words) {
     return {.deadline = std::chrono::seconds(words.request_timeout_seconds)};
 }
 
-std::optional<kube::Connection> connect_cluster(Context& context, const ClusterWords& words) {
-    auto connection = kube::connect({.kubeconfig = words.kubeconfig,
-                                     .context = words.context,
-                                     .namespace_name = words.namespace_name});
-    if (connection) return std::optional<kube::Connection>(*std::move(connection));
+std::optional<kube_client::Connection> connect_cluster(Context& context,
+                                                       const ClusterWords& words) {
+    auto connection = kube_client::connect({.kubeconfig = words.kubeconfig,
+                                            .context = words.context,
+                                            .namespace_name = words.namespace_name});
+    if (connection) return std::optional<kube_client::Connection>(*std::move(connection));
     const Error& error = connection.error();
     const bool named = !words.kubeconfig.empty() || !words.context.empty();
     const bool usage =
@@ -81,8 +82,8 @@ std::string missing_right(std::string_view message) {
     return text;
 }
 
-void fail(Context& context, const kube::Failure& failure) {
-    using enum kube::Reason;
+void fail(Context& context, const kube_client::Failure& failure) {
+    using enum kube_client::Reason;
     std::string text = failure.message;
     if (failure.is(kForbidden)) {
         const std::string right = missing_right(failure.message);
@@ -90,7 +91,7 @@ void fail(Context& context, const kube::Failure& failure) {
     }
     if (failure.is(kUnreachable)) text += "; is it the right --context, and is the cluster up?";
     if (failure.is(kConflict) || failure.is(kAlreadyExists)) {
-        for (const kube::Cause& cause : failure.causes) {
+        for (const kube_client::Cause& cause : failure.causes) {
             text += "; " + cause.field + ": " + cause.message;
         }
     }

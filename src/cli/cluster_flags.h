@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "cli/command.h"
-#include "kube/api.h"
-#include "kube/connect.h"
+#include "kube_client/api.h"
+#include "kube_client/connect.h"
 
 namespace aliquot::cli {
 
@@ -29,15 +29,15 @@ void add_cluster_flags(CLI::App& command, ClusterWords& words);
 void add_namespace_flag(CLI::App& command, ClusterWords& words, const std::string& what);
 
 /// The limit of time of one request.
-kube::Call call_of(const ClusterWords& words);
+kube_client::Call call_of(const ClusterWords& words);
 
 /// Prepares the way to the API server; the first request opens it. Empty: it was said why (with the
 /// places that were looked at), and the exit code is set.
-std::optional<kube::Connection> connect_cluster(Context& context, const ClusterWords& words);
+std::optional<kube_client::Connection> connect_cluster(Context& context, const ClusterWords& words);
 
 /// Says why a request failed, and what mends it: of a forbidden one the verb that a role must have.
 /// Sets exit code 3, or 2 when the cluster refuses what we were given.
-void fail(Context& context, const kube::Failure& failure);
+void fail(Context& context, const kube_client::Failure& failure);
 
 /// "list nodes" out of "... cannot list resource \"nodes\" in API group \"\" ..."; empty: the
 /// message says no such thing.

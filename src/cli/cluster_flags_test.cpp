@@ -33,10 +33,12 @@ TEST(ClusterFlags, WhatTheClusterRefusesIsTheUsersWhatItCannotDoIsNot) {
     std::ostringstream out;
     std::ostringstream err;
     Context refused{.out = out, .err = err};
-    fail(refused, kube::Failure{.reason = kube::Reason::kInvalid, .message = "a label is wrong"});
+    fail(refused, kube_client::Failure{.reason = kube_client::Reason::kInvalid,
+                                       .message = "a label is wrong"});
     EXPECT_EQ(refused.exit_code, kUsage);
     Context away{.out = out, .err = err};
-    fail(away, kube::Failure{.reason = kube::Reason::kUnreachable, .message = "no connection"});
+    fail(away, kube_client::Failure{.reason = kube_client::Reason::kUnreachable,
+                                    .message = "no connection"});
     EXPECT_EQ(away.exit_code, kCouldNotRun);
     EXPECT_NE(err.str().find("--context"), std::string::npos);
 }

@@ -166,7 +166,7 @@ bool gather_cluster(Context& context, Words& words, doctor::Tree& tree) {
         question.pod = words.target[1].substr(slash + 1);
     }
     const auto notes = doctor::gather_cluster(*connection->api, question, tree);
-    if (!notes && notes.failure().is(kube::Reason::kNotFound)) {
+    if (!notes && notes.failure().is(kube_client::Reason::kNotFound)) {
         fail(context, kUsage,
              "there is no pod " + words.target[1] + " in " + connection->origin + " (" +
                  connection->server + ")");

@@ -15,12 +15,12 @@
 #include "cli/rows.h"
 #include "document/write.h"
 #include "document/yaml.h"
+#include "guard_region/config_reader.h"
+#include "guard_region/ledger_file.h"
+#include "guard_region/runs.h"
+#include "guard_region/status.h"
+#include "guard_region/status_json.h"
 #include "os/spawner.h"
-#include "region/config_reader.h"
-#include "region/ledger_file.h"
-#include "region/runs.h"
-#include "region/status.h"
-#include "region/status_json.h"
 
 namespace aliquot::cli {
 namespace {
@@ -47,23 +47,23 @@ Result<Json> from_files(const fs::path& place, const std::string& name) {
     std::error_code problem;
     const bool directory = fs::is_directory(place, problem);
     const fs::path file = directory ? place / abi::kLedgerFile : place;
-    const auto opened = region::LedgerFile::open(file);
+    const auto opened = guard_region::LedgerFile::open(file);
     if (!opened) return opened.error();
     auto ledger = opened->read();
-    const auto config = region::read_config(file.parent_path() / abi::kConfigFile);
-    region::Settings settings;
+    const auto config = guard_region::read_config(file.parent_path() / abi::kConfigFile);
+    guard_region::Settings settings;
     if (config) settings = *config;
-    region::Reading reading;
+    guard_region::Reading reading;
     if (ledger) {
-        if (!config) settings.devices = region::devices_in(*ledger);
-        region::apply_truth(file.parent_path() / abi::kConfigFile, *ledger);
+        if (!config) settings.devices = guard_region::devices_in(*ledger);
+        guard_region::apply_truth(file.parent_path() / abi::kConfigFile, *ledger);
         reading.ledger = *std::move(ledger);
     } else {
         if (!config) return std::move(ledger).error();
         reading.problem = ledger.error().message;
     }
-    region::Record record{.holder = settings.container.empty() ? name : settings.container};
-    return region::to_json(region::make_status(record, settings, reading));
+    guard_region::Record record{.holder = settings.container.empty() ? name : settings.container};
+    return guard_region::to_json(guard_region::make_status(record, settings, reading));
 }
 
 Result<View> from_agent(const std::string& address) {
@@ -85,10 +85,10 @@ Result<View> from_agent(const std::string& address) {
 
 /// `aliquot run` of this user.
 Result<View> from_runs() {
-    const auto place = region::Runs::usual_place(os::current_environment());
+    const auto place = guard_region::Runs::usual_place(os::current_environment());
     if (!place) return place.error();
     View view;
-    for (const region::Run& run : region::Runs(*place).list()) {
+    for (const guard_region::Run& run : guard_region::Runs(*place).list()) {
         auto one = from_files(run.directory, run.name);
         if (one) view.containers.push_back(*std::move(one));
     }
@@ -170,7 +170,7 @@ void print_notes(std::ostream& out, const View& view) {
         for (const Json& device : container.value("devices", Json::array())) {
             for (const Json& remark : device.value("remarks", Json::array())) {
                 const std::string text = remark.is_string() ? remark.get<std::string>() : "";
-                out << name_of(container) << ": " << text << ": " << region::meaning_of(text)
+                out << name_of(container) << ": " << text << ": " << guard_region::meaning_of(text)
                     << '\n';
             }
         }

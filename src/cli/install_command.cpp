@@ -77,7 +77,7 @@ bool add_metrics_api(Context& context, const install::Values& values,
 }
 
 /// Whether we may go on: nobody else offers GPUs, or that is wished.
-bool may_go_on(Context& context, kube::Api& api, const Words& words) {
+bool may_go_on(Context& context, kube_client::Api& api, const Words& words) {
     const auto others = install::find_others(api, call_of(words.cluster));
     if (!others) {
         fail(context, others.failure());
@@ -98,7 +98,7 @@ bool may_go_on(Context& context, kube::Api& api, const Words& words) {
 void say_why_stopped(Context& context, const install::ApplyFailure& stopped, bool dry_run) {
     const auto conflicts = install::conflicts(stopped.failure);
     if (conflicts.empty()) {
-        kube::Failure failure = stopped.failure;
+        kube_client::Failure failure = stopped.failure;
         fail(context, std::move(failure).during(stopped.title));
     } else {
         for (const std::string& one : conflicts) context.err << "  " << one << "\n";
@@ -145,7 +145,8 @@ nlohmann::ordered_json json_of(const install::ApplyResult& result) {
 }
 
 /// Until every node's agent is ready, or the limit. Empty: the cluster did not answer.
-std::optional<install::Rollout> wait_ready(Context& context, kube::Api& api, const Words& words) {
+std::optional<install::Rollout> wait_ready(Context& context, kube_client::Api& api,
+                                           const Words& words) {
     using Clock = std::chrono::steady_clock;
     StepLine line(context);
     const auto until = Clock::now() + std::chrono::seconds(words.timeout_seconds);
@@ -178,7 +179,8 @@ void say_what_is_next(Context& context, const install::Rollout& rollout) {
                 << "  kubectl edit -n aliquot-system configmap aliquot-config   share GPUs\n";
 }
 
-void await(Context& context, kube::Api& api, const Words& words, nlohmann::ordered_json& json) {
+void await(Context& context, kube_client::Api& api, const Words& words,
+           nlohmann::ordered_json& json) {
     const auto rollout = wait_ready(context, api, words);
     if (!rollout) return;
     json["rollout"] = {{"nodes", rollout->wished}, {"ready", rollout->ready}};
@@ -208,7 +210,7 @@ void apply(Context& context, const Words& words, const install::Values& values,
            const std::vector<install::Manifest>& manifests) {
     auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
-    kube::Api& api = *connection->api;
+    kube_client::Api& api = *connection->api;
     const bool dry_run = words.dry_run == "server";
     if (!may_go_on(context, api, words)) return;
     const auto result = install::apply(api, manifests,

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "kube/connect.h"
+#include "kube_client/connect.h"
 #include "os/root.h"
 #include "scaling/manifests.h"
 #include "scaling/metrics_api.h"
@@ -33,12 +33,12 @@ int exit_code_of(const Error& error) {
 }
 
 /// Those of our APIServices that somebody else has; they are named on err.
-std::set<std::string> taken(Context& context, kube::Api& api, const std::string& ours) {
+std::set<std::string> taken(Context& context, kube_client::Api& api, const std::string& ours) {
     std::set<std::string> names;
     for (const std::string& name : scaling::api_service_names()) {
         const auto json = api.get_raw("/apis/apiregistration.k8s.io/v1/apiservices/" + name);
         if (!json) {
-            if (!json.failure().is(kube::Reason::kNotFound)) {
+            if (!json.failure().is(kube_client::Reason::kNotFound)) {
                 context.err << "aliquot: " << name << ": cannot be looked at ("
                             << json.failure().message << "); check that nobody else has it\n";
             }
@@ -60,7 +60,7 @@ void print_manifests(Context& context, Words& words) {
         context.err << "aliquot: the cluster was not looked at: kubectl get apiservice | grep "
                        "metrics.k8s.io shows whether somebody else serves these APIs\n";
     } else {
-        auto connection = kube::connect(words.options.kube);
+        auto connection = kube_client::connect(words.options.kube);
         if (connection) {
             words.manifests.taken =
                 taken(context, *connection->api, words.manifests.namespace_name);

@@ -30,13 +30,14 @@ std::string apply_body(const node::GpuNode& node, const std::set<std::string>& o
         .dump();
 }
 
-kube::Outcome<LabelOutcome> try_change(kube::Api& api, const ClusterWords& words,
-                                       const std::string& name, const LabelChange& change) {
-    auto object = api.get(kube::resources::nodes(), {"", name}, call_of(words));
+kube_client::Outcome<LabelOutcome> try_change(kube_client::Api& api, const ClusterWords& words,
+                                              const std::string& name, const LabelChange& change) {
+    auto object = api.get(kube_client::resources::nodes(), {"", name}, call_of(words));
     if (!object) return std::move(object).failure();
     const auto node = node::read_gpu_node(object->json);
     if (!node) {
-        return kube::Failure{.reason = kube::Reason::kMalformed, .message = node.error().message};
+        return kube_client::Failure{.reason = kube_client::Reason::kMalformed,
+                                    .message = node.error().message};
     }
     LabelOutcome outcome{.resource_version = object->resource_version};
     std::set<std::string> ours;
@@ -56,7 +57,7 @@ kube::Outcome<LabelOutcome> try_change(kube::Api& api, const ClusterWords& words
     }
     if (!outcome.changed) return outcome;
     auto written = api.apply(
-        kube::resources::nodes(), {"", name}, apply_body(*node, ours, change), change.force,
+        kube_client::resources::nodes(), {"", name}, apply_body(*node, ours, change), change.force,
         {.field_manager = kManager, .dry_run = change.dry_run, .call = call_of(words)});
     if (!written) return std::move(written).failure();
     if (!change.dry_run) outcome.resource_version = written->resource_version;
@@ -83,9 +84,10 @@ void no_such_node(Context& context, const std::string& name, const ClusterNodes&
 
 }  // namespace
 
-std::optional<ClusterNodes> read_nodes(Context& context, kube::Api& api, const ClusterWords& words,
-                                       const std::string& selector, bool keep_managers) {
-    auto page = api.list(kube::resources::nodes(),
+std::optional<ClusterNodes> read_nodes(Context& context, kube_client::Api& api,
+                                       const ClusterWords& words, const std::string& selector,
+                                       bool keep_managers) {
+    auto page = api.list(kube_client::resources::nodes(),
                          {.label_selector = selector, .keep_managed_fields = keep_managers},
                          call_of(words));
     if (!page) {
@@ -93,7 +95,7 @@ std::optional<ClusterNodes> read_nodes(Context& context, kube::Api& api, const C
         return std::nullopt;
     }
     ClusterNodes all{.resource_version = page->resource_version};
-    for (const kube::Object& object : page->items) {
+    for (const kube_client::Object& object : page->items) {
         auto node = node::read_gpu_node(object.json);
         if (node) all.nodes.push_back(*std::move(node));
     }
@@ -101,7 +103,7 @@ std::optional<ClusterNodes> read_nodes(Context& context, kube::Api& api, const C
     return all;
 }
 
-std::optional<ClusterNodes> choose_nodes(Context& context, kube::Api& api,
+std::optional<ClusterNodes> choose_nodes(Context& context, kube_client::Api& api,
                                          const ClusterWords& words, const NodeChoice& choice) {
     const int ways =
         (choice.names.empty() ? 0 : 1) + (choice.selector.empty() ? 0 : 1) + (choice.all ? 1 : 0);
@@ -131,23 +133,24 @@ std::optional<ClusterNodes> choose_nodes(Context& context, kube::Api& api,
     return chosen;
 }
 
-Holders read_holders(kube::Api& api, const ClusterWords& words, const std::string& node,
+Holders read_holders(kube_client::Api& api, const ClusterWords& words, const std::string& node,
                      std::string& problem) {
     constexpr unsigned kMostPages = 100;
     Holders holders;
-    const kube::ListOptions options{
+    const kube_client::ListOptions options{
         .field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName" +
                           (node.empty() ? "!=" : "=" + node),
         .keep_managed_fields = false};
     std::string token;
     for (unsigned pages = 0; pages < kMostPages; ++pages) {
-        const auto page = api.list_page(kube::resources::pods(), options, token, call_of(words));
+        const auto page =
+            api.list_page(kube_client::resources::pods(), options, token, call_of(words));
         if (!page) {
             const std::string right = missing_right(page.failure().message);
             problem = right.empty() ? page.failure().message : "a role must allow: " + right;
             return {};
         }
-        for (const kube::Object& pod : page->items) {
+        for (const kube_client::Object& pod : page->items) {
             auto holder = node::read_holder(pod.json);
             if (holder) holders[holder->node].push_back(*std::move(holder));
         }
@@ -158,15 +161,16 @@ Holders read_holders(kube::Api& api, const ClusterWords& words, const std::strin
     return {};
 }
 
-kube::Outcome<LabelOutcome> change_labels(kube::Api& api, const ClusterWords& words,
-                                          const std::string& node, const LabelChange& change) {
+kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const ClusterWords& words,
+                                                 const std::string& node,
+                                                 const LabelChange& change) {
     constexpr unsigned kMostTries = 5;
     for (unsigned tries = 1;; ++tries) {
         auto outcome = try_change(api, words, node, change);
         if (outcome || tries == kMostTries) return outcome;
         // Without causes the node has changed since we read it; with them a label is somebody's.
-        const kube::Failure& failure = outcome.failure();
-        if (!failure.is(kube::Reason::kConflict) || !failure.causes.empty()) return outcome;
+        const kube_client::Failure& failure = outcome.failure();
+        if (!failure.is(kube_client::Reason::kConflict) || !failure.causes.empty()) return outcome;
     }
 }
 

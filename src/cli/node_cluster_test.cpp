@@ -6,14 +6,14 @@
 
 #include "cli/node_command.h"
 #include "cli/node_config_wait.h"
-#include "kube/stub_api.h"
+#include "kube_client/stub_api.h"
 
 namespace aliquot::cli {
 namespace {
 
-using kube::Outcome;
-using kube::Reply;
-using kube::Request;
+using kube_client::Outcome;
+using kube_client::Reply;
+using kube_client::Request;
 using Json = nlohmann::json;
 
 /// A node, and the applies that were sent for it.
@@ -36,7 +36,7 @@ struct Server {
                 R"({"apiVersion":"v1","kind":"Node","metadata":{"labels":)" + labels +
                     R"(,"managedFields":)" + managers + "}}");
     }
-    kube::StubApi api;
+    kube_client::StubApi api;
     std::vector<Json> applied;
     unsigned conflicts = 0;
 };

@@ -27,17 +27,18 @@ struct ClusterNodes {
 
 /// The nodes of a cluster, one API request per 500. `keep_managers`: with who set which label.
 /// Empty: it was said why not, and the exit code is set.
-std::optional<ClusterNodes> read_nodes(Context& context, kube::Api& api, const ClusterWords& words,
-                                       const std::string& selector, bool keep_managers);
+std::optional<ClusterNodes> read_nodes(Context& context, kube_client::Api& api,
+                                       const ClusterWords& words, const std::string& selector,
+                                       bool keep_managers);
 
 /// Those that were chosen. A name that is not there is an error with the nearest one. Nobody
 /// chosen is an error, too.
-std::optional<ClusterNodes> choose_nodes(Context& context, kube::Api& api,
+std::optional<ClusterNodes> choose_nodes(Context& context, kube_client::Api& api,
                                          const ClusterWords& words, const NodeChoice& choice);
 
 /// Who holds what, by node. `problem` is set and the map empty when we may not list pods.
 using Holders = std::map<std::string, std::vector<node::Holder>>;
-Holders read_holders(kube::Api& api, const ClusterWords& words, const std::string& node,
+Holders read_holders(kube_client::Api& api, const ClusterWords& words, const std::string& node,
                      std::string& problem);
 
 /// Writes labels of a node by server-side apply under the field manager "aliquot", whose labels are
@@ -54,8 +55,9 @@ struct LabelOutcome {
     std::vector<std::string> foreign;  // keys that were to be removed and are not ours
     std::string resource_version;
 };
-kube::Outcome<LabelOutcome> change_labels(kube::Api& api, const ClusterWords& words,
-                                          const std::string& node, const LabelChange& change);
+kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const ClusterWords& words,
+                                                 const std::string& node,
+                                                 const LabelChange& change);
 
 void add_node_list(CLI::App& node, Context& context);
 void add_node_show(CLI::App& node, Context& context);

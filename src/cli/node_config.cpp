@@ -34,7 +34,7 @@ struct Words {
     bool dry_run = false;
 };
 
-kube::ObjectKey map_key(const Words& words) {
+kube_client::ObjectKey map_key(const Words& words) {
     const std::string& space = words.cluster.namespace_name;
     return {space.empty() ? "aliquot-system" : space, words.config_map};
 }
@@ -47,9 +47,10 @@ struct Map {
 };
 
 /// Empty: it was said why it cannot be read. A ConfigMap that is not there has no keys.
-std::optional<Map> read_map(Context& context, kube::Api& api, const Words& words) {
-    auto object = api.get(kube::resources::config_maps(), map_key(words), call_of(words.cluster));
-    if (!object && object.failure().is(kube::Reason::kNotFound)) return Map{};
+std::optional<Map> read_map(Context& context, kube_client::Api& api, const Words& words) {
+    auto object =
+        api.get(kube_client::resources::config_maps(), map_key(words), call_of(words.cluster));
+    if (!object && object.failure().is(kube_client::Reason::kNotFound)) return Map{};
     if (!object) {
         fail(context, object.failure());
         return std::nullopt;
@@ -80,7 +81,7 @@ std::string keys_text(const Map& map) {
 }
 
 /// The configuration exists and is good; else it was said what is wrong.
-bool can_serve(Context& context, kube::Api& api, const Words& words) {
+bool can_serve(Context& context, kube_client::Api& api, const Words& words) {
     const auto map = read_map(context, api, words);
     if (!map) return false;
     const auto found = map->data.find(words.key);
@@ -109,7 +110,7 @@ void set(Context& context, Words& words) {
     }
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
-    kube::Api& api = *connection->api;
+    kube_client::Api& api = *connection->api;
     if (!words.clear && !can_serve(context, api, words)) return;
     const auto chosen = choose_nodes(context, api, words.cluster, words.choice);
     if (!chosen) return;
@@ -126,8 +127,8 @@ void set(Context& context, Words& words) {
         if (!outcome->foreign.empty()) {  // a person asks for this very label to go
             const nlohmann::json body{{"metadata", {{"labels", {{node::kConfigLabel, nullptr}}}}}};
             const auto gone =
-                api.patch(kube::resources::nodes(), {"", node.name()}, body.dump(),
-                          {.kind = kube::PatchKind::kMerge,
+                api.patch(kube_client::resources::nodes(), {"", node.name()}, body.dump(),
+                          {.kind = kube_client::PatchKind::kMerge,
                            .write = {.dry_run = words.dry_run, .call = call_of(words.cluster)}});
             if (!gone) return fail(context, gone.failure());
         }
@@ -187,13 +188,14 @@ void list(Context& context, const Words& words) {
 }
 
 /// Compare and set: what others wrote meanwhile is read again, never written over.
-kube::Outcome<Done> write_key(Context& context, kube::Api& api, const Words& words,
-                              const std::string& text, std::string& what) {
+kube_client::Outcome<Done> write_key(Context& context, kube_client::Api& api, const Words& words,
+                                     const std::string& text, std::string& what) {
     constexpr unsigned kMostTries = 5;
     for (unsigned tries = 1;; ++tries) {
         const auto map = read_map(context, api, words);
-        if (!map) return kube::Failure{.reason = kube::Reason::kStopped};
-        const kube::WriteOptions write{.dry_run = words.dry_run, .call = call_of(words.cluster)};
+        if (!map) return kube_client::Failure{.reason = kube_client::Reason::kStopped};
+        const kube_client::WriteOptions write{.dry_run = words.dry_run,
+                                              .call = call_of(words.cluster)};
         const nlohmann::json data{{words.key, text}};
         const auto found = map->data.find(words.key);
         if (found != map->data.end() && found->second == text) {
@@ -201,7 +203,7 @@ kube::Outcome<Done> write_key(Context& context, kube::Api& api, const Words& wor
             return Done{};
         }
         what = found == map->data.end() ? "added" : "changed";
-        kube::Outcome<kube::Object> written = kube::Failure{};
+        kube_client::Outcome<kube_client::Object> written = kube_client::Failure{};
         if (map->resource_version.empty()) {
             const nlohmann::json body{{"apiVersion", "v1"},
                                       {"kind", "ConfigMap"},
@@ -211,17 +213,17 @@ kube::Outcome<Done> write_key(Context& context, kube::Api& api, const Words& wor
                                          {{"app.kubernetes.io/name", "aliquot"},
                                           {"app.kubernetes.io/managed-by", "aliquot"}}}}},
                                       {"data", data}};
-            written = api.create(kube::resources::config_maps(), map_key(words).namespace_name,
-                                 body.dump(), write);
+            written = api.create(kube_client::resources::config_maps(),
+                                 map_key(words).namespace_name, body.dump(), write);
         } else {
             const nlohmann::json body{{"metadata", {{"resourceVersion", map->resource_version}}},
                                       {"data", data}};
-            written = api.patch(kube::resources::config_maps(), map_key(words), body.dump(),
-                                {.kind = kube::PatchKind::kMerge, .write = write});
+            written = api.patch(kube_client::resources::config_maps(), map_key(words), body.dump(),
+                                {.kind = kube_client::PatchKind::kMerge, .write = write});
         }
         if (written) return Done{};
-        const bool again = written.failure().is(kube::Reason::kConflict) ||
-                           written.failure().is(kube::Reason::kAlreadyExists);
+        const bool again = written.failure().is(kube_client::Reason::kConflict) ||
+                           written.failure().is(kube_client::Reason::kAlreadyExists);
         if (!again || tries == kMostTries) return std::move(written).failure();
     }
 }

@@ -17,9 +17,9 @@ Milliseconds since(Clock::time_point begin) {
 }
 
 /// Waits for the next change of one node, a second at most. Failures show with the next get.
-void wait_for_change(kube::Api& api, const std::string& node, const std::string& version,
-                     const kube::Call& call) {
-    const auto watch = api.watch(kube::resources::nodes(),
+void wait_for_change(kube_client::Api& api, const std::string& node, const std::string& version,
+                     const kube_client::Call& call) {
+    const auto watch = api.watch(kube_client::resources::nodes(),
                                  {.field_selector = "metadata.name=" + node,
                                   .resource_version = version,
                                   .duration = std::chrono::seconds(5),
@@ -45,15 +45,16 @@ ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigT
     return old ? ConfigAnswer::kNone : ConfigAnswer::kRefused;
 }
 
-void wait_until_served(Context& context, kube::Api& api, const ClusterWords& words,
+void wait_until_served(Context& context, kube_client::Api& api, const ClusterWords& words,
                        const std::vector<ConfigWait>& waits, std::chrono::seconds timeout) {
     const auto begin = Clock::now();
     for (const ConfigWait& wait : waits) {
         while (true) {
             const Milliseconds left = timeout - since(begin);
-            const kube::Call call{.deadline = std::min(std::max(left, Milliseconds(1'000)),
-                                                       Milliseconds(call_of(words).deadline))};
-            const auto object = api.get(kube::resources::nodes(), {"", wait.node}, call);
+            const kube_client::Call call{.deadline =
+                                             std::min(std::max(left, Milliseconds(1'000)),
+                                                      Milliseconds(call_of(words).deadline))};
+            const auto object = api.get(kube_client::resources::nodes(), {"", wait.node}, call);
             if (!object) return fail(context, object.failure());
             const auto node = node::read_gpu_node(object->json);
             const auto told = node ? node->config : std::nullopt;

@@ -97,7 +97,7 @@ void label_nodes(Context& context, Words& words) {
             say(context, node, *outcome, change.dry_run);
             continue;
         }
-        if (outcome.failure().is(kube::Reason::kConflict)) {
+        if (outcome.failure().is(kube_client::Reason::kConflict)) {
             context.err << "aliquot: somebody else has set that label; --force takes it over\n";
         }
         return fail(context, outcome.failure());

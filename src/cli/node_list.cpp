@@ -20,7 +20,7 @@ struct Words {
     bool watch = false;
 };
 
-std::optional<NodePicture> look(Context& context, kube::Api& api, const Words& words) {
+std::optional<NodePicture> look(Context& context, kube_client::Api& api, const Words& words) {
     auto nodes = read_nodes(context, api, words.cluster, words.selector, false);
     if (!nodes) return std::nullopt;
     if (!words.all) {
@@ -34,14 +34,14 @@ std::optional<NodePicture> look(Context& context, kube::Api& api, const Words& w
 }
 
 /// Prints a row whenever it has changed, until somebody ends us or the API server does.
-void follow(Context& context, kube::Api& api, const Words& words, NodePicture picture) {
+void follow(Context& context, kube_client::Api& api, const Words& words, NodePicture picture) {
     constexpr std::chrono::seconds kLookAgain{10};
     constexpr std::chrono::seconds kLeastPause{1};
     const bool wide = words.format == "wide";
     std::map<std::string, Row> shown;
     for (const auto& node : picture.nodes.nodes) shown[node.name()] = node_row(picture, node, wide);
     while (true) {
-        const auto watch = api.watch(kube::resources::nodes(),
+        const auto watch = api.watch(kube_client::resources::nodes(),
                                      {.label_selector = words.selector,
                                       .resource_version = picture.nodes.resource_version,
                                       .metadata_only = true},
@@ -49,7 +49,7 @@ void follow(Context& context, kube::Api& api, const Words& words, NodePicture pi
         if (watch) {
             const auto batch = (*watch)->next(kLookAgain);
             if (!batch && !batch.failure().is_expired() &&
-                !batch.failure().is(kube::Reason::kUnreachable)) {
+                !batch.failure().is(kube_client::Reason::kUnreachable)) {
                 return fail(context, batch.failure());
             }
         } else if (!watch.failure().is_expired()) {

@@ -13,14 +13,14 @@
 #include "cli/command.h"
 #include "cli/guarded_process.h"
 #include "cli/run_device.h"
+#include "guard_region/config_file.h"
+#include "guard_region/guard_library.h"
+#include "guard_region/meter.h"
+#include "guard_region/runs.h"
+#include "guard_region/status.h"
 #include "nvml/driver.h"
 #include "os/clock.h"
 #include "os/root.h"
-#include "region/config_file.h"
-#include "region/guard_library.h"
-#include "region/meter.h"
-#include "region/runs.h"
-#include "region/status.h"
 
 namespace aliquot::cli {
 namespace {
@@ -52,17 +52,17 @@ struct Session {
     std::unique_ptr<nvml::Driver> driver;
     RunDevice device;
     fs::path library;
-    std::optional<region::Reservation> reservation;
-    std::optional<region::ConfigFile> config;
-    std::optional<region::LedgerFile> ledger;
+    std::optional<guard_region::Reservation> reservation;
+    std::optional<guard_region::ConfigFile> config;
+    std::optional<guard_region::LedgerFile> ledger;
     fs::path node_page;
 };
 
-Result<region::Limits> limits_of(const Words& words, const RunDevice& device) {
-    region::Limits limits{.uuid = device.uuid,
-                          .context_bytes = device.context_bytes,
-                          .cap_ppm = words.compute * region::kPpmPerPercent,
-                          .weight = words.weight};
+Result<guard_region::Limits> limits_of(const Words& words, const RunDevice& device) {
+    guard_region::Limits limits{.uuid = device.uuid,
+                                .context_bytes = device.context_bytes,
+                                .cap_ppm = words.compute * guard_region::kPpmPerPercent,
+                                .weight = words.weight};
     if (!words.memory.empty()) {
         const auto bytes = parse_bytes(words.memory);
         if (!bytes) return bytes.error();
@@ -72,9 +72,9 @@ Result<region::Limits> limits_of(const Words& words, const RunDevice& device) {
 }
 
 Result<fs::path> find_library(const Words& words, const Context& context) {
-    fs::path library = words.guard_library.empty()
-                           ? context.program_directory.parent_path() / "lib" / region::kLibraryFile
-                           : fs::absolute(words.guard_library);
+    fs::path library = words.guard_library.empty() ? context.program_directory.parent_path() /
+                                                         "lib" / guard_region::kLibraryFile
+                                                   : fs::absolute(words.guard_library);
     if (::access(library.c_str(), R_OK) != 0) {
         return os::error_from_errno(errno, library.native()).during("the guard's library");
     }
@@ -103,9 +103,9 @@ Result<Done> prepare(const Words& words, const Context& context,
     session.driver = *std::move(driver);
     const auto inventory = session.driver->enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return inventory.error();
-    const auto place = region::Runs::usual_place(environment);
+    const auto place = guard_region::Runs::usual_place(environment);
     if (!place) return place.error();
-    const region::Runs runs(*place);
+    const guard_region::Runs runs(*place);
     auto device = choose_device(words.gpu, devices_of(*inventory), environment, runs.list());
     if (!device) return std::move(device).error();
     session.device = *std::move(device);
@@ -119,10 +119,10 @@ Result<Done> prepare(const Words& words, const Context& context,
                       .overcommit = words.overcommit});
     if (!reservation) return std::move(reservation).error();
     session.reservation.emplace(*std::move(reservation));
-    auto config = region::ConfigFile::open(session.reservation->config());
+    auto config = guard_region::ConfigFile::open(session.reservation->config());
     if (!config) return std::move(config).error();
     session.config.emplace(*std::move(config));
-    auto ledger = region::LedgerFile::open(session.reservation->ledger());
+    auto ledger = guard_region::LedgerFile::open(session.reservation->ledger());
     if (!ledger) return std::move(ledger).error();
     session.ledger.emplace(*std::move(ledger));
     session.node_page = runs.node_page();
@@ -148,14 +148,14 @@ void guard_environment(const Words& words, const Session& session,
     prepend(environment, "LD_LIBRARY_PATH", (node / "lib").native());
 }
 
-region::Reading look(Session& session) {
-    region::HostProcesses processes(session.host);
-    region::Meter meter(*session.driver, processes);
-    const std::array<region::Metered, 1> regions{{{.id = "run",
-                                                   .ledger = &*session.ledger,
-                                                   .config = &*session.config,
-                                                   .uuids = {session.device.uuid},
-                                                   .by_mount = false}}};
+guard_region::Reading look(Session& session) {
+    guard_region::HostProcesses processes(session.host);
+    guard_region::Meter meter(*session.driver, processes);
+    const std::array<guard_region::Metered, 1> regions{{{.id = "run",
+                                                         .ledger = &*session.ledger,
+                                                         .config = &*session.config,
+                                                         .uuids = {session.device.uuid},
+                                                         .by_mount = false}}};
     return std::move(meter.look(regions).front());
 }
 
@@ -167,23 +167,23 @@ std::string seconds_text(std::uint64_t ns) {
 }
 
 void report(std::ostream& err, const Session& session) {
-    region::Reading reading;
+    guard_region::Reading reading;
     auto ledger = session.ledger->read();
     if (!ledger) {
         err << "aliquot: " << ledger.error().message << '\n';
         return;
     }
     reading.ledger = *std::move(ledger);
-    const auto status =
-        region::make_status({.uuids = {session.device.uuid}}, session.config->settings(), reading);
-    const region::DeviceStatus& device = status.devices.front();
+    const auto status = guard_region::make_status({.uuids = {session.device.uuid}},
+                                                  session.config->settings(), reading);
+    const guard_region::DeviceStatus& device = status.devices.front();
     err << "aliquot: GPU " << session.device.index << " (" << session.device.model << "): peak "
         << bytes_text(device.peak_bytes);
     if (device.limits.memory_bytes != 0) err << " of " << bytes_text(device.limits.memory_bytes);
     err << ", " << device.denied << " denied, GPU time " << seconds_text(device.gpu_ns)
         << ", held back " << seconds_text(device.throttled_ns) << '\n';
     for (const std::string_view remark : device.remarks) {
-        err << "aliquot: remark " << remark << ": " << region::meaning_of(remark) << '\n';
+        err << "aliquot: remark " << remark << ": " << guard_region::meaning_of(remark) << '\n';
     }
 }
 

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "catalog/gpu_models.h"
-#include "region/estimates.h"
-#include "region/ledger.h"
-#include "region/uuid.h"
+#include "guard_region/estimates.h"
+#include "guard_region/ledger.h"
+#include "guard_region/uuid.h"
 
 namespace aliquot::cli {
 namespace {
@@ -17,10 +17,10 @@ std::uint64_t context_of(const gpu::Gpu& gpu, const std::string& driver_version)
     const catalog::GpuModel* const model =
         catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu.memory_bytes >> kMibShift));
     const unsigned multiprocessors =
-        model == nullptr
-            ? 0
-            : region::multiprocessors_of(model->cuda_cores, gpu.compute_major, gpu.compute_minor);
-    return region::ContextEstimates().estimate(
+        model == nullptr ? 0
+                         : guard_region::multiprocessors_of(model->cuda_cores, gpu.compute_major,
+                                                            gpu.compute_minor);
+    return guard_region::ContextEstimates().estimate(
         {.model = gpu.model, .driver_version = driver_version}, multiprocessors);
 }
 
@@ -45,11 +45,11 @@ std::vector<RunDevice> visible(std::vector<RunDevice> devices,
     return devices;
 }
 
-std::uint64_t taken_of(const RunDevice& device, const std::vector<region::Run>& living) {
+std::uint64_t taken_of(const RunDevice& device, const std::vector<guard_region::Run>& living) {
     std::uint64_t taken = 0;
-    for (const region::Run& run : living) {
-        if (!region::same_device(run.limits.uuid, device.uuid)) continue;
-        taken = region::saturating_add(taken, run.limits.memory_bytes);
+    for (const guard_region::Run& run : living) {
+        if (!guard_region::same_device(run.limits.uuid, device.uuid)) continue;
+        taken = guard_region::saturating_add(taken, run.limits.memory_bytes);
     }
     return taken;
 }
@@ -81,7 +81,7 @@ std::vector<RunDevice> devices_of(const gpu::Inventory& inventory) {
 
 Result<RunDevice> choose_device(const std::string& wanted, const std::vector<RunDevice>& all,
                                 const std::map<std::string, std::string>& environment,
-                                const std::vector<region::Run>& living) {
+                                const std::vector<guard_region::Run>& living) {
     if (!wanted.empty()) {
         const auto found =
             std::ranges::find_if(all, [&](const RunDevice& one) { return names(one, wanted); });

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "gpu/inventory.h"
-#include "region/runs.h"
+#include "guard_region/runs.h"
 
 namespace aliquot::cli {
 
@@ -30,6 +30,6 @@ std::vector<RunDevice> devices_of(const gpu::Inventory& inventory);
 /// errors   kInvalidInput: no such device; kNotFound: none at all
 Result<RunDevice> choose_device(const std::string& wanted, const std::vector<RunDevice>& all,
                                 const std::map<std::string, std::string>& environment,
-                                const std::vector<region::Run>& living);
+                                const std::vector<guard_region::Run>& living);
 
 }  // namespace aliquot::cli

@@ -22,12 +22,12 @@ const Json& member(const Json& object, const char* key) {
 
 }  // namespace
 
-const kube::Resource& webhook_configurations() {
-    static const kube::Resource kResource{.group = "admissionregistration.k8s.io",
-                                          .version = "v1",
-                                          .plural = "mutatingwebhookconfigurations",
-                                          .kind = "MutatingWebhookConfiguration",
-                                          .namespaced = false};
+const kube_client::Resource& webhook_configurations() {
+    static const kube_client::Resource kResource{.group = "admissionregistration.k8s.io",
+                                                 .version = "v1",
+                                                 .plural = "mutatingwebhookconfigurations",
+                                                 .kind = "MutatingWebhookConfiguration",
+                                                 .namespaced = false};
     return kResource;
 }
 
@@ -47,37 +47,37 @@ std::string trust_patch(std::string_view json, const std::string& bundle) {
     return Json{{"webhooks", std::move(changed)}}.dump();
 }
 
-Result<Done> Caretaker::write(const kube::StoredObject& present, const Keyring& keyring,
+Result<Done> Caretaker::write(const kube_client::StoredObject& present, const Keyring& keyring,
                               const Mandate& mandate) {
-    const kube::WriteOptions how{.field_manager = kFieldManager, .call = mandate.call};
+    const kube_client::WriteOptions how{.field_manager = kFieldManager, .call = mandate.call};
     std::string json = write_secret(present ? std::string_view(present->json) : std::string_view{},
                                     options_.secret, keyring, mandate.epoch);
-    auto written =
-        present ? api_.replace(kube::resources::secrets(), options_.secret, std::move(json), how)
-                : api_.create(kube::resources::secrets(), options_.secret.namespace_name,
-                              std::move(json), how);
+    auto written = present ? api_.replace(kube_client::resources::secrets(), options_.secret,
+                                          std::move(json), how)
+                           : api_.create(kube_client::resources::secrets(),
+                                         options_.secret.namespace_name, std::move(json), how);
     if (!written) return written.error();
     return Done{};
 }
 
 /// By a strategic merge: the other fields of a webhook stay whose they are.
-Result<Done> Caretaker::trust(const kube::StoredObject& configuration, const std::string& bundle,
-                              const Mandate& mandate) {
+Result<Done> Caretaker::trust(const kube_client::StoredObject& configuration,
+                              const std::string& bundle, const Mandate& mandate) {
     if (configuration == nullptr) return Done{};
     std::string patch = trust_patch(configuration->json, bundle);
     if (patch.empty()) return Done{};
     const auto patched =
         api_.patch(webhook_configurations(), configuration->key(), std::move(patch),
-                   {.kind = kube::PatchKind::kStrategic,
+                   {.kind = kube_client::PatchKind::kStrategic,
                     .write = {.field_manager = kFieldManager, .call = mandate.call}});
     if (!patched) return patched.error();
     log::info("controller.trusted", {{"configuration", configuration->name}});
     return Done{};
 }
 
-Result<web::Instant> Caretaker::tend(const kube::StoredObject& secret,
-                                     const kube::StoredObject& configuration, web::Instant now,
-                                     const Mandate& mandate) {
+Result<http::Instant> Caretaker::tend(const kube_client::StoredObject& secret,
+                                      const kube_client::StoredObject& configuration,
+                                      http::Instant now, const Mandate& mandate) {
     const KeptKeyring kept = secret ? read_secret(secret->json) : KeptKeyring{};
     if (kept.epoch > mandate.epoch) {
         return Error{ErrorCode::kConflict, "Secret " + to_text(options_.secret) +

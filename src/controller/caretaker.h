@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "controller/keyring.h"
-#include "kube/api.h"
-#include "kube/store.h"
+#include "kube_client/api.h"
+#include "kube_client/store.h"
 
 namespace aliquot::controller {
 
 struct CaretakerOptions {
-    kube::ObjectKey secret{"aliquot-system", "aliquot-webhook"};
+    kube_client::ObjectKey secret{"aliquot-system", "aliquot-webhook"};
     std::string webhook_configuration = "aliquot";
     std::vector<std::string> names;  // of the certificate: "DNS:..."
     Lifetimes lifetimes;
@@ -22,11 +22,12 @@ struct CaretakerOptions {
 /// Keeps Secret and caBundle right; for the leader.
 class Caretaker {
 public:
-    Caretaker(kube::Api& api, CaretakerOptions options) : api_(api), options_(std::move(options)) {}
+    Caretaker(kube_client::Api& api, CaretakerOptions options)
+        : api_(api), options_(std::move(options)) {}
 
     /// Who leads, and how long a write may take.
     struct Mandate {
-        kube::Call call;
+        kube_client::Call call;
         std::uint64_t epoch = 0;
     };
 
@@ -35,24 +36,24 @@ public:
     ///                         is nobody's fault: it may come later.
     /// returns  when the next round is due at the latest
     /// errors   as the API server's; kConflict also when a newer leader has written
-    Result<web::Instant> tend(const kube::StoredObject& secret,
-                              const kube::StoredObject& configuration, web::Instant now,
-                              const Mandate& mandate);
+    Result<http::Instant> tend(const kube_client::StoredObject& secret,
+                               const kube_client::StoredObject& configuration, http::Instant now,
+                               const Mandate& mandate);
 
     [[nodiscard]] const CaretakerOptions& options() const { return options_; }
 
 private:
-    Result<Done> write(const kube::StoredObject& present, const Keyring& keyring,
+    Result<Done> write(const kube_client::StoredObject& present, const Keyring& keyring,
                        const Mandate& mandate);
-    Result<Done> trust(const kube::StoredObject& configuration, const std::string& bundle,
+    Result<Done> trust(const kube_client::StoredObject& configuration, const std::string& bundle,
                        const Mandate& mandate);
 
-    kube::Api& api_;
+    kube_client::Api& api_;
     const CaretakerOptions options_;
 };
 
 /// admissionregistration.k8s.io/v1 mutatingwebhookconfigurations
-const kube::Resource& webhook_configurations();
+const kube_client::Resource& webhook_configurations();
 
 /// The change that gives each webhook of a configuration this caBundle; empty: all have it.
 /// json   a MutatingWebhookConfiguration; any bytes

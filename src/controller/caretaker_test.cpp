@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "controller/secret.h"
-#include "kube/stub_api.h"
+#include "kube_client/stub_api.h"
 
 namespace aliquot::controller {
 namespace {
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr char kSecrets[] = "/api/v1/secrets";
 constexpr char kConfigurations[] =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-const web::Instant kStart = web::Instant(1'900'000'000s);
+const http::Instant kStart = http::Instant(1'900'000'000s);
 
 class CaretakerTest : public testing::Test {
 protected:
@@ -26,12 +26,12 @@ protected:
         api_.put(kConfigurations, {"", "aliquot"},
                  R"({"webhooks":[{"name":"pods.aliquot.dev","clientConfig":{}}]})");
     }
-    kube::StoredObject object(const char* collection, const kube::ObjectKey& key) {
+    kube_client::StoredObject object(const char* collection, const kube_client::ObjectKey& key) {
         const auto json = api_.json(collection, key);
         if (!json) return nullptr;
-        return std::make_shared<const kube::Object>(*kube::read_object(*json));
+        return std::make_shared<const kube_client::Object>(*kube_client::read_object(*json));
     }
-    Result<web::Instant> tend(web::Instant now, std::uint64_t epoch = 1) {
+    Result<http::Instant> tend(http::Instant now, std::uint64_t epoch = 1) {
         return caretaker_.tend(object(kSecrets, caretaker_.options().secret),
                                object(kConfigurations, {"", "aliquot"}), now, {.epoch = epoch});
     }
@@ -43,7 +43,7 @@ protected:
         return root["webhooks"][0]["clientConfig"].value("caBundle", "");
     }
 
-    kube::StubApi api_;
+    kube_client::StubApi api_;
     Caretaker caretaker_{
         api_, {.names = {"DNS:hook.ns.svc"}, .lifetimes = {.authority = 900h, .certificate = 90h}}};
 };

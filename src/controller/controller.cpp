@@ -16,9 +16,9 @@
 #include "controller/secret.h"
 #include "controller/serving_files.h"
 #include "controller/webhook.h"
-#include "kube/election.h"
-#include "kube/informer.h"
-#include "web/server.h"
+#include "http/server.h"
+#include "kube_client/election.h"
+#include "kube_client/informer.h"
 
 namespace aliquot::controller {
 namespace {
@@ -28,14 +28,14 @@ using std::chrono::seconds;
 
 constexpr seconds kLongestWait{60};
 constexpr seconds kAfterFailure{2};
-/// web::Server looks at its files once a second.
+/// http::Server looks at its files once a second.
 constexpr milliseconds kUntilShown{1'200};
 
 std::string identity_of(const Options& options) {
     if (!options.identity.empty()) return options.identity;
     std::array<char, 65> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    return kube::unique_identity(host.data());
+    return kube_client::unique_identity(host.data());
 }
 
 CaretakerOptions care_of(const Options& options) {
@@ -45,7 +45,7 @@ CaretakerOptions care_of(const Options& options) {
             .lifetimes = options.lifetimes};
 }
 
-kube::ElectionOptions election_of(const Options& options) {
+kube_client::ElectionOptions election_of(const Options& options) {
     const milliseconds duration = options.lease_duration;
     return {.lease = {options.namespace_name, options.lease},
             .identity = identity_of(options),
@@ -54,7 +54,8 @@ kube::ElectionOptions election_of(const Options& options) {
             .retry = duration * 2 / 15};
 }
 
-kube::InformerOptions one_object(const std::string& namespace_name, const std::string& name) {
+kube_client::InformerOptions one_object(const std::string& namespace_name,
+                                        const std::string& name) {
     return {.namespace_name = namespace_name, .field_selector = "metadata.name=" + name};
 }
 
@@ -82,7 +83,7 @@ public:
 
 private:
     Result<Done> listen();
-    web::Answer health(const web::Request& request) const;
+    http::Answer health(const http::Request& request) const;
     [[nodiscard]] Counters::Gauges gauges() const;
 
     void keep(const std::stop_token& stop);
@@ -95,25 +96,25 @@ private:
     ServingFiles files_;
     Caretaker caretaker_;
     os::SystemClock steady_;
-    kube::BootClock boot_;
+    kube_client::BootClock boot_;
 
     std::atomic<bool> draining_{false};
     std::atomic<bool> has_certificate_{false};
     std::atomic<os::TimePoint> shown_from_{os::TimePoint{}};  // the first one
-    std::atomic<web::Instant> certificate_until_{web::Instant{}};
-    std::atomic<web::Instant> authority_until_{web::Instant{}};
+    std::atomic<http::Instant> certificate_until_{http::Instant{}};
+    std::atomic<http::Instant> authority_until_{http::Instant{}};
     std::mutex writing_;  // held while the leader writes
     std::mutex mutex_;
     std::condition_variable_any changed_;
     bool look_ = true;  // of the keeper
 
     NodeCache nodes_;
-    kube::Informer secret_;
-    kube::Informer configuration_;
-    kube::Elector elector_;
+    kube_client::Informer secret_;
+    kube_client::Informer configuration_;
+    kube_client::Elector elector_;
     std::unique_ptr<Webhook> webhook_;
-    std::unique_ptr<web::Server> webhook_server_;
-    std::unique_ptr<web::Server> health_server_;
+    std::unique_ptr<http::Server> webhook_server_;
+    std::unique_ptr<http::Server> health_server_;
     std::jthread keeper_;
     std::jthread candidate_;
 };
@@ -123,7 +124,7 @@ Controller::Running::Running(const Options& options, World world)
       world_(std::move(world)),
       caretaker_(world_.api, care_of(options)),
       nodes_(world_.api),
-      secret_(world_.api, kube::resources::secrets(),
+      secret_(world_.api, kube_client::resources::secrets(),
               one_object(options.namespace_name, options.secret),
               [this](const auto&, const auto&, const auto&) { wake(); }),
       configuration_(world_.api, webhook_configurations(),
@@ -155,19 +156,19 @@ Result<Done> Controller::Running::listen() {
         Webhook::Seams{.cluster = [this] { return nodes_.cluster(); },
                        .options = {.runtime_class = options_.runtime_class},
                        .counters = counters_});
-    auto server = web::Server::listen(
+    auto server = http::Server::listen(
         {.address = options_.webhook_listen,
          .access = {.tls = files_.tls()},
          .methods = {"POST"},
          .most_connections = 256,
          .most_body_bytes = admission::kMostReviewBytes,
          .request_limit = kReviewLimit},
-        [this](const web::Request& request) { return webhook_->respond(request); });
+        [this](const http::Request& request) { return webhook_->respond(request); });
     if (!server) return std::move(server).error();
     webhook_server_ = *std::move(server);
     auto plain =
-        web::Server::listen({.address = options_.health_listen, .threads = 2},
-                            [this](const web::Request& request) { return health(request); });
+        http::Server::listen({.address = options_.health_listen, .threads = 2},
+                             [this](const http::Request& request) { return health(request); });
     if (!plain) return std::move(plain).error();
     health_server_ = *std::move(plain);
     return Done{};
@@ -183,7 +184,7 @@ Result<Done> Controller::Running::start() {
     return Done{};
 }
 
-web::Answer Controller::Running::health(const web::Request& request) const {
+http::Answer Controller::Running::health(const http::Request& request) const {
     constexpr int kUnavailable = 503;
     constexpr int kNotFound = 404;
     if (request.path == "/healthz") return {.body = "ok\n"};
@@ -219,8 +220,8 @@ void Controller::Running::adopt() {
         log::error("controller.certificate_not_written", {{"reason", put.error().message}});
         return;
     }
-    const auto serving = web::read_certificate(keyring.serving.certificate);
-    const auto authority = web::read_certificate(keyring.authority.certificate);
+    const auto serving = http::read_certificate(keyring.serving.certificate);
+    const auto authority = http::read_certificate(keyring.authority.certificate);
     if (serving) certificate_until_ = serving->valid_until;
     if (authority) authority_until_ = authority->valid_until;
     if (has_certificate_) return;

@@ -6,15 +6,15 @@
 #include <string>
 
 #include "controller/options.h"
-#include "kube/api.h"
-#include "web/certificate.h"
+#include "http/certificate.h"
+#include "kube_client/api.h"
 
 namespace aliquot::controller {
 
 /// What a controller needs of the world.
 struct World {
-    kube::Api& api;
-    std::function<web::Instant()> now = [] { return std::chrono::system_clock::now(); };
+    kube_client::Api& api;
+    std::function<http::Instant()> now = [] { return std::chrono::system_clock::now(); };
 };
 
 /// A replica as it runs: reviews pods over HTTPS, follows nodes, Secret and webhook configuration,

@@ -9,9 +9,9 @@
 
 #include "base/base64.h"
 #include "controller/secret.h"
-#include "kube/kubeconfig.h"
-#include "kube/stub_api.h"
-#include "web/test_client.h"
+#include "http/test_client.h"
+#include "kube_client/kubeconfig.h"
+#include "kube_client/stub_api.h"
 
 namespace aliquot::controller {
 namespace {
@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 constexpr char kSecrets[] = "/api/v1/secrets";
 constexpr char kConfigurations[] =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-const kube::ObjectKey kSecret{"aliquot-system", "aliquot-webhook"};
+const kube_client::ObjectKey kSecret{"aliquot-system", "aliquot-webhook"};
 
 constexpr char kReview[] =
     R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",
@@ -58,20 +58,20 @@ protected:
         options.lifetimes = {.authority = 900h, .certificate = 90h, .trust_delay = 5min};
         options.lease_duration = 3s;
         auto started = Controller::start(
-            options, {.api = api_, .now = [this] { return web::Instant(now_.load()); }});
+            options, {.api = api_, .now = [this] { return http::Instant(now_.load()); }});
         EXPECT_TRUE(started) << started.error().message;
         return started ? *std::move(started) : nullptr;
     }
     std::string trusted() {
         const Json root = Json::parse(*api_.json(kConfigurations, {"", "aliquot"}));
-        return kube::decode_base64(root["webhooks"][0]["clientConfig"].value("caBundle", ""))
+        return kube_client::decode_base64(root["webhooks"][0]["clientConfig"].value("caBundle", ""))
             .value_or("");
     }
     /// A review, by somebody who trusts what the webhook configuration says. Empty: no answer.
     std::string ask(const Controller& controller) {
-        web::TestCertificate authority;
+        http::TestCertificate authority;
         authority.certificate = trusted();
-        web::TestClient client(controller.webhook_port(), {.authority = &authority});
+        http::TestClient client(controller.webhook_port(), {.authority = &authority});
         if (!client.greeted()) return {};
         const std::string body = kReview;
         client.send(
@@ -82,13 +82,13 @@ protected:
         return answer ? answer->body : "";
     }
     static std::string health(const Controller& controller, const std::string& path) {
-        web::TestClient client(controller.health_port());
+        http::TestClient client(controller.health_port());
         const auto answer = client.get(path);
         return answer ? std::to_string(answer->status) + " " + answer->body : "";
     }
 
-    kube::StubApi api_;
-    std::atomic<web::Instant> now_{
+    kube_client::StubApi api_;
+    std::atomic<http::Instant> now_{
         std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now())};
 };
 
@@ -124,7 +124,7 @@ TEST_F(ControllerTest, RotatesInTwoSteps) {
     controller->look();
     ASSERT_TRUE(comes_true([&] {
         const auto ring = read_secret(*api_.json(kSecrets, kSecret)).keyring;
-        return web::has_signed(ring.authority.certificate, ring.serving.certificate);
+        return http::has_signed(ring.authority.certificate, ring.serving.certificate);
     }));
     const auto after = read_secret(*api_.json(kSecrets, kSecret)).keyring;
     EXPECT_NE(after.authority.certificate, before.authority.certificate);

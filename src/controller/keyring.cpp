@@ -7,24 +7,24 @@
 namespace aliquot::controller {
 namespace {
 
+using http::Instant;
 using std::chrono::seconds;
-using web::Instant;
 
 constexpr char kName[] = "aliquot-webhook";
-constexpr seconds kEarlier{300};  // web::make_authority() lets it begin so much before
+constexpr seconds kEarlier{300};  // http::make_authority() lets it begin so much before
 constexpr seconds kLeastLife{1};
 
 seconds until_renewal(seconds life) { return life * 2 / 3; }
 
 /// When two thirds of its life have passed.
-Instant renewal_of(const web::CertificateFacts& facts) {
+Instant renewal_of(const http::CertificateFacts& facts) {
     const Instant made = facts.valid_from + kEarlier;
     return made + until_renewal(std::chrono::duration_cast<seconds>(facts.valid_until - made));
 }
 
-bool is_usable_authority(const web::Certificate& certificate, Instant now) {
+bool is_usable_authority(const http::Certificate& certificate, Instant now) {
     if (!is_usable(certificate, now)) return false;
-    const auto facts = web::read_certificate(certificate.certificate);
+    const auto facts = http::read_certificate(certificate.certificate);
     return facts && facts->is_authority;
 }
 
@@ -49,18 +49,18 @@ private:
     Keyring& ring() { return made_.keyring; }
     void note(std::string reason) { made_.reasons.push_back(std::move(reason)); }
 
-    [[nodiscard]] Instant made_at(const web::Certificate& certificate) const {
-        const auto facts = web::read_certificate(certificate.certificate);
+    [[nodiscard]] Instant made_at(const http::Certificate& certificate) const {
+        const auto facts = http::read_certificate(certificate.certificate);
         return facts ? facts->valid_from + kEarlier : now_;
     }
 
     Result<Done> tend_authority() {
         const bool usable = is_usable_authority(ring().authority, now_);
         if (usable) {
-            const auto facts = web::read_certificate(ring().authority.certificate);
+            const auto facts = http::read_certificate(ring().authority.certificate);
             if (now_ < renewal_of(*facts)) return Done{};
         }
-        auto next = web::make_authority(kName, lifetimes_.authority, now_);
+        auto next = http::make_authority(kName, lifetimes_.authority, now_);
         if (!next) return std::move(next).error();
         if (usable) {
             ring().previous = std::move(ring().authority);
@@ -82,35 +82,35 @@ private:
     }
 
     /// Who signs: the newest, as soon as it is known everywhere.
-    [[nodiscard]] const web::Certificate& signer() const {
+    [[nodiscard]] const http::Certificate& signer() const {
         const Keyring& ring = made_.keyring;
         const bool is_known = now_ >= made_at(ring.authority) + lifetimes_.trust_delay;
         return is_known || ring.previous.certificate.empty() ? ring.authority : ring.previous;
     }
 
     /// Why the serving certificate will not do; empty: it will.
-    [[nodiscard]] std::string fault(const web::Certificate& signer) const {
-        const web::Certificate& serving = made_.keyring.serving;
+    [[nodiscard]] std::string fault(const http::Certificate& signer) const {
+        const http::Certificate& serving = made_.keyring.serving;
         if (serving.certificate.empty()) return "there was none";
         if (!is_usable(serving, now_)) return "the old one was broken or has expired";
-        const auto facts = web::read_certificate(serving.certificate);
+        const auto facts = http::read_certificate(serving.certificate);
         if (facts->names != names_) return "it was for other names";
         if (now_ >= renewal_of(*facts)) return "two thirds of its life have passed";
-        if (!web::has_signed(signer.certificate, serving.certificate)) {
+        if (!http::has_signed(signer.certificate, serving.certificate)) {
             return "it was signed by another authority";
         }
         return {};
     }
 
     Result<Done> tend_serving() {
-        const web::Certificate& by = signer();
+        const http::Certificate& by = signer();
         const std::string reason = fault(by);
         if (reason.empty()) return Done{};
-        const auto of_signer = web::read_certificate(by.certificate);
+        const auto of_signer = http::read_certificate(by.certificate);
         const auto left = std::chrono::duration_cast<seconds>(of_signer->valid_until - now_);
         const seconds life = std::clamp(left, kLeastLife, lifetimes_.certificate);
         auto serving =
-            web::issue(by, names_.empty() ? kName : host_of(names_[0]), names_, life, now_);
+            http::issue(by, names_.empty() ? kName : host_of(names_[0]), names_, life, now_);
         if (!serving) return std::move(serving).error();
         ring().serving = *std::move(serving);
         note("a new certificate: " + reason);
@@ -125,13 +125,13 @@ private:
     }
 
     void plan_next() {
-        const auto authority = web::read_certificate(ring().authority.certificate);
-        const auto serving = web::read_certificate(ring().serving.certificate);
+        const auto authority = http::read_certificate(ring().authority.certificate);
+        const auto serving = http::read_certificate(ring().serving.certificate);
         made_.next = std::min(renewal_of(*authority), renewal_of(*serving));
         if (ring().previous.certificate.empty()) return;
         const Instant known = made_at(ring().authority) + lifetimes_.trust_delay;
         if (known > now_) made_.next = std::min(made_.next, known);
-        const auto previous = web::read_certificate(ring().previous.certificate);
+        const auto previous = http::read_certificate(ring().previous.certificate);
         made_.next = std::min(made_.next, previous->valid_until);
     }
 
@@ -145,10 +145,10 @@ private:
 
 std::string Keyring::bundle() const { return authority.certificate + previous.certificate; }
 
-bool is_usable(const web::Certificate& certificate, Instant now) {
-    const auto facts = web::read_certificate(certificate.certificate);
+bool is_usable(const http::Certificate& certificate, Instant now) {
+    const auto facts = http::read_certificate(certificate.certificate);
     return facts && now >= facts->valid_from && now < facts->valid_until &&
-           web::is_pair(certificate);
+           http::is_pair(certificate);
 }
 
 Result<Renewal> renew(const Keyring& present, const std::vector<std::string>& names, Instant now,

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "web/certificate.h"
+#include "http/certificate.h"
 
 namespace aliquot::controller {
 
 /// What HTTPS needs: who signs, who has signed before, and what is shown.
 struct Keyring {
-    web::Certificate authority;  // the newest
-    web::Certificate previous;   // the one before it; empty: there is none that lives
-    web::Certificate serving;
+    http::Certificate authority;  // the newest
+    http::Certificate previous;   // the one before it; empty: there is none that lives
+    http::Certificate serving;
 
     /// Whom the API server is to trust: the authority, and the one before while it lives.
     [[nodiscard]] std::string bundle() const;
@@ -30,7 +30,7 @@ struct Lifetimes {
 struct Renewal {
     Keyring keyring;
     std::vector<std::string> reasons;  // what was done and why; empty: nothing
-    web::Instant next;                 // when to look again
+    http::Instant next;                // when to look again
 };
 
 /// Renews what has passed two thirds of its life, and mends what is missing or broken. Pure but for
@@ -39,12 +39,12 @@ struct Renewal {
 /// A new authority joins the bundle first; the certificate stays of the one before until
 /// trust_delay has passed. Whoever trusts the bundle of one step trusts what is shown in the next:
 /// except where something was broken.
-/// names    the serving certificate's, as web::issue() takes them
+/// names    the serving certificate's, as http::issue() takes them
 /// errors   kInvalidInput: names that are none
 Result<Renewal> renew(const Keyring& present, const std::vector<std::string>& names,
-                      web::Instant now, const Lifetimes& lifetimes);
+                      http::Instant now, const Lifetimes& lifetimes);
 
 /// Whether it can be shown now: a certificate with its key, not expired.
-bool is_usable(const web::Certificate& certificate, web::Instant now);
+bool is_usable(const http::Certificate& certificate, http::Instant now);
 
 }  // namespace aliquot::controller

@@ -11,11 +11,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const web::Instant kStart = web::Instant(1'900'000'000s);
+const http::Instant kStart = http::Instant(1'900'000'000s);
 const std::vector<std::string> kNames{"DNS:hook.ns.svc", "DNS:hook.ns.svc.cluster.local"};
 const Lifetimes kLifetimes{.authority = 900h, .certificate = 90h, .trust_delay = 5min};
 
-Renewal renewed(const Keyring& present, web::Instant now,
+Renewal renewed(const Keyring& present, http::Instant now,
                 const std::vector<std::string>& names = kNames) {
     auto renewal = renew(present, names, now, kLifetimes);
     EXPECT_TRUE(renewal) << renewal.error().message;
@@ -27,7 +27,7 @@ bool is_trusted(const std::string& bundle, const Keyring& ring) {
     const std::string mark = "-----BEGIN CERTIFICATE-----";
     for (std::size_t at = bundle.find(mark); at != std::string::npos;
          at = bundle.find(mark, at + 1)) {
-        if (web::has_signed(bundle.substr(at), ring.serving.certificate)) return true;
+        if (http::has_signed(bundle.substr(at), ring.serving.certificate)) return true;
     }
     return false;
 }
@@ -39,7 +39,7 @@ TEST(Keyring, OfNothingIsMadeWhole) {
     EXPECT_TRUE(is_usable(made.keyring.serving, kStart));
     EXPECT_TRUE(is_trusted(made.keyring.bundle(), made.keyring));
     EXPECT_EQ(made.next, kStart + 60h);
-    const auto facts = web::read_certificate(made.keyring.serving.certificate);
+    const auto facts = http::read_certificate(made.keyring.serving.certificate);
     EXPECT_EQ(facts->names, kNames);
     EXPECT_EQ(facts->valid_until, kStart + 90h);
 }
@@ -55,7 +55,7 @@ TEST(Keyring, IsLeftAloneUntilTwoThirdsHavePassed) {
 
 TEST(Keyring, ANewAuthorityIsTrustedBeforeItSigns) {
     Keyring ring = renewed({}, kStart).keyring;
-    const web::Instant turn = kStart + 600h;
+    const http::Instant turn = kStart + 600h;
     ring = renewed(ring, turn - 1h).keyring;
     const std::string old_bundle = ring.bundle();
 
@@ -76,7 +76,7 @@ TEST(Keyring, ANewAuthorityIsTrustedBeforeItSigns) {
 TEST(Keyring, LivesThroughYearsWithoutAMomentOfDistrust) {
     Keyring ring = renewed({}, kStart).keyring;
     std::string known = ring.bundle();  // what an API server has, at worst five minutes old
-    web::Instant now = kStart;
+    http::Instant now = kStart;
     unsigned authorities = 0;
     for (int round = 0; round < 60; ++round) {
         const Renewal renewal = renewed(ring, now);

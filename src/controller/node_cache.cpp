@@ -3,15 +3,16 @@
 
 namespace aliquot::controller {
 
-NodeCache::NodeCache(kube::Api& api)
-    : informer_(api, kube::resources::nodes(),
-                {.projection = kube::keep_fields({"metadata.labels", "metadata.annotations",
-                                                  "status.allocatable", "status.capacity"})},
-                [this](const kube::ObjectKey& key, const kube::StoredObject& /*before*/,
-                       const kube::StoredObject& now) { note(key, now); }) {}
+NodeCache::NodeCache(kube_client::Api& api)
+    : informer_(
+          api, kube_client::resources::nodes(),
+          {.projection = kube_client::keep_fields({"metadata.labels", "metadata.annotations",
+                                                   "status.allocatable", "status.capacity"})},
+          [this](const kube_client::ObjectKey& key, const kube_client::StoredObject& /*before*/,
+                 const kube_client::StoredObject& now) { note(key, now); }) {}
 
 /// Most changes of a Node are heartbeats and change nothing here.
-void NodeCache::note(const kube::ObjectKey& key, const kube::StoredObject& now) {
+void NodeCache::note(const kube_client::ObjectKey& key, const kube_client::StoredObject& now) {
     auto node = now == nullptr ? std::nullopt : admission::read_node(now->json);
     const std::scoped_lock lock(mutex_);
     const auto found = nodes_.find(key.name);

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "kube/stub_api.h"
+#include "kube_client/stub_api.h"
 
 namespace aliquot::controller {
 namespace {
@@ -31,7 +31,7 @@ bool comes_true(const Holds& holds) {
 }
 
 TEST(NodeCache, FollowsTheNodesThatHaveGpus) {
-    kube::StubApi api;
+    kube_client::StubApi api;
     api.put(kNodes, {"", "cpu-1"}, R"({"status":{"allocatable":{"cpu":"4"}}})");
     api.put(kNodes, {"", "gpu-1"}, node_with(1, "a"));
     NodeCache cache(api);

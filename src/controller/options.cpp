@@ -6,7 +6,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "web/address.h"
+#include "http/address.h"
 
 namespace aliquot::controller {
 namespace {
@@ -115,7 +115,7 @@ void finish(const Words& words, Options& options) {
     options.log_format = words.log_format == "json" ? log::Format::kJson : log::Format::kText;
     for (const auto& [flag, address] : {std::pair{"--webhook-listen", &options.webhook_listen},
                                         {"--health-listen", &options.health_listen}}) {
-        const auto known = web::check_address(*address);
+        const auto known = http::check_address(*address);
         if (!known) throw CLI::ValidationError(flag, known.error().message);
     }
     for (const std::string& name : options.certificate_names) {

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "controller/controller.h"
-#include "kube/connect.h"
+#include "kube_client/connect.h"
 
 namespace aliquot::controller {
 namespace {
@@ -34,9 +34,9 @@ sigset_t block_signals() {
 int run(const Options& options) {
     log::configure(options.log_level, options.log_format);
     const sigset_t ending = block_signals();
-    auto connection = kube::connect({.kubeconfig = options.kubeconfig,
-                                     .context = options.context,
-                                     .user_agent = "aliquot-controller/" ALIQUOT_VERSION});
+    auto connection = kube_client::connect({.kubeconfig = options.kubeconfig,
+                                            .context = options.context,
+                                            .user_agent = "aliquot-controller/" ALIQUOT_VERSION});
     if (!connection) return fail(std::move(connection).error().during("API server"));
     auto controller = Controller::start(options, {.api = *connection->api});
     if (!controller) return fail(controller.error());

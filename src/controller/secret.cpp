@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
-#include "kube/kubeconfig.h"
+#include "kube_client/kubeconfig.h"
 
 namespace aliquot::controller {
 namespace {
@@ -19,7 +19,7 @@ std::string content(const Json& root, const char* key) {
     if (data == root.end() || !data->is_object()) return {};
     const auto value = data->find(key);
     if (value == data->end() || !value->is_string()) return {};
-    return kube::decode_base64(value->get<std::string>()).value_or("");
+    return kube_client::decode_base64(value->get<std::string>()).value_or("");
 }
 
 std::uint64_t epoch_of(const Json& root) {
@@ -51,8 +51,8 @@ KeptKeyring read_secret(std::string_view json) {
     const Json root = Json::parse(json, nullptr, false);
     if (!root.is_object()) return {};
     const auto pair = [&](const char* certificate, const char* key) {
-        return web::Certificate{.certificate = content(root, certificate),
-                                .key = content(root, key)};
+        return http::Certificate{.certificate = content(root, certificate),
+                                 .key = content(root, key)};
     };
     return {.keyring = {.authority = pair("authority.crt", "authority.key"),
                         .previous = pair("previous.crt", "previous.key"),
@@ -60,8 +60,8 @@ KeptKeyring read_secret(std::string_view json) {
             .epoch = epoch_of(root)};
 }
 
-std::string write_secret(std::string_view json, const kube::ObjectKey& key, const Keyring& keyring,
-                         std::uint64_t epoch) {
+std::string write_secret(std::string_view json, const kube_client::ObjectKey& key,
+                         const Keyring& keyring, std::uint64_t epoch) {
     Json root = json.empty() ? Json::object() : Json::parse(json, nullptr, false);
     if (!root.is_object()) root = Json::object();
     root["apiVersion"] = "v1";

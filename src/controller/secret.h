@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "controller/keyring.h"
-#include "kube/resource.h"
+#include "kube_client/resource.h"
 
 namespace aliquot::controller {
 
@@ -22,7 +22,7 @@ KeptKeyring read_secret(std::string_view json);
 /// The Secret with the keyring in it: authority.crt and .key, previous.crt and .key, tls.crt and
 /// .key, and ca.crt, the bundle, for others to read. What else the object holds stays.
 /// json   the object as it is; empty: there is none
-std::string write_secret(std::string_view json, const kube::ObjectKey& key, const Keyring& keyring,
-                         std::uint64_t epoch);
+std::string write_secret(std::string_view json, const kube_client::ObjectKey& key,
+                         const Keyring& keyring, std::uint64_t epoch);
 
 }  // namespace aliquot::controller

@@ -7,12 +7,12 @@ namespace aliquot::controller {
 
 Result<Done> ServingFiles::prepare() {
     constexpr std::chrono::hours kDay{24};
-    auto own = web::make_authority("aliquot-not-ready", kDay);
+    auto own = http::make_authority("aliquot-not-ready", kDay);
     if (!own) return std::move(own).error();
     return put(*own);
 }
 
-Result<Done> ServingFiles::put(const web::Certificate& certificate) {
+Result<Done> ServingFiles::put(const http::Certificate& certificate) {
     if (certificate.certificate == shown_) return Done{};
     constexpr std::uint32_t kOnlyUs = 0600;
     const os::Root root;
@@ -28,7 +28,7 @@ Result<Done> ServingFiles::put(const web::Certificate& certificate) {
     return Done{};
 }
 
-web::Tls ServingFiles::tls() const {
+http::Tls ServingFiles::tls() const {
     return {.certificate_file = path("tls.crt"), .key_file = path("tls.key")};
 }
 

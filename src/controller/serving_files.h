@@ -2,13 +2,13 @@
 #pragma once
 
 #include "base/result.h"
+#include "http/certificate.h"
+#include "http/server.h"
 #include "os/temporary_directory.h"
-#include "web/certificate.h"
-#include "web/server.h"
 
 namespace aliquot::controller {
 
-/// The certificate that is shown, in files for web::Server, which looks at them by itself. Used by
+/// The certificate that is shown, in files for http::Server, which looks at them by itself. Used by
 /// one thread.
 class ServingFiles {
 public:
@@ -18,9 +18,9 @@ public:
     Result<Done> prepare();
 
     /// errors   kPermission, kUnavailable: the folder (TMPDIR) cannot be written to
-    Result<Done> put(const web::Certificate& certificate);
+    Result<Done> put(const http::Certificate& certificate);
 
-    [[nodiscard]] web::Tls tls() const;
+    [[nodiscard]] http::Tls tls() const;
 
 private:
     [[nodiscard]] std::string path(const char* name) const {

@@ -5,7 +5,7 @@
 
 namespace aliquot::controller {
 
-web::Answer Webhook::respond(const web::Request& request) const {
+http::Answer Webhook::respond(const http::Request& request) const {
     constexpr int kBadRequest = 400;
     constexpr int kNotFound = 404;
     constexpr int kUnsupportedMedia = 415;

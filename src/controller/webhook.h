@@ -6,7 +6,7 @@
 
 #include "admission/review.h"
 #include "controller/counters.h"
-#include "web/server.h"
+#include "http/server.h"
 
 namespace aliquot::controller {
 
@@ -20,7 +20,7 @@ public:
     };
     explicit Webhook(Seams seams) : seams_(std::move(seams)) {}
 
-    [[nodiscard]] web::Answer respond(const web::Request& request) const;
+    [[nodiscard]] http::Answer respond(const http::Request& request) const;
 
 private:
     const Seams seams_;

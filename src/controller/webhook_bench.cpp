@@ -9,7 +9,7 @@
 
 #include "controller/serving_files.h"
 #include "controller/webhook.h"
-#include "web/test_client.h"
+#include "http/test_client.h"
 
 namespace aliquot::controller {
 namespace {
@@ -73,9 +73,9 @@ class Bench {
 public:
     explicit Bench(std::size_t nodes) : cluster_(cluster_of(nodes)) {
         if (!files_.prepare()) throw std::runtime_error("no certificate");
-        auto server = web::Server::listen(
+        auto server = http::Server::listen(
             {.address = "127.0.0.1:0", .access = {.tls = files_.tls()}, .methods = {"POST"}},
-            [this](const web::Request& request) { return webhook_.respond(request); });
+            [this](const http::Request& request) { return webhook_.respond(request); });
         if (!server) throw std::runtime_error(server.error().message);
         server_ = *std::move(server);
     }
@@ -87,7 +87,7 @@ private:
     ServingFiles files_;
     Webhook webhook_{
         {.cluster = [this] { return cluster_; }, .options = {}, .counters = counters_}};
-    std::unique_ptr<web::Server> server_;
+    std::unique_ptr<http::Server> server_;
 };
 
 void report(benchmark::State& state, std::vector<double>& microseconds) {
@@ -101,7 +101,7 @@ void report(benchmark::State& state, std::vector<double>& microseconds) {
     state.counters["max_us"] = at(1);
 }
 
-void ask(web::TestClient& client, const std::string& request) {
+void ask(http::TestClient& client, const std::string& request) {
     client.send(request);
     const auto answer = client.receive();
     if (!answer || answer->status != 200 || !answer->body.contains("JSONPatch")) {
@@ -111,7 +111,7 @@ void ask(web::TestClient& client, const std::string& request) {
 
 void review_on_one_connection(benchmark::State& state) {
     const Bench bench(static_cast<std::size_t>(state.range(0)));
-    web::TestClient client(bench.port(), web::TestClient::TlsWish{.authority = nullptr});
+    http::TestClient client(bench.port(), http::TestClient::TlsWish{.authority = nullptr});
     const std::string request = request_text();
     std::vector<double> microseconds;
     for (auto _ : state) {
@@ -130,7 +130,7 @@ void review_on_a_new_connection(benchmark::State& state) {
     std::vector<double> microseconds;
     for (auto _ : state) {
         const auto begin = std::chrono::steady_clock::now();
-        web::TestClient client(bench.port(), web::TestClient::TlsWish{.authority = nullptr});
+        http::TestClient client(bench.port(), http::TestClient::TlsWish{.authority = nullptr});
         ask(client, request);
         const std::chrono::duration<double, std::micro> took =
             std::chrono::steady_clock::now() - begin;

@@ -15,14 +15,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
-using kube::Reason;
+using kube_client::Reason;
 
 constexpr unsigned kChunk = 500;
 constexpr std::size_t kMostLogs = 24;
 
 struct Kind {
     std::string file;  // "pods": k8s/pods.json
-    kube::Resource resource;
+    kube_client::Resource resource;
     unsigned most_pages = 4;
 };
 
@@ -30,17 +30,17 @@ struct Kind {
 std::vector<Kind> known_kinds() {
     const auto of = [](std::string group, std::string version, std::string plural, std::string kind,
                        bool namespaced = true) {
-        return kube::Resource{std::move(group), std::move(version), std::move(plural),
-                              std::move(kind), namespaced};
+        return kube_client::Resource{std::move(group), std::move(version), std::move(plural),
+                                     std::move(kind), namespaced};
     };
-    return {{"events", kube::resources::core_events(), 20},
-            {"daemonsets", kube::resources::daemon_sets()},
+    return {{"events", kube_client::resources::core_events(), 20},
+            {"daemonsets", kube_client::resources::daemon_sets()},
             {"runtimeclasses", of("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false)},
             {"quotas", of("", "v1", "resourcequotas", "ResourceQuota")},
             {"limitranges", of("", "v1", "limitranges", "LimitRange")},
-            {"jobs", kube::resources::jobs()},
+            {"jobs", kube_client::resources::jobs()},
             {"cronjobs", of("batch", "v1", "cronjobs", "CronJob")},
-            {"deployments", kube::resources::deployments()},
+            {"deployments", kube_client::resources::deployments()},
             {"replicasets", of("apps", "v1", "replicasets", "ReplicaSet")},
             {"persistentvolumeclaims",
              of("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")}};
@@ -58,13 +58,14 @@ constexpr std::array<std::string_view, 6> kStackNamespaces{
     "aliquot-system",       "gpu-operator", "gpu-operator-resources",
     "nvidia-device-plugin", "nvidia",       "kube-system"};
 
-bool speaks_not(const kube::Failure& failure) {
+bool speaks_not(const kube_client::Failure& failure) {
     return failure.is(Reason::kUnreachable) || failure.is(Reason::kUnauthorized) ||
            failure.is(Reason::kCredentials) || failure.is(Reason::kDeadline) ||
            failure.is(Reason::kStopped);
 }
 
-std::string right(std::string_view verb, const kube::Resource& resource, std::string_view space) {
+std::string right(std::string_view verb, const kube_client::Resource& resource,
+                  std::string_view space) {
     std::string text = std::string(verb) + " " + resource.plural;
     if (!resource.group.empty()) text += "." + resource.group;
     if (!space.empty()) text += " in the namespace " + std::string(space);
@@ -73,13 +74,13 @@ std::string right(std::string_view verb, const kube::Resource& resource, std::st
 
 class Gathering {
 public:
-    Gathering(kube::Api& api, const ClusterQuestion& question, Tree& tree)
+    Gathering(kube_client::Api& api, const ClusterQuestion& question, Tree& tree)
         : api_(api),
           question_(question),
           tree_(tree),
           until_(Clock::now() + question.whole_deadline) {}
 
-    kube::Outcome<ClusterNotes> run() {
+    kube_client::Outcome<ClusterNotes> run() {
         if (auto done = nodes(); !done) return done.failure();
         if (auto done = pods(); !done) return done.failure();
         for (const Kind& kind : known_kinds()) take(kind, question_.pod_namespace);
@@ -90,7 +91,7 @@ public:
     }
 
 private:
-    [[nodiscard]] kube::Call call(Milliseconds most) const {
+    [[nodiscard]] kube_client::Call call(Milliseconds most) const {
         const auto left = std::chrono::duration_cast<Milliseconds>(until_ - Clock::now());
         return {.deadline = std::max(std::min(left, most), Milliseconds(1))};
     }
@@ -100,11 +101,12 @@ private:
     }
 
     /// All pages up to the bound. What was read before a failure counts, with a note.
-    kube::Outcome<std::vector<kube::Object>> list(const Kind& kind, kube::ListOptions options) {
+    kube_client::Outcome<std::vector<kube_client::Object>> list(const Kind& kind,
+                                                                kube_client::ListOptions options) {
         options.chunk = kChunk;
         options.keep_managed_fields = false;
         const auto kind_until = Clock::now() + question_.kind_deadline;
-        std::vector<kube::Object> all;
+        std::vector<kube_client::Object> all;
         std::string token;
         for (unsigned pages = 0; pages < kind.most_pages; ++pages) {
             const auto left = std::chrono::duration_cast<Milliseconds>(kind_until - Clock::now());
@@ -125,10 +127,11 @@ private:
         return all;
     }
 
-    void put(const Kind& kind, const std::vector<kube::Object>& items) {
-        std::string text = "{\"apiVersion\":" + kube::json_quoted(kind.resource.api_version()) +
-                           ",\"kind\":\"" + kind.resource.kind + "List\",\"items\":[";
-        for (const kube::Object& one : items) {
+    void put(const Kind& kind, const std::vector<kube_client::Object>& items) {
+        std::string text =
+            "{\"apiVersion\":" + kube_client::json_quoted(kind.resource.api_version()) +
+            ",\"kind\":\"" + kind.resource.kind + "List\",\"items\":[";
+        for (const kube_client::Object& one : items) {
             if (&one != &items.front()) text += ",\n";
             text += one.json;
         }
@@ -142,7 +145,8 @@ private:
         give_reason(kind, where, items.failure());
     }
 
-    void give_reason(const Kind& kind, const std::string& space, const kube::Failure& failure) {
+    void give_reason(const Kind& kind, const std::string& space,
+                     const kube_client::Failure& failure) {
         if (failure.is(Reason::kNotFound)) return;  // no such kind here
         refuse(kind.file, failure.is(Reason::kForbidden)
                               ? "a role must allow: " + right("list", kind.resource, space)
@@ -154,8 +158,8 @@ private:
         if (resource) take({file, *resource}, question_.pod_namespace);
     }
 
-    kube::Outcome<Done> nodes() {
-        const Kind kind{"nodes", kube::resources::nodes(), 10};
+    kube_client::Outcome<Done> nodes() {
+        const Kind kind{"nodes", kube_client::resources::nodes(), 10};
         auto items = list(kind, {});
         if (items) {
             put(kind, *items);
@@ -167,8 +171,8 @@ private:
         return Done{};
     }
 
-    kube::Outcome<Done> pods() {
-        const Kind kind{"pods", kube::resources::pods(), 40};
+    kube_client::Outcome<Done> pods() {
+        const Kind kind{"pods", kube_client::resources::pods(), 40};
         const bool one = !question_.pod.empty();
         // Finished pods hold nothing; those that failed still say why.
         const std::string selector =
@@ -195,13 +199,14 @@ private:
     }
 
     /// The pod itself, though it may be finished or beyond the bound.
-    kube::Outcome<Done> the_pod() {
-        const auto is_it = [&](const kube::Object& pod) {
+    kube_client::Outcome<Done> the_pod() {
+        const auto is_it = [&](const kube_client::Object& pod) {
             return pod.name == question_.pod && pod.namespace_name == question_.pod_namespace;
         };
         if (std::ranges::any_of(pods_, is_it)) return Done{};
-        auto pod = api_.get(kube::resources::pods(), {question_.pod_namespace, question_.pod},
-                            call(question_.kind_deadline));
+        auto pod =
+            api_.get(kube_client::resources::pods(), {question_.pod_namespace, question_.pod},
+                     call(question_.kind_deadline));
         if (!pod) return std::move(pod).failure();
         pods_.push_back(*std::move(pod));
         return Done{};
@@ -210,14 +215,14 @@ private:
     /// Those of GPU stacks only: other people's are none of our business.
     void config_maps() {
         std::set<std::string, std::less<>> spaces(kStackNamespaces.begin(), kStackNamespaces.end());
-        for (const kube::Object& pod : pods_) {
+        for (const kube_client::Object& pod : pods_) {
             if (is_plugin_name(pod.name) || pod.name.contains("gpu-operator")) {
                 spaces.insert(pod.namespace_name);
             }
         }
-        const Kind kind{"configmaps", kube::resources::config_maps(), 1};
-        std::vector<kube::Object> all;
-        std::optional<kube::Failure> failure;
+        const Kind kind{"configmaps", kube_client::resources::config_maps(), 1};
+        std::vector<kube_client::Object> all;
+        std::optional<kube_client::Failure> failure;
         std::string refused_in;
         for (const std::string& space : spaces) {
             auto items = list(kind, {.namespace_name = space});
@@ -245,7 +250,7 @@ private:
     }
 
     void logs() {
-        for (const kube::Object& pod : pods_) {
+        for (const kube_client::Object& pod : pods_) {
             const bool asked =
                 pod.name == question_.pod && pod.namespace_name == question_.pod_namespace;
             const bool plugin = is_plugin_name(pod.name);
@@ -262,15 +267,15 @@ private:
         }
     }
 
-    void log(const kube::Object& pod, const std::string& container, bool previous) {
+    void log(const kube_client::Object& pod, const std::string& container, bool previous) {
         constexpr Milliseconds kDeadline{5'000};
         if (logs_ >= kMostLogs || no_logs_ || container.empty()) return;
         ++logs_;
-        auto text = api_.get_raw(kube::path_of(kube::resources::pods(), pod.key(), "log") +
-                                     "?container=" + kube::encode_part(container) +
-                                     "&tailLines=300&limitBytes=262144" +
-                                     (previous ? "&previous=true" : ""),
-                                 call(kDeadline));
+        auto text = api_.get_raw(
+            kube_client::path_of(kube_client::resources::pods(), pod.key(), "log") +
+                "?container=" + kube_client::encode_part(container) +
+                "&tailLines=300&limitBytes=262144" + (previous ? "&previous=true" : ""),
+            call(kDeadline));
         if (!text && text.failure().is(Reason::kForbidden)) {
             no_logs_ = true;
             notes_.emplace_back("logs: a role must allow: get pods/log");
@@ -281,20 +286,20 @@ private:
                        *std::move(text));
     }
 
-    kube::Api& api_;
+    kube_client::Api& api_;
     const ClusterQuestion& question_;
     Tree& tree_;
     Clock::time_point until_;
     ClusterNotes notes_;
-    std::vector<kube::Object> pods_;
+    std::vector<kube_client::Object> pods_;
     std::size_t logs_ = 0;
     bool no_logs_ = false;
 };
 
 }  // namespace
 
-kube::Outcome<ClusterNotes> gather_cluster(kube::Api& api, const ClusterQuestion& question,
-                                           Tree& tree) {
+kube_client::Outcome<ClusterNotes> gather_cluster(kube_client::Api& api,
+                                                  const ClusterQuestion& question, Tree& tree) {
     return Gathering(api, question, tree).run();
 }
 

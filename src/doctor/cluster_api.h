@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doctor/tree.h"
-#include "kube/api.h"
+#include "kube_client/api.h"
 
 namespace aliquot::doctor {
 
@@ -30,7 +30,7 @@ using ClusterNotes = std::vector<std::string>;
 ///
 /// errors   kUnreachable, kUnauthorized, kCredentials, kDeadline: the server does not speak to us;
 ///          kNotFound: there is no such pod
-kube::Outcome<ClusterNotes> gather_cluster(kube::Api& api, const ClusterQuestion& question,
-                                           Tree& tree);
+kube_client::Outcome<ClusterNotes> gather_cluster(kube_client::Api& api,
+                                                  const ClusterQuestion& question, Tree& tree);
 
 }  // namespace aliquot::doctor

@@ -7,14 +7,14 @@
 
 #include "doctor/fit.h"
 #include "doctor/judge.h"
-#include "kube/stub_api.h"
+#include "kube_client/stub_api.h"
 
 namespace aliquot::doctor {
 namespace {
 
-using kube::Outcome;
-using kube::Reply;
-using kube::Request;
+using kube_client::Outcome;
+using kube_client::Reply;
+using kube_client::Request;
 
 constexpr const char* kTaint = R"("spec":{"taints":[{"key":"gpu","effect":"NoSchedule"}]})";
 
@@ -54,12 +54,12 @@ public:
         EXPECT_TRUE(notes) << notes.failure().message;
         return facts_of(std::move(tree), {Target::Kind::kPod, "ml/" + name});
     }
-    kube::StubApi api;
+    kube_client::StubApi api;
     std::string forbidden;
     std::vector<std::string> asked;
 };
 
-void put(Server& server, const std::string& collection, const kube::ObjectKey& key,
+void put(Server& server, const std::string& collection, const kube_client::ObjectKey& key,
          const std::string& fields) {
     const std::string kind = collection.ends_with("/nodes") ? "Node" : "Pod";
     server.api.put(collection, key, R"({"apiVersion":"v1","kind":")" + kind + "\"," + fields + "}");
@@ -121,7 +121,7 @@ TEST(ClusterByApi, ReadsOnlyTheNamespaceOfAPodWhenItMustAndSaysSo) {
     Tree tree;
     const auto notes = gather_cluster(server.api, {.pod_namespace = "ml", .pod = "gone"}, tree);
     ASSERT_FALSE(notes);
-    EXPECT_TRUE(notes.failure().is(kube::Reason::kNotFound)) << notes.failure().message;
+    EXPECT_TRUE(notes.failure().is(kube_client::Reason::kNotFound)) << notes.failure().message;
     EXPECT_TRUE(std::ranges::any_of(server.asked, [](const std::string& path) {
         return path.starts_with("/api/v1/namespaces/ml/pods?");
     }));
@@ -130,13 +130,13 @@ TEST(ClusterByApi, ReadsOnlyTheNamespaceOfAPodWhenItMustAndSaysSo) {
 TEST(ClusterByApi, GivesUpWhenNobodyAnswers) {
     Server server;
     server.api.before = [](const Request&) -> std::optional<Outcome<Reply>> {
-        return Outcome<Reply>(
-            kube::Failure{.reason = kube::Reason::kUnreachable, .message = "no connection"});
+        return Outcome<Reply>(kube_client::Failure{.reason = kube_client::Reason::kUnreachable,
+                                                   .message = "no connection"});
     };
     Tree tree;
     const auto notes = gather_cluster(server.api, {}, tree);
     ASSERT_FALSE(notes);
-    EXPECT_TRUE(notes.failure().is(kube::Reason::kUnreachable));
+    EXPECT_TRUE(notes.failure().is(kube_client::Reason::kUnreachable));
 }
 
 TEST(ClusterByApi, ReadsTheLogOfAPluginThatIsNotWell) {

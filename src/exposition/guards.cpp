@@ -6,8 +6,8 @@
 namespace aliquot::exposition {
 namespace {
 
-using region::DeviceStatus;
-using region::RegionStatus;
+using guard_region::DeviceStatus;
+using guard_region::RegionStatus;
 using Number = std::optional<std::uint64_t>;
 
 struct OfGuard {

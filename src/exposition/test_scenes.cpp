@@ -204,12 +204,12 @@ Snapshot time_sliced_four() {
     add_up(a10g, part);
     a10g.parts = {part};
     made.devices = {a10g};
-    region::RegionStatus region;
+    guard_region::RegionStatus region;
     region.id = "r1";
     region.pod_namespace = "team-a";
     region.pod = "cat-watcher-1";
     region.container = "main";
-    region::DeviceStatus status;
+    guard_region::DeviceStatus status;
     status.uuid = a10g.gpu.uuid.text;
     status.limits.memory_bytes = 5757 * kMiB;
     status.limits.cap_ppm = 250'000;
@@ -224,8 +224,8 @@ Snapshot time_sliced_four() {
     status.driver_bytes = 1001 * kMiB;
     status.remarks = {"no_arbiter"};
     region.devices = {status};
-    made.regions = std::make_shared<const std::vector<region::RegionStatus>>(
-        std::vector<region::RegionStatus>{region});
+    made.regions = std::make_shared<const std::vector<guard_region::RegionStatus>>(
+        std::vector<guard_region::RegionStatus>{region});
     return made;
 }
 
@@ -437,7 +437,7 @@ Snapshot gtx_1070() {
 
 Snapshot crowd(unsigned gpus, unsigned pods_each) {
     Snapshot made = node();
-    std::vector<region::RegionStatus> regions;
+    std::vector<guard_region::RegionStatus> regions;
     for (unsigned index = 0; index < gpus; ++index) {
         Device one = time_sliced_four().devices[0];
         one.gpu.index = index;

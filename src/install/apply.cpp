@@ -6,8 +6,8 @@
 namespace aliquot::install {
 namespace {
 
-using kube::Outcome;
-using kube::Reason;
+using kube_client::Outcome;
+using kube_client::Reason;
 
 constexpr std::string_view kConfigMap = "aliquot-config";
 constexpr std::string_view kMigConfigMap = "aliquot-mig-config";
@@ -32,7 +32,7 @@ std::string why_unknown(const Manifest& one) {
 }
 
 /// Equal but for what every write changes.
-bool same(const kube::Object& before, const kube::Object& after) {
+bool same(const kube_client::Object& before, const kube_client::Object& after) {
     return before.resource_version == after.resource_version;
 }
 
@@ -54,12 +54,12 @@ std::string_view to_text(Applied::What what) {
     return "unchanged";
 }
 
-ApplyResult apply(kube::Api& api, const std::vector<Manifest>& manifests,
+ApplyResult apply(kube_client::Api& api, const std::vector<Manifest>& manifests,
                   const ApplyOptions& options) {
     ApplyResult result;
     bool namespace_there = false;
     for (const Manifest& one : manifests) {
-        const auto stop = [&](kube::Failure failure) {
+        const auto stop = [&](kube_client::Failure failure) {
             result.stopped = ApplyFailure{.title = one.title(), .failure = std::move(failure)};
             return result;
         };
@@ -74,7 +74,7 @@ ApplyResult apply(kube::Api& api, const std::vector<Manifest>& manifests,
             result.applied.push_back(std::move(done));
             continue;
         }
-        const kube::ObjectKey key{one.namespace_name, one.name};
+        const kube_client::ObjectKey key{one.namespace_name, one.name};
         const auto before = api.get(*resource, key, options.call);
         if (!before && !before.failure().is(Reason::kNotFound)) return stop(before.failure());
         if (before) done.before = before->json;
@@ -103,9 +103,9 @@ ApplyResult apply(kube::Api& api, const std::vector<Manifest>& manifests,
     return result;
 }
 
-std::vector<std::string> conflicts(const kube::Failure& failure) {
+std::vector<std::string> conflicts(const kube_client::Failure& failure) {
     std::vector<std::string> sentences;
-    for (const kube::Cause& cause : failure.causes) {
+    for (const kube_client::Cause& cause : failure.causes) {
         if (cause.type != "FieldManagerConflict") continue;
         // 'conflict with "kubectl-edit" using apps/v1'
         const auto begin = cause.message.find('"');
@@ -120,45 +120,46 @@ std::vector<std::string> conflicts(const kube::Failure& failure) {
 
 Rollout read_rollout(std::string_view json) {
     const auto number = [json](std::string_view pointer) {
-        const auto found = kube::integer_at(json, pointer);
+        const auto found = kube_client::integer_at(json, pointer);
         return static_cast<unsigned>(std::clamp<std::int64_t>(found.value_or(0), 0, 1'000'000));
     };
     return {.wished = number("/status/desiredNumberScheduled"),
             .updated = number("/status/updatedNumberScheduled"),
             .ready = number("/status/numberReady"),
-            .observed = kube::integer_at(json, "/status/observedGeneration").value_or(-1) >=
-                        kube::integer_at(json, "/metadata/generation").value_or(0)};
+            .observed = kube_client::integer_at(json, "/status/observedGeneration").value_or(-1) >=
+                        kube_client::integer_at(json, "/metadata/generation").value_or(0)};
 }
 
-Outcome<Rollout> look_at_rollout(kube::Api& api, const kube::Call& call) {
-    const auto found =
-        api.get(kube::resources::daemon_sets(), {std::string(kNamespace), "aliquot-agent"}, call);
+Outcome<Rollout> look_at_rollout(kube_client::Api& api, const kube_client::Call& call) {
+    const auto found = api.get(kube_client::resources::daemon_sets(),
+                               {std::string(kNamespace), "aliquot-agent"}, call);
     if (!found) return found.failure();
     return read_rollout(found->json);
 }
 
-std::vector<std::string> why_not_ready(kube::Api& api, const kube::Call& call, std::size_t limit) {
+std::vector<std::string> why_not_ready(kube_client::Api& api, const kube_client::Call& call,
+                                       std::size_t limit) {
     std::vector<std::string> sentences;
-    const auto pods = api.list(kube::resources::pods(),
+    const auto pods = api.list(kube_client::resources::pods(),
                                {.namespace_name = std::string(kNamespace),
                                 .label_selector = "app.kubernetes.io/name=aliquot,"
                                                   "app.kubernetes.io/component=agent"},
                                call);
     if (!pods) return {pods.failure().message};
-    for (const kube::Object& pod : pods->items) {
+    for (const kube_client::Object& pod : pods->items) {
         if (sentences.size() >= limit) break;
         const std::string status = "/status/containerStatuses/0/";
-        if (kube::bool_at(pod.json, status + "ready").value_or(false)) continue;
+        if (kube_client::bool_at(pod.json, status + "ready").value_or(false)) continue;
         std::string text = "pod " + pod.name + " on " +
-                           kube::string_at(pod.json, "/spec/nodeName").value_or("no node");
+                           kube_client::string_at(pod.json, "/spec/nodeName").value_or("no node");
         for (const char* const state : {"state/waiting/", "state/terminated/"}) {
-            const auto reason = kube::string_at(pod.json, status + state + "reason");
-            const auto message = kube::string_at(pod.json, status + state + "message");
+            const auto reason = kube_client::string_at(pod.json, status + state + "reason");
+            const auto message = kube_client::string_at(pod.json, status + state + "message");
             if (reason) text += ": " + *reason;
             if (message) text += ": " + message->substr(0, 300);
         }
-        const auto condition = kube::string_at(pod.json, "/status/conditions/0/message");
-        if (!kube::json_at(pod.json, "/status/containerStatuses") && condition) {
+        const auto condition = kube_client::string_at(pod.json, "/status/conditions/0/message");
+        if (!kube_client::json_at(pod.json, "/status/containerStatuses") && condition) {
             text += ": " + *condition;
         }
         sentences.push_back(std::move(text));

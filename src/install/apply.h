@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "install/render.h"
-#include "kube/api.h"
+#include "kube_client/api.h"
 
 namespace aliquot::install {
 
@@ -20,7 +20,7 @@ struct ApplyOptions {
     /// The ConfigMaps are written even if they are there: they were given explicitly.
     bool replace_config = false;
     bool replace_mig_config = false;
-    kube::Call call{};
+    kube_client::Call call{};
 };
 
 /// What became of one object.
@@ -43,7 +43,7 @@ std::string_view to_text(Applied::What what);
 /// Why an object could not be applied.
 struct ApplyFailure {
     std::string title;  // of the object
-    kube::Failure failure;
+    kube_client::Failure failure;
 };
 
 struct ApplyResult {
@@ -54,11 +54,11 @@ struct ApplyResult {
 /// Applies all, in order, as field manager "aliquot"; stops at the first that is refused, and may
 /// be called again. Kinds of monitoring.coreos.com that the cluster lacks, and the admission policy
 /// on Kubernetes before 1.30, are left out.
-ApplyResult apply(kube::Api& api, const std::vector<Manifest>& manifests,
+ApplyResult apply(kube_client::Api& api, const std::vector<Manifest>& manifests,
                   const ApplyOptions& options);
 
 /// The fields of a conflict and who has them, as sentences; empty when it is none.
-std::vector<std::string> conflicts(const kube::Failure& failure);
+std::vector<std::string> conflicts(const kube_client::Failure& failure);
 
 /// How far the DaemonSet is.
 struct Rollout {
@@ -71,10 +71,11 @@ struct Rollout {
 Rollout read_rollout(std::string_view daemon_set_json);
 
 /// Looks once: the rollout of aliquot-agent.
-kube::Outcome<Rollout> look_at_rollout(kube::Api& api, const kube::Call& call);
+kube_client::Outcome<Rollout> look_at_rollout(kube_client::Api& api, const kube_client::Call& call);
 
 /// Why agents are not ready, one sentence each with the pod's name: image not found, crash, no
 /// permission. At most `limit`.
-std::vector<std::string> why_not_ready(kube::Api& api, const kube::Call& call, std::size_t limit);
+std::vector<std::string> why_not_ready(kube_client::Api& api, const kube_client::Call& call,
+                                       std::size_t limit);
 
 }  // namespace aliquot::install

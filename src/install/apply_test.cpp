@@ -24,14 +24,14 @@ TEST(ARollout, IsDoneWhenTheNewestAgentIsReadyEverywhere) {
 }
 
 TEST(AConflict, SaysWhoHasWhat) {
-    const kube::Failure failure{
-        .reason = kube::Reason::kConflict,
+    const kube_client::Failure failure{
+        .reason = kube_client::Reason::kConflict,
         .causes = {{.type = "FieldManagerConflict",
                     .field = ".spec.replicas",
                     .message = "conflict with \"kubectl-edit\" using apps/v1"}}};
     EXPECT_EQ(conflicts(failure),
               (std::vector<std::string>{".spec.replicas belongs to kubectl-edit"}));
-    EXPECT_TRUE(conflicts({.reason = kube::Reason::kConflict}).empty());
+    EXPECT_TRUE(conflicts({.reason = kube_client::Reason::kConflict}).empty());
 }
 
 }  // namespace

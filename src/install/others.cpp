@@ -33,8 +33,9 @@ std::string images_of(std::string_view json) {
     constexpr unsigned kMost = 20;
     for (const char* const list : {"containers", "initContainers"}) {
         for (unsigned i = 0; i < kMost; ++i) {
-            const auto image = kube::string_at(json, "/spec/template/spec/" + std::string(list) +
-                                                         "/" + std::to_string(i) + "/image");
+            const auto image =
+                kube_client::string_at(json, "/spec/template/spec/" + std::string(list) + "/" +
+                                                 std::to_string(i) + "/image");
             if (!image) break;
             images += *image + " ";
         }
@@ -43,21 +44,21 @@ std::string images_of(std::string_view json) {
 }
 
 bool by_operator(std::string_view json) {
-    return kube::string_at(json, "/metadata/ownerReferences/0/kind") == "ClusterPolicy";
+    return kube_client::string_at(json, "/metadata/ownerReferences/0/kind") == "ClusterPolicy";
 }
 
 }  // namespace
 
-std::vector<OtherPlugin> others_among(const std::vector<kube::Object>& daemon_sets) {
+std::vector<OtherPlugin> others_among(const std::vector<kube_client::Object>& daemon_sets) {
     std::vector<OtherPlugin> found;
-    for (const kube::Object& one : daemon_sets) {
-        if (kube::integer_at(one.json, "/status/desiredNumberScheduled") == 0) continue;
+    for (const kube_client::Object& one : daemon_sets) {
+        if (kube_client::integer_at(one.json, "/status/desiredNumberScheduled") == 0) continue;
         const std::string images = images_of(one.json);
         for (const Mark& mark : kMarks) {
             const bool fits = one.name.contains(mark.name) ||
                               (images.contains(mark.image) && one.name.contains("plugin"));
             if (!fits) continue;
-            OtherPlugin other{.title = "DaemonSet " + kube::to_text(one.key()),
+            OtherPlugin other{.title = "DaemonSet " + kube_client::to_text(one.key()),
                               .what = std::string(mark.what),
                               .advice = std::string(mark.advice)};
             if (by_operator(one.json)) {
@@ -73,8 +74,10 @@ std::vector<OtherPlugin> others_among(const std::vector<kube::Object>& daemon_se
     return found;
 }
 
-kube::Outcome<std::vector<OtherPlugin>> find_others(kube::Api& api, const kube::Call& call) {
-    const auto all = api.list(kube::resources::daemon_sets(), {.keep_managed_fields = false}, call);
+kube_client::Outcome<std::vector<OtherPlugin>> find_others(kube_client::Api& api,
+                                                           const kube_client::Call& call) {
+    const auto all =
+        api.list(kube_client::resources::daemon_sets(), {.keep_managed_fields = false}, call);
     if (!all) return all.failure();
     return others_among(all->items);
 }

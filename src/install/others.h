@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/api.h"
+#include "kube_client/api.h"
 
 namespace aliquot::install {
 
@@ -18,9 +18,10 @@ struct OtherPlugin {
 
 /// Which of these DaemonSets (JSON texts) are another device plugin for NVIDIA's GPUs: told by
 /// names and images. One that is on no node (as a "mps-control-daemon" without label) does not count.
-std::vector<OtherPlugin> others_among(const std::vector<kube::Object>& daemon_sets);
+std::vector<OtherPlugin> others_among(const std::vector<kube_client::Object>& daemon_sets);
 
 /// Asks the cluster.
-kube::Outcome<std::vector<OtherPlugin>> find_others(kube::Api& api, const kube::Call& call);
+kube_client::Outcome<std::vector<OtherPlugin>> find_others(kube_client::Api& api,
+                                                           const kube_client::Call& call);
 
 }  // namespace aliquot::install

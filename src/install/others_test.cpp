@@ -6,8 +6,8 @@
 namespace aliquot::install {
 namespace {
 
-kube::Object daemon_set(const std::string& space, const std::string& name, const std::string& image,
-                        int nodes, const std::string& owner = "") {
+kube_client::Object daemon_set(const std::string& space, const std::string& name,
+                               const std::string& image, int nodes, const std::string& owner = "") {
     const std::string owners =
         owner.empty() ? "" : R"("ownerReferences":[{"kind":")" + owner + R"("}],)";
     return {.json = R"({"metadata":{)" + owners + R"("name":")" + name +

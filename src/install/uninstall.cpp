@@ -15,7 +15,7 @@ namespace aliquot::install {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using kube::Reason;
+using kube_client::Reason;
 
 constexpr std::string_view kOurs = "app.kubernetes.io/part-of=aliquot";
 constexpr std::string_view kAgents =
@@ -53,7 +53,8 @@ constexpr std::array kKinds{
 
 class Remover {
 public:
-    Remover(kube::Api& api, const UninstallOptions& options) : api_(api), options_(options) {}
+    Remover(kube_client::Api& api, const UninstallOptions& options)
+        : api_(api), options_(options) {}
 
     UninstallResult run() {
         look_at_agents();
@@ -69,7 +70,7 @@ public:
     }
 
 private:
-    [[nodiscard]] kube::Call call() const {
+    [[nodiscard]] kube_client::Call call() const {
         return {.deadline = std::chrono::seconds(30), .stop = options_.stop};
     }
 
@@ -87,11 +88,13 @@ private:
         return !options_.stop.stop_requested();
     }
 
-    void problem(const kube::Failure& failure) { result_.problems.push_back(failure.message); }
+    void problem(const kube_client::Failure& failure) {
+        result_.problems.push_back(failure.message);
+    }
 
-    bool remove(const kube::Resource& resource, const kube::ObjectKey& key) {
-        const std::string title =
-            (resource.kind.empty() ? resource.plural : resource.kind) + " " + kube::to_text(key);
+    bool remove(const kube_client::Resource& resource, const kube_client::ObjectKey& key) {
+        const std::string title = (resource.kind.empty() ? resource.plural : resource.kind) + " " +
+                                  kube_client::to_text(key);
         const auto gone = api_.remove(resource, key, {.dry_run = options_.dry_run, .call = call()});
         if (gone) {
             result_.removed.push_back(title);
@@ -101,9 +104,9 @@ private:
         return false;
     }
 
-    std::vector<kube::Object> pods(std::string_view selector) {
+    std::vector<kube_client::Object> pods(std::string_view selector) {
         auto found = api_.list(
-            kube::resources::pods(),
+            kube_client::resources::pods(),
             {.namespace_name = std::string(kNamespace), .label_selector = std::string(selector)},
             call());
         if (found) return std::move(found->items);
@@ -113,21 +116,21 @@ private:
 
     void look_at_agents() {
         step("looking at the agents");
-        const auto daemon_set = api_.get(kube::resources::daemon_sets(),
+        const auto daemon_set = api_.get(kube_client::resources::daemon_sets(),
                                          {std::string(kNamespace), "aliquot-agent"}, call());
         values_.image = options_.image;
         if (daemon_set) read_agent(daemon_set->json);
-        for (const kube::Object& pod : pods(kAgents)) {
-            const auto node = kube::string_at(pod.json, "/spec/nodeName");
+        for (const kube_client::Object& pod : pods(kAgents)) {
+            const auto node = kube_client::string_at(pod.json, "/spec/nodeName");
             if (node) hosts_.insert(*node);
         }
         const auto nodes =
-            api_.list(kube::resources::nodes(), {.keep_managed_fields = false}, call());
+            api_.list(kube_client::resources::nodes(), {.keep_managed_fields = false}, call());
         if (!nodes) return problem(nodes.failure());
-        for (const kube::Object& node : nodes->items) {
+        for (const kube_client::Object& node : nodes->items) {
             present_.insert(node.name);
             const auto agent =
-                kube::string_at(node.json, "/metadata/annotations/aliquot.dev~1agent");
+                kube_client::string_at(node.json, "/metadata/annotations/aliquot.dev~1agent");
             if (agent) hosts_.insert(node.name);
         }
         std::erase_if(hosts_, [this](const std::string& one) { return !present_.contains(one); });
@@ -137,13 +140,14 @@ private:
     void read_agent(const std::string& json) {
         const std::string pod = "/spec/template/spec/";
         const auto text = [&](const std::string& pointer) {
-            return kube::string_at(json, pod + pointer).value_or("");
+            return kube_client::string_at(json, pod + pointer).value_or("");
         };
         if (options_.image.empty()) values_.image = text("containers/0/image");
         const std::string policy = text("containers/0/imagePullPolicy");
         if (!policy.empty()) values_.pull_policy = policy;
         values_.runtime_class = text("runtimeClassName");
-        if (!kube::bool_at(json, pod + "containers/0/securityContext/privileged").value_or(false)) {
+        if (!kube_client::bool_at(json, pod + "containers/0/securityContext/privileged")
+                 .value_or(false)) {
             values_.gpu_access = GpuAccess::kRuntime;
         }
         constexpr unsigned kMostVolumes = 30;
@@ -162,8 +166,8 @@ private:
 
     void remove_agents() {
         step("removing the agents");
-        const bool had =
-            remove(kube::resources::daemon_sets(), {std::string(kNamespace), "aliquot-agent"});
+        const bool had = remove(kube_client::resources::daemon_sets(),
+                                {std::string(kNamespace), "aliquot-agent"});
         if (options_.dry_run || (!had && hosts_.empty())) return;
         const auto until = Clock::now() + options_.limit;
         for (;;) {
@@ -191,10 +195,10 @@ private:
             }
             const Manifest pod = clean_up_pod(values_, node);
             // One of an earlier, interrupted run would not tell of this one.
-            (void)api_.remove(kube::resources::pods(), {std::string(kNamespace), pod.name},
+            (void)api_.remove(kube_client::resources::pods(), {std::string(kNamespace), pod.name},
                               {.grace_seconds = 0, .call = call()});
-            const auto made =
-                api_.create(kube::resources::pods(), kNamespace, to_json(pod), {.call = call()});
+            const auto made = api_.create(kube_client::resources::pods(), kNamespace, to_json(pod),
+                                          {.call = call()});
             if (!made && !made.failure().is(Reason::kAlreadyExists)) {
                 cleaned.host = "not cleaned: " + made.failure().message;
                 continue;
@@ -204,9 +208,9 @@ private:
             waiting[pod.name] = node;
         }
         wait_for_cleaners(waiting);
-        for (const kube::Object& pod :
-             options_.dry_run ? std::vector<kube::Object>() : pods(kCleaners)) {
-            (void)api_.remove(kube::resources::pods(), pod.key(), {.call = call()});
+        for (const kube_client::Object& pod :
+             options_.dry_run ? std::vector<kube_client::Object>() : pods(kCleaners)) {
+            (void)api_.remove(kube_client::resources::pods(), pod.key(), {.call = call()});
         }
         for (const std::string& node : hosts_) {
             if (!of(node).host.starts_with("not cleaned")) continue;
@@ -220,10 +224,10 @@ private:
     void wait_for_cleaners(std::map<std::string, std::string>& waiting) {
         const auto until = Clock::now() + options_.limit;
         while (!waiting.empty() && Clock::now() < until) {
-            for (const kube::Object& pod : pods(kCleaners)) {
+            for (const kube_client::Object& pod : pods(kCleaners)) {
                 const auto found = waiting.find(pod.name);
                 if (found == waiting.end()) continue;
-                const auto phase = kube::string_at(pod.json, "/status/phase");
+                const auto phase = kube_client::string_at(pod.json, "/status/phase");
                 const std::string why = why_not_yet(pod);
                 if (phase == "Succeeded") {
                     of(found->second).host = "cleaned";
@@ -237,19 +241,19 @@ private:
     }
 
     /// What its program said last, or why it does not start; empty: there is nothing to say yet.
-    static std::string why_not_yet(const kube::Object& pod) {
+    static std::string why_not_yet(const kube_client::Object& pod) {
         const std::string status = "/status/containerStatuses/0/";
         for (const char* const state : {"state", "lastState"}) {
-            auto said = kube::string_at(pod.json, status + state + "/terminated/message");
+            auto said = kube_client::string_at(pod.json, status + state + "/terminated/message");
             if (!said || said->empty()) continue;
             while (said->ends_with('\n')) said->pop_back();
             std::ranges::replace(*said, '\n', ';');
             return *said;
         }
-        const auto reason = kube::string_at(pod.json, status + "state/waiting/reason");
+        const auto reason = kube_client::string_at(pod.json, status + "state/waiting/reason");
         if (!reason || *reason == "ContainerCreating" || *reason == "PodInitializing") return {};
         return *reason + " " +
-               kube::string_at(pod.json, status + "state/waiting/message").value_or("");
+               kube_client::string_at(pod.json, status + "state/waiting/message").value_or("");
     }
 
     CleanedNode& of(const std::string& name) {
@@ -272,23 +276,24 @@ private:
         }
     }
 
-    kube::Outcome<Done> clean_one(const std::string& name) {
-        const auto& resource = kube::resources::nodes();
+    kube_client::Outcome<Done> clean_one(const std::string& name) {
+        const auto& resource = kube_client::resources::nodes();
         const auto node = api_.get(resource, {{}, name}, call());
         if (!node) return node.failure();
-        const auto amounts = kube::json_at(node->json, "/status/capacity");
+        const auto amounts = kube_client::json_at(node->json, "/status/capacity");
         if (amounts && amounts->contains("\"nvidia.com/") && hosts_.contains(name)) {
             capacity_.insert(name);
         }
         auto cleaning = clean_node(node->json);
         if (!cleaning) return Done{};
-        const kube::WriteOptions write{.dry_run = options_.dry_run, .call = call()};
+        const kube_client::WriteOptions write{.dry_run = options_.dry_run, .call = call()};
         if (!cleaning->patch.empty()) {
             const auto done = api_.patch(resource, {{}, name}, cleaning->patch, {.write = write});
             if (!done) return done.failure();
         }
         if (!cleaning->status_patch.empty()) {
-            kube::PatchOptions patch{.kind = kube::PatchKind::kStrategic, .write = write};
+            kube_client::PatchOptions patch{.kind = kube_client::PatchKind::kStrategic,
+                                            .write = write};
             patch.write.subresource = "status";
             const auto done = api_.patch(resource, {{}, name}, cleaning->status_patch, patch);
             if (!done) return done.failure();
@@ -305,11 +310,11 @@ private:
         }
         const auto all = api_.list(*resource, {.label_selector = std::string(kOurs)}, call());
         if (!all) return problem(all.failure());
-        for (const kube::Object& one : all->items) {
+        for (const kube_client::Object& one : all->items) {
             if (kind.kind == "ConfigMap" && options_.keep_config) {
-                result_.kept.push_back("ConfigMap " + kube::to_text(one.key()));
+                result_.kept.push_back("ConfigMap " + kube_client::to_text(one.key()));
             } else if (!std::ranges::count(result_.removed, std::string(kind.kind) + " " +
-                                                                kube::to_text(one.key()))) {
+                                                                kube_client::to_text(one.key()))) {
                 remove(*resource, one.key());
             }
         }
@@ -317,17 +322,17 @@ private:
 
     /// What the controller made itself.
     void remove_unlabelled() {
-        remove(kube::resources::secrets(), {std::string(kNamespace), "aliquot-webhook"});
-        remove(kube::resources::leases(), {std::string(kNamespace), "aliquot-controller"});
+        remove(kube_client::resources::secrets(), {std::string(kNamespace), "aliquot-webhook"});
+        remove(kube_client::resources::leases(), {std::string(kNamespace), "aliquot-controller"});
     }
 
     void remove_namespace() {
-        const kube::ObjectKey key{{}, std::string(kNamespace)};
+        const kube_client::ObjectKey key{{}, std::string(kNamespace)};
         if (options_.keep_config && !result_.kept.empty()) {
             result_.kept.push_back("Namespace " + key.name);
         } else {
             step("removing the namespace");
-            if (remove(kube::resources::namespaces(), key) && !options_.dry_run) {
+            if (remove(kube_client::resources::namespaces(), key) && !options_.dry_run) {
                 wait_for_namespace(key);
             }
         }
@@ -338,10 +343,10 @@ private:
         }
     }
 
-    void wait_for_namespace(const kube::ObjectKey& key) {
+    void wait_for_namespace(const kube_client::ObjectKey& key) {
         const auto until = Clock::now() + options_.limit;
         for (;;) {
-            const auto found = api_.get(kube::resources::namespaces(), key, call());
+            const auto found = api_.get(kube_client::resources::namespaces(), key, call());
             if (!found || !pause()) return;
             if (Clock::now() >= until) {
                 result_.remains.push_back(
@@ -352,7 +357,7 @@ private:
         }
     }
 
-    kube::Api& api_;
+    kube_client::Api& api_;
     const UninstallOptions& options_;
     UninstallResult result_;
     Values values_;
@@ -364,7 +369,7 @@ private:
 
 }  // namespace
 
-UninstallResult uninstall(kube::Api& api, const UninstallOptions& options) {
+UninstallResult uninstall(kube_client::Api& api, const UninstallOptions& options) {
     return Remover(api, options).run();
 }
 

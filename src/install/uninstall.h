@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "install/values.h"
-#include "kube/api.h"
+#include "kube_client/api.h"
 
 namespace aliquot::install {
 
@@ -39,6 +39,6 @@ struct UninstallResult {
 /// Takes everything away again: the agents, what they left on hosts, what they wrote on Nodes, then
 /// every object with our label. Each step goes on after a failure of the one before; what is gone
 /// already is no failure, so it may be called again until nothing is left.
-UninstallResult uninstall(kube::Api& api, const UninstallOptions& options);
+UninstallResult uninstall(kube_client::Api& api, const UninstallOptions& options);
 
 }  // namespace aliquot::install

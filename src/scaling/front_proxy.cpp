@@ -18,14 +18,15 @@ Error refused(std::string_view what) {
 
 Result<ProxyAuthority> read_proxy_authority(std::string_view json) {
     ProxyAuthority made;
-    made.certificates = kube::string_at(json, "/data/requestheader-client-ca-file").value_or("");
+    made.certificates =
+        kube_client::string_at(json, "/data/requestheader-client-ca-file").value_or("");
     if (made.certificates.empty()) {
         return refused(
             "requestheader-client-ca-file is missing; start the API server with "
             "--requestheader-client-ca-file");
     }
     const std::string names =
-        kube::string_at(json, "/data/requestheader-allowed-names").value_or("[]");
+        kube_client::string_at(json, "/data/requestheader-allowed-names").value_or("[]");
     const auto read = document::parse_yaml(names);
     if (!read.errors.empty() || read.documents.size() != 1 || !read.documents[0].is_sequence()) {
         return refused("requestheader-allowed-names is no list of names");
@@ -37,9 +38,9 @@ Result<ProxyAuthority> read_proxy_authority(std::string_view json) {
     return made;
 }
 
-Result<ProxyAuthority> ask_proxy_authority(kube::Api& api) {
-    const auto map =
-        api.get(kube::resources::config_maps(), {std::string(kNamespace), std::string(kName)});
+Result<ProxyAuthority> ask_proxy_authority(kube_client::Api& api) {
+    const auto map = api.get(kube_client::resources::config_maps(),
+                             {std::string(kNamespace), std::string(kName)});
     if (!map) {
         Error error = map.error();
         if (error.code == ErrorCode::kPermission) {

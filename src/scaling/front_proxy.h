@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kube/api.h"
+#include "kube_client/api.h"
 
 namespace aliquot::scaling {
 
@@ -19,7 +19,7 @@ struct ProxyAuthority {
 /// Of ConfigMap kube-system/extension-apiserver-authentication.
 /// errors   kUnavailable, kPermission (the role extension-apiserver-authentication-reader is
 ///          missing), kInvalidInput: it does not say
-Result<ProxyAuthority> ask_proxy_authority(kube::Api& api);
+Result<ProxyAuthority> ask_proxy_authority(kube_client::Api& api);
 /// The same of that ConfigMap's JSON text.
 Result<ProxyAuthority> read_proxy_authority(std::string_view json);
 

@@ -11,8 +11,8 @@
 #include <deque>
 
 #include "base/log.h"
+#include "http/libcurl.h"
 #include "telemetry/json.h"
-#include "web/libcurl.h"
 
 namespace aliquot::scaling {
 namespace {
@@ -247,7 +247,7 @@ Result<std::unique_ptr<Gatherer>> Gatherer::make(GatherOptions options, Sink sin
     if (!options.service.empty()) {
         if (const auto place = read_place(options.service); !place) return place.error();
     }
-    if (auto library = web::start_libcurl(); !library) return std::move(library).error();
+    if (auto library = http::start_libcurl(); !library) return std::move(library).error();
     std::unique_ptr<Gatherer> made(new Gatherer(std::move(options), std::move(sink)));
     if (!made->transfers_->works()) {
         return Error{ErrorCode::kInternal, "libcurl cannot be started"};

@@ -8,11 +8,11 @@
 #include <latch>
 
 #include "base/log.h"
+#include "http/server.h"
+#include "http/test_certificate.h"
 #include "os/temporary_directory.h"
 #include "scaling/test_world.h"
 #include "telemetry/json.h"
-#include "web/server.h"
-#include "web/test_certificate.h"
 
 namespace aliquot::scaling {
 namespace {
@@ -22,21 +22,21 @@ using testing::HasSubstr;
 constexpr const char* kSecret = "$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a";
 
 /// Agents that answer with the state of a small node.
-std::unique_ptr<web::Server> agent(const std::string& node, web::Access access = {}) {
+std::unique_ptr<http::Server> agent(const std::string& node, http::Access access = {}) {
     const auto body =
         telemetry::to_json(snapshot(0, {tenant("pod-of-" + node, 1'000'000, 0)}, node));
-    auto server = web::Server::listen(
-        {.address = "127.0.0.1:0", .access = std::move(access)}, [=](const web::Request& request) {
+    auto server = http::Server::listen(
+        {.address = "127.0.0.1:0", .access = std::move(access)}, [=](const http::Request& request) {
             if (request.path != "/api/v1/state") {
-                return web::Answer{.status = 404};
+                return http::Answer{.status = 404};
             }
-            return web::Answer{.content_type = "application/json", .body = body};
+            return http::Answer{.content_type = "application/json", .body = body};
         });
     EXPECT_TRUE(server) << server.error().message;
     return *std::move(server);
 }
 
-std::string place(const web::Server& server) {
+std::string place(const http::Server& server) {
     return "127.0.0.1:" + std::to_string(server.port());
 }
 
@@ -91,9 +91,9 @@ TEST_F(Gathering, AnAbsentAgentIsNamedOnceAndHindersNobody) {
 
 TEST_F(Gathering, ASlowAgentIsGivenUp) {
     std::latch leave(1);
-    auto slow = web::Server::listen({.address = "127.0.0.1:0"}, [&](const web::Request&) {
+    auto slow = http::Server::listen({.address = "127.0.0.1:0"}, [&](const http::Request&) {
         leave.wait();
-        return web::Answer{};
+        return http::Answer{};
     });
     const auto a = agent("a");
     const auto gatherer =
@@ -104,14 +104,15 @@ TEST_F(Gathering, ASlowAgentIsGivenUp) {
 }
 
 TEST_F(Gathering, WhatIsNoStateIsNamed) {
-    auto other = web::Server::listen({.address = "127.0.0.1:0"}, [](const web::Request&) {
-        return web::Answer{.body = "hello"};
+    auto other = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
+        return http::Answer{.body = "hello"};
     });
-    auto large = web::Server::listen({.address = "127.0.0.1:0"}, [](const web::Request&) {
-        return web::Answer{.body = std::string(5000, ' ')};
+    auto large = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
+        return http::Answer{.body = std::string(5000, ' ')};
     });
-    auto none = web::Server::listen({.address = "127.0.0.1:0"},
-                                    [](const web::Request&) { return web::Answer{.status = 404}; });
+    auto none = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
+        return http::Answer{.status = 404};
+    });
     made({.agents = {place(**other)}})->round();
     made({.agents = {place(**large)}, .most_bytes = 4000})->round();
     made({.agents = {place(**none)}})->round();
@@ -130,13 +131,13 @@ TEST_F(Gathering, AServiceIsAllItsAddresses) {
 
 TEST_F(Gathering, TlsAndPasswordsAreSpoken) {
     const os::TemporaryDirectory folder;
-    const auto authority = web::TestCertificate::authority("agents");
+    const auto authority = http::TestCertificate::authority("agents");
     const auto own = authority.issue("agent", "DNS:localhost");
-    web::write_file(folder.path() / "tls.crt", own.certificate);
-    web::write_file(folder.path() / "tls.key", own.key);
-    web::write_file(folder.path() / "ca.crt", authority.certificate);
-    const auto a = agent("a", {.tls = web::Tls{.certificate_file = folder.path() / "tls.crt",
-                                               .key_file = folder.path() / "tls.key"},
+    http::write_file(folder.path() / "tls.crt", own.certificate);
+    http::write_file(folder.path() / "tls.key", own.key);
+    http::write_file(folder.path() / "ca.crt", authority.certificate);
+    const auto a = agent("a", {.tls = http::Tls{.certificate_file = folder.path() / "tls.crt",
+                                                .key_file = folder.path() / "tls.key"},
                                .users = {{"alice", kSecret}}});
     const std::string url = "https://localhost:" + std::to_string(a->port());
     GatherOptions options{
@@ -160,9 +161,9 @@ TEST_F(Gathering, TlsAndPasswordsAreSpoken) {
 TEST_F(Gathering, OnItsOwnThreadItAsksAgainAndAgain) {
     std::atomic<unsigned> asked{0};
     std::latch rounds(3);
-    auto server = web::Server::listen({.address = "127.0.0.1:0"}, [&](const web::Request&) {
+    auto server = http::Server::listen({.address = "127.0.0.1:0"}, [&](const http::Request&) {
         if (++asked <= 3) rounds.count_down();
-        return web::Answer{.body = telemetry::to_json(snapshot(0, {}))};
+        return http::Answer{.body = telemetry::to_json(snapshot(0, {}))};
     });
     auto gatherer =
         Gatherer::make({.agents = {place(**server)}, .every = std::chrono::milliseconds(1)},

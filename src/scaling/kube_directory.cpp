@@ -6,16 +6,16 @@
 namespace aliquot::scaling {
 
 std::optional<PodRecord> read_pod(std::string_view json) {
-    auto metadata = kube::read_metadata(json);
+    auto metadata = kube_client::read_metadata(json);
     if (!metadata) return std::nullopt;
-    const std::string phase = kube::string_at(json, "/status/phase").value_or("");
+    const std::string phase = kube_client::string_at(json, "/status/phase").value_or("");
     if (phase == "Succeeded" || phase == "Failed") return std::nullopt;
     PodRecord record{.name = std::move(metadata->name),
                      .uid = std::move(metadata->uid),
                      .labels = std::move(metadata->labels)};
     const auto controller =
         std::find_if(metadata->owners.begin(), metadata->owners.end(),
-                     [](const kube::OwnerReference& owner) { return owner.controller; });
+                     [](const kube_client::OwnerReference& owner) { return owner.controller; });
     if (controller != metadata->owners.end()) {
         record.controller_kind = controller->kind;
         record.controller_name = controller->name;
@@ -23,14 +23,15 @@ std::optional<PodRecord> read_pod(std::string_view json) {
     return record;
 }
 
-KubeDirectory::KubeDirectory(kube::Api& api)
-    : informer_(api, kube::resources::pods(),
-                {.projection = kube::keep_fields(
-                     {"metadata.labels", "metadata.ownerReferences", "status.phase"})},
-                [this](const kube::ObjectKey& key, const kube::StoredObject& /*before*/,
-                       const kube::StoredObject& now) { note(key, now); }) {}
+KubeDirectory::KubeDirectory(kube_client::Api& api)
+    : informer_(
+          api, kube_client::resources::pods(),
+          {.projection = kube_client::keep_fields(
+               {"metadata.labels", "metadata.ownerReferences", "status.phase"})},
+          [this](const kube_client::ObjectKey& key, const kube_client::StoredObject& /*before*/,
+                 const kube_client::StoredObject& now) { note(key, now); }) {}
 
-void KubeDirectory::note(const kube::ObjectKey& key, const kube::StoredObject& now) {
+void KubeDirectory::note(const kube_client::ObjectKey& key, const kube_client::StoredObject& now) {
     auto record = now == nullptr ? std::nullopt : read_pod(now->json);
     const std::scoped_lock lock(mutex_);
     if (record) {
@@ -45,7 +46,7 @@ void KubeDirectory::note(const kube::ObjectKey& key, const kube::StoredObject& n
 
 Result<Done> KubeDirectory::pods(const std::string& namespace_name,
                                  const std::function<void(const PodRecord&)>& visit) const {
-    const kube::InformerState state = informer_.state();
+    const kube_client::InformerState state = informer_.state();
     if (!state.synced) {
         return Error{ErrorCode::kUnavailable,
                      "the pods' labels are not known yet: " +

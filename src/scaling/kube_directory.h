@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "kube/api.h"
-#include "kube/informer.h"
+#include "kube_client/api.h"
+#include "kube_client/informer.h"
 #include "scaling/directory.h"
 
 namespace aliquot::scaling {
@@ -17,7 +17,7 @@ namespace aliquot::scaling {
 class KubeDirectory final : public PodDirectory {
 public:
     /// api   must outlive this
-    explicit KubeDirectory(kube::Api& api);
+    explicit KubeDirectory(kube_client::Api& api);
 
     /// Begins to watch, on a thread of its own.
     void start() { informer_.start(); }
@@ -27,11 +27,11 @@ public:
         const std::function<void(const PodRecord&)>& visit) const override;
 
 private:
-    void note(const kube::ObjectKey& key, const kube::StoredObject& now);
+    void note(const kube_client::ObjectKey& key, const kube_client::StoredObject& now);
 
     mutable std::mutex mutex_;
     std::map<std::string, std::map<std::string, PodRecord>> pods_;  // by namespace and name
-    kube::Informer informer_;  // last: its thread uses the others
+    kube_client::Informer informer_;  // last: its thread uses the others
 };
 
 /// What there is without an API server: nothing of labels.

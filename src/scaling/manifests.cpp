@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kube/object.h"
-#include "web/certificate.h"
+#include "http/certificate.h"
+#include "kube_client/object.h"
 
 namespace aliquot::scaling {
 namespace {
@@ -315,10 +315,10 @@ Result<std::string> manifests(const ManifestOptions& options) {
     std::string secret;
     if (sure) {
         constexpr std::chrono::hours kTenYears{24 * 3650};
-        const auto authority = web::make_authority("aliquot-metrics-api", kTenYears);
+        const auto authority = http::make_authority("aliquot-metrics-api", kTenYears);
         if (!authority) return authority.error();
         const std::string host = "aliquot-metrics-api." + options.namespace_name + ".svc";
-        const auto own = web::issue(*authority, host, {"DNS:" + host}, kTenYears);
+        const auto own = http::issue(*authority, host, {"DNS:" + host}, kTenYears);
         if (!own) return own.error();
         trust = "  caBundle: " + base64(authority->certificate) + "\n";
         secret = filled(kSecret, {{"@NAMESPACE@", options.namespace_name},
@@ -337,8 +337,8 @@ Result<std::string> manifests(const ManifestOptions& options) {
 }
 
 std::string api_service_owner(std::string_view json) {
-    const auto name = kube::string_at(json, "/spec/service/name");
-    const auto space = kube::string_at(json, "/spec/service/namespace");
+    const auto name = kube_client::string_at(json, "/spec/service/name");
+    const auto space = kube_client::string_at(json, "/spec/service/namespace");
     return name && space ? *space + "/" + *name : "";
 }
 

@@ -7,13 +7,13 @@
 
 #include "base/latest.h"
 #include "base/log.h"
+#include "http/certificate.h"
+#include "http/server.h"
 #include "os/root.h"
 #include "os/temporary_directory.h"
 #include "scaling/front_proxy.h"
 #include "scaling/kube_directory.h"
 #include "scaling/service.h"
-#include "web/certificate.h"
-#include "web/server.h"
 
 namespace aliquot::scaling {
 namespace {
@@ -50,16 +50,16 @@ private:
 
     const MetricsApiOptions options_;
     const os::TemporaryDirectory folder_;  // for certificates
-    kube::Connection connection_;
+    kube_client::Connection connection_;
     std::string labels_from_;
     std::unique_ptr<PodDirectory> directory_;
     Book book_;
-    web::Tls tls_;
+    http::Tls tls_;
     std::string authority_;  // as written to its file
     Latest<FrontProxy> front_proxy_;
     std::unique_ptr<Gatherer> gatherer_;
     std::unique_ptr<Service> service_;
-    std::unique_ptr<web::Server> server_;
+    std::unique_ptr<http::Server> server_;
     std::jthread keeper_;
 };
 
@@ -69,7 +69,7 @@ Result<Done> MetricsApi::Running::connect() {
         directory_ = std::make_unique<NoDirectory>(labels_from_);
         return Done{};
     }
-    auto connection = kube::connect(options_.kube);
+    auto connection = kube_client::connect(options_.kube);
     if (!connection) {
         const bool can_do_without =
             !options_.front_proxy_only || !options_.front_proxy_ca_file.empty();
@@ -96,11 +96,11 @@ Result<Done> MetricsApi::Running::find_certificate() {
                      "a certificate file needs a key file and the other way round"};
     }
     if (!tls_.certificate_file.empty()) return Done{};
-    const auto authority = web::make_authority("aliquot-metrics-api", kOwnCertificateLasts);
+    const auto authority = http::make_authority("aliquot-metrics-api", kOwnCertificateLasts);
     if (!authority) return authority.error();
-    const auto own = web::issue(*authority, "aliquot-metrics-api",
-                                {"DNS:aliquot-metrics-api", "DNS:localhost", "IP:127.0.0.1"},
-                                kOwnCertificateLasts);
+    const auto own = http::issue(*authority, "aliquot-metrics-api",
+                                 {"DNS:aliquot-metrics-api", "DNS:localhost", "IP:127.0.0.1"},
+                                 kOwnCertificateLasts);
     if (!own) return own.error();
     tls_.certificate_file = own_file("tls.crt");
     tls_.key_file = own_file("tls.key");
@@ -120,7 +120,7 @@ Result<Done> MetricsApi::Running::find_front_proxy() {
                          ": without authentication everybody who reaches this address "
                          "reads the metrics; listen on 127.0.0.1:PORT"};
     }
-    tls_.client_auth = web::Tls::ClientAuth::kVerifyIfGiven;  // probes have no certificate
+    tls_.client_auth = http::Tls::ClientAuth::kVerifyIfGiven;  // probes have no certificate
     if (!options_.front_proxy_ca_file.empty()) {
         tls_.client_ca_file = options_.front_proxy_ca_file;
         front_proxy_.publish({.allowed_names = options_.front_proxy_names});
@@ -158,9 +158,9 @@ Result<Done> MetricsApi::Running::listen() {
         seams.front_proxy = [this] { return front_proxy_.get().value; };
     }
     service_ = std::make_unique<Service>(std::move(seams));
-    auto server = web::Server::listen(
+    auto server = http::Server::listen(
         {.address = options_.listen, .access = {.tls = tls_}, .most_connections = 256},
-        [this](const web::Request& request) { return service_->respond(request); });
+        [this](const http::Request& request) { return service_->respond(request); });
     if (!server) return std::move(server).error();
     server_ = *std::move(server);
     return Done{};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kube/connect.h"
+#include "kube_client/connect.h"
 #include "scaling/book.h"
 #include "scaling/gatherer.h"
 
@@ -26,7 +26,7 @@ struct MetricsApiOptions {
     std::vector<std::string> front_proxy_names;
     /// The API server, for the pods' labels. Without it a pod is found by its name only.
     bool use_kube = true;
-    kube::ConnectOptions kube;
+    kube_client::ConnectOptions kube;
 };
 
 /// The metrics API as it runs: asks the agents, watches the pods, answers the API server. Threads

@@ -6,7 +6,7 @@
 namespace aliquot::scaling {
 namespace {
 
-web::Answer to_web(ApiAnswer answer) {
+http::Answer to_web(ApiAnswer answer) {
     return {.status = answer.status,
             .content_type = "application/json",
             .body = std::move(answer.body) + "\n",
@@ -15,7 +15,7 @@ web::Answer to_web(ApiAnswer answer) {
 
 }  // namespace
 
-std::string Service::why_refused(const web::Request& request) const {
+std::string Service::why_refused(const http::Request& request) const {
     if (!seams_.front_proxy) return {};
     const auto proxy = seams_.front_proxy();
     if (proxy == nullptr) return "the authority of the API server's certificate is not known yet";
@@ -31,7 +31,7 @@ std::string Service::why_refused(const web::Request& request) const {
     return {};
 }
 
-web::Answer Service::respond(const web::Request& request) const {
+http::Answer Service::respond(const http::Request& request) const {
     if (request.path == "/livez" || request.path == "/healthz") return {.body = "ok\n"};
     if (request.path == "/readyz") {
         if (!seams_.is_ready || seams_.is_ready()) return {.body = "ok\n"};

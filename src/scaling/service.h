@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "http/server.h"
 #include "scaling/answer.h"
-#include "web/server.h"
 
 namespace aliquot::scaling {
 
@@ -33,11 +33,11 @@ public:
     /// The seams must outlive the service.
     explicit Service(Seams seams) : seams_(std::move(seams)) {}
 
-    [[nodiscard]] web::Answer respond(const web::Request& request) const;
+    [[nodiscard]] http::Answer respond(const http::Request& request) const;
 
 private:
     /// Why the asker is refused; empty: it is not.
-    [[nodiscard]] std::string why_refused(const web::Request& request) const;
+    [[nodiscard]] std::string why_refused(const http::Request& request) const;
 
     const Seams seams_;
 };

@@ -4,16 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "http/test_client.h"
 #include "os/temporary_directory.h"
 #include "scaling/test_world.h"
-#include "web/test_client.h"
 
 namespace aliquot::scaling {
 namespace {
 
+using http::TestCertificate;
+using http::TestClient;
 using testing::HasSubstr;
-using web::TestCertificate;
-using web::TestClient;
 
 constexpr const char* kPath = "/apis/custom.metrics.k8s.io/v1beta2";
 constexpr const char* kUser = "X-Remote-User: system:kube-aggregator\r\n";
@@ -23,21 +23,21 @@ class Served : public testing::Test {
 protected:
     Served() {
         const TestCertificate own = servers_.issue("server", "DNS:metrics.svc");
-        web::write_file(folder_.path() / "tls.crt", own.certificate);
-        web::write_file(folder_.path() / "tls.key", own.key);
-        web::write_file(folder_.path() / "proxy.crt", proxies_.certificate);
-        auto server = web::Server::listen(
+        http::write_file(folder_.path() / "tls.crt", own.certificate);
+        http::write_file(folder_.path() / "tls.key", own.key);
+        http::write_file(folder_.path() / "proxy.crt", proxies_.certificate);
+        auto server = http::Server::listen(
             {.address = "127.0.0.1:0",
-             .access = {.tls = web::Tls{.certificate_file = folder_.path() / "tls.crt",
-                                        .key_file = folder_.path() / "tls.key",
-                                        .client_ca_file = folder_.path() / "proxy.crt",
-                                        .client_auth = web::Tls::ClientAuth::kVerifyIfGiven}}},
-            [this](const web::Request& request) { return service_.respond(request); });
+             .access = {.tls = http::Tls{.certificate_file = folder_.path() / "tls.crt",
+                                         .key_file = folder_.path() / "tls.key",
+                                         .client_ca_file = folder_.path() / "proxy.crt",
+                                         .client_auth = http::Tls::ClientAuth::kVerifyIfGiven}}},
+            [this](const http::Request& request) { return service_.respond(request); });
         EXPECT_TRUE(server) << server.error().message;
         server_ = *std::move(server);
     }
-    std::optional<web::TestAnswer> ask(const TestCertificate* client, const std::string& path,
-                                       const std::string& headers = kUser) {
+    std::optional<http::TestAnswer> ask(const TestCertificate* client, const std::string& path,
+                                        const std::string& headers = kUser) {
         TestClient connection(server_->port(), {.authority = &servers_, .own = client});
         return connection.get(path, headers);
     }
@@ -56,7 +56,7 @@ protected:
                             .front_proxy = [this] { return front_proxy_; },
                             .is_ready = [this] { return ready_; },
                             .now = [] { return after(0); }}};
-    std::unique_ptr<web::Server> server_;
+    std::unique_ptr<http::Server> server_;
 };
 
 TEST_F(Served, TheFrontProxyIsAnswered) {

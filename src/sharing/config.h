@@ -87,7 +87,7 @@ struct GuardConfig {
     bool fail_open = false;                    // without a guard: containers run without limits
     bool kill = false;                         // the watchdog ends processes; else it tells of them
     std::optional<double> slack_percent;       // of the limit, 0 to 100
-    std::optional<std::uint64_t> slack_bytes;  // neither: the default of region::Slack
+    std::optional<std::uint64_t> slack_bytes;  // neither: the default of guard_region::Slack
     bool kernel_limit = false;  // let the driver's kernel module hold the limit, where it can
     friend bool operator==(const GuardConfig&, const GuardConfig&) = default;
 };

@@ -157,12 +157,12 @@ TEST_F(SharedGpu, WithLimitsTheGuardsCountIsTaken) {
     share(2);
     world.hold("a", {"GPU-0::0"});
     world.processes[1] = {.pod = "a", .memory_mib = 300, .percent = 50};
-    region::DeviceStatus guard{.uuid = "GPU-0",
-                               .limits = {.memory_bytes = 4096 * kMiB, .cap_ppm = 400'000},
-                               .peak_bytes = 900 * kMiB,
-                               .denied = 3,
-                               .gpu_ns = 0,
-                               .throttled_ns = 77};
+    guard_region::DeviceStatus guard{.uuid = "GPU-0",
+                                     .limits = {.memory_bytes = 4096 * kMiB, .cap_ppm = 400'000},
+                                     .peak_bytes = 900 * kMiB,
+                                     .denied = 3,
+                                     .gpu_ns = 0,
+                                     .throttled_ns = 77};
     world.regions.push_back(
         {.pod_namespace = "team", .pod = "a", .container = "main", .resource = "nvidia.com/gpu"});
     world.regions.front().devices = {guard};

@@ -71,11 +71,11 @@ void add_holders(const PartIdentity& part, const gpu::Gpu& gpu, const Scene& sce
 
 void add_guards(const PartIdentity& part, const gpu::Gpu& gpu, const Scene& scene, Claims& claims) {
     if (scene.regions == nullptr) return;
-    for (const region::RegionStatus& region : *scene.regions) {
+    for (const guard_region::RegionStatus& region : *scene.regions) {
         const pods::Owner owner{.pod_namespace = region.pod_namespace,
                                 .pod = region.pod,
                                 .container = region.container};
-        for (const region::DeviceStatus& device : region.devices) {
+        for (const guard_region::DeviceStatus& device : region.devices) {
             if (owner.pod.empty() || !stands_for(part, gpu, device.uuid)) continue;
             const auto claim = std::ranges::find_if(claims.list, [&](const Claim& one) {
                 return same_container(one.owner, owner) &&

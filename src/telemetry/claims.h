@@ -41,7 +41,7 @@ struct Claim {
     std::vector<ClaimedProcess> processes;
     std::optional<std::uint64_t> process_memory_bytes;  // empty: of none it is known
     std::optional<std::uint64_t> process_use_ns;        // since the look before; empty: not known
-    const region::DeviceStatus* guard = nullptr;
+    const guard_region::DeviceStatus* guard = nullptr;
 };
 
 /// Everybody on one part.

@@ -38,7 +38,7 @@ protected:
     gpu::Reading reading;
     pods::Holders holders;
     Offered offered;
-    std::vector<region::RegionStatus> regions;
+    std::vector<guard_region::RegionStatus> regions;
     std::map<std::uint32_t, pods::Belonging> owners;
 };
 

@@ -27,8 +27,8 @@ struct Observed {
     std::string driver_problem;
     std::map<gpu::Uuid, std::vector<gpu::SeenXid>> last_xids;
     std::map<gpu::Uuid, std::vector<XidCount>> xids;
-    std::shared_ptr<const Offered> offered;                            // null: nothing yet
-    std::shared_ptr<const std::vector<region::RegionStatus>> regions;  // null: no guards
+    std::shared_ptr<const Offered> offered;                                  // null: nothing yet
+    std::shared_ptr<const std::vector<guard_region::RegionStatus>> regions;  // null: no guards
 };
 
 struct SamplerOptions {

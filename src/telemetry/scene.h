@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "gpu/inventory.h"
+#include "guard_region/status.h"
 #include "os/clock.h"
 #include "pods/census.h"
-#include "region/status.h"
 
 namespace aliquot::telemetry {
 
@@ -39,7 +39,7 @@ struct Scene {
     os::TimePoint now;
     const pods::Holders* holders = nullptr;  // may be null
     const Offered* offered = nullptr;
-    const std::vector<region::RegionStatus>* regions = nullptr;  // may be null
+    const std::vector<guard_region::RegionStatus>* regions = nullptr;  // may be null
     std::function<pods::Belonging(std::uint32_t pid)> belonging;
 };
 

@@ -13,8 +13,8 @@
 #include "gpu/health.h"
 #include "gpu/inventory.h"
 #include "gpu/meters.h"
+#include "guard_region/status.h"
 #include "pods/census.h"
-#include "region/status.h"
 
 /// Who really uses which GPU, at one moment.
 ///
@@ -147,7 +147,7 @@ struct Snapshot {
     std::vector<Device> devices;  // by the driver's index
     std::optional<double> price_per_gpu_hour;
     Sight sight;
-    std::shared_ptr<const std::vector<region::RegionStatus>> regions;  // guards; may be null
+    std::shared_ptr<const std::vector<guard_region::RegionStatus>> regions;  // guards; may be null
 };
 
 }  // namespace aliquot::telemetry

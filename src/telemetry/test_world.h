@@ -49,7 +49,7 @@ public:
     bool answers = true;
     bool lists_uses = true;
     Offered offered;
-    std::vector<region::RegionStatus> regions;
+    std::vector<guard_region::RegionStatus> regions;
     gpu::Gpu gpu_;
     pods::Holders holders_;
 

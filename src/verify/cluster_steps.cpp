@@ -21,8 +21,8 @@ std::string offer_text(const node::GpuNode& node) {
 }
 
 std::vector<node::GpuNode> gpu_nodes(Session& session) {
-    auto page =
-        session.api.list(kube::resources::nodes(), {.keep_managed_fields = false}, session.call());
+    auto page = session.api.list(kube_client::resources::nodes(), {.keep_managed_fields = false},
+                                 session.call());
     if (!page) {
         session.failed("nodes", "", page.failure().message, "",
                        "look at the kubeconfig and its context; the right needed is: list nodes");
@@ -30,7 +30,7 @@ std::vector<node::GpuNode> gpu_nodes(Session& session) {
     }
     std::vector<node::GpuNode> nodes;
     bool known = false;
-    for (const kube::Object& object : page->items) {
+    for (const kube_client::Object& object : page->items) {
         auto node = node::read_gpu_node(object.json);
         if (!node) continue;
         known = known || node->name() == session.options.node;
@@ -63,36 +63,37 @@ std::vector<node::GpuNode> gpu_nodes(Session& session) {
 /// Fills in the agent's pods. The image of one of them.
 void find_pods(Session& session) {
     auto pods = session.api.list(
-        kube::resources::pods(),
+        kube_client::resources::pods(),
         {.namespace_name = session.options.agent_namespace,
          .label_selector = "app.kubernetes.io/name=aliquot,app.kubernetes.io/component=agent",
          .keep_managed_fields = false},
         session.call());
     if (!pods) return;  // the metrics say so
-    for (const kube::Object& pod : pods->items) {
-        const auto node = kube::string_at(pod.json, "/spec/nodeName");
-        const auto phase = kube::string_at(pod.json, "/status/phase");
+    for (const kube_client::Object& pod : pods->items) {
+        const auto node = kube_client::string_at(pod.json, "/spec/nodeName");
+        const auto phase = kube_client::string_at(pod.json, "/status/phase");
         if (node && phase == "Running") session.agent_pods[*node] = pod.name;
     }
 }
 
 void look_at_agent(Session& session) {
     const std::string& space = session.options.agent_namespace;
-    const auto set =
-        session.api.get(kube::resources::daemon_sets(), {space, "aliquot-agent"}, session.call());
+    const auto set = session.api.get(kube_client::resources::daemon_sets(),
+                                     {space, "aliquot-agent"}, session.call());
     if (session.image.empty()) session.image = "ghcr.io/aliquot/aliquot:" ALIQUOT_VERSION;
-    if (!set && set.failure().is(kube::Reason::kNotFound)) {
+    if (!set && set.failure().is(kube_client::Reason::kNotFound)) {
         return session.skipped("agent", "",
                                "there is no DaemonSet " + space +
                                    "/aliquot-agent: GPUs of another device plugin are verified");
     }
     if (!set) return session.refused("agent", "", set.failure());
     if (session.options.image.empty()) {
-        const auto image = kube::string_at(set->json, "/spec/template/spec/containers/0/image");
+        const auto image =
+            kube_client::string_at(set->json, "/spec/template/spec/containers/0/image");
         if (image) session.image = *image;
     }
     const auto number = [&](const char* pointer) {
-        return kube::integer_at(set->json, pointer).value_or(0);
+        return kube_client::integer_at(set->json, pointer).value_or(0);
     };
     const auto wanted = number("/status/desiredNumberScheduled");
     const auto ready = number("/status/numberReady");

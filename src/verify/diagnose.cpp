@@ -12,7 +12,7 @@ namespace {
 /// The last things that Events say of a pod, newest last.
 std::string events_of(Session& session, const std::string& pod) {
     constexpr std::size_t kMost = 3;
-    const auto page = session.api.list_page(kube::resources::core_events(),
+    const auto page = session.api.list_page(kube_client::resources::core_events(),
                                             {.namespace_name = session.options.space,
                                              .field_selector = "involvedObject.name=" + pod,
                                              .chunk = 50,
@@ -20,13 +20,13 @@ std::string events_of(Session& session, const std::string& pod) {
                                             "", session.call());
     if (!page) return {};
     std::vector<std::pair<std::string, std::string>> lines;
-    for (const kube::Object& event : page->items) {
-        if (kube::string_at(event.json, "/involvedObject/name") != pod) continue;
-        const auto at = kube::string_at(event.json, "/lastTimestamp");
-        const auto micro = kube::string_at(event.json, "/eventTime");
+    for (const kube_client::Object& event : page->items) {
+        if (kube_client::string_at(event.json, "/involvedObject/name") != pod) continue;
+        const auto at = kube_client::string_at(event.json, "/lastTimestamp");
+        const auto micro = kube_client::string_at(event.json, "/eventTime");
         lines.emplace_back(at.value_or(micro.value_or("")),
-                           kube::string_at(event.json, "/reason").value_or("") + ": " +
-                               kube::string_at(event.json, "/message").value_or(""));
+                           kube_client::string_at(event.json, "/reason").value_or("") + ": " +
+                               kube_client::string_at(event.json, "/message").value_or(""));
     }
     std::ranges::stable_sort(lines, {}, &std::pair<std::string, std::string>::first);
     std::string text;
@@ -64,8 +64,8 @@ void ask_doctor(Session& session, const std::string& pod, Diagnosis& diagnosis) 
 
 Diagnosis diagnose(Session& session, const std::string& pod) {
     Diagnosis diagnosis{.fix = "kubectl -n " + session.options.space + " describe pod " + pod};
-    const auto object =
-        session.api.get(kube::resources::pods(), {session.options.space, pod}, session.call());
+    const auto object = session.api.get(kube_client::resources::pods(),
+                                        {session.options.space, pod}, session.call());
     if (!object) {
         diagnosis.message = object.failure().message;
         return diagnosis;

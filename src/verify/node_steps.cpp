@@ -97,7 +97,7 @@ private:
     }
 
     void remove(const std::string& pod) {
-        (void)session_.api.remove(kube::resources::pods(), {session_.options.space, pod},
+        (void)session_.api.remove(kube_client::resources::pods(), {session_.options.space, pod},
                                   {.grace_seconds = 1, .call = session_.last_call()});
     }
 
@@ -113,7 +113,7 @@ private:
     std::optional<ProbeAnswer> start(const std::string& letter) {
         const TestPod pod = pod_of(letter);
         const std::string id = letter == "a" ? "pod" : "together";
-        auto made = session_.api.create(kube::resources::pods(), pod.space, to_json(pod),
+        auto made = session_.api.create(kube_client::resources::pods(), pod.space, to_json(pod),
                                         {.call = session_.call()});
         if (!made) {
             session_.not_proven(id, node_.name(), made.failure());
@@ -123,8 +123,8 @@ private:
         const auto begin = Clock::now();
         constexpr std::chrono::seconds kUnplacedLimit{45};
         while (true) {
-            const auto object =
-                session_.api.get(kube::resources::pods(), {pod.space, pod.name}, session_.call());
+            const auto object = session_.api.get(kube_client::resources::pods(),
+                                                 {pod.space, pod.name}, session_.call());
             if (!object) {
                 session_.not_proven(id, node_.name(), object.failure());
                 return std::nullopt;
@@ -154,7 +154,7 @@ private:
 
     std::optional<ProbeAnswer> ask_log(const TestPod& pod) {
         const auto text = session_.api.get_raw(
-            kube::path_of(kube::resources::pods(), {pod.space, pod.name}, "log") +
+            kube_client::path_of(kube_client::resources::pods(), {pod.space, pod.name}, "log") +
                 "?container=probe&limitBytes=65536",
             session_.call());
         return text ? read_answer(*text) : std::nullopt;

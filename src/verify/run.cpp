@@ -16,8 +16,8 @@ std::string space_json(const Options& options) {
     std::string level = options.pod_security;
     if (level.empty()) level = options.user == 0 ? "baseline" : "restricted";
     return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":)" +
-           kube::json_quoted(name) + R"(,"labels":{"app.kubernetes.io/managed-by":")" + kOwner +
-           R"(","pod-security.kubernetes.io/enforce":")" + level + R"("}}})";
+           kube_client::json_quoted(name) + R"(,"labels":{"app.kubernetes.io/managed-by":")" +
+           kOwner + R"(","pod-security.kubernetes.io/enforce":")" + level + R"("}}})";
 }
 
 /// The namespace of the test pods, for as long as it is needed.
@@ -27,9 +27,9 @@ public:
     ~Space() {
         if (!ours_) return;
         const auto gone =
-            session_.api.remove(kube::resources::namespaces(), {"", session_.options.space},
+            session_.api.remove(kube_client::resources::namespaces(), {"", session_.options.space},
                                 {.call = session_.last_call()});
-        if (gone || gone.failure().is(kube::Reason::kNotFound)) {
+        if (gone || gone.failure().is(kube_client::Reason::kNotFound)) {
             session_.ok("clean-up", "", "namespace " + session_.options.space + " is removed");
         } else {
             session_.failed("clean-up", "", gone.failure().message, "",
@@ -45,16 +45,16 @@ public:
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
         while (true) {
             const auto made =
-                session_.api.create(kube::resources::namespaces(), "", space_json(session_.options),
-                                    {.call = session_.call()});
+                session_.api.create(kube_client::resources::namespaces(), "",
+                                    space_json(session_.options), {.call = session_.call()});
             if (made) return ours_ = true;
-            if (!made.failure().is(kube::Reason::kAlreadyExists)) {
+            if (!made.failure().is(kube_client::Reason::kAlreadyExists)) {
                 session_.failed("namespace", "", made.failure().message, "",
                                 "the right needed is: create namespaces");
                 return false;
             }
             const auto present =
-                session_.api.get(kube::resources::namespaces(), {"", name}, session_.call());
+                session_.api.get(kube_client::resources::namespaces(), {"", name}, session_.call());
             if (present && !is_leftover(*present)) {
                 session_.failed("namespace", "",
                                 "namespace " + name + " is there already and not ours", "",
@@ -76,13 +76,13 @@ public:
 
 private:
     /// Of an earlier run: gone in a moment.
-    bool is_leftover(const kube::Object& present) {
-        const auto meta = kube::read_metadata(present.json);
+    bool is_leftover(const kube_client::Object& present) {
+        const auto meta = kube_client::read_metadata(present.json);
         if (!meta) return false;
         const auto owner = meta->labels.find("app.kubernetes.io/managed-by");
         if (owner == meta->labels.end() || owner->second != kOwner) return false;
         if (!meta->deleting) {
-            (void)session_.api.remove(kube::resources::namespaces(), present.key(),
+            (void)session_.api.remove(kube_client::resources::namespaces(), present.key(),
                                       {.call = session_.call()});
         }
         return true;
@@ -108,7 +108,7 @@ void look_at_nodes(Session& session, const std::vector<node::GpuNode>& nodes) {
 
 }  // namespace
 
-Report run(kube::Api& api, const Options& options, std::stop_token stop,
+Report run(kube_client::Api& api, const Options& options, std::stop_token stop,
            const std::function<void(const Step&)>& on_step) {
     Session session(api, options, std::move(stop), on_step);
     Report report;

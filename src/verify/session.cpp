@@ -6,7 +6,7 @@
 
 namespace aliquot::verify {
 
-Session::Session(kube::Api& the_api, const Options& the_options, std::stop_token the_stop,
+Session::Session(kube_client::Api& the_api, const Options& the_options, std::stop_token the_stop,
                  const std::function<void(const Step&)>& on_step)
     : api(the_api), options(the_options), stop(std::move(the_stop)), on_step_(on_step) {}
 
@@ -31,18 +31,18 @@ void Session::skipped(std::string id, std::string node, std::string message) {
     record({std::move(id), std::move(node), Verdict::kSkipped, std::move(message), "", ""});
 }
 
-void Session::refused(std::string id, std::string node, const kube::Failure& failure) {
-    if (failure.is(kube::Reason::kStopped)) {
+void Session::refused(std::string id, std::string node, const kube_client::Failure& failure) {
+    if (failure.is(kube_client::Reason::kStopped)) {
         skipped(std::move(id), std::move(node), "stopped");
-    } else if (failure.is(kube::Reason::kForbidden)) {
+    } else if (failure.is(kube_client::Reason::kForbidden)) {
         skipped(std::move(id), std::move(node), "not allowed: " + failure.message);
     } else {
         failed(std::move(id), std::move(node), failure.message, "", "");
     }
 }
 
-void Session::not_proven(std::string id, std::string node, const kube::Failure& failure) {
-    if (failure.is(kube::Reason::kStopped)) {
+void Session::not_proven(std::string id, std::string node, const kube_client::Failure& failure) {
+    if (failure.is(kube_client::Reason::kStopped)) {
         return skipped(std::move(id), std::move(node), "stopped");
     }
     std::string fix;
@@ -50,7 +50,7 @@ void Session::not_proven(std::string id, std::string node, const kube::Failure& 
         fix =
             "something adds to pods what their namespace does not allow: --pod-security "
             "baseline or privileged";
-    } else if (failure.is(kube::Reason::kForbidden)) {
+    } else if (failure.is(kube_client::Reason::kForbidden)) {
         fix = "rights needed in namespace " + options.space +
               ": create, get and delete pods, get pods/log";
     }

@@ -13,27 +13,29 @@ namespace aliquot::verify {
 /// What the steps share. Thread-safe.
 class Session {
 public:
-    Session(kube::Api& api, const Options& options, std::stop_token stop,
+    Session(kube_client::Api& api, const Options& options, std::stop_token stop,
             const std::function<void(const Step&)>& on_step);
 
-    kube::Api& api;
+    kube_client::Api& api;
     const Options& options;
     const std::stop_token stop;
 
-    [[nodiscard]] kube::Call call() const {
+    [[nodiscard]] kube_client::Call call() const {
         return {.deadline = options.request_deadline, .stop = stop};
     }
     /// Of what must be done though we are being stopped: taking away what we made.
-    [[nodiscard]] kube::Call last_call() const { return {.deadline = options.request_deadline}; }
+    [[nodiscard]] kube_client::Call last_call() const {
+        return {.deadline = options.request_deadline};
+    }
 
     void ok(std::string id, std::string node, std::string message, std::string evidence = {});
     void failed(std::string id, std::string node, std::string message, std::string evidence,
                 std::string fix);
     void skipped(std::string id, std::string node, std::string message);
     /// A request that failed: what we may not do is skipped, anything else has failed.
-    void refused(std::string id, std::string node, const kube::Failure& failure);
+    void refused(std::string id, std::string node, const kube_client::Failure& failure);
     /// A request that failed without which nothing is proven: it has failed also when we may not.
-    void not_proven(std::string id, std::string node, const kube::Failure& failure);
+    void not_proven(std::string id, std::string node, const kube_client::Failure& failure);
 
     /// Waits until it is time to look again. False: somebody wants us to stop.
     bool pause();

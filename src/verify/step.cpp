@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include "kube/object.h"
+#include "kube_client/object.h"
 
 namespace aliquot::verify {
 namespace {
@@ -60,7 +60,7 @@ void print_text(std::ostream& out, const Report& report, bool colour, double sec
 }
 
 void print_json(std::ostream& out, const Report& report) {
-    using kube::json_quoted;
+    using kube_client::json_quoted;
     out << "{\"success\":" << (report.success() ? "true" : "false")
         << ",\"stopped\":" << (report.stopped ? "true" : "false")
         << ",\"summary\":{\"ok\":" << report.count(Verdict::kOk)

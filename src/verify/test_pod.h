@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/api.h"
+#include "kube_client/api.h"
 
 namespace aliquot::verify {
 

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "kube/api.h"
+#include "kube_client/api.h"
 #include "verify/step.h"
 
 namespace aliquot::verify {
@@ -33,7 +33,7 @@ struct Options {
 /// removes it with all in it, also when `stop` ends it early.
 ///
 /// on_step   called with each step as it is done, from several threads, one at a time; may be empty
-Report run(kube::Api& api, const Options& options, std::stop_token stop,
+Report run(kube_client::Api& api, const Options& options, std::stop_token stop,
            const std::function<void(const Step&)>& on_step = {});
 
 }  // namespace aliquot::verify

@@ -10,15 +10,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "kube/stub_api.h"
+#include "kube_client/stub_api.h"
 #include "verify/test_pod.h"
 
 namespace aliquot::verify {
 namespace {
 
-using kube::Outcome;
-using kube::Reply;
-using kube::Request;
+using kube_client::Outcome;
+using kube_client::Reply;
+using kube_client::Request;
 using Json = nlohmann::json;
 
 constexpr const char* kGood =
@@ -69,7 +69,7 @@ public:
         return verify::run(api, options, std::move(stop));
     }
 
-    kube::StubApi api;
+    kube_client::StubApi api;
     std::string mechanism = "memory";
     std::string log = kGood;
     Json status{{"phase", "Running"}};

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "kube/kubeconfig.h"
+#include "kube_client/kubeconfig.h"
 #include "tests/contract/controller_process.h"
 #include "tests/contract/kube_world.h"
 
@@ -21,11 +21,11 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-const kube::Resource kConfigurations{.group = "admissionregistration.k8s.io",
-                                     .version = "v1",
-                                     .plural = "mutatingwebhookconfigurations",
-                                     .kind = "MutatingWebhookConfiguration",
-                                     .namespaced = false};
+const kube_client::Resource kConfigurations{.group = "admissionregistration.k8s.io",
+                                            .version = "v1",
+                                            .plural = "mutatingwebhookconfigurations",
+                                            .kind = "MutatingWebhookConfiguration",
+                                            .namespaced = false};
 
 template <class Holds>
 bool comes_true(const Holds& holds, std::chrono::seconds patience = 60s) {
@@ -48,7 +48,7 @@ protected:
                                     {"devices", 8},
                                     {"perGpu", 4},
                                     {"memoryMiB", 3839}}});
-        make(kube::resources::nodes(),
+        make(kube_client::resources::nodes(),
              Json{{"metadata",
                    {{"name", node_},
                     {"labels", {{"nvidia.com/gpu.product", "NVIDIA-A2-SHARED"}}},
@@ -59,7 +59,7 @@ protected:
     void TearDown() override {
         if (connection_.api && !space_.empty()) {
             (void)api().remove(kConfigurations, {"", space_});
-            (void)api().remove(kube::resources::nodes(), {"", node_});
+            (void)api().remove(kube_client::resources::nodes(), {"", node_});
         }
         KubeContract::TearDown();
     }
@@ -95,15 +95,16 @@ protected:
              Json{{"metadata", {{"name", space_}}}, {"webhooks", {webhook}}}.dump());
     }
 
-    kube::Outcome<kube::Object> create(const Json& annotations, bool dry_run = true) {
+    kube_client::Outcome<kube_client::Object> create(const Json& annotations, bool dry_run = true) {
         const Json pod{
             {"apiVersion", "v1"},
             {"kind", "Pod"},
             {"metadata", {{"generateName", "p-"}, {"annotations", annotations}}},
             {"spec", {{"containers", {{{"name", "main"}, {"image", "none.invalid/c:1"}}}}}}};
-        return api().create(kube::resources::pods(), space_, pod.dump(), {.dry_run = dry_run});
+        return api().create(kube_client::resources::pods(), space_, pod.dump(),
+                            {.dry_run = dry_run});
     }
-    static std::string gpus(const kube::Outcome<kube::Object>& pod) {
+    static std::string gpus(const kube_client::Outcome<kube_client::Object>& pod) {
         if (!pod) return "refused: " + pod.failure().message;
         const Json::json_pointer amount("/spec/containers/0/resources/limits/nvidia.com~1gpu");
         return Json::parse(pod->json).value(amount, "none");
@@ -111,9 +112,10 @@ protected:
     bool is_mutated() { return gpus(create({{"aliquot.dev/gpu-memory", "3Gi"}})) == "1"; }
 
     std::string kept(const char* key) {
-        const auto secret = api().get(kube::resources::secrets(), {space_, "aliquot-webhook"});
+        const auto secret =
+            api().get(kube_client::resources::secrets(), {space_, "aliquot-webhook"});
         if (!secret) return {};
-        return kube::string_at(secret->json, std::string("/data/") + key).value_or("");
+        return kube_client::string_at(secret->json, std::string("/data/") + key).value_or("");
     }
 
     /// A kubeconfig for a service account that has the rights of docs/guide/admission.md.
@@ -169,7 +171,7 @@ TEST_P(AdmissionContract, CertificatesRotateWithoutAFailedCall) {
     ASSERT_TRUE(
         api().patch(kConfigurations, {"", space_},
                     R"([{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Fail"}])",
-                    {.kind = kube::PatchKind::kJson}));
+                    {.kind = kube_client::PatchKind::kJson}));
     const std::string authority = kept("authority.crt");
     const std::string serving = kept("tls.crt");
     ASSERT_FALSE(authority.empty());
@@ -208,20 +210,20 @@ TEST_P(AdmissionContract, ABrokenSecretIsMended) {
     const auto controller = start();
     configure(controller->webhook_port());
     ASSERT_TRUE(comes_true([&] { return is_mutated(); })) << controller->said();
-    ASSERT_TRUE(api().patch(kube::resources::secrets(), {space_, "aliquot-webhook"},
+    ASSERT_TRUE(api().patch(kube_client::resources::secrets(), {space_, "aliquot-webhook"},
                             R"({"data":{"tls.key":"AAAA","authority.crt":"AAAA"}})"));
     EXPECT_TRUE(comes_true([&] { return controller->said().contains("was broken"); }));
     EXPECT_TRUE(comes_true([&] { return is_mutated(); })) << controller->said();
 }
 
 std::string AdmissionContract::account_of_the_guide(const std::filesystem::path& folder) {
-    const kube::Resource roles{"rbac.authorization.k8s.io", "v1", "roles", "Role", true};
-    const kube::Resource bindings{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding",
-                                  true};
-    const kube::Resource wide{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole",
-                              false};
-    const kube::Resource wide_bindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings",
-                                       "ClusterRoleBinding", false};
+    const kube_client::Resource roles{"rbac.authorization.k8s.io", "v1", "roles", "Role", true};
+    const kube_client::Resource bindings{"rbac.authorization.k8s.io", "v1", "rolebindings",
+                                         "RoleBinding", true};
+    const kube_client::Resource wide{"rbac.authorization.k8s.io", "v1", "clusterroles",
+                                     "ClusterRole", false};
+    const kube_client::Resource wide_bindings{"rbac.authorization.k8s.io", "v1",
+                                              "clusterrolebindings", "ClusterRoleBinding", false};
     const Json metadata{{"name", space_}};
     const Json subjects{
         {{"kind", "ServiceAccount"}, {"name", "controller"}, {"namespace", space_}}};
@@ -233,7 +235,7 @@ std::string AdmissionContract::account_of_the_guide(const std::filesystem::path&
     const auto reference = [&](const char* kind) {
         return Json{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", space_}};
     };
-    make(kube::resources::service_accounts(), R"({"metadata":{"name":"controller"}})");
+    make(kube_client::resources::service_accounts(), R"({"metadata":{"name":"controller"}})");
     make(wide, Json{{"metadata", metadata},
                     {"rules",
                      {rule("", "nodes", Json::array(), {"list", "watch"}),
@@ -260,10 +262,10 @@ std::string AdmissionContract::account_of_the_guide(const std::filesystem::path&
          .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})",
          .content_type = "application/json"});
     if (!reply) return {};
-    const auto token = kube::string_at(reply->body, "/status/token");
-    const auto config = kube::read_kubeconfigs({world_->kubeconfig()});
+    const auto token = kube_client::string_at(reply->body, "/status/token");
+    const auto config = kube_client::read_kubeconfigs({world_->kubeconfig()});
     if (!token || !config) return {};
-    const auto choice = kube::choose(*config, "");
+    const auto choice = kube_client::choose(*config, "");
     const std::string ca_file = (folder / "ca.crt").string();
     std::ofstream(ca_file) << choice->cluster.ca_pem;
     const std::string authority =
@@ -290,20 +292,22 @@ TEST_P(AdmissionContract, TheRightsOfTheGuideAreEnoughAndNoMore) {
     const auto controller = start({}, kubeconfig);
     configure(controller->webhook_port());
     EXPECT_TRUE(comes_true([&] { return is_mutated(); })) << controller->said();
-    auto limited = kube::connect({.kubeconfig = kubeconfig});
+    auto limited = kube_client::connect({.kubeconfig = kubeconfig});
     ASSERT_TRUE(limited);
     const auto is_denied = [](const auto& outcome) {
-        return !outcome && outcome.failure().is(kube::Reason::kForbidden);
+        return !outcome && outcome.failure().is(kube_client::Reason::kForbidden);
     };
-    kube::Api& theirs = *limited->api;
-    EXPECT_TRUE(is_denied(theirs.list(kube::resources::secrets(), {.namespace_name = space_})));
-    EXPECT_TRUE(is_denied(theirs.list(kube::resources::pods(), {.namespace_name = space_})));
-    EXPECT_TRUE(is_denied(theirs.remove(kube::resources::secrets(), {space_, "aliquot-webhook"})));
-    EXPECT_TRUE(is_denied(theirs.patch(kube::resources::nodes(), {"", node_}, "{}")));
+    kube_client::Api& theirs = *limited->api;
+    EXPECT_TRUE(
+        is_denied(theirs.list(kube_client::resources::secrets(), {.namespace_name = space_})));
+    EXPECT_TRUE(is_denied(theirs.list(kube_client::resources::pods(), {.namespace_name = space_})));
+    EXPECT_TRUE(
+        is_denied(theirs.remove(kube_client::resources::secrets(), {space_, "aliquot-webhook"})));
+    EXPECT_TRUE(is_denied(theirs.patch(kube_client::resources::nodes(), {"", node_}, "{}")));
     EXPECT_TRUE(is_denied(theirs.patch(kConfigurations, {"", "another"}, "{}")));
-    const kube::Resource wide{"rbac.authorization.k8s.io", "v1", "clusterroles", "", false};
-    const kube::Resource bindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "",
-                                  false};
+    const kube_client::Resource wide{"rbac.authorization.k8s.io", "v1", "clusterroles", "", false};
+    const kube_client::Resource bindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings",
+                                         "", false};
     (void)api().remove(bindings, {"", space_});
     (void)api().remove(wide, {"", space_});
 }

@@ -12,11 +12,11 @@
 namespace aliquot::install {
 namespace {
 
-using kube::resources::config_maps;
-using kube::resources::daemon_sets;
-using kube::resources::namespaces;
-using kube::resources::nodes;
-using kube::resources::pods;
+using kube_client::resources::config_maps;
+using kube_client::resources::daemon_sets;
+using kube_client::resources::namespaces;
+using kube_client::resources::nodes;
+using kube_client::resources::pods;
 
 Values everything() {
     Values values{.mig_config = "version: v1\nmig-configs: {}\n", .mps = true, .mig = true};
@@ -40,7 +40,7 @@ TEST_P(InstallContract, EveryObjectIsAcceptedWithStrictValidation) {
             ASSERT_TRUE(resource) << one.title() << ": " << resource.failure().message;
             const auto answer = api().exchange(
                 {.method = "PATCH",
-                 .path = kube::path_of(*resource, {one.namespace_name, one.name}) +
+                 .path = kube_client::path_of(*resource, {one.namespace_name, one.name}) +
                          "?fieldManager=aliquot&dryRun=All&fieldValidation=Strict&force=true",
                  .body = to_json(one),
                  .content_type = "application/apply-patch+yaml",
@@ -71,13 +71,13 @@ TEST_P(InstallContract, ASecondTimeNothingChanges) {
 
 TEST_P(InstallContract, AnEditedConfigurationStaysUnlessAnotherIsGiven) {
     install();
-    const kube::ObjectKey key{kSpace, "aliquot-config"};
+    const kube_client::ObjectKey key{kSpace, "aliquot-config"};
     const std::string edit = R"({"data":{"default":"version: v1\n# mine\n","a2":"version: v1\n"}})";
     const auto edited =
         api().patch(config_maps(), key, edit, {.write = {.field_manager = "kubectl-edit"}});
     ASSERT_TRUE(edited) << edited.failure().message;
     install();
-    EXPECT_EQ(kube::string_at(api().get(config_maps(), key)->json, "/data/default"),
+    EXPECT_EQ(kube_client::string_at(api().get(config_maps(), key)->json, "/data/default"),
               "version: v1\n# mine\n");
     const Values given{.config = {{"default", "version: v1\n# given\n"}}};
     const auto refused = apply(api(), render(given), {.replace_config = true});
@@ -86,8 +86,8 @@ TEST_P(InstallContract, AnEditedConfigurationStaysUnlessAnotherIsGiven) {
               std::vector<std::string>{".data.default belongs to kubectl-edit"});
     install(given, {.force = true, .replace_config = true});
     const auto now = api().get(config_maps(), key);
-    EXPECT_EQ(kube::string_at(now->json, "/data/default"), "version: v1\n# given\n");
-    EXPECT_EQ(kube::string_at(now->json, "/data/a2"), "version: v1\n");
+    EXPECT_EQ(kube_client::string_at(now->json, "/data/default"), "version: v1\n# given\n");
+    EXPECT_EQ(kube_client::string_at(now->json, "/data/a2"), "version: v1\n");
 }
 
 TEST_P(InstallContract, ADryRunKeepsNothing) {
@@ -106,14 +106,14 @@ TEST_P(InstallContract, ADryRunKeepsNothing) {
 /// Marks clean-up pods as done, as a kubelet would.
 class Kubelet {
 public:
-    explicit Kubelet(kube::Api& api)
+    explicit Kubelet(kube_client::Api& api)
         : thread_([&api](const std::stop_token& stop) {
               while (!stop.stop_requested()) {
                   const auto found =
                       api.list(pods(), {.namespace_name = kSpace,
                                         .label_selector = "app.kubernetes.io/component=clean-up"});
-                  for (const kube::Object& pod :
-                       found ? found->items : std::vector<kube::Object>()) {
+                  for (const kube_client::Object& pod :
+                       found ? found->items : std::vector<kube_client::Object>()) {
                       (void)api.patch(pods(), pod.key(), R"({"status":{"phase":"Succeeded"}})",
                                       {.write = {.subresource = "status"}});
                   }
@@ -132,7 +132,7 @@ TEST_P(InstallContract, UninstallLeavesNodesAsTheyWereAndNothingOfOurs) {
         "spec":{"taints":[{"key":"dedicated","value":"x","effect":"NoSchedule"}]}})");
     ASSERT_TRUE(before);
     install();
-    std::string taints = *kube::json_at(before->json, "/spec/taints");
+    std::string taints = *kube_client::json_at(before->json, "/spec/taints");
     taints.insert(1, R"({"key":"nvidia.com/gpu","value":"true","effect":"NoSchedule"},)");
     const auto wrote =
         api().patch(nodes(), {"", "node-a"},
@@ -142,8 +142,8 @@ TEST_P(InstallContract, UninstallLeavesNodesAsTheyWereAndNothingOfOurs) {
             "spec":{"taints":)" +
                         taints + "}}");
     ASSERT_TRUE(wrote) << wrote.failure().message;
-    const kube::PatchOptions to_status{.kind = kube::PatchKind::kStrategic,
-                                       .write = {.subresource = "status"}};
+    const kube_client::PatchOptions to_status{.kind = kube_client::PatchKind::kStrategic,
+                                              .write = {.subresource = "status"}};
     ASSERT_TRUE(api().patch(nodes(), {"", "node-a"},
                             R"({"status":{"conditions":[{"type":"GpuHealthy","status":"True"},
                                                         {"type":"Ready","status":"True"}]}})",
@@ -163,12 +163,12 @@ TEST_P(InstallContract, UninstallLeavesNodesAsTheyWereAndNothingOfOurs) {
     EXPECT_EQ(result.nodes[0].removed.size(), 7U);
     const auto after = api().get(nodes(), {"", "node-a"});
     for (const char* const place : {"/metadata/labels", "/metadata/annotations", "/spec/taints"}) {
-        EXPECT_EQ(kube::json_at(after->json, place).value_or("{}"),
-                  kube::json_at(before->json, place).value_or("{}"))
+        EXPECT_EQ(kube_client::json_at(after->json, place).value_or("{}"),
+                  kube_client::json_at(before->json, place).value_or("{}"))
             << place;
     }
-    EXPECT_EQ(kube::string_at(after->json, "/status/conditions/0/type"), "Ready");
-    EXPECT_FALSE(kube::json_at(after->json, "/status/conditions/1"));
+    EXPECT_EQ(kube_client::string_at(after->json, "/status/conditions/0/type"), "Ready");
+    EXPECT_FALSE(kube_client::json_at(after->json, "/status/conditions/1"));
     EXPECT_EQ(result.kept, (std::vector<std::string>{"ConfigMap aliquot-system/aliquot-config",
                                                      "ConfigMap aliquot-system/anchor",
                                                      "Namespace aliquot-system"}));

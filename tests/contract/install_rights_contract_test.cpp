@@ -13,17 +13,17 @@
 namespace aliquot::install {
 namespace {
 
-using kube::Reason;
-using kube::resources::config_maps;
-using kube::resources::daemon_sets;
-using kube::resources::namespaces;
-using kube::resources::nodes;
-using kube::resources::pods;
+using kube_client::Reason;
+using kube_client::resources::config_maps;
+using kube_client::resources::daemon_sets;
+using kube_client::resources::namespaces;
+using kube_client::resources::nodes;
+using kube_client::resources::pods;
 
 class InstallRights : public InstallContract {
 protected:
     /// As somebody else.
-    kube::Connection with_token(const std::string& token) {
+    kube_client::Connection with_token(const std::string& token) {
         const auto file = directory_.path() / ("token-" + std::to_string(++tokens_));
         std::ofstream(file) << "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n"
                                "    server: "
@@ -31,13 +31,13 @@ protected:
                             << "\n    insecure-skip-tls-verify: true\nusers:\n- name: u\n"
                             << "  user: {token: \"" << token << "\"}\ncontexts:\n- name: x\n"
                             << "  context: {cluster: c, user: u}\ncurrent-context: x\n";
-        auto connection = kube::connect({.kubeconfig = file.native()});
+        auto connection = kube_client::connect({.kubeconfig = file.native()});
         EXPECT_TRUE(connection) << connection.error().message;
         return *std::move(connection);
     }
 
     /// A token of a service account; bound to a pod when one is named.
-    std::string token_of(const std::string& account, const kube::Object* pod = nullptr) {
+    std::string token_of(const std::string& account, const kube_client::Object* pod = nullptr) {
         std::string spec = R"("audiences":[])";
         if (pod != nullptr) {
             spec = R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":")" + pod->name +
@@ -51,14 +51,14 @@ protected:
              .content_type = "application/json",
              .what = "token"});
         EXPECT_TRUE(answer && answer->status == 201) << (answer ? answer->body : "");
-        return kube::string_at(answer->body, "/status/token").value_or("");
+        return kube_client::string_at(answer->body, "/status/token").value_or("");
     }
 
     /// Whether roles allow it.
     bool may(const std::string& account, const std::string& verb, const std::string& group,
              const std::string& resource, const std::string& subresource, const std::string& space,
              const std::string& name) {
-        const auto quoted = [](const std::string& text) { return kube::json_quoted(text); };
+        const auto quoted = [](const std::string& text) { return kube_client::json_quoted(text); };
         const auto answer = api().exchange(
             {.method = "POST",
              .path = "/apis/authorization.k8s.io/v1/subjectaccessreviews",
@@ -73,7 +73,7 @@ protected:
              .content_type = "application/json",
              .what = "review"});
         EXPECT_TRUE(answer && answer->status == 201) << (answer ? answer->body : "");
-        return answer && kube::bool_at(answer->body, "/status/allowed").value_or(false);
+        return answer && kube_client::bool_at(answer->body, "/status/allowed").value_or(false);
     }
 
     unsigned tokens_ = 0;
@@ -217,7 +217,8 @@ TEST_P(InstallRights, ADeniedVerbIsDenied) {
     const auto removed = agent.api->remove(nodes(), {"", "node-a"});
     ASSERT_FALSE(removed);
     EXPECT_TRUE(removed.failure().is(Reason::kForbidden)) << removed.failure().message;
-    const auto secrets = agent.api->list(kube::resources::secrets(), {.namespace_name = kSpace});
+    const auto secrets =
+        agent.api->list(kube_client::resources::secrets(), {.namespace_name = kSpace});
     ASSERT_FALSE(secrets);
     EXPECT_TRUE(secrets.failure().is(Reason::kForbidden)) << secrets.failure().message;
     const auto config =
@@ -237,7 +238,8 @@ TEST_P(InstallRights, AnAgentChangesItsOwnNodeOnly) {
     const auto agent = with_token(token_of("aliquot-agent", &*pod));
     const std::string label = R"({"metadata":{"labels":{"nvidia.com/gpu.count":"1"}}})";
     // A new policy takes a moment until the server obeys it.
-    kube::Outcome<kube::Object> other = agent.api->patch(nodes(), {"", "node-b"}, label);
+    kube_client::Outcome<kube_client::Object> other =
+        agent.api->patch(nodes(), {"", "node-b"}, label);
     for (int i = 0; i < 100 && other; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         other = agent.api->patch(nodes(), {"", "node-b"},
@@ -249,10 +251,10 @@ TEST_P(InstallRights, AnAgentChangesItsOwnNodeOnly) {
         << other.failure().message;
     const auto own = agent.api->patch(nodes(), {"", "node-a"}, label);
     EXPECT_TRUE(own) << own.failure().message;
-    const auto status =
-        agent.api->patch(nodes(), {"", "node-a"},
-                         R"({"status":{"conditions":[{"type":"GpuHealthy","status":"True"}]}})",
-                         {.kind = kube::PatchKind::kStrategic, .write = {.subresource = "status"}});
+    const auto status = agent.api->patch(
+        nodes(), {"", "node-a"},
+        R"({"status":{"conditions":[{"type":"GpuHealthy","status":"True"}]}})",
+        {.kind = kube_client::PatchKind::kStrategic, .write = {.subresource = "status"}});
     EXPECT_TRUE(status) << status.failure().message;
     const auto loose = with_token(token_of("aliquot-agent"));
     EXPECT_FALSE(loose.api->patch(nodes(), {"", "node-a"}, label));  // its token names no node
@@ -263,10 +265,10 @@ TEST_P(InstallRights, AnAgentChangesItsOwnNodeOnly) {
 TEST_P(InstallRights, ItsNamespaceMustAllowPrivilegedPods) {
     install();
     const auto daemon_set = api().get(daemon_sets(), {kSpace, "aliquot-agent"});
-    const std::string spec = *kube::json_at(daemon_set->json, "/spec/template/spec");
+    const std::string spec = *kube_client::json_at(daemon_set->json, "/spec/template/spec");
     const std::string pod =
         R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"probe"},"spec":)" + spec + "}";
-    const kube::WriteOptions dry{.dry_run = true};
+    const kube_client::WriteOptions dry{.dry_run = true};
     const auto allowed = api().create(pods(), kSpace, pod, dry);
     EXPECT_TRUE(allowed) << allowed.failure().message;
     for (const char* const level : {"restricted", "baseline"}) {

@@ -6,11 +6,11 @@
 
 namespace aliquot::install {
 
-using kube::Reason;
-using kube::resources::config_maps;
-using kube::resources::namespaces;
-using kube::resources::nodes;
-using kube::resources::pods;
+using kube_client::Reason;
+using kube_client::resources::config_maps;
+using kube_client::resources::namespaces;
+using kube_client::resources::nodes;
+using kube_client::resources::pods;
 
 void InstallContract::SetUp() {
     if (real()) {
@@ -25,7 +25,8 @@ void InstallContract::SetUp() {
         server_ = *std::move(server);
         kubeconfig_ = server_->kubeconfig_file();
     }
-    auto connection = kube::connect({.kubeconfig = kubeconfig_, .burst = 2000, .per_second = 2000});
+    auto connection =
+        kube_client::connect({.kubeconfig = kubeconfig_, .burst = 2000, .per_second = 2000});
     ASSERT_TRUE(connection) << connection.error().message;
     connection_ = *std::move(connection);
     make(namespaces(), "",
@@ -42,7 +43,7 @@ void InstallContract::prepare() {
     const auto manifests = render({});
     const auto space = api().apply(namespaces(), {"", kSpace}, to_json(manifests.front()));
     ASSERT_TRUE(space) << space.failure().message;
-    make(kube::resources::service_accounts(), kSpace,
+    make(kube_client::resources::service_accounts(), kSpace,
          R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}})");
     make(config_maps(), kSpace,
          R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"anchor",
@@ -61,9 +62,9 @@ void InstallContract::clear() {
     }
 }
 
-std::optional<kube::Object> InstallContract::make(const kube::Resource& resource,
-                                                  const std::string& space,
-                                                  const std::string& json) {
+std::optional<kube_client::Object> InstallContract::make(const kube_client::Resource& resource,
+                                                         const std::string& space,
+                                                         const std::string& json) {
     auto made = api().create(resource, space, json);
     if (made) return *std::move(made);
     EXPECT_TRUE(made.failure().is(Reason::kAlreadyExists)) << made.failure().message;

@@ -9,7 +9,7 @@
 
 #include "install/apply.h"
 #include "install/render.h"
-#include "kube/connect.h"
+#include "kube_client/connect.h"
 #include "os/temporary_directory.h"
 #include "sim/apiserver/api_server.h"
 
@@ -25,7 +25,7 @@ protected:
     void TearDown() override;
 
     static bool real() { return GetParam() == "Real"; }
-    kube::Api& api() { return *connection_.api; }
+    kube_client::Api& api() { return *connection_.api; }
 
     /// The namespace with what a controller would put there, and a ConfigMap that holds it.
     void prepare();
@@ -33,14 +33,14 @@ protected:
     void clear();
 
     /// Empty: it is there already.
-    std::optional<kube::Object> make(const kube::Resource& resource, const std::string& space,
-                                     const std::string& json);
+    std::optional<kube_client::Object> make(const kube_client::Resource& resource,
+                                            const std::string& space, const std::string& json);
     ApplyResult install(const Values& values = {}, const ApplyOptions& options = {});
 
     const os::TemporaryDirectory directory_;
     std::unique_ptr<sim::ApiServer> server_;
     std::string kubeconfig_;
-    kube::Connection connection_;
+    kube_client::Connection connection_;
 };
 
 /// {"apiVersion":"v1","kind":"Node",...}

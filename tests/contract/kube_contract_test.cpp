@@ -10,9 +10,9 @@
 namespace aliquot::contract {
 namespace {
 
-using kube::PatchKind;
-using kube::Reason;
-using namespace kube::resources;
+using kube_client::PatchKind;
+using kube_client::Reason;
+using namespace kube_client::resources;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -30,7 +30,7 @@ TEST_P(KubeContract, KeepsWhatIsMade) {
     const auto got = api().get(config_maps(), key("a"));
     ASSERT_TRUE(got) << got.failure().message;
     EXPECT_EQ(got->uid, made.uid);
-    EXPECT_EQ(kube::string_at(got->json, "/data/k"), "v");
+    EXPECT_EQ(kube_client::string_at(got->json, "/data/k"), "v");
     const auto again = api().create(config_maps(), space_, kConfigMap);
     ASSERT_FALSE(again);
     EXPECT_TRUE(again.failure().is(Reason::kAlreadyExists)) << again.failure().message;
@@ -74,8 +74,10 @@ TEST_P(KubeContract, PatchesInEachOfItsWays) {
         R"({"spec":{"template":{"spec":{"containers":[{"name":"two","image":"j:2"}]}}}})",
         {.kind = PatchKind::kStrategic});
     ASSERT_TRUE(patched) << patched.failure().message;
-    EXPECT_EQ(kube::string_at(patched->json, "/spec/template/spec/containers/0/image"), "i:1");
-    EXPECT_EQ(kube::string_at(patched->json, "/spec/template/spec/containers/1/image"), "j:2");
+    EXPECT_EQ(kube_client::string_at(patched->json, "/spec/template/spec/containers/0/image"),
+              "i:1");
+    EXPECT_EQ(kube_client::string_at(patched->json, "/spec/template/spec/containers/1/image"),
+              "j:2");
 
     patched =
         api().patch(deployments(), deployment,
@@ -83,7 +85,8 @@ TEST_P(KubeContract, PatchesInEachOfItsWays) {
                               {"op":"remove","path":"/spec/template/spec/containers/0"}])",
                     {.kind = PatchKind::kJson});
     ASSERT_TRUE(patched) << patched.failure().message;
-    EXPECT_EQ(kube::string_at(patched->json, "/spec/template/spec/containers/0/image"), "j:2");
+    EXPECT_EQ(kube_client::string_at(patched->json, "/spec/template/spec/containers/0/image"),
+              "j:2");
     const auto failed = api().patch(deployments(), deployment,
                                     R"([{"op":"test","path":"/metadata/name","value":"other"}])",
                                     {.kind = PatchKind::kJson});
@@ -93,7 +96,7 @@ TEST_P(KubeContract, PatchesInEachOfItsWays) {
     patched = api().patch(deployments(), deployment, R"({"metadata":{"annotations":{"x":"1"}}})",
                           {.kind = PatchKind::kMerge});
     ASSERT_TRUE(patched);
-    EXPECT_EQ(kube::string_at(patched->json, "/metadata/annotations/x"), "1");
+    EXPECT_EQ(kube_client::string_at(patched->json, "/metadata/annotations/x"), "1");
 }
 
 TEST_P(KubeContract, TellsWhichFieldsAnotherManagerOwns) {
@@ -106,7 +109,7 @@ TEST_P(KubeContract, TellsWhichFieldsAnotherManagerOwns) {
     const auto same = api().apply(config_maps(), key("a"), body("1"));
     ASSERT_TRUE(same);
     EXPECT_EQ(same->resource_version, made->resource_version);  // nothing to do is not a change
-    const kube::WriteOptions other{.field_manager = "other"};
+    const kube_client::WriteOptions other{.field_manager = "other"};
     const auto refused = api().apply(config_maps(), key("a"), body("2"), false, other);
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.failure().is(Reason::kConflict));
@@ -116,13 +119,13 @@ TEST_P(KubeContract, TellsWhichFieldsAnotherManagerOwns) {
     EXPECT_THAT(refused.failure().causes[0].message, HasSubstr("aliquot"));
     const auto forced = api().apply(config_maps(), key("a"), body("2"), true, other);
     ASSERT_TRUE(forced) << forced.failure().message;
-    EXPECT_EQ(kube::string_at(forced->json, "/data/k"), "2");
+    EXPECT_EQ(kube_client::string_at(forced->json, "/data/k"), "2");
     // What a manager no longer names goes, when nobody else owns it.
     const auto less = api().apply(
         config_maps(), key("a"),
         R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})", false, other);
     ASSERT_TRUE(less) << less.failure().message;
-    EXPECT_FALSE(kube::string_at(less->json, "/data/k"));
+    EXPECT_FALSE(kube_client::string_at(less->json, "/data/k"));
 }
 
 TEST_P(KubeContract, DoesNothingOnADryRun) {
@@ -159,7 +162,7 @@ TEST_P(KubeContract, ListsInChunksBySelector) {
     ASSERT_TRUE(all) << all.failure().message;
     ASSERT_EQ(all->items.size(), 7U);
     EXPECT_EQ(all->items[0].name, "m0");
-    EXPECT_EQ(kube::string_at(all->items[6].json, "/kind"), "ConfigMap");
+    EXPECT_EQ(kube_client::string_at(all->items[6].json, "/kind"), "ConfigMap");
     EXPECT_FALSE(all->resource_version.empty());
     const auto odd =
         api().list(config_maps(), {.namespace_name = space_, .label_selector = "odd in (1)"});
@@ -172,7 +175,7 @@ TEST_P(KubeContract, ListsInChunksBySelector) {
     EXPECT_EQ(one->items[0].name, "m4");
     const auto bare = api().list(config_maps(), {.namespace_name = space_, .metadata_only = true});
     ASSERT_TRUE(bare) << bare.failure().message;
-    EXPECT_EQ(kube::string_at(bare->items[0].json, "/kind"), "PartialObjectMetadata");
+    EXPECT_EQ(kube_client::string_at(bare->items[0].json, "/kind"), "PartialObjectMetadata");
     const auto bad = api().list(config_maps(), {.label_selector = "a in"});
     ASSERT_FALSE(bad);
     EXPECT_EQ(bad.failure().http_status, 400);
@@ -184,10 +187,10 @@ TEST_P(KubeContract, KeepsStatusAndSpecApart) {
         pods(), key("p"), R"({"status":{"phase":"Running"},"metadata":{"labels":{"x":"1"}}})",
         {.write = {.subresource = "status"}});
     ASSERT_TRUE(status) << status.failure().message;
-    EXPECT_EQ(kube::string_at(status->json, "/status/phase"), "Running");
+    EXPECT_EQ(kube_client::string_at(status->json, "/status/phase"), "Running");
     const auto other = api().patch(pods(), key("p"), R"({"status":{"phase":"Failed"}})");
     ASSERT_TRUE(other);
-    EXPECT_EQ(kube::string_at(other->json, "/status/phase"), "Running");
+    EXPECT_EQ(kube_client::string_at(other->json, "/status/phase"), "Running");
 }
 
 TEST_P(KubeContract, Scales) {
@@ -204,7 +207,7 @@ TEST_P(KubeContract, Scales) {
     ASSERT_FALSE(stale);
     EXPECT_TRUE(stale.failure().is(Reason::kConflict)) << stale.failure().message;
     const auto deployment = api().get(deployments(), key("d"));
-    EXPECT_EQ(kube::integer_at(deployment->json, "/spec/replicas"), 3);
+    EXPECT_EQ(kube_client::integer_at(deployment->json, "/spec/replicas"), 3);
 }
 
 TEST_P(KubeContract, BindsAPodOnce) {
@@ -212,7 +215,7 @@ TEST_P(KubeContract, BindsAPodOnce) {
     const auto bound = api().bind(key("p"), "some-node");
     ASSERT_TRUE(bound) << bound.failure().message;
     const auto pod = api().get(pods(), key("p"));
-    EXPECT_EQ(kube::string_at(pod->json, "/spec/nodeName"), "some-node");
+    EXPECT_EQ(kube_client::string_at(pod->json, "/spec/nodeName"), "some-node");
     const auto again = api().bind(key("p"), "other-node");
     ASSERT_FALSE(again);
     EXPECT_TRUE(again.failure().is(Reason::kConflict)) << again.failure().message;
@@ -229,7 +232,8 @@ TEST_P(KubeContract, EvictsUnlessABudgetForbidsIt) {
         pods(), key("kept"),
         R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})",
         {.write = {.subresource = "status"}}));
-    const kube::Resource budgets{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
+    const kube_client::Resource budgets{"policy", "v1", "poddisruptionbudgets",
+                                        "PodDisruptionBudget"};
     make(
         budgets,
         R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"kept"}}}})");
@@ -252,7 +256,7 @@ TEST_P(KubeContract, FindsResourcesByName) {
     EXPECT_TRUE(api().find_resource("", "Unheardof").failure().is(Reason::kNotFound));
     const auto version = api().get_raw("/version");
     ASSERT_TRUE(version);
-    EXPECT_EQ(kube::string_at(*version, "/major"), "1");
+    EXPECT_EQ(kube_client::string_at(*version, "/major"), "1");
 }
 
 }  // namespace

@@ -8,23 +8,23 @@
 #include <map>
 #include <thread>
 
-#include "kube/election.h"
-#include "kube/event_recorder.h"
-#include "kube/informer.h"
+#include "kube_client/election.h"
+#include "kube_client/event_recorder.h"
+#include "kube_client/informer.h"
 #include "tests/contract/kube_world.h"
 
 namespace aliquot::contract {
 namespace {
 
-using namespace kube::resources;
+using namespace kube_client::resources;
 using namespace std::chrono_literals;
-using Type = kube::WatchEvent::Type;
+using Type = kube_client::WatchEvent::Type;
 
 class KubeFollowContract : public KubeContract {
 protected:
     /// The next events of a stream, without bookmarks: as many as asked, or fewer when it ends.
-    static std::vector<kube::WatchEvent> take(kube::Watch& watch, std::size_t count) {
-        std::vector<kube::WatchEvent> taken;
+    static std::vector<kube_client::WatchEvent> take(kube_client::Watch& watch, std::size_t count) {
+        std::vector<kube_client::WatchEvent> taken;
         const auto end = std::chrono::steady_clock::now() + 60s;
         while (taken.size() < count && std::chrono::steady_clock::now() < end) {
             auto batch = watch.next(1s);
@@ -61,7 +61,7 @@ TEST_P(KubeFollowContract, TellsChangesInTheirOrderAndGoesOnFromAnyOfThem) {
     ASSERT_EQ(events.size(), 3U);
     EXPECT_EQ(events[0].type, Type::kAdded);
     EXPECT_EQ(events[1].type, Type::kModified);
-    EXPECT_EQ(kube::string_at(events[1].object.json, "/data/x"), "1");
+    EXPECT_EQ(kube_client::string_at(events[1].object.json, "/data/x"), "1");
     EXPECT_EQ(events[2].type, Type::kDeleted);
 
     auto later =
@@ -129,21 +129,22 @@ TEST_P(KubeFollowContract, FillsAnInformer) {
     std::mutex mutex;
     std::condition_variable changed;
     std::map<std::string, std::string> seen;  // name -> phase
-    kube::Informer informer(api(), pods(),
-                            {.namespace_name = space_,
-                             .label_selector = "app=x",
-                             .projection = kube::keep_fields({"metadata.labels", "status.phase"})},
-                            [&](const kube::ObjectKey& object, const kube::StoredObject& /*before*/,
-                                const kube::StoredObject& after) {
-                                const std::scoped_lock lock(mutex);
-                                if (after) {
-                                    seen[object.name] =
-                                        kube::string_at(after->json, "/status/phase").value_or("");
-                                } else {
-                                    seen.erase(object.name);
-                                }
-                                changed.notify_all();
-                            });
+    kube_client::Informer informer(
+        api(), pods(),
+        {.namespace_name = space_,
+         .label_selector = "app=x",
+         .projection = kube_client::keep_fields({"metadata.labels", "status.phase"})},
+        [&](const kube_client::ObjectKey& object, const kube_client::StoredObject& /*before*/,
+            const kube_client::StoredObject& after) {
+            const std::scoped_lock lock(mutex);
+            if (after) {
+                seen[object.name] =
+                    kube_client::string_at(after->json, "/status/phase").value_or("");
+            } else {
+                seen.erase(object.name);
+            }
+            changed.notify_all();
+        });
     informer.start();
     ASSERT_TRUE(informer.wait_synced(60s)) << informer.state().last_failure;
     EXPECT_EQ(informer.store().size(), 1U);
@@ -159,19 +160,19 @@ TEST_P(KubeFollowContract, FillsAnInformer) {
 }
 
 TEST_P(KubeFollowContract, ElectsOneLeaderAndTheNextAfterIt) {
-    kube::BootClock clock;
+    kube_client::BootClock clock;
     const auto options = [&](const char* identity) {
-        return kube::ElectionOptions{.lease = key("leader"),
-                                     .identity = identity,
-                                     .lease_duration = 4s,
-                                     .renew_deadline = 3s,
-                                     .retry = 200ms};
+        return kube_client::ElectionOptions{.lease = key("leader"),
+                                            .identity = identity,
+                                            .lease_duration = 4s,
+                                            .renew_deadline = 3s,
+                                            .retry = 200ms};
     };
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<std::string> leaders;
     const auto told = [&](const char* identity) {
-        return kube::ElectionCallbacks{.started = [&, identity] {
+        return kube_client::ElectionCallbacks{.started = [&, identity] {
             const std::scoped_lock lock(mutex);
             leaders.emplace_back(identity);
             changed.notify_all();
@@ -181,8 +182,8 @@ TEST_P(KubeFollowContract, ElectsOneLeaderAndTheNextAfterIt) {
         std::unique_lock lock(mutex);
         return changed.wait_for(lock, 60s, [&] { return leaders.size() >= count; });
     };
-    kube::Elector one(api(), clock, options("one"), told("one"));
-    kube::Elector two(api(), clock, options("two"), told("two"));
+    kube_client::Elector one(api(), clock, options("one"), told("one"));
+    kube_client::Elector two(api(), clock, options("two"), told("two"));
     std::jthread first([&](const std::stop_token& stop) { one.run(stop); });
     ASSERT_TRUE(wait_for(1));
     const std::jthread second([&](const std::stop_token& stop) { two.run(stop); });
@@ -198,30 +199,30 @@ TEST_P(KubeFollowContract, ElectsOneLeaderAndTheNextAfterIt) {
 
 TEST_P(KubeFollowContract, TakesEventsAndTheirSeries) {
     const auto pod = make_pod("p");
-    kube::EventRecorder recorder(
+    kube_client::EventRecorder recorder(
         api(), {.controller = "aliquot.dev/contract", .instance = "test", .series_pause = 0s});
-    const kube::EventNote note{.regarding = {.api_version = "v1",
-                                             .kind = "Pod",
-                                             .namespace_name = space_,
-                                             .name = "p",
-                                             .uid = pod.uid},
-                               .reason = "Tried",
-                               .action = "Trying",
-                               .note = "It was tried."};
+    const kube_client::EventNote note{.regarding = {.api_version = "v1",
+                                                    .kind = "Pod",
+                                                    .namespace_name = space_,
+                                                    .name = "p",
+                                                    .uid = pod.uid},
+                                      .reason = "Tried",
+                                      .action = "Trying",
+                                      .note = "It was tried."};
     for (int i = 0; i < 3; ++i) recorder.record(note);
     ASSERT_TRUE(recorder.flush(60s));
     EXPECT_EQ(recorder.counts().created, 1U);
     EXPECT_EQ(recorder.counts().updated, 2U);
-    const auto listed = api().list(kube::resources::events(), {.namespace_name = space_});
+    const auto listed = api().list(kube_client::resources::events(), {.namespace_name = space_});
     ASSERT_TRUE(listed);
     ASSERT_EQ(listed->items.size(), 1U);
-    EXPECT_EQ(kube::integer_at(listed->items[0].json, "/series/count"), 3);
-    EXPECT_EQ(kube::string_at(listed->items[0].json, "/regarding/name"), "p");
+    EXPECT_EQ(kube_client::integer_at(listed->items[0].json, "/series/count"), 3);
+    EXPECT_EQ(kube_client::string_at(listed->items[0].json, "/regarding/name"), "p");
     // Older tools read the same Event of the core group.
     const auto core = api().list(core_events(), {.namespace_name = space_});
     ASSERT_TRUE(core);
     ASSERT_EQ(core->items.size(), 1U);
-    EXPECT_EQ(kube::string_at(core->items[0].json, "/involvedObject/name"), "p");
+    EXPECT_EQ(kube_client::string_at(core->items[0].json, "/involvedObject/name"), "p");
 }
 
 }  // namespace

@@ -8,18 +8,18 @@
 #include <atomic>
 #include <fstream>
 
-#include "kube/connect.h"
+#include "http/certificate.h"
+#include "http/server.h"
+#include "kube_client/connect.h"
 #include "os/temporary_directory.h"
 #include "sim/apiserver/api_server.h"
 #include "sim/apiserver/words.h"
-#include "web/certificate.h"
-#include "web/server.h"
 
 namespace aliquot::contract {
 namespace {
 
-using kube::Reason;
-using namespace kube::resources;
+using kube_client::Reason;
+using namespace kube_client::resources;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
@@ -74,10 +74,10 @@ protected:
         server_ = *std::move(server);
     }
     /// Our client as somebody.
-    kube::Api& as(const sim::ApiUser& user) {
+    kube_client::Api& as(const sim::ApiUser& user) {
         const auto file = directory_.path() / "kubeconfig";
         std::ofstream(file) << server_->kubeconfig_for(user);
-        auto connection = kube::connect({.kubeconfig = file.string()});
+        auto connection = kube_client::connect({.kubeconfig = file.string()});
         EXPECT_TRUE(connection) << connection.error().message;
         connection_ = *std::move(connection);
         return *connection_.api;
@@ -89,13 +89,13 @@ protected:
 
     const os::TemporaryDirectory directory_;
     std::unique_ptr<sim::ApiServer> server_;
-    kube::Connection connection_;
+    kube_client::Connection connection_;
 };
 
 TEST_F(SimulatedCluster, DeniesAServiceAccountWhatItsRolesDoNotName) {
     start({.rbac = true});
     apply(kAgentRoles);
-    kube::Api& agent = as(sim::service_account("aliquot-system", "agent"));
+    kube_client::Api& agent = as(sim::service_account("aliquot-system", "agent"));
     const auto denied = [](const auto& outcome) {
         return !outcome && outcome.failure().is(Reason::kForbidden);
     };
@@ -146,7 +146,7 @@ metadata: {name: p}
 spec: {containers: [{name: a, image: i}, {name: b, image: i}]}
 )");
     server_->set_log("default", "p", "a", "one\ntwo\nthree\n");
-    kube::Api& api = as({"ada", {"system:masters"}});
+    kube_client::Api& api = as({"ada", {"system:masters"}});
     const std::string log = "/api/v1/namespaces/default/pods/p/log";
     EXPECT_EQ(*api.get_raw(log + "?container=a"), "one\ntwo\nthree\n");
     EXPECT_EQ(*api.get_raw(log + "?container=a&tailLines=2"), "two\nthree\n");
@@ -170,27 +170,27 @@ spec: {containers: [{name: a, image: i}, {name: b, image: i}]}
 class SimulatedWebhook : public SimulatedCluster {
 protected:
     void SetUp() override {
-        auto authority = web::make_authority("webhook authority", 24h);
+        auto authority = http::make_authority("webhook authority", 24h);
         ASSERT_TRUE(authority);
         authority_ = authority->certificate;
-        auto server = web::issue(*authority, "webhook", {"DNS:hook.system.svc"}, 24h);
+        auto server = http::issue(*authority, "webhook", {"DNS:hook.system.svc"}, 24h);
         ASSERT_TRUE(server);
         std::ofstream(directory_.path() / "crt") << server->certificate;
         std::ofstream(directory_.path() / "key") << server->key;
-        auto listening = web::Server::listen(
+        auto listening = http::Server::listen(
             {.address = "127.0.0.1:0",
-             .access = {.tls = web::Tls{.certificate_file = directory_.path() / "crt",
-                                        .key_file = directory_.path() / "key"}},
+             .access = {.tls = http::Tls{.certificate_file = directory_.path() / "crt",
+                                         .key_file = directory_.path() / "key"}},
              .methods = {"POST"}},
-            [this](const web::Request& request) { return answer(request); });
+            [this](const http::Request& request) { return answer(request); });
         ASSERT_TRUE(listening) << listening.error().message;
         hook_ = *std::move(listening);
         start(
             {.service_addresses = {{"system/hook", "127.0.0.1:" + std::to_string(hook_->port())}}});
     }
-    web::Answer answer(const web::Request& request) {
+    http::Answer answer(const http::Request& request) {
         ++calls_;
-        const auto uid = kube::string_at(request.body, "/request/uid");
+        const auto uid = kube_client::string_at(request.body, "/request/uid");
         const std::string patch =
             R"([{"op":"add","path":"/metadata/labels","value":{"seen":"yes"}}])";
         return {
@@ -230,22 +230,22 @@ protected:
 
     std::string authority_;
     std::atomic<unsigned> calls_ = 0;
-    std::unique_ptr<web::Server> hook_;
+    std::unique_ptr<http::Server> hook_;
 };
 
 TEST_F(SimulatedWebhook, IsCalledOverTlsForWhatItsSelectorsName) {
     configure(authority_, "Fail");
     const auto made = make_pod();
     ASSERT_EQ(made.status, 201) << made.body;
-    EXPECT_EQ(kube::string_at(made.body, "/metadata/labels/seen"), "yes");
+    EXPECT_EQ(kube_client::string_at(made.body, "/metadata/labels/seen"), "yes");
     const auto apart = make_pod("kube-system");
     ASSERT_EQ(apart.status, 201) << apart.body;
-    EXPECT_FALSE(kube::string_at(apart.body, "/metadata/labels/seen"));
+    EXPECT_FALSE(kube_client::string_at(apart.body, "/metadata/labels/seen"));
     EXPECT_EQ(calls_.load(), 1U);
 }
 
 TEST_F(SimulatedWebhook, IsNotBelievedWithACertificateOfAnotherAuthority) {
-    const auto other = web::make_authority("other", 24h);
+    const auto other = http::make_authority("other", 24h);
     ASSERT_TRUE(other);
     configure(other->certificate, "Fail");
     const auto refused = make_pod();
@@ -254,7 +254,7 @@ TEST_F(SimulatedWebhook, IsNotBelievedWithACertificateOfAnotherAuthority) {
     configure(other->certificate, "Ignore");
     const auto made = make_pod();
     EXPECT_EQ(made.status, 201) << made.body;
-    EXPECT_FALSE(kube::string_at(made.body, "/metadata/labels/seen"));
+    EXPECT_FALSE(kube_client::string_at(made.body, "/metadata/labels/seen"));
     EXPECT_EQ(calls_.load(), 0U);
 }
 

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "kube/election.h"
+#include "kube_client/election.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "sim/apiserver/api_server.h"
@@ -49,34 +49,35 @@ std::unique_ptr<KubeWorld> simulated_kube_world() { return std::make_unique<Simu
 void KubeContract::SetUp() {
     world_ = GetParam().make();
     if (world_->kubeconfig().empty()) GTEST_SKIP() << world_->why_not();
-    auto connection = kube::connect({.kubeconfig = world_->kubeconfig()});
+    auto connection = kube_client::connect({.kubeconfig = world_->kubeconfig()});
     ASSERT_TRUE(connection) << connection.error().message;
     connection_ = *std::move(connection);
     // A name that was never there: real servers take a while to remove a namespace.
-    space_ = kube::unique_identity("aliquot-contract");
+    space_ = kube_client::unique_identity("aliquot-contract");
     for (char& c : space_) c = c == '_' ? '-' : c;
-    make(kube::resources::namespaces(), R"({"metadata":{"name":")" + space_ + R"("}})");
+    make(kube_client::resources::namespaces(), R"({"metadata":{"name":")" + space_ + R"("}})");
     // Made by a controller, where there is one; pods need it.
-    (void)api().create(kube::resources::service_accounts(), space_,
+    (void)api().create(kube_client::resources::service_accounts(), space_,
                        R"({"metadata":{"name":"default"}})");
 }
 
 void KubeContract::TearDown() {
     if (!connection_.api || space_.empty()) return;
-    (void)api().remove(kube::resources::namespaces(), {"", space_});
+    (void)api().remove(kube_client::resources::namespaces(), {"", space_});
 }
 
-kube::Object KubeContract::make(const kube::Resource& resource, const std::string& json) {
+kube_client::Object KubeContract::make(const kube_client::Resource& resource,
+                                       const std::string& json) {
     std::string whole = json;
     whole.insert(1, R"("apiVersion":")" + resource.api_version() + R"(","kind":")" + resource.kind +
                         R"(",)");
     auto made = api().create(resource, resource.namespaced ? space_ : "", std::move(whole));
     EXPECT_TRUE(made) << made.failure().message;
-    return made ? *std::move(made) : kube::Object{};
+    return made ? *std::move(made) : kube_client::Object{};
 }
 
-kube::Object KubeContract::make_pod(const std::string& name, const std::string& labels) {
-    return make(kube::resources::pods(),
+kube_client::Object KubeContract::make_pod(const std::string& name, const std::string& labels) {
+    return make(kube_client::resources::pods(),
                 R"({"metadata":{"name":")" + name + R"(","labels":)" + labels +
                     R"(},"spec":{"containers":[{"name":"c","image":"none.invalid/c:1"}]}})");
 }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "kube/connect.h"
+#include "kube_client/connect.h"
 
 namespace aliquot::contract {
 
@@ -36,14 +36,16 @@ protected:
     void SetUp() override;
     void TearDown() override;
 
-    kube::Api& api() { return *connection_.api; }
-    [[nodiscard]] kube::ObjectKey key(const std::string& name) const { return {space_, name}; }
+    kube_client::Api& api() { return *connection_.api; }
+    [[nodiscard]] kube_client::ObjectKey key(const std::string& name) const {
+        return {space_, name};
+    }
     /// Makes an object that must be made.
-    kube::Object make(const kube::Resource& resource, const std::string& json);
-    kube::Object make_pod(const std::string& name, const std::string& labels = "{}");
+    kube_client::Object make(const kube_client::Resource& resource, const std::string& json);
+    kube_client::Object make_pod(const std::string& name, const std::string& labels = "{}");
 
     std::unique_ptr<KubeWorld> world_;
-    kube::Connection connection_;
+    kube_client::Connection connection_;
     std::string space_;
 };
 

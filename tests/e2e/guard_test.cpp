@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits from the agent's side: who gets a guard, what it keeps, how limits change.
-#include "region/config_file.h"
-#include "region/config_reader.h"
-#include "region/fake_tenant.h"
+#include "guard_region/config_file.h"
+#include "guard_region/config_reader.h"
+#include "guard_region/fake_tenant.h"
 #include "tests/e2e/guard_node.h"
 
 namespace aliquot {
@@ -16,7 +16,7 @@ TEST_F(GuardAgentTest, APodWithLimitsIsGuardedNamedAndMeasured) {
     const auto grant = admit("train", 2);
     ASSERT_TRUE(grant) << grant.error().message;
     const fs::path guard = guard_of(*grant);
-    const auto settings = region::read_config(guard / "config");
+    const auto settings = guard_region::read_config(guard / "config");
     ASSERT_TRUE(settings) << settings.error().message;
     ASSERT_EQ(settings->devices.size(), 1U);
     EXPECT_EQ(settings->devices[0].memory_bytes, 6 * kGiB);  // two shares
@@ -25,12 +25,12 @@ TEST_F(GuardAgentTest, APodWithLimitsIsGuardedNamedAndMeasured) {
 
     // A process that has joined: what the driver says beyond what it counts is its overhead.
     os::Process process = process_in(guard);
-    region::FakeTenant tenant(guard / "ledger");
+    guard_region::FakeTenant tenant(guard / "ledger");
     tenant.join(0, static_cast<std::uint32_t>(process.pid()));
     tenant.use(0, settings->devices[0].uuid, 2 * kGiB);
     hold(process, 2 * kGiB + 300 * (kGiB >> 10U));
     EXPECT_TRUE(eventually([&] {
-        const auto config = region::ConfigFile::open(guard / "config");
+        const auto config = guard_region::ConfigFile::open(guard / "config");
         return config && config->told_overhead(0, tenant.owner(0), 0) == 300 * (kGiB >> 10U);
     }));
     EXPECT_TRUE(eventually([&] {
@@ -90,7 +90,7 @@ TEST_F(GuardAgentTest, AGuardedProgramKeepsItsLimitAlsoWhenThatChanges) {
     })) << device().dump();
     write_config("3Gi");
     ASSERT_TRUE(eventually([&] {
-        const auto settings = region::read_config(guard_of(*grant) / "config");
+        const auto settings = guard_region::read_config(guard_of(*grant) / "config");
         return settings && settings->devices[0].memory_bytes == 3 * kGiB;
     }));
     std::ofstream(more) << "";
@@ -111,7 +111,7 @@ TEST_F(GuardAgentTest, LimitsChangeWhileAContainerRuns) {
     ASSERT_TRUE(grant) << grant.error().message;
     write_config("2Gi");
     EXPECT_TRUE(eventually([&] {
-        const auto settings = region::read_config(guard_of(*grant) / "config");
+        const auto settings = guard_region::read_config(guard_of(*grant) / "config");
         return settings && settings->devices[0].memory_bytes == 2 * kGiB;
     }));
 }

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "region/fake_tenant.h"
+#include "guard_region/fake_tenant.h"
 #include "tests/e2e/guard_node.h"
 
 namespace aliquot {
@@ -50,8 +50,8 @@ TEST_F(GuardAgentTest, TheWatchdogEndsOnlyWhoGoesAroundTheGuard) {
     os::Process joined = process_in(guard_of(*grant));
     os::Process neighbour = process_in(guard_of(*other));
     os::Process host = process_in({});
-    region::FakeTenant tenant(guard_of(*grant) / "ledger");
-    region::FakeTenant beside(guard_of(*other) / "ledger");
+    guard_region::FakeTenant tenant(guard_of(*grant) / "ledger");
+    guard_region::FakeTenant beside(guard_of(*other) / "ledger");
     tenant.join(0, static_cast<std::uint32_t>(joined.pid()));
     beside.join(0, static_cast<std::uint32_t>(neighbour.pid()));
     hold(joined, kGiB);

@@ -10,11 +10,11 @@
 #include <string>
 #include <thread>
 
+#include "http/server.h"
+#include "http/test_client.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "telemetry/json.h"
-#include "web/server.h"
-#include "web/test_client.h"
 
 namespace aliquot {
 namespace {
@@ -86,8 +86,8 @@ telemetry::Snapshot busy_node() {
 }
 
 TEST_F(MetricsApiProgram, AnswersWhatAnAgentTells) {
-    auto agent = web::Server::listen({.address = "127.0.0.1:0"}, [](const web::Request&) {
-        return web::Answer{.body = telemetry::to_json(busy_node())};
+    auto agent = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
+        return http::Answer{.body = telemetry::to_json(busy_node())};
     });
     ASSERT_TRUE(agent) << agent.error().message;
     auto process = start({"--agents", "127.0.0.1:" + std::to_string((*agent)->port()), "--listen",
@@ -98,7 +98,7 @@ TEST_F(MetricsApiProgram, AnswersWhatAnAgentTells) {
     std::string body;
     const auto limit = std::chrono::steady_clock::now() + kLimit;
     while (!body.contains("vision-1") && std::chrono::steady_clock::now() < limit) {
-        web::TestClient client(port, web::TestClient::TlsWish{});
+        http::TestClient client(port, http::TestClient::TlsWish{});
         const auto answer = client.get(
             "/apis/custom.metrics.k8s.io/v1beta2/namespaces/ns/pods/*/gpu_share_utilization");
         ASSERT_TRUE(answer);
@@ -106,7 +106,7 @@ TEST_F(MetricsApiProgram, AnswersWhatAnAgentTells) {
         body = answer->body;
     }
     EXPECT_THAT(body, HasSubstr("\"value\": \"80\""));
-    web::TestClient client(port, web::TestClient::TlsWish{});
+    http::TestClient client(port, http::TestClient::TlsWish{});
     EXPECT_EQ(client.get("/readyz")->status, 200);
     process.signal(SIGTERM);
     const auto exit = process.wait(kLimit);

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "kube/credentials.h"
-#include "kube/kubeconfig.h"
-#include "kube/url.h"
+#include "kube_client/credentials.h"
+#include "kube_client/kubeconfig.h"
+#include "kube_client/url.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace aliquot::kube;
+    using namespace aliquot::kube_client;
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     (void)decode_base64(text);
     (void)read_exec_answer(text, "client.authentication.k8s.io/v1");

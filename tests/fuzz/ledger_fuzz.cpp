@@ -9,18 +9,18 @@
 #include <string_view>
 #include <vector>
 
-#include "region/estimates.h"
-#include "region/ledger.h"
-#include "region/metrics.h"
-#include "region/processes.h"
-#include "region/record.h"
-#include "region/truth.h"
-#include "region/uuid.h"
-#include "region/watchdog.h"
+#include "guard_region/estimates.h"
+#include "guard_region/ledger.h"
+#include "guard_region/metrics.h"
+#include "guard_region/processes.h"
+#include "guard_region/record.h"
+#include "guard_region/truth.h"
+#include "guard_region/uuid.h"
+#include "guard_region/watchdog.h"
 
 namespace {
 
-using namespace aliquot::region;
+using namespace aliquot::guard_region;
 
 void read_texts(std::string_view text) {
     (void)parse_inner_pid(text);

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "kube/packed_text.h"
+#include "kube_client/packed_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view whole(reinterpret_cast<const char*>(data), size);
-    aliquot::kube::TextPacker packer;
+    aliquot::kube_client::TextPacker packer;
     std::vector<std::pair<std::string_view, std::string>> kept;
     for (std::size_t at = 0; at <= size && kept.size() < 64;) {
         const std::size_t end = std::min(size, whole.find('\n', at));

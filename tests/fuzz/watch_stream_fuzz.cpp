@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/page.h"
-#include "kube/store.h"
-#include "kube/watch.h"
+#include "kube_client/page.h"
+#include "kube_client/store.h"
+#include "kube_client/watch.h"
 
 namespace {
 
-using namespace aliquot::kube;
+using namespace aliquot::kube_client;
 
 struct Seen {
     std::vector<WatchEvent> events;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard_region/directory.h"
+
+#include <gtest/gtest.h>
+
+#include "abi/region.h"
+#include "guard_region/config_file.h"
+#include "guard_region/ledger_file.h"
+#include "os/temporary_directory.h"
+
+namespace aliquot::guard_region {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGpu = "GPU-00000000-0000-0000-0000-000000000001";
+
+class DirectoryTest : public testing::Test {
+protected:
+    os::TemporaryDirectory directory_;
+    os::Root root_{directory_.path()};
+    Directory regions_{root_, "/run/aliquot/regions"};
+    Settings settings_{.devices = {{.uuid = kGpu, .memory_bytes = 1 << 30}}};
+};
+
+TEST_F(DirectoryTest, ARegionIsCompleteAndFoundAgain) {
+    const auto made = regions_.create(
+        {.resource = "nvidia.com/gpu", .device_ids = {"a::1"}, .uuids = {kGpu}}, settings_);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(made->id.size(), 32U);
+    const auto listed = regions_.list();
+    ASSERT_EQ(listed.size(), 1U);
+    EXPECT_EQ(listed[0], *made);
+    EXPECT_EQ(regions_.guard_path(made->id), "/run/aliquot/regions/" + made->id + "/guard");
+    EXPECT_TRUE(ConfigFile::open(regions_.file(made->id, abi::kConfigFile)));
+    EXPECT_TRUE(LedgerFile::open(regions_.file(made->id, abi::kLedgerFile)));
+    // Nobody but root comes to the ledger, which everybody may write, from the host's side.
+    EXPECT_EQ(fs::status(directory_.path() / "run/aliquot/regions" / made->id).permissions(),
+              fs::perms(0700));
+}
+
+TEST_F(DirectoryTest, KeepsWhatIsWrittenLater) {
+    auto made = regions_.create({}, settings_);
+    ASSERT_TRUE(made);
+    made->holder = "ai/train/main";
+    ASSERT_TRUE(regions_.update(*made));
+    EXPECT_EQ(regions_.list().at(0).holder, "ai/train/main");
+}
+
+TEST_F(DirectoryTest, LeavesNothingOfARegionThatCannotBe) {
+    settings_.devices[0].uuid = "nonsense";
+    EXPECT_FALSE(regions_.create({}, settings_));
+    EXPECT_TRUE(regions_.list().empty());
+    EXPECT_TRUE(root_.list("/run/aliquot/regions")->empty());
+}
+
+TEST_F(DirectoryTest, RemovesRegionsAndUnfinishedOnesButNothingElse) {
+    const auto made = regions_.create({}, settings_);
+    ASSERT_TRUE(made);
+    ASSERT_TRUE(root_.make_directories("/run/aliquot/regions/.new-abc/guard"));
+    ASSERT_TRUE(root_.write_atomically("/run/aliquot/other", ""));
+    regions_.sweep();
+    EXPECT_EQ(root_.list("/run/aliquot/regions")->size(), 1U);
+    EXPECT_FALSE(regions_.remove("../other"));
+    EXPECT_TRUE(regions_.remove(made->id));
+    EXPECT_TRUE(regions_.remove(made->id));
+    EXPECT_TRUE(root_.list("/run/aliquot/regions")->empty());
+    EXPECT_TRUE(root_.exists("/run/aliquot/other"));
+}
+
+}  // namespace
+}  // namespace aliquot::guard_region

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard_region/ledger_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+
+#include "os/root.h"
+
+namespace aliquot::guard_region {
+namespace {
+
+constexpr ::mode_t kAnyUser = 0666;
+
+/// Whether anybody holds a lock on `length` bytes from the byte of slot `index`.
+bool locked(int fd, unsigned index, unsigned length) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = static_cast<off_t>(abi::kSlotLockOffset + index);
+    lock.l_len = length;
+    return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+}  // namespace
+
+std::uint64_t random_region() {
+    std::random_device source;
+    for (;;) {
+        const std::uint64_t number = (std::uint64_t{source()} << 32U) | source();
+        if (number != 0) return number;
+    }
+}
+
+Result<Done> create_ledger(const std::filesystem::path& file, std::uint64_t region) {
+    const Descriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kAnyUser));
+    if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
+        ::ftruncate(fd.get(), sizeof(abi::Ledger)) != 0) {
+        return os::error_from_errno(errno, file.native());
+    }
+    const std::uint32_t version[2]{abi::kRegionAbi, sizeof(abi::Ledger)};
+    static_assert(offsetof(abi::Ledger, size) == offsetof(abi::Ledger, abi) + 4);
+    if (!write_at(fd.get(), &region, sizeof region, offsetof(abi::Ledger, region)) ||
+        !write_at(fd.get(), version, sizeof version, offsetof(abi::Ledger, abi)) ||
+        !write_at(fd.get(), &abi::kLedgerMagic, sizeof abi::kLedgerMagic,
+                  offsetof(abi::Ledger, magic))) {
+        return os::error_from_errno(errno, file.native());
+    }
+    return Done{};
+}
+
+Result<LedgerFile> LedgerFile::open(const std::filesystem::path& file) {
+    // O_NONBLOCK: what lies there may be a pipe that nobody writes.
+    Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return os::error_from_errno(errno, file.native());
+    if (!S_ISREG(status.st_mode)) {
+        return Error{ErrorCode::kInvalidInput, file.native() + ": not a regular file"};
+    }
+    return LedgerFile(file, std::move(fd));
+}
+
+Result<LedgerView> LedgerFile::read() const {
+    std::vector<std::byte> content(sizeof(abi::Ledger));
+    std::size_t have = 0;
+    while (have < content.size()) {
+        const ssize_t got = ::pread(fd_.get(), content.data() + have, content.size() - have,
+                                    static_cast<off_t>(have));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return os::error_from_errno(errno, file_.native());
+        if (got == 0) break;
+        have += static_cast<std::size_t>(got);
+    }
+    content.resize(have);
+    auto view = parse_ledger(content);
+    if (!view) return std::move(view).error().during(file_.native());
+    for (SlotView& slot : view->slots) slot.alive = locked(fd_.get(), slot.index, 1);
+    return view;
+}
+
+bool LedgerFile::held() const { return locked(fd_.get(), 0, abi::kRegionSlots); }
+
+}  // namespace aliquot::guard_region

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard_region/meter.h"
+
+#include <algorithm>
+#include <map>
+
+namespace aliquot::guard_region {
+namespace {
+
+Result<LedgerView> read(const Metered& region) { return region.ledger->read(); }
+
+std::optional<unsigned> slot_of(const HostProcess& process, const LedgerView* ledger) {
+    if (ledger == nullptr) return std::nullopt;
+    for (const SlotView& slot : ledger->slots) {
+        if (slot.alive && process.owns(slot)) return slot.index;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Meter::Answer Meter::ask(const std::string& uuid) {
+    const auto processes = sensors_.processes({uuid});
+    if (!processes) return {};
+    Answer answer{.ok = true};
+    for (const gpu::Process& one : *processes) {
+        auto process = processes_.look(static_cast<pid_t>(one.pid));
+        if (!process) continue;  // it has ended, or is of a pid namespace that we do not see
+        answer.held.push_back({.process = *std::move(process), .bytes = one.memory_bytes});
+    }
+    return answer;
+}
+
+std::vector<Reading> Meter::look(std::span<const Metered> regions) {
+    std::vector<Result<LedgerView>> before;
+    std::map<std::string, Answer> answers;
+    before.reserve(regions.size());
+    for (const Metered& region : regions) before.push_back(read(region));
+    for (const Metered& region : regions) {
+        for (const std::string& uuid : region.uuids) {
+            if (!answers.contains(uuid)) answers.emplace(uuid, ask(uuid));
+        }
+    }
+    std::vector<Reading> readings;
+    readings.reserve(regions.size());
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+        const Metered& region = regions[i];
+        Reading& reading = readings.emplace_back();
+        auto after = read(region);
+        if (after) {
+            reading.ledger = *std::move(after);
+        } else {
+            reading.problem = after.error().message;
+        }
+        bool answered = false;
+        for (const std::string& uuid : region.uuids) {
+            const Answer& answer = answers.at(uuid);
+            answered = answered || answer.ok;
+            DeviceReading& device = reading.devices.emplace_back();
+            device.uuid = uuid;
+            device.answered = answer.ok;
+            for (Held held : answer.held) {
+                if (region.by_mount && held.process.region != region.id) continue;
+                held.slot = slot_of(held.process, reading.ledger ? &*reading.ledger : nullptr);
+                if (!region.by_mount && !held.slot) continue;
+                device.held.push_back(std::move(held));
+            }
+        }
+        if (before[i] && reading.ledger) {
+            reading.truths = find_truths(*before[i], *reading.ledger, reading.devices);
+        }
+        if (region.config == nullptr) continue;
+        for (const SlotTruth& truth : reading.truths) region.config->set_truth(truth);
+        if (reading.ledger) apply_truth(*region.config, *reading.ledger);
+        if (!answered) continue;
+        if (!reading.truths.empty()) region.config->publish_truth();
+        region.config->beat();
+    }
+    return readings;
+}
+
+}  // namespace aliquot::guard_region

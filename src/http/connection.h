@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/admission.h"
+#include "http/descriptor.h"
+#include "http/tls.h"
+
+namespace aliquot::http {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// An answer as bytes.
+struct Reply {
+    std::string head;
+    std::shared_ptr<const std::string> body;  // may be null
+    bool close = false;
+};
+
+/// One client's socket, and what came in and is to go out. Used by the loop's thread only.
+class Connection {
+public:
+    enum class Phase : std::uint8_t {
+        kGreeting,   // TLS
+        kReading,    // a request, or the wait for one
+        kWorking,    // the handler runs
+        kWriting,    // the answer
+        kLingering,  // the answer is out: the other side has a moment to read it before we close
+    };
+
+    Connection(Descriptor socket, std::shared_ptr<const Admission> admission);
+
+    [[nodiscard]] int socket() const { return socket_.get(); }
+    [[nodiscard]] const std::shared_ptr<const Admission>& admission() const { return admission_; }
+    [[nodiscard]] bool is_idle() const {
+        return phase == Phase::kReading && input.empty() && requests > 0;
+    }
+
+    Progress greet();
+    /// Appends what there is to `input`, at most one portion.
+    Progress fill();
+    /// Writes what is left of the reply. kDone: all is out.
+    Progress drain();
+    void start_reply(Reply reply);
+    /// Sends a few bytes that must not wait for anything else.
+    void say(std::string_view text);
+    /// Sends bytes past TLS: for who does not speak it.
+    void say_plain(std::string_view text) const;
+    /// No more goes out.
+    void end_output();
+    /// Throws away what comes in. kClosed: the other side is done, or has sent too much.
+    Progress discard();
+    [[nodiscard]] bool reply_closes() const { return reply_.close; }
+
+    Phase phase;
+    SteadyTime deadline;
+    SteadyTime since;   // begin of the phase
+    std::string input;  // not yet used
+    std::string peer_name;
+    unsigned requests = 0;  // answered
+    bool told_continue = false;
+
+private:
+    /// more   further bytes follow at once
+    Progress write_some(std::string_view text, bool more, std::size_t& bytes);
+
+    Descriptor socket_;
+    std::shared_ptr<const Admission> admission_;
+    std::unique_ptr<TlsSession> tls_;
+    Reply reply_;
+    std::size_t sent_ = 0;  // of head and body
+    std::size_t discarded_ = 0;
+};
+
+}  // namespace aliquot::http

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http/loop.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/log.h"
+#include "http/reply.h"
+
+namespace aliquot::http {
+namespace {
+
+using Phase = Connection::Phase;
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kListener = 0;
+constexpr std::uint64_t kWake = 1;
+constexpr milliseconds kLingerLimit{1000};
+constexpr milliseconds kYoung{1000};       // a connection so young is not pushed out
+constexpr milliseconds kAcceptPause{100};  // when there are no descriptors left
+constexpr milliseconds kLongWait{60'000};
+
+SteadyTime now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+Loop::Loop(Descriptor listener, AdmissionWatch admission, const ServerOptions& options)
+    : options_(options),
+      listener_(std::move(listener)),
+      poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      admission_(std::move(admission)) {
+    for (const auto& [descriptor, id] :
+         {std::pair{listener_.get(), kListener}, {wake_.get(), kWake}}) {
+        epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
+        ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event);
+    }
+}
+
+Loop::~Loop() { stop(); }
+
+void Loop::start(std::function<void(Job)> submit) {
+    submit_ = std::move(submit);
+    thread_ = std::jthread([this] { run(); });
+    ::pthread_setname_np(thread_.native_handle(), "web-loop");
+}
+
+void Loop::stop() {
+    if (!thread_.joinable()) return;
+    stopping_ = true;
+    const std::uint64_t one = 1;
+    (void)!::write(wake_.get(), &one, sizeof one);
+    thread_.join();
+}
+
+void Loop::answer(std::uint64_t connection, Reply reply) {
+    {
+        const std::scoped_lock lock(mutex_);
+        replies_.emplace_back(connection, std::move(reply));
+    }
+    const std::uint64_t one = 1;
+    (void)!::write(wake_.get(), &one, sizeof one);
+}
+
+void Loop::run() {
+    while (true) {
+        if (stopping_ && end_by_ == SteadyTime{}) begin_end();
+        if (end_by_ != SteadyTime{} && (connections_.empty() || now() >= end_by_)) break;
+        wait();
+        take_answers();
+        drop_late();
+    }
+    connections_.clear();
+}
+
+/// Who waits for an answer gets it, within the limit; the others go at once.
+void Loop::begin_end() {
+    end_by_ = now() + options_.request_limit;
+    accepting_ = false;
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    listener_ = Descriptor();
+    std::erase_if(connections_, [](const auto& entry) {
+        return entry.second->phase != Phase::kWorking && entry.second->phase != Phase::kWriting;
+    });
+}
+
+/// Milliseconds until something is late.
+int Loop::patience() const {
+    SteadyTime first = now() + kLongWait;
+    for (const auto& [id, connection] : connections_) {
+        if (connection->phase != Phase::kWorking) first = std::min(first, connection->deadline);
+    }
+    if (!accepting_ && end_by_ == SteadyTime{}) first = std::min(first, accept_again_);
+    if (end_by_ != SteadyTime{}) first = std::min(first, end_by_);
+    const auto left = std::chrono::ceil<milliseconds>(first - now());
+    return static_cast<int>(std::max<milliseconds::rep>(left.count(), 0));
+}
+
+void Loop::wait() {
+    std::array<epoll_event, 64> events{};
+    const int count = ::epoll_wait(poll_.get(), events.data(), events.size(), patience());
+    for (int i = 0; i < count; ++i) {
+        const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;
+        if (id == kListener) {
+            accept_all();
+        } else if (id == kWake) {
+            std::uint64_t times = 0;
+            (void)!::read(wake_.get(), &times, sizeof times);
+        } else if (const auto found = connections_.find(id); found != connections_.end()) {
+            advance(id, *found->second);
+        }
+    }
+    if (!accepting_ && end_by_ == SteadyTime{} && now() >= accept_again_) {
+        accepting_ = true;
+        arm(listener_.get(), kListener, EPOLLIN);
+    }
+}
+
+void Loop::accept_all() {
+    while (true) {
+        Descriptor socket(
+            ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (socket.get() < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                accepting_ = false;
+                accept_again_ = now() + kAcceptPause;
+                arm(listener_.get(), kListener, 0);
+            }
+            if (errno == EINTR || errno == ECONNABORTED) continue;
+            return;
+        }
+        if (connections_.size() >= options_.most_connections && !make_room()) continue;
+        const std::uint64_t id = next_id_++;
+        const int descriptor = socket.get();
+        auto made = std::make_unique<Connection>(std::move(socket), admission_.current());
+        enter(*made, made->phase, options_.request_limit);
+        epoll_event event{.events = EPOLLONESHOT, .data = {.u64 = id}};
+        if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) continue;
+        Connection& connection = *connections_.emplace(id, std::move(made)).first->second;
+        advance(id, connection);
+    }
+}
+
+/// Closes the connection that is missed least; false: there is none.
+bool Loop::make_room() {
+    auto best = connections_.end();
+    for (auto entry = connections_.begin(); entry != connections_.end(); ++entry) {
+        const Connection& connection = *entry->second;
+        const bool pending = connection.phase == Phase::kReading ||
+                             connection.phase == Phase::kGreeting ||
+                             connection.phase == Phase::kLingering;
+        if (!pending || (!connection.is_idle() && now() - connection.since < kYoung)) continue;
+        const auto rank = [](const Connection& of) {
+            return std::pair(!of.is_idle(), of.since);  // idle ones first, then the oldest
+        };
+        if (best == connections_.end() || rank(connection) < rank(*best->second)) best = entry;
+    }
+    if (best == connections_.end()) return false;
+    connections_.erase(best);
+    return true;
+}
+
+void Loop::take_answers() {
+    std::vector<std::pair<std::uint64_t, Reply>> replies;
+    {
+        const std::scoped_lock lock(mutex_);
+        replies.swap(replies_);
+    }
+    for (auto& [id, reply] : replies) {
+        const auto found = connections_.find(id);
+        if (found == connections_.end()) continue;
+        Connection& connection = *found->second;
+        connection.start_reply(std::move(reply));
+        enter(connection, Phase::kWriting, options_.request_limit);
+        advance(id, connection);
+    }
+}
+
+void Loop::drop_late() {
+    const SteadyTime at = now();
+    std::erase_if(connections_, [&](const auto& entry) {
+        return entry.second->phase != Phase::kWorking && entry.second->deadline <= at;
+    });
+}
+
+void Loop::enter(Connection& connection, Phase phase, milliseconds limit) {
+    connection.phase = phase;
+    connection.since = now();
+    connection.deadline = connection.since + limit;
+}
+
+void Loop::arm(int descriptor, std::uint64_t id, std::uint32_t events) {
+    // Once: a connection that waits for its handler would tell of its end again and again.
+    const std::uint32_t once = id == kListener ? 0U : static_cast<std::uint32_t>(EPOLLONESHOT);
+    epoll_event event{.events = events | once, .data = {.u64 = id}};
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, descriptor, &event);
+}
+
+void Loop::advance(std::uint64_t id, Connection& connection) {
+    while (step(id, connection)) {
+    }
+    for (const std::uint64_t gone : done_) connections_.erase(gone);
+    done_.clear();
+}
+
+bool Loop::pause(std::uint64_t id, Connection& connection, Progress progress) {
+    if (progress == Progress::kWantsRead) {
+        arm(connection.socket(), id, EPOLLIN);
+    } else if (progress == Progress::kWantsWrite) {
+        arm(connection.socket(), id, EPOLLOUT);
+    } else {
+        done_.push_back(id);
+    }
+    return false;
+}
+
+bool Loop::step(std::uint64_t id, Connection& connection) {
+    switch (connection.phase) {
+        case Phase::kGreeting: {
+            const Progress progress = connection.greet();
+            if (progress == Progress::kDone) {
+                connection.phase = Phase::kReading;  // within the same limit
+                return true;
+            }
+            if (progress == Progress::kPlainHttp) {
+                const Reply reply = refusal(400, "this is an HTTPS server: ask with https://");
+                connection.say_plain(reply.head + *reply.body);
+                return linger(connection);
+            }
+            return pause(id, connection, progress);
+        }
+        case Phase::kReading:
+            return read_request(id, connection);
+        case Phase::kWorking:
+            return false;
+        case Phase::kWriting: {
+            const Progress progress = connection.drain();
+            return progress == Progress::kDone ? finish_reply(connection)
+                                               : pause(id, connection, progress);
+        }
+        case Phase::kLingering:
+            return pause(id, connection, connection.discard());
+    }
+    return false;
+}
+
+bool Loop::read_request(std::uint64_t id, Connection& connection) {
+    Reading reading = read_head(connection.input);
+    if (reading.state == Reading::State::kRefused) {
+        return refuse(connection, reading.status, reading.reason);
+    }
+    if (reading.state == Reading::State::kComplete) {
+        const Head& head = reading.head;
+        if (head.body_bytes > options_.most_body_bytes) {
+            return refuse(
+                connection, 413,
+                "the body has more than " + std::to_string(options_.most_body_bytes) + " bytes");
+        }
+        if (connection.input.size() - head.head_bytes >= head.body_bytes) {
+            return give_away(id, connection, std::move(reading.head));
+        }
+        if (head.expects_continue && !std::exchange(connection.told_continue, true)) {
+            connection.say("HTTP/1.1 100 Continue\r\n\r\n");
+        }
+    }
+    const bool first = connection.input.empty();
+    const Progress progress = connection.fill();
+    if (progress != Progress::kDone) return pause(id, connection, progress);
+    if (first && connection.requests > 0) {
+        enter(connection, Phase::kReading, options_.request_limit);
+    }
+    return true;
+}
+
+bool Loop::give_away(std::uint64_t id, Connection& connection, Head head) {
+    Job job{.connection = id, .request = std::move(head.request)};
+    job.request.body = connection.input.substr(head.head_bytes, head.body_bytes);
+    job.request.peer_name = connection.peer_name;
+    connection.input.erase(0, head.head_bytes + head.body_bytes);
+    if (connection.input.empty()) connection.input.shrink_to_fit();
+    connection.told_continue = false;
+    job.admission = admission_.current();
+    // With new certificates a connection starts anew.
+    const bool outdated = job.admission != connection.admission() &&
+                          (job.admission->tls != nullptr || connection.admission()->tls != nullptr);
+    job.keep_alive = head.keep_alive && !stopping_ && !outdated;
+    enter(connection, Phase::kWorking, options_.request_limit);
+    submit_(std::move(job));
+    return false;
+}
+
+bool Loop::refuse(Connection& connection, int status, std::string_view reason) {
+    connection.input.clear();
+    connection.start_reply(refusal(status, reason));
+    enter(connection, Phase::kWriting, options_.request_limit);
+    return true;
+}
+
+bool Loop::finish_reply(Connection& connection) {
+    ++connection.requests;
+    if (connection.reply_closes() || stopping_) return linger(connection);
+    enter(connection, Phase::kReading,
+          connection.input.empty() ? options_.idle_limit : options_.request_limit);
+    return true;
+}
+
+bool Loop::linger(Connection& connection) {
+    connection.end_output();
+    enter(connection, Phase::kLingering, kLingerLimit);
+    return true;
+}
+
+}  // namespace aliquot::http

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http/reply.h"
+
+#include "http/message.h"
+
+namespace aliquot::http {
+
+Reply render(Answer answer, const AnswerForm& form, const Access& access,
+             CompressedBodies& bodies) {
+    const bool shared = answer.shared_body != nullptr;
+    auto body = shared ? std::move(answer.shared_body)
+                       : std::make_shared<const std::string>(std::move(answer.body));
+    bool set_encoding = false;
+    for (const auto& [name, value] : answer.headers) {
+        set_encoding = set_encoding || name == "Content-Encoding";
+    }
+    const bool varies = !set_encoding && is_compressible(answer.content_type, body->size());
+    std::shared_ptr<const std::string> compressed;
+    if (varies && takes_gzip(form.accept_encoding)) {
+        if (shared) {
+            compressed = bodies.of(body);
+        } else if (std::string bytes = gzip(*body); !bytes.empty()) {
+            compressed = std::make_shared<const std::string>(std::move(bytes));
+        }
+    }
+    for (const auto& header : access.response_headers) answer.headers.push_back(header);
+    Reply reply{.body = compressed != nullptr ? compressed : body, .close = !form.keep_alive};
+    reply.head = write_head({.status = answer.status,
+                             .content_type = answer.content_type,
+                             .body_bytes = reply.body->size(),
+                             .gzip = compressed != nullptr,
+                             .varies = varies,
+                             .close = reply.close},
+                            answer.headers);
+    if (form.without_body || answer.status == 204 || answer.status == 304) reply.body.reset();
+    return reply;
+}
+
+Reply refusal(int status, std::string_view reason) {
+    CompressedBodies none;
+    return render({.status = status, .body = std::string(reason) + "\n"}, {}, {}, none);
+}
+
+}  // namespace aliquot::http

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "http/coding.h"
+#include "http/connection.h"
+#include "http/server.h"
+
+namespace aliquot::http {
+
+/// What the asker's request says about the form of its answer.
+struct AnswerForm {
+    bool keep_alive = false;
+    bool without_body = false;  // HEAD
+    std::string_view accept_encoding;
+};
+
+/// An answer as bytes, compressed where that pays.
+Reply render(Answer answer, const AnswerForm& form, const Access& access, CompressedBodies& bodies);
+
+/// A short plain answer; the connection is closed after it.
+Reply refusal(int status, std::string_view reason);
+
+}  // namespace aliquot::http

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http/server.h"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+
+#include "base/log.h"
+#include "http/address.h"
+#include "http/loop.h"
+#include "http/reply.h"
+
+namespace aliquot::http {
+namespace {
+
+Answer ask(const Server::Handler& handler, const Request& request) {
+    try {
+        return handler(request);
+    } catch (const std::exception& problem) {
+        log::error("web.handler_failed", {{"path", request.path}, {"reason", problem.what()}});
+        return {.status = 500, .body = "internal error\n"};
+    }
+}
+
+Answer unauthorized() {
+    return {.status = 401,
+            .body = "a name and a password are needed\n",
+            .headers = {{"WWW-Authenticate", "Basic realm=\"aliquot\", charset=\"UTF-8\""}}};
+}
+
+}  // namespace
+
+class Server::Implementation {
+public:
+    Implementation(Descriptor listener, AdmissionWatch admission, ServerOptions options,
+                   Handler handler)
+        : methods_(options.methods),
+          handler_(std::move(handler)),
+          port_(port_of(listener)),
+          loop_(std::move(listener), std::move(admission), options),
+          crew_(
+              options.threads, [this](const Job& job, bool slow) { return work(job, slow); },
+              [this](std::uint64_t connection, Reply reply) {
+                  loop_.answer(connection, std::move(reply));
+              }) {
+        loop_.start([this](Job job) { crew_.submit(std::move(job)); });
+    }
+    ~Implementation() { loop_.stop(); }
+
+    [[nodiscard]] unsigned port() const { return port_; }
+
+private:
+    enum class Entry : std::uint8_t { kGranted, kRefused, kNotKnownYet };
+
+    static Entry enter(const Job& job, bool slow) {
+        Passwords& passwords = job.admission->passwords;
+        if (passwords.empty()) return Entry::kGranted;
+        const auto given = read_basic(job.request.header("authorization"));
+        if (!given) return Entry::kRefused;
+        if (passwords.is_known(*given)) return Entry::kGranted;
+        if (!slow) return Entry::kNotKnownYet;
+        return passwords.matches(*given) ? Entry::kGranted : Entry::kRefused;
+    }
+
+    std::optional<Reply> work(const Job& job, bool slow) {
+        const Entry entry = enter(job, slow);
+        if (entry == Entry::kNotKnownYet) return std::nullopt;
+        Answer answer = entry == Entry::kGranted ? answer_to(job.request) : unauthorized();
+        return render(std::move(answer),
+                      {.keep_alive = job.keep_alive,
+                       .without_body = job.request.method == "HEAD",
+                       .accept_encoding = job.request.header("accept-encoding")},
+                      job.admission->access, bodies_);
+    }
+
+    Answer answer_to(const Request& request) {
+        const bool head = request.method == "HEAD";
+        const std::string_view method = head ? "GET" : std::string_view(request.method);
+        if (std::find(methods_.begin(), methods_.end(), method) == methods_.end()) {
+            std::string allowed;
+            for (const std::string& name : methods_) {
+                allowed += (allowed.empty() ? "" : ", ") + name;
+                if (name == "GET") allowed += ", HEAD";
+            }
+            return {
+                .status = 405, .body = "only " + allowed + "\n", .headers = {{"Allow", allowed}}};
+        }
+        if (!head) return ask(handler_, request);
+        Request as_get = request;
+        as_get.method = "GET";
+        return ask(handler_, as_get);
+    }
+
+    const std::vector<std::string> methods_;
+    const Handler handler_;
+    const unsigned port_;
+    CompressedBodies bodies_;
+    Loop loop_;
+    Crew crew_;  // last: its threads use all the others
+};
+
+Server::Server(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+Server::~Server() = default;
+unsigned Server::port() const { return implementation_->port(); }
+
+Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler handler) {
+    auto admission = AdmissionWatch::start(options.access);
+    if (!admission) return std::move(admission).error();
+    const std::string address = options.address;
+    auto listener = listen_on(address);
+    if (!listener) return std::move(listener).error();
+    try {
+        return std::unique_ptr<Server>(new Server(std::make_unique<Implementation>(
+            *std::move(listener), *std::move(admission), std::move(options), std::move(handler))));
+    } catch (const std::system_error& problem) {
+        return Error{ErrorCode::kUnavailable,
+                     address + ": no thread can be started: " + problem.what()};
+    }
+}
+
+}  // namespace aliquot::http

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube_client/failure.h"
+#include "kube_client/watch.h"
+
+namespace aliquot::kube_client {
+
+/// Who we are and whom we believe, at this moment. PEM texts; secrets: never for a log.
+struct Identity {
+    std::string ca_pem;  // empty: the system's
+    std::string client_certificate_pem;
+    std::string client_key_pem;
+    std::string bearer_token;
+};
+
+/// Where requests go.
+struct Destination {
+    std::string url;              // "https://10.0.0.1:6443", no slash at its end
+    std::string proxy_url;        // empty: as the environment says (never for loopback)
+    std::string tls_server_name;  // empty: the host of the url
+    bool insecure = false;        // any certificate is believed
+};
+
+/// One request on the wire.
+struct Letter {
+    std::string method;
+    std::string path;
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+    std::shared_ptr<const Identity> identity;
+    std::string what;  // for messages
+};
+
+/// What came back.
+struct Answer {
+    int status = 0;
+    std::string body;
+    std::optional<std::chrono::milliseconds> retry_after;
+    std::vector<std::string> warnings;  // the texts of Warning headers
+};
+
+/// No answer came.
+struct Undelivered {
+    Failure failure;
+    bool sent = true;       // the server may have got the request and acted
+    bool hopeless = false;  // another try would end the same: a certificate that is not believed
+};
+
+struct CarrierOptions {
+    std::size_t most_body_bytes = 512UL << 20U;   // of an answer that is no stream
+    std::size_t most_unread_bytes = 64UL << 20U;  // of a stream; a slower reader loses it
+    std::chrono::milliseconds connect_limit{10'000};
+    std::chrono::milliseconds silence_limit{30'000};  // of an unacknowledged connection
+};
+
+/// Carries HTTP with libcurl: HTTP/2 where the server offers it, so that all requests and watches
+/// share a connection; one thread for all. Thread-safe.
+class Carrier {
+public:
+    using Time = std::chrono::steady_clock::time_point;
+    template <class T>
+    using Delivery = std::variant<T, Undelivered>;
+
+    explicit Carrier(Destination destination, CarrierOptions options = {});
+    ~Carrier();  // what is under way fails with kStopped
+    Carrier(const Carrier&) = delete;
+    Carrier& operator=(const Carrier&) = delete;
+
+    Delivery<Answer> carry(Letter letter, Time until, const std::stop_token& stop);
+
+    struct Opened {
+        std::unique_ptr<ByteStream> stream;  // empty: the status is no success, see `refusal`
+        Answer refusal;
+    };
+    /// until  the answer's first line must have come by then; the stream itself has no end
+    Delivery<Opened> open(Letter letter, Time until, const std::stop_token& stop);
+
+private:
+    class Loop;
+    std::shared_ptr<Loop> loop_;  // streams outlive a carrier without harm
+};
+
+}  // namespace aliquot::kube_client

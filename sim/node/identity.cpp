@@ -195,6 +195,7 @@ Result<std::unique_ptr<State>> state_for(const NodeOptions& options) {
     state->version = kStateVersion;
     state->size = sizeof(State);
     state->cuda_version = options.cuda_version;
+    state->processors = options.processors;
     state->time_slice_ns = kTimeSliceNs;
     state->created_us = epoch_us();
     state->clock_offset_us = state->created_us - monotonic_ns() / 1000;

@@ -39,6 +39,7 @@ struct NodeOptions {
     /// "1=7g.40gb" for GPU 1. Each entry means other GPUs or overrules those before it; an empty
     /// layout is MIG mode without instances.
     std::vector<std::string> mig;
+    unsigned processors = 0;  // told as CPU affinity; 0: those of this machine
 };
 
 enum class FaultKind : std::uint8_t {

@@ -16,7 +16,7 @@
 namespace aliquot::sim {
 
 inline constexpr std::uint64_t kStateMagic = 0x51'4c'41'4d'49'53'0a'1a;
-inline constexpr std::uint32_t kStateVersion = 4;
+inline constexpr std::uint32_t kStateVersion = 5;
 inline constexpr unsigned kMaxGpus = 32;
 inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kMaxEvents = 256;
@@ -254,6 +254,8 @@ struct State {
     std::uint32_t destroyed;        // every GPU answers as lost from now on
     std::uint32_t change;           // futex word: counts changes that a sleeper may wait for
     std::uint32_t driver_mismatch;  // the driver's library is of another version than its module
+    std::uint32_t processors;  // of the node, for CPU affinities; 0: as many as the machine has
+    std::uint32_t unused;
     std::uint64_t created_us;
     std::uint64_t clock_offset_us;  // from the monotonic clock to the driver's
     Text<32> driver_version;

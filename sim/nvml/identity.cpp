@@ -73,7 +73,9 @@ nvmlReturn_t tell_processors(nvmlDevice_t device, unsigned size, unsigned long* 
         for (unsigned i = 0; i < std::min(state.gpu_count, kMaxGpus); ++i) {
             two_nodes = two_nodes || state.gpus[i].numa_node > 0;
         }
-        const auto all = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
+        const auto all = state.processors > 0
+                             ? state.processors
+                             : static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
         const unsigned middle = two_nodes && all > 1 ? all / 2 : all;
         if (gpu.state.numa_node > 0)
             set_bits(words, size, middle < all ? middle : 0, all);

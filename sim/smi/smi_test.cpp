@@ -2,7 +2,7 @@
 //
 // Runs sim/smi/cases/*.txt: a node, then commands with what they print. A case file has
 //     gpus a2:2            one node for the file; also: driver 535.129.03, fault 1 lost 0,
-//                          mig 3g.20gb,1g.5gb*4
+//                          mig 3g.20gb,1g.5gb*4, processors 2 (else: the machine's)
 //     $ nvidia-smi -L      a command; the lines up to "=> CODE" are its output
 // ALIQUOT_UPDATE_CASES=1 writes the files anew from what the program prints.
 #include <gmock/gmock.h>
@@ -108,6 +108,8 @@ public:
             options_.gpus.push_back(*request);
         } else if (words[0] == "driver") {
             options_.driver_version = words.at(1);
+        } else if (words[0] == "processors") {
+            options_.processors = static_cast<unsigned>(std::stoul(words.at(1)));
         } else if (words[0] == "mig") {
             options_.mig.push_back(words.size() > 1 ? words[1] : "");
         } else {

@@ -122,8 +122,8 @@ Result<Done> ControlDaemon::spawn(const Directories& directories) {
             log::warning("mps.shm_shared",
                          {{"gpu", gpu_.text},
                           {"why",
-                           "a mount namespace needs CAP_SYS_ADMIN; clients and daemon use "
-                           "the host's /dev/shm"}});
+                           "a mount namespace needs CAP_SYS_ADMIN and a mount point at or "
+                           "above /dev/shm; clients and daemon use the host's /dev/shm"}});
         }
     }
     if (!process) return std::move(process).error().during("MPS control daemon");

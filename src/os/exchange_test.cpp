@@ -49,7 +49,7 @@ TEST(Exchange, AProgramCanSeeOneDirectoryInThePlaceOfAnother) {
     command.binds.push_back({.source = source.string(), .target = target.string()});
     const auto done = exchange(command, "", {});
     if (!done && done.error().code == ErrorCode::kPermission) {
-        GTEST_SKIP() << "this machine does not let us have a mount namespace";
+        GTEST_SKIP() << "needs CAP_SYS_ADMIN and a root directory that is a mount point";
     }
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ(done->output, "mark\n");

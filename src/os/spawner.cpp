@@ -9,8 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
+#include <cstring>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -54,13 +57,32 @@ struct Prepared {
     std::vector<char*> envp;
 };
 
+/// Makes the mount that `path` lies on a slave: what the host mounts later is still seen, what we mount
+/// on it is not seen by the host. Async-signal-safe; shortens `path` on its way up. Returns errno; 0: done.
+int hide_mounts_below(char* path) {
+    while (::mount(nullptr, path, nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+        if (errno != EINVAL) return errno;  // EINVAL: no mount point, so look above
+        char* const last = ::strrchr(path, '/');
+        // A plain chroot: the mount begins above what we can name.
+        if (last == nullptr || path[1] == '\0') return EPERM;
+        last[last == path ? 1 : 0] = '\0';
+    }
+    return 0;
+}
+
 /// Puts the binds of a command in a mount namespace of its own. Returns errno; 0: done.
 int enter_binds(const Command& command) {
     if (command.binds.empty()) return 0;
     if (::unshare(CLONE_NEWNS) != 0) return errno;
-    // What the host mounts later is still seen; what we mount is not seen by the host.
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return errno;
+    char root[] = "/";
+    const bool all = hide_mounts_below(root) == 0;
     for (const Command::Bind& bind : command.binds) {
+        char path[PATH_MAX];
+        if (bind.target.size() >= sizeof path) return ENAMETOOLONG;
+        std::copy_n(bind.target.c_str(), bind.target.size() + 1, path);
+        if (!all) {
+            if (const int problem = hide_mounts_below(path); problem != 0) return problem;
+        }
         if (::mount(bind.source.c_str(), bind.target.c_str(), nullptr, MS_BIND, nullptr) != 0) {
             return errno;
         }

@@ -23,7 +23,8 @@ struct Command {
     int output_descriptor = -1;  // becomes stdout and stderr, before output_path
     int error_descriptor = -1;   // becomes stderr instead of output_descriptor; 2: ours stays
     /// What the program sees in other places than we do: a mount namespace of its own. Needs
-    /// CAP_SYS_ADMIN (else start() is kPermission).
+    /// CAP_SYS_ADMIN, and a mount point at or above each target: in a plain chroot, whose root is a
+    /// directory of another mount, there may be none that we can name (else start() is kPermission).
     struct Bind {
         std::string source;
         std::string target;

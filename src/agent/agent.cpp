@@ -7,7 +7,6 @@
 #include "agent/clean_up.h"
 #include "agent/cluster.h"
 #include "agent/configuration.h"
-#include "agent/cordon.h"
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/held_devices.h"
@@ -59,8 +58,8 @@ struct Parts {
     FeatureFile& features;
     Serving& serving;
     StatusBoard& board;
-    Cordon& cordon;
-    ClusterLink* cluster;  // null: we speak to no API server
+    Latest<std::uint64_t>& served;  // the newest observation that kubelet is told of
+    ClusterLink* cluster;           // null: we speak to no API server
 };
 
 void tell_cluster(const Parts& parts, const Settings& settings, const sharing::Offer& offer,
@@ -79,8 +78,7 @@ void tell_cluster(const Parts& parts, const Settings& settings, const sharing::O
 /// fit.
 bool reconcile(const Parts& parts, const Observation& told, HeldDevices& held) {
     Configuration& configuration = parts.configuration;
-    Observation seen = told;
-    const std::uint64_t cordoned = parts.cordon.apply(seen.inventory);
+    const Observation seen{.inventory = offerable(told), .driver_problem = told.driver_problem};
     auto offer = decide(configuration.settings(), seen, parts.mps);
     if (!offer) {
         if (!configuration.reject(offer.error().message)) {
@@ -101,7 +99,6 @@ bool reconcile(const Parts& parts, const Observation& told, HeldDevices& held) {
     parts.telemetry.apply(*offer);
     // Failures are logged where they arise; the next round tries again.
     const bool done = parts.serving.apply(settings, *offer, seen.inventory).ok();
-    if (done) parts.cordon.confirm(cordoned);
     parts.features.apply(settings, *offer, seen.inventory);
     configuration.accept();  // after the act: it writes to the disk, and kubelet waits
     tell_cluster(parts, settings, *offer, told);
@@ -133,7 +130,6 @@ void reconcile_until_told(const Parts& parts) {
     MpsLink& mps = parts.mps;
     std::uint64_t version = 0;
     std::uint64_t mps_version = 0;
-    std::uint64_t cordon_version = 0;
     std::string restart_needed_for = configuration.settings().driver_root;
     bool again = false;  // the last round did not do everything
     HeldDevices held(parts.clock,
@@ -156,21 +152,19 @@ void reconcile_until_told(const Parts& parts) {
             log::warning("config.needs_restart", {{"for", "nvidiaDriverRoot"}});
         }
         if (parts.cluster != nullptr) parts.cluster->tell_config(configuration.told());
-        const bool news = seen.version != version || mps.version() != mps_version ||
-                          parts.cordon.version() != cordon_version;
+        const bool news = seen.version != version || mps.version() != mps_version;
         if (!seen.value || (!news && !reloaded && !again)) continue;
         version = seen.version;
         mps_version = mps.version();
-        cordon_version = parts.cordon.version();
         // A driver that came late. What was seen before its GPUs were cut must not be offered.
         // An unfinished change is none to be brought to its end while we are at it ourselves.
-        if (parts.cordon.empty() && parts.restore.attempt()) {
-            again = true;
-            (void)observer.observations().wait_newer(version, 2 * options.probe_interval,
-                                                     signals.stop());
+        if (seen.value->withheld.empty() && parts.restore.attempt()) {
+            (void)observer.look_now();
             continue;
         }
-        again = !reconcile(parts, *seen.value, held) || held.any();
+        const bool done = reconcile(parts, *seen.value, held);
+        if (done) parts.served.publish(version);
+        again = !done || held.any();
         if (parts.cluster != nullptr) parts.cluster->tell_config(configuration.told());
     }
 }
@@ -324,8 +318,9 @@ int run(const Options& options) {
     telemetry.start();
     board.set_metrics_port(telemetry.port());
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
-    Cordon cordon;
-    const auto mig = obey_mig_label(root, clock, options, cluster, driver, cordon, pods);
+    Latest<std::uint64_t> served;
+    const auto mig =
+        obey_mig_label(root, clock, options, cluster, driver, observer, served, pods, serving);
     reconcile_until_told({.root = root,
                           .options = options,
                           .clock = clock,
@@ -340,7 +335,7 @@ int run(const Options& options) {
                           .features = features,
                           .serving = serving,
                           .board = board,
-                          .cordon = cordon,
+                          .served = served,
                           .cluster = cluster.link.get()});
     return kOk;
 }

@@ -12,7 +12,6 @@ namespace aliquot::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kClusterPatience{10'000};
-constexpr std::chrono::milliseconds kHolderTimeout{1000};
 
 std::string node_name(const Options& options) {
     if (!options.telemetry.node.empty()) return options.telemetry.node;
@@ -40,22 +39,29 @@ Result<Cluster> join_cluster(const Options& options, os::Clock& clock,
 
 std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clock,
                                             const Options& options, Cluster& cluster,
-                                            LateDriver& driver, Cordon& cordon,
-                                            kubelet::PodResources& pods) {
+                                            LateDriver& driver, Observer& observer,
+                                            const Latest<std::uint64_t>& served,
+                                            kubelet::PodResources& pods, const Serving& serving) {
     if (!cluster.link || !options.cluster.mig) return nullptr;
     return std::make_unique<MigRequests>(
         root, clock,
-        MigRequests::Sources{.driver = driver,
-                             .cluster = *cluster.link,
-                             .cordon = cordon,
-                             .holders = [&pods] { return pods.list(kHolderTimeout); },
-                             .evict = [&cluster](const std::string& pod_namespace,
-                                                 const std::string& pod) -> Result<Done> {
-                                 return cluster.api->evict({pod_namespace, pod}).result();
-                             }},
+        MigRequests::Sources{
+            .driver = driver,
+            .cluster = *cluster.link,
+            .observer = observer,
+            .served = served,
+            .pods = pods,
+            .granted_within =
+                [&serving](const gpu::Uuid& device, std::chrono::milliseconds age) {
+                    return serving.granted_within(device, age);
+                },
+            .evict = [&cluster](const std::string& pod_namespace,
+                                const std::string& pod) -> Result<Done> {
+                return cluster.api->evict({pod_namespace, pod}).result();
+            }},
         MigRequests::Options{.state_directory = options.state_directory + "/mig",
-                             .drain = options.cluster.drain,
-                             .drain_timeout = options.cluster.drain_timeout,
+                             .rules = {.drain = options.cluster.drain,
+                                       .drain_timeout = options.cluster.drain_timeout},
                              .settle = options.probe_interval});
 }
 

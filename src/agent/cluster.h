@@ -5,9 +5,9 @@
 #include <stop_token>
 
 #include "agent/cluster_link.h"
-#include "agent/cordon.h"
 #include "agent/mig_requests.h"
 #include "agent/options.h"
+#include "agent/serving.h"
 #include "kube_client/api.h"
 
 namespace aliquot::agent {
@@ -24,9 +24,11 @@ Result<Cluster> join_cluster(const Options& options, os::Clock& clock, const std
 
 /// Begins to obey nvidia.com/mig.config, when the options say so; null: they do not. What is given
 /// must outlive it.
+/// served   as MigRequests::Sources
 std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clock,
                                             const Options& options, Cluster& cluster,
-                                            LateDriver& driver, Cordon& cordon,
-                                            kubelet::PodResources& pods);
+                                            LateDriver& driver, Observer& observer,
+                                            const Latest<std::uint64_t>& served,
+                                            kubelet::PodResources& pods, const Serving& serving);
 
 }  // namespace aliquot::agent

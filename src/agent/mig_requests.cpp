@@ -12,33 +12,14 @@ namespace aliquot::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using State = node::MigTold::State;
+using Kind = MigEvent::Kind;
+using Outcome = MigPlan::Outcome;
 using GpuState = mig::GpuReport::State;
 
 constexpr std::chrono::milliseconds kApplyLimit{120'000};
 constexpr std::chrono::milliseconds kLockWait{30'000};
-constexpr std::chrono::milliseconds kConfirmLimit{10'000};
-constexpr std::chrono::milliseconds kDrainLook{3000};  // kubelet limits all its askers together
-constexpr std::chrono::milliseconds kNothingAsked = std::chrono::hours(1);
-constexpr std::size_t kMostNamed = 5;
-
-node::MigTold failed(const std::string& config, std::string why) {
-    return {.state = State::kFailed, .config = config, .problem = std::move(why)};
-}
-
-std::string joined(const std::vector<std::string>& pods) {
-    std::string text;
-    for (std::size_t i = 0; i < pods.size(); ++i) {
-        if (i == kMostNamed) return text + ", ...";
-        text += (i == 0 ? "" : ", ") + pods[i];
-    }
-    return text;
-}
-
-bool is_reached(const mig::Report& report) {
-    return std::ranges::all_of(
-        report.gpus, [](const mig::GpuReport& gpu) { return gpu.state == GpuState::kUnchanged; });
-}
+constexpr std::chrono::milliseconds kKubeletTimeout{1000};
+constexpr std::chrono::milliseconds kForEver = std::chrono::hours(1);
 
 bool is_refused(const mig::Report& report) {
     return std::ranges::any_of(
@@ -55,18 +36,6 @@ std::string why_refused(const mig::Report& report) {
 }
 
 std::string device_of(const std::string& id) { return id.substr(0, id.find("::")); }
-
-/// Ends a cordon whatever happens.
-class Lifted {
-public:
-    explicit Lifted(Cordon& cordon) : cordon_(cordon) {}
-    ~Lifted() { cordon_.set({}, ""); }
-    Lifted(const Lifted&) = delete;
-    Lifted& operator=(const Lifted&) = delete;
-
-private:
-    Cordon& cordon_;
-};
 
 }  // namespace
 
@@ -162,31 +131,136 @@ MigRequests::MigRequests(const os::Root& root, os::Clock& clock, Sources sources
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void MigRequests::run(const std::stop_token& stop) {
-    std::uint64_t seen = 0;
-    std::chrono::milliseconds wait = 0ms;
-    while (!stop.stop_requested()) {
-        const auto asked = sources_.cluster.wait_mig_asked(seen, wait, stop);
-        if (stop.stop_requested()) return;
-        seen = asked.version;
-        if (asked.config.empty()) {
-            sources_.cluster.tell_mig({});
-            wait = kNothingAsked;
-            continue;
-        }
-        const auto told = attempt(asked, stop);
-        if (stop.stop_requested()) return;  // "pending" stays: the next agent goes on
-        sources_.cluster.tell_mig(told);
-        wait = told.state == State::kFailed ? options_.retry : kNothingAsked;
+    MigChange change;
+    MigEvent event{.kind = Kind::kAsked};
+    asked_ = sources_.cluster.mig_asked();
+    event.config = asked_.config;
+    while (!stop.stop_requested()) {  // "pending" stays then: the next agent goes on
+        MigStep step = next_step(std::move(change), event, options_.rules, clock_.now());
+        for (const MigAction& action : step.actions) act(action);
+        change = std::move(step.change);
+        event = await(change, stop);
     }
 }
 
-Result<std::vector<mig::GpuWish>> MigRequests::wishes_of(const ClusterLink::MigAsked& asked) {
+void MigRequests::act(const MigAction& action) {
+    switch (action.kind) {
+        case MigAction::Kind::kTell:
+            sources_.cluster.tell_mig(action.status);
+            break;
+        case MigAction::Kind::kWithhold:
+            withheld_ = devices_of(action.gpus);
+            withheld_since_ = clock_.now();
+            version_ = sources_.observer.withhold(
+                action.gpus, "is being cut as MIG configuration '" + asked_.config + "' says");
+            break;
+        case MigAction::Kind::kRelease:
+            // What was there before must not be offered again.
+            (void)sources_.observer.look_now();
+            version_ = sources_.observer.withhold({}, "");
+            withheld_.clear();
+            break;
+        case MigAction::Kind::kEvict:
+            evict(action.pods);
+            break;
+    }
+}
+
+MigEvent MigRequests::await(const MigChange& change, const std::stop_token& stop) {
+    using State = MigChange::State;
+    switch (change.state) {
+        case State::kIdle:
+        case State::kDraining:
+            return wait_label(change, stop);
+        case State::kPlanning:
+        case State::kLooking:
+            return {.kind = Kind::kPlanned, .config = {}, .plan = plan(change), .problem = {}};
+        case State::kWithholding:
+            return {.kind = wait_withheld(*change.until, stop) ? Kind::kWithheld : Kind::kDue};
+        case State::kShowing:
+            return {.kind = wait_served(*change.until, stop) ? Kind::kShown : Kind::kDue};
+        case State::kCutting:
+            break;
+    }
+    MigEvent event{.kind = Kind::kCut};
+    const auto report = this->change(false);
+    if (!report) event.problem = report.error().message;
+    if (report && !report->reached) event.problem = report->problem;
+    if (event.problem.empty()) log::info("mig.config", {{"config", asked_.config}});
+    return event;
+}
+
+MigEvent MigRequests::wait_label(const MigChange& change, const std::stop_token& stop) {
+    auto limit = kForEver;
+    if (change.until) {
+        limit = std::chrono::ceil<std::chrono::milliseconds>(*change.until - clock_.now());
+    }
+    auto asked = sources_.cluster.wait_mig_asked(asked_.version, std::max(limit, 0ms), stop);
+    const bool news = asked.version != asked_.version;
+    asked_ = std::move(asked);
+    return {.kind = news || !change.until ? Kind::kAsked : Kind::kDue,
+            .config = asked_.config,
+            .plan = {},
+            .problem = {}};
+}
+
+bool MigRequests::wait_served(os::TimePoint until, const std::stop_token& stop) {
+    for (std::uint64_t seen = 0;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock_.now());
+        const auto served = sources_.served.wait_newer(seen, std::max(left, 0ms), stop);
+        if (served.value && *served.value >= version_) return true;
+        if (served.version == seen) return false;
+        seen = served.version;
+    }
+}
+
+/// kubelet can only be asked, and limits all its askers together: so ever more seldom.
+bool MigRequests::wait_withheld(os::TimePoint until, const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kFirst{20};
+    constexpr std::chrono::milliseconds kMost{500};
+    if (!wait_served(until, stop)) return false;
+    for (auto wait = kFirst; clock_.now() < until; wait = std::min(2 * wait, kMost)) {
+        if (kubelet_keeps_them()) return true;
+        if (!clock_.sleep_for(wait, stop)) return false;
+    }
+    return false;
+}
+
+/// Whether kubelet gives what is withheld to nobody, and lists all to whom it has given some of it.
+bool MigRequests::kubelet_keeps_them() {
+    const auto ids = sources_.pods.allocatable(kKubeletTimeout);
+    if (!ids && ids.error().code == ErrorCode::kUnsupported) {
+        return clock_.now() - withheld_since_ >= options_.settle;
+    }
+    const auto holders = sources_.pods.list(kKubeletTimeout);
+    if (!ids || !holders) return false;
+    const auto has = [](const std::vector<std::string>& some, const gpu::Uuid& device) {
+        return std::ranges::any_of(
+            some, [&](const std::string& id) { return device_of(id) == device.text; });
+    };
+    return std::ranges::none_of(withheld_, [&](const gpu::Uuid& device) {
+        const bool listed = std::ranges::any_of(
+            *holders, [&](const kubelet::Holder& holder) { return has(holder.ids, device); });
+        return has(*ids, device) || (just_granted(device) && !listed);
+    });
+}
+
+std::vector<gpu::Uuid> MigRequests::devices_of(const std::set<gpu::Uuid>& gpus) const {
+    std::vector<gpu::Uuid> devices(gpus.begin(), gpus.end());
+    for (const gpu::Gpu& gpu : inventory_.gpus) {
+        if (!gpus.contains(gpu.uuid)) continue;
+        for (const gpu::MigDevice& device : gpu.mig_devices) devices.push_back(device.uuid);
+    }
+    return devices;
+}
+
+Result<std::vector<mig::GpuWish>> MigRequests::wishes() {
     auto inventory = sources_.driver.enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return inventory.error();
     inventory_ = *std::move(inventory);
     const auto open = sources_.driver.open();
     if (!open) return open.error();
-    return mig_wishes(asked.config, asked.text, "MIG ConfigMap", inventory_,
+    return mig_wishes(asked_.config, asked_.text, "MIG ConfigMap", inventory_,
                       mig::boards_of(root_, inventory_),
                       [&](const gpu::Gpu& gpu) -> std::optional<mig::Geometry> {
                           if (const auto now = (*open)->look(gpu.uuid)) {
@@ -196,8 +270,35 @@ Result<std::vector<mig::GpuWish>> MigRequests::wishes_of(const ClusterLink::MigA
                       });
 }
 
-Result<mig::Report> MigRequests::change(const std::vector<mig::GpuWish>& wishes, bool dry_run) {
-    auto holders = sources_.holders();
+MigPlan MigRequests::plan(const MigChange& change) {
+    MigPlan plan{.outcome = Outcome::kUnknown};
+    if (change.state == MigChange::State::kPlanning) {
+        auto wished = wishes();
+        if (!wished) {
+            plan.why = wished.error().message;
+            return plan;
+        }
+        wishes_ = *std::move(wished);
+    }
+    const auto report = this->change(true);
+    if (!report) {
+        plan.why = report.error().message;
+        return plan;
+    }
+    for (const mig::GpuReport& gpu : report->gpus) {
+        if (gpu.state != GpuState::kUnchanged) plan.gpus.insert(gpu.gpu);
+    }
+    plan.outcome = plan.gpus.empty() ? Outcome::kReached : Outcome::kFree;
+    if (is_refused(*report)) {
+        plan.outcome = Outcome::kHeld;
+        plan.why = why_refused(*report);
+        plan.pods = pods_in_the_way(*report, inventory_, holders_);
+    }
+    return plan;
+}
+
+Result<mig::Report> MigRequests::change(bool dry_run) {
+    auto holders = sources_.pods.list(kKubeletTimeout);
     if (!holders) {
         return Error{ErrorCode::kUnavailable,
                      "kubelet does not say which pods hold GPUs: " + holders.error().message};
@@ -207,31 +308,15 @@ Result<mig::Report> MigRequests::change(const std::vector<mig::GpuWish>& wishes,
     for (const kubelet::Holder& holder : holders_) {
         for (const std::string& id : holder.ids) options.held.insert(device_of(id));
     }
+    for (const gpu::Uuid& device : withheld_) {
+        if (just_granted(device)) options.held.insert(device.text);
+    }
     const auto open = sources_.driver.open();
     if (!open) return open.error();
     const auto state =
         mig::StateDirectory::open(root_, options_.state_directory, kLockWait, clock_);
     if (!state) return state.error();
-    return mig::apply(**open, *state, wishes, options, clock_);
-}
-
-node::MigTold MigRequests::attempt(const ClusterLink::MigAsked& asked,
-                                   const std::stop_token& stop) {
-    const std::string& config = asked.config;
-    const auto wishes = wishes_of(asked);
-    if (!wishes) return failed(config, wishes.error().message);
-    const auto planned = change(*wishes, true);
-    if (!planned) return failed(config, planned.error().message);
-    if (is_reached(*planned)) return {.state = State::kSuccess, .config = config};
-    if (is_refused(*planned)) {
-        const auto pods = pods_in_the_way(*planned, inventory_, holders_);
-        if (pods.empty()) return failed(config, why_refused(*planned));
-        if (options_.drain == ClusterOptions::Drain::kRefuse) {
-            return failed(config, why_refused(*planned) + "; held by " + joined(pods) +
-                                      ": delete these pods, or let the agent do it by --mig-drain");
-        }
-    }
-    return carry_out(config, *wishes, *planned, stop);
+    return mig::apply(**open, *state, wishes_, options, clock_);
 }
 
 void MigRequests::evict(const std::vector<std::string>& pods) {
@@ -241,65 +326,6 @@ void MigRequests::evict(const std::vector<std::string>& pods) {
         if (!done) log::warning("mig.not_evicted", {{"pod", pod}, {"why", done.error().message}});
         if (done) log::info("mig.evicted", {{"pod", pod}});
     }
-}
-
-std::string MigRequests::drain(const std::string& config, const std::vector<mig::GpuWish>& wishes,
-                               const std::stop_token& stop) {
-    const os::TimePoint limit = clock_.now() + options_.drain_timeout;
-    while (true) {
-        const auto report = change(wishes, true);
-        std::string why = report ? "" : report.error().message;
-        if (report && !is_refused(*report)) return {};
-        if (report) {
-            const auto pods = pods_in_the_way(*report, inventory_, holders_);
-            why = why_refused(*report);
-            // Not by a pod: by a process of the host, or not at all.
-            if (pods.empty() && options_.drain == ClusterOptions::Drain::kRefuse) return why;
-            if (!pods.empty()) {
-                why += "; held by " + joined(pods);
-                if (options_.drain == ClusterOptions::Drain::kRefuse) return why;
-                if (options_.drain == ClusterOptions::Drain::kEvict) evict(pods);
-            }
-        }
-        if (clock_.now() >= limit) {
-            return "not free within " +
-                   std::to_string(
-                       std::chrono::duration_cast<std::chrono::seconds>(options_.drain_timeout)
-                           .count()) +
-                   " s: " + why;
-        }
-        sources_.cluster.tell_mig(
-            {.state = State::kPending, .config = config, .problem = "waits: " + why});
-        if (!clock_.sleep_for(std::min(kDrainLook, options_.drain_timeout), stop)) return why;
-        // Somebody asks for something else by now.
-        if (sources_.cluster.mig_asked().config != config) return "no longer asked for";
-    }
-}
-
-node::MigTold MigRequests::carry_out(const std::string& config,
-                                     const std::vector<mig::GpuWish>& wishes,
-                                     const mig::Report& planned, const std::stop_token& stop) {
-    std::set<gpu::Uuid> affected;
-    for (const mig::GpuReport& gpu : planned.gpus) {
-        if (gpu.state != GpuState::kUnchanged) affected.insert(gpu.gpu);
-    }
-    sources_.cluster.tell_mig(
-        {.state = State::kPending, .config = config, .problem = "GPUs are being cut"});
-    const Lifted lifted(sources_.cordon);
-    sources_.cordon.set(affected, "is being cut as MIG configuration '" + config + "' says");
-    if (!sources_.cordon.wait_confirmed(clock_, kConfirmLimit, stop)) {
-        return failed(config, "the device plugin could not take the GPUs back from kubelet");
-    }
-    if (!clock_.sleep_for(options_.settle, stop)) return failed(config, "the agent ends");
-    const std::string held = drain(config, wishes, stop);
-    if (!held.empty()) return failed(config, held);
-    const auto report = change(wishes, false);
-    if (!report) return failed(config, report.error().message);
-    if (!report->reached) return failed(config, report->problem);
-    log::info("mig.config", {{"config", config}});
-    // Until the new devices have been seen, the old ones must not be offered.
-    (void)clock_.sleep_for(2 * options_.settle, stop);
-    return {.state = State::kSuccess, .config = config};
 }
 
 }  // namespace aliquot::agent

@@ -10,41 +10,45 @@
 #include <vector>
 
 #include "agent/cluster_link.h"
-#include "agent/cluster_options.h"
-#include "agent/cordon.h"
 #include "agent/late_driver.h"
+#include "agent/mig_change.h"
+#include "agent/observer.h"
+#include "base/latest.h"
 #include "kubelet/pod_resources.h"
 #include "mig/apply.h"
 #include "mig/config.h"
 #include "mig/geometry.h"
-#include "node/health.h"
 #include "os/clock.h"
 #include "os/root.h"
 
 namespace aliquot::agent {
 
-/// Cuts the GPUs as the Node's label nvidia.com/mig.config says, on a thread of its own, and answers
-/// by nvidia.com/mig.config.state: pending, then success or failed, always one of the two after a
-/// limited time. A GPU that need not change is not touched, nor what is not in the way. While a GPU
-/// is being cut it is offered to nobody; pods that hold it are refused to, waited for or evicted, as
-/// is configured. What failed is tried again after a while, without a change of the label.
+/// Cuts the GPUs as the Node's label nvidia.com/mig.config says, and answers by
+/// nvidia.com/mig.config.state: pending, then success or failed, always one of the two after a
+/// limited time. The one owner of such a change: on a thread of its own it does what MigChange says
+/// and waits for what others publish. A GPU that need not change is not touched, nor what is not in
+/// the way. While a GPU is being cut it is offered to nobody; pods that hold it are refused to,
+/// waited for or evicted, as is configured. What failed is tried again after a while, without a
+/// change of the label.
 class MigRequests {
 public:
     struct Sources {
         LateDriver& driver;
         ClusterLink& cluster;
-        Cordon& cordon;
-        /// Who holds which devices, as kubelet tells.
-        std::function<Result<std::vector<kubelet::Holder>>()> holders;
+        Observer& observer;
+        const Latest<std::uint64_t>& served;  // the newest observation that kubelet is told of
+        kubelet::PodResources& pods;
+        /// Whether a part of this GPU or MIG device was granted at most `age` ago.
+        std::function<bool(const gpu::Uuid& device, std::chrono::milliseconds age)> granted_within;
         /// Asks for a pod to be evicted. errors: why it cannot be now
         std::function<Result<Done>(const std::string& pod_namespace, const std::string& pod)> evict;
     };
     struct Options {
         std::string state_directory;  // host path of mig::StateDirectory
-        ClusterOptions::Drain drain = ClusterOptions::Drain::kRefuse;
-        std::chrono::milliseconds drain_timeout{300'000};
-        std::chrono::milliseconds settle{2000};  // for grants that are on their way
-        std::chrono::milliseconds retry{60'000};
+        MigRules rules;
+        /// Until kubelet surely lists the pod of a grant, and until one that does not tell what it
+        /// may give away surely has heard what it may not.
+        std::chrono::milliseconds settle{2000};
     };
 
     /// root, clock and sources   must outlive this
@@ -52,23 +56,34 @@ public:
 
 private:
     void run(const std::stop_token& stop);
-    node::MigTold attempt(const ClusterLink::MigAsked& asked, const std::stop_token& stop);
-    Result<std::vector<mig::GpuWish>> wishes_of(const ClusterLink::MigAsked& asked);
-    Result<mig::Report> change(const std::vector<mig::GpuWish>& wishes, bool dry_run);
-    node::MigTold carry_out(const std::string& config, const std::vector<mig::GpuWish>& wishes,
-                            const mig::Report& planned, const std::stop_token& stop);
-    /// Until nobody holds what is in the way. Returns why it did not come to that; empty: it did.
-    std::string drain(const std::string& config, const std::vector<mig::GpuWish>& wishes,
-                      const std::stop_token& stop);
+    void act(const MigAction& action);
+    MigEvent await(const MigChange& change, const std::stop_token& stop);
+    MigEvent wait_label(const MigChange& change, const std::stop_token& stop);
+    bool wait_withheld(os::TimePoint until, const std::stop_token& stop);
+    /// Until kubelet is told of the observation `version_`. False: not in time.
+    bool wait_served(os::TimePoint until, const std::stop_token& stop);
+    bool kubelet_keeps_them();
+    Result<std::vector<mig::GpuWish>> wishes();
+    MigPlan plan(const MigChange& change);
+    Result<mig::Report> change(bool dry_run);
     void evict(const std::vector<std::string>& pods);
+    [[nodiscard]] std::vector<gpu::Uuid> devices_of(const std::set<gpu::Uuid>& gpus) const;
+    [[nodiscard]] bool just_granted(const gpu::Uuid& device) const {
+        return sources_.granted_within(device, options_.settle);
+    }
 
     const os::Root& root_;
     os::Clock& clock_;
     Sources sources_;
     Options options_;
-    gpu::Inventory inventory_;              // of the last attempt
-    std::vector<kubelet::Holder> holders_;  // likewise
-    std::jthread thread_;                   // last: it uses all the others
+    ClusterLink::MigAsked asked_;
+    std::vector<mig::GpuWish> wishes_;      // for it
+    gpu::Inventory inventory_;              // when it was asked
+    std::vector<kubelet::Holder> holders_;  // of the last look
+    std::vector<gpu::Uuid> withheld_;       // the GPUs and their MIG devices
+    os::TimePoint withheld_since_{};
+    std::uint64_t version_ = 0;  // of the observation that has what was withheld or released last
+    std::jthread thread_;        // last: it uses all the others
 };
 
 using GeometryOf = std::function<std::optional<mig::Geometry>(const gpu::Gpu& gpu)>;

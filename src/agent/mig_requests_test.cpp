@@ -93,22 +93,5 @@ TEST(PodsInTheWay, AreThoseOnBusyInstances) {
     EXPECT_THAT(pods_in_the_way(report, inventory, holders), IsEmpty());
 }
 
-TEST(ACordon, HoldsBackItsGpusAndNoOthers) {
-    Cordon cordon;
-    gpu::Inventory inventory = two_a100();
-    inventory.gpus[0].mig_devices.resize(1);
-    EXPECT_EQ(cordon.apply(inventory), 0U);
-    EXPECT_TRUE(inventory.gpus[0].health.ok());
-    cordon.set({{"GPU-0"}}, "is being cut");
-    const auto version = cordon.apply(inventory);
-    EXPECT_FALSE(inventory.gpus[0].health.ok());
-    EXPECT_FALSE(inventory.gpus[0].mig_devices[0].health.ok());
-    EXPECT_TRUE(inventory.gpus[1].health.ok());
-    os::ManualClock clock;
-    EXPECT_FALSE(cordon.wait_confirmed(clock, std::chrono::milliseconds(0), {}));
-    cordon.confirm(version);
-    EXPECT_TRUE(cordon.wait_confirmed(clock, std::chrono::milliseconds(0), {}));
-}
-
 }  // namespace
 }  // namespace aliquot::agent

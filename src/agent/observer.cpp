@@ -19,6 +19,18 @@ bool same_gpus(const gpu::Inventory& before, const gpu::Inventory& now) {
 
 }  // namespace
 
+gpu::Inventory offerable(const Observation& seen) {
+    gpu::Inventory inventory = seen.inventory;
+    const gpu::Health health{.state = gpu::Health::State::kUnhealthy,
+                             .reason = seen.withheld_reason};
+    for (gpu::Gpu& gpu : inventory.gpus) {
+        if (!seen.withheld.contains(gpu.uuid)) continue;
+        gpu.health = health;
+        for (gpu::MigDevice& device : gpu.mig_devices) device.health = health;
+    }
+    return inventory;
+}
+
 Observer::Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy policy,
                    ObserverOptions options)
     : sensors_(sensors), clock_(clock), options_(options), book_(std::move(policy)) {}
@@ -26,14 +38,30 @@ Observer::Observer(gpu::Sensors& sensors, os::Clock& clock, gpu::XidPolicy polic
 Observer::~Observer() = default;
 
 Result<Done> Observer::start() {
+    const std::scoped_lock lock(looking_);
     // kubelet waits for the devices, nobody for the links: watch() reads those a moment later.
     enumerate(gpu::Links::kLeaveOut);
     (void)ask_each();  // a GPU that waits for a reset enumerates well, and is not to be offered
-    publish_if(true);
+    publish();
     const std::string problem = driver_problem_;
     thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
     if (!problem.empty()) return Error{ErrorCode::kUnavailable, problem};
     return Done{};
+}
+
+std::uint64_t Observer::withhold(std::set<gpu::Uuid> gpus, std::string reason) {
+    const std::scoped_lock lock(looking_);
+    withheld_ = std::move(gpus);
+    withheld_reason_ = std::move(reason);
+    publish();
+    return latest_.get().version;
+}
+
+std::uint64_t Observer::look_now() {
+    const std::scoped_lock lock(looking_);
+    enumerate(gpu::Links::kLeaveOut);
+    publish();
+    return latest_.get().version;
 }
 
 bool Observer::enumerate(gpu::Links links) {
@@ -85,9 +113,11 @@ bool Observer::note_driver_problem(const Error& error) {
     return book_.note_driver(unusable ? error.message : "", wall_time()) || changed;
 }
 
-void Observer::publish_if(bool changed) {
-    if (!changed) return;
-    Observation observation{.inventory = inventory_, .driver_problem = driver_problem_};
+void Observer::publish() {
+    Observation observation{.inventory = inventory_,
+                            .driver_problem = driver_problem_,
+                            .withheld = withheld_,
+                            .withheld_reason = withheld_reason_};
     const auto before = latest_.get().value;
     for (gpu::Gpu& one : observation.inventory.gpus) {
         if (one.uuid.text.empty()) {
@@ -156,13 +186,10 @@ void Observer::watch(const std::stop_token& stop) {
         const auto wait =
             std::min<std::chrono::milliseconds>(options_.fault_wait, options_.probe_interval);
         const auto faults = sensors_.wait_faults(wait);
-        bool changed = false;
-        if (faults && !faults->empty()) {
-            changed = note_events(*faults);
-        } else if (!faults) {
-            // No events to be had: probes must do, at their own pace.
-            if (!clock_.sleep_for(wait, stop)) break;
-        }
+        // No events to be had: probes must do, at their own pace.
+        if (!faults && !clock_.sleep_for(wait, stop)) break;
+        const std::scoped_lock lock(looking_);
+        bool changed = faults && !faults->empty() && note_events(*faults);
         if (clock_.now() >= next_probe) {
             changed = probe() || changed;
             changed = look_at_instances() || changed;
@@ -174,7 +201,7 @@ void Observer::watch(const std::stop_token& stop) {
             }
             changed = enumerate(gpu::Links::kRead) || changed;
         }
-        publish_if(changed);
+        if (changed) publish();
     }
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -23,7 +25,12 @@ struct Observation {
     std::string driver_problem;  // why the driver as a whole does not answer; empty: it does
     std::map<gpu::Uuid, std::vector<gpu::SeenXid>> xids;  // the last ones of each GPU
     std::map<gpu::Uuid, std::vector<gpu::XidCount>> xid_counts;
+    std::set<gpu::Uuid> withheld;  // GPUs that nobody shall get, though they are well
+    std::string withheld_reason;
 };
+
+/// The GPUs as kubelet shall see them: those withheld are unhealthy, and their MIG devices.
+gpu::Inventory offerable(const Observation& seen);
 
 struct ObserverOptions {
     std::chrono::milliseconds probe_interval{2000};
@@ -47,6 +54,13 @@ public:
 
     [[nodiscard]] const Latest<Observation>& observations() const { return latest_; }
 
+    /// From now on these GPUs are withheld, and no others. Returns the version of the observation
+    /// that says so. Thread-safe; waits for a look at the GPUs that is under way.
+    std::uint64_t withhold(std::set<gpu::Uuid> gpus, std::string reason);
+    /// Looks at the GPUs on the calling thread and publishes what is there. Returns the version.
+    /// Thread-safe.
+    std::uint64_t look_now();
+
 private:
     void watch(const std::stop_token& stop);
     bool enumerate(gpu::Links links);
@@ -56,14 +70,18 @@ private:
     bool look_at_instances();
     bool note_events(const std::vector<gpu::FaultEvent>& events);
     bool note_driver_problem(const Error& error);
-    void publish_if(bool changed);
+
+    void publish();
 
     gpu::Sensors& sensors_;
     os::Clock& clock_;
     ObserverOptions options_;
+    std::mutex looking_;  // guards what follows, up to latest_; held during a look, not between two
     gpu::HealthBook book_;
     gpu::Inventory inventory_;
     std::string driver_problem_;
+    std::set<gpu::Uuid> withheld_;
+    std::string withheld_reason_;
     Latest<Observation> latest_;
     std::jthread thread_;  // last: it uses all the others
 };

@@ -198,5 +198,38 @@ TEST_F(ObserverTest, AGpuThatWaitsForAResetIsNotOfferedForAMoment) {
     EXPECT_FALSE(healthy(*seen, "GPU-b"));
 }
 
+TEST_F(ObserverTest, WithholdsSomeGpusAndNoOthersUntilTold) {
+    gpus_.cut({{.uuid = {"MIG-x"}}}, false);
+    ASSERT_TRUE(observer_.start());
+    EXPECT_TRUE(offerable(*observer_.observations().get().value).gpus[0].health.ok());
+    const auto version = observer_.withhold({{"GPU-a"}}, "is being cut");
+    const auto seen = observer_.observations().get();
+    EXPECT_GE(seen.version, version);
+    EXPECT_TRUE(healthy(*seen.value, "GPU-a"));  // nothing is wrong with it
+    const auto offered = offerable(*seen.value);
+    EXPECT_EQ(offered.gpus[0].health.reason, "is being cut");
+    EXPECT_FALSE(offered.gpus[0].mig_devices[0].health.ok());
+    EXPECT_TRUE(offered.gpus[1].health.ok());
+    // Whatever else is seen meanwhile.
+    gpus_.set(1, false, 0);
+    EXPECT_TRUE(eventually([](const Observation& now) {
+        return !healthy(now, "GPU-b") && now.withheld.contains({"GPU-a"});
+    }));
+    observer_.withhold({}, "");
+    EXPECT_TRUE(offerable(*observer_.observations().get().value).gpus[0].health.ok());
+}
+
+TEST_F(ObserverTest, LooksNowWhenAsked) {
+    Observer slow(gpus_, clock_, *gpu::XidPolicy::from_environment("", ""),
+                  {.probe_interval = 1h, .enumerate_interval = 1h, .fault_wait = 1h});
+    ASSERT_TRUE(slow.start());
+    gpus_.cut({{.uuid = {"MIG-x"}}}, false);
+    const auto version = slow.look_now();
+    const auto seen = slow.observations().get();
+    EXPECT_GE(seen.version, version);
+    EXPECT_EQ(seen.value->inventory.gpus[0].mig_devices.size(), 1U);
+    gpus_.cut({}, true);  // lets it end
+}
+
 }  // namespace
 }  // namespace aliquot::agent

@@ -182,6 +182,7 @@ Result<Done> Serving::write_cdi(const Settings& settings, const gpu::Inventory& 
 }
 
 bool Serving::granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const {
+    const std::scoped_lock lock(mutex_);
     return std::ranges::any_of(served_, [&](const auto& entry) {
         return entry.second.decider->granted_within(device, age);
     });

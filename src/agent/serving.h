@@ -27,7 +27,7 @@ struct ServedResource {
 
 /// Carries out an offer: one device plugin per resource, and the CDI file. Changes only what
 /// differs: a resource that stays is never re-registered because another one came or went. Not
-/// thread-safe, except status().
+/// thread-safe, except granted_within() and status().
 class Serving {
 public:
     struct Options {
@@ -65,7 +65,7 @@ private:
 
     const os::Root& root_;
     Options options_;
-    mutable std::mutex mutex_;  // guards served_ against status()
+    mutable std::mutex mutex_;  // guards served_ against those two
     std::map<std::string, Served> served_;
     std::optional<cdi::SpecFile> cdi_file_;
 };

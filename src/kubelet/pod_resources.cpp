@@ -86,8 +86,7 @@ Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout
     return holders_in(*response);
 }
 
-Result<std::vector<std::string>> PodResources::allocatable(const std::string& resource,
-                                                           std::chrono::milliseconds timeout) {
+Result<std::vector<std::string>> PodResources::allocatable(std::chrono::milliseconds timeout) {
     const auto response =
         implementation_->call<v1::AllocatableResourcesRequest, v1::AllocatableResourcesResponse>(
             &v1::PodResourcesLister::Stub::GetAllocatableResources,
@@ -95,8 +94,7 @@ Result<std::vector<std::string>> PodResources::allocatable(const std::string& re
     if (!response) return response.error();
     std::set<std::string> ids;
     for (const auto& devices : response->devices())
-        if (devices.resource_name() == resource)
-            ids.insert(devices.device_ids().begin(), devices.device_ids().end());
+        ids.insert(devices.device_ids().begin(), devices.device_ids().end());
     return std::vector<std::string>(ids.begin(), ids.end());
 }
 

@@ -21,8 +21,8 @@ struct Holder {
     friend bool operator==(const Holder&, const Holder&) = default;
 };
 
-/// Client of kubelet's PodResources v1 socket. Thread-safe. Ask at most once a second: kubelet
-/// limits all its clients together.
+/// Client of kubelet's PodResources v1 socket. Thread-safe. Ask at most once a second, and no more
+/// than ten times in a row: kubelet limits all its clients together.
 class PodResources {
 public:
     PodResources(const os::Root& root, const std::string& socket_path);
@@ -32,9 +32,9 @@ public:
     /// errors   kUnavailable: no kubelet, too many requests, or `timeout` passed
     Result<std::vector<Holder>> list(std::chrono::milliseconds timeout);
 
-    /// All healthy devices of a resource (not the free ones).
-    Result<std::vector<std::string>> allocatable(const std::string& resource,
-                                                 std::chrono::milliseconds timeout);
+    /// All healthy devices (not the free ones) of all resources, sorted: what kubelet may give away.
+    /// errors   as list(); kUnsupported: a kubelet that has no such call
+    Result<std::vector<std::string>> allocatable(std::chrono::milliseconds timeout);
 
 private:
     class Implementation;

@@ -97,17 +97,19 @@ TEST_F(PodResourcesTest, ListsWhoHoldsWhatSortedAndEachDeviceOnce) {
             Holder{"team-b", "train", "worker", "nvidia.com/gpu", {"GPU-a::0", "GPU-b::1"}}));
 }
 
-TEST_F(PodResourcesTest, ListsTheAllocatableDevicesOfOneResource) {
+TEST_F(PodResourcesTest, ListsTheAllocatableDevicesOfAllResources) {
     for (const auto* id : {"GPU-b", "GPU-a", "GPU-a"}) {
         auto& devices = *lister_.allocatable.add_devices();
         devices.set_resource_name("nvidia.com/gpu");
         devices.add_device_ids(id);
     }
-    lister_.allocatable.add_devices()->set_resource_name("other.com/nic");
+    auto& others = *lister_.allocatable.add_devices();
+    others.set_resource_name("other.com/nic");
+    others.add_device_ids("NIC-0");
     serve();
-    const auto ids = client_.allocatable("nvidia.com/gpu", kTimeout);
+    const auto ids = client_.allocatable(kTimeout);
     ASSERT_TRUE(ids) << ids.error().message;
-    EXPECT_THAT(*ids, ElementsAre("GPU-a", "GPU-b"));
+    EXPECT_THAT(*ids, ElementsAre("GPU-a", "GPU-b", "NIC-0"));
 }
 
 TEST_F(PodResourcesTest, TakesAnAnswerAboveGrpcsDefaultLimit) {

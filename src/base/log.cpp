@@ -10,28 +10,10 @@
 #include <mutex>
 #include <utility>
 
+#include "base/json_text.h"
+
 namespace aliquot::log {
 namespace {
-
-std::string json_string(std::string_view text) {
-    static constexpr std::string_view kHex = "0123456789abcdef";
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (byte < 0x20) {
-            out += "\\u00";
-            out += kHex[byte >> 4U];
-            out += kHex[byte & 0xFU];
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-    return out;
-}
 
 bool needs_quotes(std::string_view text) {
     if (text.empty()) return true;
@@ -107,10 +89,10 @@ void write(spdlog::level::level_enum level, std::string_view event, Fields field
     if (format == Format::kJson) {
         const auto name = spdlog::level::to_string_view(level);
         line = "{\"time\":\"" + timestamp() + "\",\"level\":\"" +
-               std::string(name.data(), name.size()) + "\",\"event\":" + json_string(event);
+               std::string(name.data(), name.size()) + "\",\"event\":" + json_quoted(event);
         for (const Field& field : fields) {
-            line += ',' + json_string(field.name) + ':';
-            line += field.quoted ? json_string(field.value) : field.value;
+            line += ',' + json_quoted(field.name) + ':';
+            line += field.quoted ? json_quoted(field.value) : field.value;
         }
         line += '}';
     } else {
@@ -119,7 +101,7 @@ void write(spdlog::level::level_enum level, std::string_view event, Fields field
             line += ' ';
             line += field.name;
             line += '=';
-            line += needs_quotes(field.value) ? json_string(field.value) : field.value;
+            line += needs_quotes(field.value) ? json_quoted(field.value) : field.value;
         }
     }
     logger->log(level, spdlog::string_view_t(line.data(), line.size()));

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "guard_region/descriptor.h"
-
-#include <unistd.h>
+#include "base/descriptor.h"
 
 #include <cerrno>
 
-namespace aliquot::guard_region {
-
-Descriptor::~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-}
+namespace aliquot {
 
 bool write_at(int fd, const void* bytes, std::size_t size, long offset) {
     const char* from = static_cast<const char*>(bytes);
@@ -24,4 +18,4 @@ bool write_at(int fd, const void* bytes, std::size_t size, long offset) {
     return true;
 }
 
-}  // namespace aliquot::guard_region
+}  // namespace aliquot

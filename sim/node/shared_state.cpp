@@ -16,6 +16,7 @@
 #include <ctime>
 #include <string>
 
+#include "base/descriptor.h"
 #include "os/root.h"
 #include "sim/node/model.h"
 #include "sim/node/processes.h"
@@ -27,20 +28,6 @@ constexpr std::int64_t kLockSeconds = 5;
 constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::seconds(1);
 
 /// A file descriptor that closes itself.
-class File {
-public:
-    explicit File(int descriptor) : descriptor_(descriptor) {}
-    ~File() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    [[nodiscard]] int get() const { return descriptor_; }
-
-private:
-    int descriptor_;
-};
-
 Error not_a_state_file(const std::filesystem::path& file, const std::string& found) {
     return {ErrorCode::kInvalidInput,
             file.string() + " is not the state of a simulated node of this version: " + found +
@@ -93,7 +80,7 @@ std::uint64_t epoch_us() {
 }
 
 Result<std::unique_ptr<SharedState>> SharedState::open(const std::filesystem::path& file) {
-    const File opened(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const Descriptor opened(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (opened.get() < 0) return os::error_from_errno(errno, file.string());
     struct stat status {};
     if (::fstat(opened.get(), &status) != 0) return os::error_from_errno(errno, file.string());
@@ -119,7 +106,7 @@ Result<Done> SharedState::create(const std::filesystem::path& file, const State&
         ::unlink(temporary.c_str());
         return os::error_from_errno(number, file.string());
     };
-    const File made(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    const Descriptor made(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (made.get() < 0) return os::error_from_errno(errno, temporary);
     if (::ftruncate(made.get(), sizeof(State)) != 0) return failed(errno);
     void* const address =
@@ -136,7 +123,7 @@ Result<Done> SharedState::create(const std::filesystem::path& file, const State&
 }
 
 bool SharedState::begins_as_one(const std::filesystem::path& file) {
-    const File opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     std::uint64_t magic = 0;
     return opened.get() >= 0 && ::read(opened.get(), &magic, sizeof(magic)) == sizeof(magic) &&
            magic == kStateMagic;

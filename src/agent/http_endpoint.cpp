@@ -18,30 +18,13 @@
 #include <cstring>
 #include <thread>
 
+#include "base/descriptor.h"
+
 namespace aliquot::agent {
 namespace {
 
 constexpr std::size_t kMostRequestBytes = 8192;
 constexpr std::chrono::milliseconds kConnectionLimit{2000};
-
-class Descriptor {
-public:
-    explicit Descriptor(int value = -1) : value_(value) {}
-    Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(value_, other.value_);
-        return *this;
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (value_ >= 0) ::close(value_);
-    }
-    [[nodiscard]] int get() const { return value_; }
-
-private:
-    int value_;
-};
 
 std::string_view reason_of(int status) {
     switch (status) {

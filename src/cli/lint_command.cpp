@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -9,9 +8,9 @@
 #include <memory>
 #include <ostream>
 #include <set>
-#include <thread>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "cli/command.h"
 #include "cli/lint_files.h"
 #include "document/yaml.h"
@@ -65,27 +64,20 @@ const lint::File* file_of(const Run& run, std::string_view name) {
 Result<Done> read_all(Run& run) {
     std::vector<std::unique_ptr<lint::File>> files(run.inputs.size());
     std::vector<std::string> problems(run.inputs.size());
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-        for (std::size_t i = next.fetch_add(1); i < files.size(); i = next.fetch_add(1)) {
+    constexpr std::size_t kFilesPerThread = 8;
+    for_each_in_parallel(
+        files.size(), 0,
+        [&](std::size_t i) {
             LintFile& input = run.inputs[i];
             const auto read = read_lint_file(input);
             if (!read) {
                 problems[i] = read.error().message;
-                continue;
+                return;
             }
             files[i] = lint::read_file(input.path, std::move(input.bytes));
             files[i]->aliquot = input.settings->settings.aliquot;
-        }
-    };
-    {
-        std::vector<std::jthread> others;
-        constexpr std::size_t kFilesPerThread = 8;
-        const std::size_t most = std::max(std::thread::hardware_concurrency(), 1U);
-        const std::size_t wanted = std::min(most, files.size() / kFilesPerThread + 1);
-        for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(work);
-        work();
-    }
+        },
+        kFilesPerThread);
     for (const std::string& problem : problems) {
         if (!problem.empty()) return Error{ErrorCode::kInvalidInput, problem};
     }

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/latest.h"
 #include "cli/terminal.h"
 #include "top/control.h"
@@ -26,20 +27,6 @@ using std::chrono::milliseconds;
 
 constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGCONT, SIGTSTP};
 constexpr int kEscapeMs = 50;  // after which a lone Esc is the key
-
-class Descriptor {
-public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    [[nodiscard]] int get() const { return fd_; }
-
-private:
-    int fd_;
-};
 
 sigset_t watched() {
     sigset_t set;

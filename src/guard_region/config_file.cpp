@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "guard_region/descriptor.h"
+#include "base/descriptor.h"
 #include "guard_region/uuid.h"
 #include "os/root.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "abi/region.h"
-#include "guard_region/descriptor.h"
+#include "base/descriptor.h"
 #include "guard_region/processes.h"
 #include "guard_region/uuid.h"
 

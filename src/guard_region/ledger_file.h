@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "guard_region/descriptor.h"
 #include "guard_region/ledger.h"
 
 namespace aliquot::guard_region {

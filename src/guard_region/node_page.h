@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <span>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "guard_region/descriptor.h"
 #include "os/root.h"
 
 /// The page on which the guards of several containers take turns (abi::NodePage). All of them write

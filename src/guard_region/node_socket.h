@@ -5,8 +5,8 @@
 #include <memory>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "guard_region/descriptor.h"
 
 namespace aliquot::guard_region {
 

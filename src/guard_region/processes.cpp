@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "abi/region.h"
-#include "guard_region/descriptor.h"
+#include "base/descriptor.h"
 
 namespace aliquot::guard_region {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "guard_region/descriptor.h"
 #include "guard_region/limits.h"
 
 namespace aliquot::guard_region {

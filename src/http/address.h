@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "http/descriptor.h"
 
 namespace aliquot::http {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "http/admission.h"
-#include "http/descriptor.h"
 #include "http/tls.h"
 
 namespace aliquot::http {

@@ -11,14 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "http/admission.h"
 #include "http/connection.h"
-#include "http/crew.h"
-#include "http/descriptor.h"
 #include "http/message.h"
 #include "http/server.h"
 
 namespace aliquot::http {
+
+/// A whole request, to be answered.
+struct Job {
+    std::uint64_t connection = 0;
+    Request request;
+    bool keep_alive = false;
+    std::shared_ptr<const Admission> admission;
+};
 
 /// The one thread that waits for all connections of a server. It reads whole requests, gives them
 /// away as jobs, and writes the replies.

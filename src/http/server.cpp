@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/thread_pool.h"
 #include "http/address.h"
 #include "http/loop.h"
 #include "http/reply.h"
@@ -38,12 +39,8 @@ public:
           handler_(std::move(handler)),
           port_(port_of(listener)),
           loop_(std::move(listener), std::move(admission), options),
-          crew_(
-              options.threads, [this](const Job& job, bool slow) { return work(job, slow); },
-              [this](std::uint64_t connection, Reply reply) {
-                  loop_.answer(connection, std::move(reply));
-              }) {
-        loop_.start([this](Job job) { crew_.submit(std::move(job)); });
+          pool_(options.threads, "web-work") {
+        loop_.start([this](Job job) { submit(std::move(job), ThreadPool::Lane::kQuick); });
     }
     ~Implementation() { loop_.stop(); }
 
@@ -62,6 +59,18 @@ private:
         return passwords.matches(*given) ? Entry::kGranted : Entry::kRefused;
     }
 
+    /// Checking a password is slow by design: in the slow lane, guessing some does not stop those
+    /// who are known.
+    void submit(Job job, ThreadPool::Lane lane) {
+        auto task = [this, lane, job = std::move(job)]() mutable {
+            auto reply = work(job, lane == ThreadPool::Lane::kSlow);
+            if (reply) return loop_.answer(job.connection, *std::move(reply));
+            submit(std::move(job), ThreadPool::Lane::kSlow);
+        };
+        pool_.submit(std::move(task), lane);
+    }
+
+    /// No value: it takes long, ask again in the slow lane.
     std::optional<Reply> work(const Job& job, bool slow) {
         const Entry entry = enter(job, slow);
         if (entry == Entry::kNotKnownYet) return std::nullopt;
@@ -96,7 +105,7 @@ private:
     const unsigned port_;
     CompressedBodies bodies_;
     Loop loop_;
-    Crew crew_;  // last: its threads use all the others
+    ThreadPool pool_;  // last: its threads use all the others
 };
 
 Server::Server(std::unique_ptr<Implementation> implementation)

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/descriptor.h"
+#include "base/descriptor.h"
 #include "http/test_certificate.h"
 
 struct ssl_st;

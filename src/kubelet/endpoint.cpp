@@ -52,7 +52,7 @@ Result<Done> Endpoint::accept() {
     for (int i = 0; i < kAcceptAtOnce; ++i) {
         auto connection = listener_.accept();
         if (!connection) return std::move(connection).error();
-        if (!connection->valid()) break;
+        if (!*connection) break;
         server_->serve(*std::move(connection));
     }
     return Done{};

@@ -21,7 +21,7 @@ DirectoryWatch::DirectoryWatch(std::filesystem::path directory)
 }
 
 void DirectoryWatch::ensure() {
-    if (!inotify_.valid()) return;
+    if (!inotify_) return;
     struct stat found {};
     const bool there = ::stat(directory_.c_str(), &found) == 0;
     if (there && watch_ >= 0 && found.st_dev == device_ && found.st_ino == inode_) return;

@@ -43,7 +43,7 @@ Result<Address> address_of(const std::filesystem::path& path) {
     }
     const auto directory = path.parent_path();
     address.directory = Descriptor(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!address.directory.valid()) return os::error_from_errno(errno, directory.native());
+    if (!address.directory) return os::error_from_errno(errno, directory.native());
     const auto through = fits("/proc/self/fd/" + std::to_string(address.directory.get()) + "/" +
                               path.filename().native());
     if (!through)
@@ -56,7 +56,7 @@ Result<Address> address_of(const std::filesystem::path& path) {
 
 Result<Descriptor> make_socket() {
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket.valid()) return os::error_from_errno(errno, "unix socket");
+    if (!socket) return os::error_from_errno(errno, "unix socket");
     return socket;
 }
 
@@ -80,18 +80,6 @@ int place_socket(const Descriptor& socket, const Address& temporary,
 }
 
 }  // namespace
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-        if (value_ >= 0) ::close(value_);
-        value_ = std::exchange(other.value_, -1);
-    }
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-}
 
 Result<Listener> Listener::open(const std::filesystem::path& path) {
     struct stat found {};
@@ -134,7 +122,7 @@ Listener::Place Listener::place() const {
 }
 
 void Listener::remove() {
-    if (!socket_.valid()) return;
+    if (!socket_) return;
     if (place() == Place::kOurs) ::unlink(path_.c_str());
     socket_ = Descriptor{};
 }

@@ -5,28 +5,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace aliquot::kubelet {
-
-/// An open file descriptor that is closed when its owner goes. Moved, never copied.
-class Descriptor {
-public:
-    Descriptor() = default;
-    explicit Descriptor(int value) : value_(value) {}
-    Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor();
-
-    [[nodiscard]] int get() const { return value_; }
-    [[nodiscard]] bool valid() const { return value_ >= 0; }
-    [[nodiscard]] int release() { return std::exchange(value_, -1); }
-
-private:
-    int value_ = -1;
-};
 
 /// A listening unix socket at a path, made so that nobody ever meets a path that does not answer:
 /// bound under a temporary name, listening, then renamed over whatever socket a predecessor left.

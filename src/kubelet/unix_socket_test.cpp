@@ -43,12 +43,12 @@ TEST(Listener, AcceptsWhatWaitsAndSaysWhenNobodyDoes) {
     ASSERT_TRUE(listener);
     auto nobody = listener->accept();
     ASSERT_TRUE(nobody);
-    EXPECT_FALSE(nobody->valid());
+    EXPECT_FALSE(*nobody);
     const auto client = connect_unix(temporary.path() / "a.sock");
     ASSERT_TRUE(client);
     auto somebody = listener->accept();
     ASSERT_TRUE(somebody);
-    EXPECT_TRUE(somebody->valid());
+    EXPECT_TRUE(*somebody);
 }
 
 TEST(Listener, NamesWhatIsWrongWithAPath) {

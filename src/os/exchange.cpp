@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "os/root.h"
 
 namespace aliquot::os {
@@ -18,23 +19,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestInput = 4096;  // PIPE_BUF: fits an empty pipe in one piece
-
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&&) = delete;
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() { close(); }
-    void close() {
-        if (number_ >= 0) ::close(std::exchange(number_, -1));
-    }
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
 
 struct Pipe {
     Descriptor read;
@@ -85,17 +69,17 @@ Result<Exchange> exchange(Command command, std::string_view input, const Exchang
     if (!in) return std::move(in).error();
     auto out = make_pipe();
     if (!out) return std::move(out).error();
-    const ssize_t written = ::write(in->write.number(), input.data(), input.size());
+    const ssize_t written = ::write(in->write.get(), input.data(), input.size());
     if (std::cmp_not_equal(written, input.size())) return error_from_errno(errno, program);
-    in->write.close();
-    command.input_descriptor = in->read.number();
-    command.output_descriptor = out->write.number();
+    in->write.reset();
+    command.input_descriptor = in->read.get();
+    command.output_descriptor = out->write.get();
     command.output_path.clear();
     auto process = Process::start(command);
     if (!process) return std::move(process).error();
-    in->read.close();
-    out->write.close();
-    auto text = read_all(out->read.number(), end, limits.output_bytes, program);
+    in->read.reset();
+    out->write.reset();
+    auto text = read_all(out->read.get(), end, limits.output_bytes, program);
     if (!text) return std::move(text).error();  // the Process kills it
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
     const auto exit = process->wait(std::max(left, std::chrono::milliseconds(0)));

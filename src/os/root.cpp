@@ -13,22 +13,10 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/descriptor.h"
+
 namespace aliquot::os {
 namespace {
-
-class FileDescriptor {
-public:
-    explicit FileDescriptor(int value) : value_(value) {}
-    ~FileDescriptor() {
-        if (value_ >= 0) ::close(value_);
-    }
-    FileDescriptor(const FileDescriptor&) = delete;
-    FileDescriptor& operator=(const FileDescriptor&) = delete;
-    [[nodiscard]] int get() const { return value_; }
-
-private:
-    int value_;
-};
 
 bool leaves_tree(std::string_view path) {
     return std::filesystem::path(path).relative_path().lexically_normal().native().starts_with(
@@ -77,7 +65,7 @@ Result<std::string> Root::read(std::string_view path, std::size_t limit_bytes) c
     if (leaves_tree(path))
         return Error{ErrorCode::kInvalidInput, std::string(path) + ": leaves the root"};
     const auto file = resolve(path);
-    const FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.get() < 0) return error_from_errno(errno, file.native());
     std::string content;
     std::array<char, 16384> chunk{};
@@ -109,7 +97,7 @@ Result<Done> Root::write_atomically(std::string_view path, std::string_view cont
         file.parent_path() / ("." + file.filename().native() + ".tmp" + std::to_string(::getpid()) +
                               "." + std::to_string(counter.fetch_add(1)));
     {
-        const FileDescriptor fd(
+        const Descriptor fd(
             ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
         if (fd.get() < 0) return error_from_errno(errno, temporary.native());
         if (!write_all(fd.get(), content) || ::fchmod(fd.get(), mode) != 0 ||

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
+#include "base/thread_pool.h"
 #include "verify/session.h"
 
 namespace aliquot::verify {
@@ -93,17 +92,10 @@ private:
 };
 
 void look_at_nodes(Session& session, const std::vector<node::GpuNode>& nodes) {
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-        for (std::size_t i = next++; i < nodes.size(); i = next++) {
-            if (session.stop.stop_requested()) return;
-            look_at_node(session, nodes[i]);
-        }
-    };
-    std::vector<std::jthread> workers;
-    const std::size_t most = std::max(1U, session.options.nodes_at_once);
-    for (std::size_t i = 1; i < std::min(most, nodes.size()); ++i) workers.emplace_back(work);
-    work();
+    for_each_in_parallel(nodes.size(), std::max(1U, session.options.nodes_at_once),
+                         [&](std::size_t i) {
+                             if (!session.stop.stop_requested()) look_at_node(session, nodes[i]);
+                         });
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ private:
 std::string same(const std::string& value) { return value; }
 std::string megabytes(std::uint64_t bytes) { return mib(bytes) + " MiB"; }
 
-std::string number(const Reading<unsigned>& reading, const char* unit) {
+std::string number_with_unit(const Reading<unsigned>& reading, const char* unit) {
     return text_or(reading, detail_problem,
                    [unit](unsigned value) { return std::to_string(value) + unit; });
 }
@@ -60,7 +60,7 @@ void identity(const Gpu& gpu, Lines& lines) {
     lines.line(1, "Accounting Mode", state(gpu.accounting()));
     lines.line(1, "Serial Number", text(gpu.serial()));
     lines.line(1, "GPU UUID", text(gpu.uuid()));
-    lines.line(1, "Minor Number", number(gpu.minor(), ""));
+    lines.line(1, "Minor Number", number_with_unit(gpu.minor(), ""));
     lines.line(1, "VBIOS Version", text(gpu.vbios()));
     lines.line(1, "GPU Part Number", text(gpu.part_number()));
     lines.group(1, "PCI");
@@ -76,12 +76,12 @@ void identity(const Gpu& gpu, Lines& lines) {
     lines.line(2, "Sub System Id", hexadecimal(8, pci.value.pciSubSystemId));
     lines.group(2, "GPU Link Info");
     lines.group(3, "PCIe Generation");
-    lines.line(4, "Max", number(gpu.max_pcie_generation(), ""));
-    lines.line(4, "Current", number(gpu.pcie_generation(), ""));
+    lines.line(4, "Max", number_with_unit(gpu.max_pcie_generation(), ""));
+    lines.line(4, "Current", number_with_unit(gpu.pcie_generation(), ""));
     lines.group(3, "Link Width");
-    lines.line(4, "Max", number(gpu.max_pcie_width(), "x"));
-    lines.line(4, "Current", number(gpu.pcie_width(), "x"));
-    lines.line(1, "Fan Speed", number(gpu.fan(), " %"));
+    lines.line(4, "Max", number_with_unit(gpu.max_pcie_width(), "x"));
+    lines.line(4, "Current", number_with_unit(gpu.pcie_width(), "x"));
+    lines.line(1, "Fan Speed", number_with_unit(gpu.fan(), " %"));
     lines.line(1, "Performance State",
                text_or(gpu.performance_state(), detail_problem,
                        [](unsigned p) { return "P" + std::to_string(p); }));
@@ -116,10 +116,10 @@ void utilization(const Gpu& gpu, Lines& lines) {
     lines.line(2, "Memory", text_or(busy, detail_problem, [](const auto& u) {
                    return std::to_string(u.memory) + " %";
                }));
-    lines.line(2, "Encoder", number(gpu.encoder(), " %"));
-    lines.line(2, "Decoder", number(gpu.decoder(), " %"));
-    lines.line(2, "JPEG", number(gpu.jpeg(), " %"));
-    lines.line(2, "OFA", number(gpu.flow(), " %"));
+    lines.line(2, "Encoder", number_with_unit(gpu.encoder(), " %"));
+    lines.line(2, "Decoder", number_with_unit(gpu.decoder(), " %"));
+    lines.line(2, "JPEG", number_with_unit(gpu.jpeg(), " %"));
+    lines.line(2, "OFA", number_with_unit(gpu.flow(), " %"));
 }
 
 void ecc(const Gpu& gpu, Lines& lines) {
@@ -145,13 +145,13 @@ void ecc(const Gpu& gpu, Lines& lines) {
 
 void temperature(const Gpu& gpu, Lines& lines) {
     lines.group(1, "Temperature");
-    lines.line(2, "GPU Current Temp", number(gpu.temperature(), " C"));
+    lines.line(2, "GPU Current Temp", number_with_unit(gpu.temperature(), " C"));
     lines.line(2, "GPU Shutdown Temp",
-               number(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_SHUTDOWN), " C"));
+               number_with_unit(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_SHUTDOWN), " C"));
     lines.line(2, "GPU Slowdown Temp",
-               number(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_SLOWDOWN), " C"));
+               number_with_unit(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_SLOWDOWN), " C"));
     lines.line(2, "GPU Max Operating Temp",
-               number(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_GPU_MAX), " C"));
+               number_with_unit(gpu.threshold(NVML_TEMPERATURE_THRESHOLD_GPU_MAX), " C"));
 }
 
 void power(const Gpu& gpu, Lines& lines) {
@@ -166,10 +166,10 @@ void power(const Gpu& gpu, Lines& lines) {
 
 void clocks(const Gpu& gpu, Lines& lines) {
     const auto three = [&lines](const auto& ask) {
-        lines.line(2, "Graphics", number(ask(NVML_CLOCK_GRAPHICS), " MHz"));
-        lines.line(2, "SM", number(ask(NVML_CLOCK_SM), " MHz"));
-        lines.line(2, "Memory", number(ask(NVML_CLOCK_MEM), " MHz"));
-        lines.line(2, "Video", number(ask(NVML_CLOCK_VIDEO), " MHz"));
+        lines.line(2, "Graphics", number_with_unit(ask(NVML_CLOCK_GRAPHICS), " MHz"));
+        lines.line(2, "SM", number_with_unit(ask(NVML_CLOCK_SM), " MHz"));
+        lines.line(2, "Memory", number_with_unit(ask(NVML_CLOCK_MEM), " MHz"));
+        lines.line(2, "Video", number_with_unit(ask(NVML_CLOCK_VIDEO), " MHz"));
     };
     lines.group(1, "Clocks");
     three([&gpu](nvmlClockType_t type) { return gpu.clock(type); });

@@ -21,7 +21,7 @@ struct Field {
 };
 
 template <class T>
-std::string number(const Reading<T>& reading) {
+std::string number_cell(const Reading<T>& reading) {
     return text_or(reading, query_problem, [](const T& value) { return std::to_string(value); });
 }
 std::string text(const Reading<std::string>& reading) {
@@ -54,7 +54,7 @@ std::string reasons(const Gpu& gpu, std::uint64_t bits) {
     });
 }
 std::string errors(const Gpu& gpu, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter) {
-    return number(gpu.ecc_errors(type, counter));
+    return number_cell(gpu.ecc_errors(type, counter));
 }
 
 #define SMI_FIELD(name, unit, expression)                                 \
@@ -87,11 +87,11 @@ constexpr Field kFields[] = {
     SMI_FIELD("pci.device", "", pci(gpu, 2, &nvmlPciInfo_t::device)),
     SMI_FIELD("pci.device_id", "", pci(gpu, 8, &nvmlPciInfo_t::pciDeviceId)),
     SMI_FIELD("pci.sub_device_id", "", pci(gpu, 8, &nvmlPciInfo_t::pciSubSystemId)),
-    SMI_FIELD("pcie.link.gen.current", "", number(gpu.pcie_generation())),
-    SMI_FIELD("pcie.link.gen.gpucurrent", "", number(gpu.pcie_generation())),
-    SMI_FIELD("pcie.link.gen.max", "", number(gpu.max_pcie_generation())),
-    SMI_FIELD("pcie.link.width.current", "", number(gpu.pcie_width())),
-    SMI_FIELD("pcie.link.width.max", "", number(gpu.max_pcie_width())),
+    SMI_FIELD("pcie.link.gen.current", "", number_cell(gpu.pcie_generation())),
+    SMI_FIELD("pcie.link.gen.gpucurrent", "", number_cell(gpu.pcie_generation())),
+    SMI_FIELD("pcie.link.gen.max", "", number_cell(gpu.max_pcie_generation())),
+    SMI_FIELD("pcie.link.width.current", "", number_cell(gpu.pcie_width())),
+    SMI_FIELD("pcie.link.width.max", "", number_cell(gpu.max_pcie_width())),
     SMI_FIELD("compute_cap", "", text(gpu.compute_capability())),
     SMI_FIELD("compute_mode", "", text_or(gpu.compute_mode(), query_problem, compute_mode_name)),
     SMI_FIELD("persistence_mode", "", state(gpu.persistence())),
@@ -99,16 +99,16 @@ constexpr Field kFields[] = {
     SMI_FIELD("display_active", "", state(gpu.display_active())),
     SMI_FIELD("display_mode", "", state(gpu.display_mode())),
     SMI_FIELD("pstate", "", text_or(gpu.performance_state(), query_problem, [](unsigned p) { return "P" + std::to_string(p); })),
-    SMI_FIELD("fan.speed", "%", number(gpu.fan())),
+    SMI_FIELD("fan.speed", "%", number_cell(gpu.fan())),
     SMI_FIELD("memory.total", "MiB", memory(gpu, &nvmlMemory_v2_t::total)),
     SMI_FIELD("memory.reserved", "MiB", memory(gpu, &nvmlMemory_v2_t::reserved)),
     SMI_FIELD("memory.used", "MiB", memory(gpu, &nvmlMemory_v2_t::used)),
     SMI_FIELD("memory.free", "MiB", memory(gpu, &nvmlMemory_v2_t::free)),
     SMI_FIELD("utilization.gpu", "%", text_or(gpu.utilization(), query_problem, [](const auto& u) { return std::to_string(u.gpu); })),
     SMI_FIELD("utilization.memory", "%", text_or(gpu.utilization(), query_problem, [](const auto& u) { return std::to_string(u.memory); })),
-    SMI_FIELD("utilization.encoder", "%", number(gpu.encoder())),
-    SMI_FIELD("utilization.decoder", "%", number(gpu.decoder())),
-    SMI_FIELD("temperature.gpu", "", number(gpu.temperature())),
+    SMI_FIELD("utilization.encoder", "%", number_cell(gpu.encoder())),
+    SMI_FIELD("utilization.decoder", "%", number_cell(gpu.decoder())),
+    SMI_FIELD("temperature.gpu", "", number_cell(gpu.temperature())),
     SMI_FIELD("power.draw", "W", power(gpu.power())),
     SMI_FIELD("power.draw.average", "W", power(gpu.power())),
     SMI_FIELD("power.draw.instant", "W", power(gpu.power())),
@@ -117,21 +117,21 @@ constexpr Field kFields[] = {
     SMI_FIELD("power.default_limit", "W", power(gpu.power_default_limit())),
     SMI_FIELD("power.min_limit", "W", text_or(gpu.power_limits(), query_problem, [](const Modes& m) { return watts(m.current); })),
     SMI_FIELD("power.max_limit", "W", text_or(gpu.power_limits(), query_problem, [](const Modes& m) { return watts(m.pending); })),
-    SMI_FIELD("clocks.current.graphics", "MHz", number(gpu.clock(NVML_CLOCK_GRAPHICS))),
-    SMI_FIELD("clocks.gr", "MHz", number(gpu.clock(NVML_CLOCK_GRAPHICS))),
-    SMI_FIELD("clocks.current.sm", "MHz", number(gpu.clock(NVML_CLOCK_SM))),
-    SMI_FIELD("clocks.sm", "MHz", number(gpu.clock(NVML_CLOCK_SM))),
-    SMI_FIELD("clocks.current.memory", "MHz", number(gpu.clock(NVML_CLOCK_MEM))),
-    SMI_FIELD("clocks.mem", "MHz", number(gpu.clock(NVML_CLOCK_MEM))),
-    SMI_FIELD("clocks.current.video", "MHz", number(gpu.clock(NVML_CLOCK_VIDEO))),
-    SMI_FIELD("clocks.video", "MHz", number(gpu.clock(NVML_CLOCK_VIDEO))),
-    SMI_FIELD("clocks.max.graphics", "MHz", number(gpu.max_clock(NVML_CLOCK_GRAPHICS))),
-    SMI_FIELD("clocks.max.gr", "MHz", number(gpu.max_clock(NVML_CLOCK_GRAPHICS))),
-    SMI_FIELD("clocks.max.sm", "MHz", number(gpu.max_clock(NVML_CLOCK_SM))),
-    SMI_FIELD("clocks.max.memory", "MHz", number(gpu.max_clock(NVML_CLOCK_MEM))),
-    SMI_FIELD("clocks.max.mem", "MHz", number(gpu.max_clock(NVML_CLOCK_MEM))),
-    SMI_FIELD("clocks.applications.graphics", "MHz", number(gpu.application_clock(NVML_CLOCK_GRAPHICS))),
-    SMI_FIELD("clocks.applications.memory", "MHz", number(gpu.application_clock(NVML_CLOCK_MEM))),
+    SMI_FIELD("clocks.current.graphics", "MHz", number_cell(gpu.clock(NVML_CLOCK_GRAPHICS))),
+    SMI_FIELD("clocks.gr", "MHz", number_cell(gpu.clock(NVML_CLOCK_GRAPHICS))),
+    SMI_FIELD("clocks.current.sm", "MHz", number_cell(gpu.clock(NVML_CLOCK_SM))),
+    SMI_FIELD("clocks.sm", "MHz", number_cell(gpu.clock(NVML_CLOCK_SM))),
+    SMI_FIELD("clocks.current.memory", "MHz", number_cell(gpu.clock(NVML_CLOCK_MEM))),
+    SMI_FIELD("clocks.mem", "MHz", number_cell(gpu.clock(NVML_CLOCK_MEM))),
+    SMI_FIELD("clocks.current.video", "MHz", number_cell(gpu.clock(NVML_CLOCK_VIDEO))),
+    SMI_FIELD("clocks.video", "MHz", number_cell(gpu.clock(NVML_CLOCK_VIDEO))),
+    SMI_FIELD("clocks.max.graphics", "MHz", number_cell(gpu.max_clock(NVML_CLOCK_GRAPHICS))),
+    SMI_FIELD("clocks.max.gr", "MHz", number_cell(gpu.max_clock(NVML_CLOCK_GRAPHICS))),
+    SMI_FIELD("clocks.max.sm", "MHz", number_cell(gpu.max_clock(NVML_CLOCK_SM))),
+    SMI_FIELD("clocks.max.memory", "MHz", number_cell(gpu.max_clock(NVML_CLOCK_MEM))),
+    SMI_FIELD("clocks.max.mem", "MHz", number_cell(gpu.max_clock(NVML_CLOCK_MEM))),
+    SMI_FIELD("clocks.applications.graphics", "MHz", number_cell(gpu.application_clock(NVML_CLOCK_GRAPHICS))),
+    SMI_FIELD("clocks.applications.memory", "MHz", number_cell(gpu.application_clock(NVML_CLOCK_MEM))),
     SMI_FIELD("clocks_event_reasons.gpu_idle", "", reasons(gpu, nvmlClocksEventReasonGpuIdle)),
     SMI_FIELD("clocks_event_reasons.sw_power_cap", "", reasons(gpu, nvmlClocksEventReasonSwPowerCap)),
     SMI_FIELD("clocks_event_reasons.hw_slowdown", "", reasons(gpu, nvmlClocksThrottleReasonHwSlowdown)),

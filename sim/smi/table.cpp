@@ -15,11 +15,11 @@ constexpr std::size_t kProcessNameWidth = 36;
 // Widths between the bars: 41, 24 and 22 characters; 89 for what spans them.
 constexpr const char* kWide =
     "+-----------------------------------------------------------------------------------------+\n";
-constexpr const char* kColumns =
+constexpr const char* kTableHead =
     "+-----------------------------------------+------------------------+----------------------+\n";
 constexpr const char* kWideDouble =
     "|=========================================================================================|\n";
-constexpr const char* kColumnsDouble =
+constexpr const char* kTableHeadDouble =
     "|=========================================+========================+======================|\n";
 
 std::string shorten(const std::string& text, std::size_t width) {
@@ -73,7 +73,7 @@ std::string gpu_rows(const Gpu& gpu) {
                   text_or(gpu.mig_mode(), table_problem, [](const Modes& m) {
                       return enabled_disabled(m.current);
                   }).c_str());
-    return rows + kColumns;
+    return rows + kTableHead;
 }
 
 std::string device_rows(const Gpu& gpu, const Device& device) {
@@ -150,7 +150,7 @@ std::string show_table(const View& view) {
     text += print("| NVIDIA-SMI %-23sDriver Version: %-15sCUDA Version: %-9s|\n",
                   view.driver_version.c_str(), view.driver_version.c_str(),
                   cuda_text(view.cuda_version).c_str());
-    text += kColumns;
+    text += kTableHead;
     text +=
         "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC "
         "|\n"
@@ -158,7 +158,7 @@ std::string show_table(const View& view) {
         "|\n"
         "|                                         |                        |               MIG M. "
         "|\n";
-    text += kColumnsDouble;
+    text += kTableHeadDouble;
     for (const Gpu& gpu : view.gpus) text += gpu_rows(gpu);
     text += mig_part(view);
     text += std::string("\n") + kWide;

@@ -23,9 +23,9 @@
 namespace aliquot::agent {
 namespace {
 
-constexpr std::chrono::milliseconds kHolderTimeout{3000};
+constexpr std::chrono::milliseconds kLastHolderTimeout{3000};
 constexpr std::chrono::milliseconds kMpsLimit{60'000};
-constexpr std::chrono::milliseconds kGlance{100};
+constexpr std::chrono::milliseconds kPollInterval{100};
 
 /// What was done, for people.
 class Broom {
@@ -93,7 +93,7 @@ void end_mps(const os::Root& root, const Options& options, const Settings& setti
     do {
         mps.apply(nothing);
         if (mps.idle()) return;
-        clock.sleep_for(kGlance, {});
+        clock.sleep_for(kPollInterval, {});
     } while (clock.now() < limit);
     broom.keep("MPS", "its daemons have clients; run this again when these have ended");
 }
@@ -103,7 +103,7 @@ bool has_guarded(const os::Root& root, const Options& options) {
     const auto regions = root.list(kRegions);
     if (!regions || regions->empty()) return false;
     kubelet::PodResources pods(root, options.kubelet.pod_resources_socket);
-    const auto holders = pods.list(kHolderTimeout);
+    const auto holders = pods.list(kLastHolderTimeout);
     return !holders || !holders->empty();
 }
 

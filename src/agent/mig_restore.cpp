@@ -26,9 +26,9 @@ std::set<std::string> held_devices(kubelet::PodResources& pods) {
 }
 
 void tell(const mig::GpuReport& gpu) {
-    using State = mig::GpuReport::State;
-    if (gpu.state == State::kUnchanged) return;
-    const auto write = gpu.state == State::kReached ? log::info : log::warning;
+    using Reached = mig::GpuReport::State;
+    if (gpu.state == Reached::kUnchanged) return;
+    const auto write = gpu.state == Reached::kReached ? log::info : log::warning;
     write("mig.restore", {{"gpu", gpu.gpu.text},
                           {"index", gpu.index},
                           {"state", mig::to_text(gpu.state)},

@@ -12,7 +12,7 @@ namespace aliquot::catalog {
 namespace {
 
 /// Sorted.
-const std::vector<std::string>& all() {
+const std::vector<std::string>& all_fields() {
     static const std::vector<std::string> kNames = [] {
         std::vector<std::string> names;
         const auto table = read_table(kDcgmFieldTable);
@@ -26,11 +26,11 @@ const std::vector<std::string>& all() {
 
 }  // namespace
 
-bool is_dcgm_field(std::string_view name) { return std::ranges::binary_search(all(), name); }
+bool is_dcgm_field(std::string_view name) { return std::ranges::binary_search(all_fields(), name); }
 
 bool begins_dcgm_field(std::string_view text) {
-    const auto found = std::ranges::lower_bound(all(), text);
-    return found != all().end() && std::string_view(*found).starts_with(text);
+    const auto found = std::ranges::lower_bound(all_fields(), text);
+    return found != all_fields().end() && std::string_view(*found).starts_with(text);
 }
 
 }  // namespace aliquot::catalog

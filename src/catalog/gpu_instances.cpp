@@ -31,7 +31,7 @@ GpuInstance instance_of(const std::vector<std::string_view>& row) {
     return instance;
 }
 
-const std::vector<GpuInstance>& all() {
+const std::vector<GpuInstance>& all_instances() {
     static const std::vector<GpuInstance> kInstances = [] {
         std::vector<GpuInstance> made;
         const auto table = read_table(kGpuInstanceTable);
@@ -47,10 +47,10 @@ const std::vector<GpuInstance>& all() {
 
 }  // namespace
 
-std::span<const GpuInstance> gpu_instances() { return all(); }
+std::span<const GpuInstance> gpu_instances() { return all_instances(); }
 
 const GpuInstance* find_gpu_instance(std::string_view type) {
-    const auto& known = all();
+    const auto& known = all_instances();
     const auto found = std::ranges::find_if(
         known, [type](const GpuInstance& one) { return same_letters(one.type, type); });
     return found == known.end() ? nullptr : &*found;
@@ -58,7 +58,7 @@ const GpuInstance* find_gpu_instance(std::string_view type) {
 
 std::string_view nearest_gpu_instance(std::string_view type) {
     std::vector<std::string_view> types;
-    for (const GpuInstance& one : all()) types.push_back(one.type);
+    for (const GpuInstance& one : all_instances()) types.push_back(one.type);
     return nearest_word(type, types);
 }
 

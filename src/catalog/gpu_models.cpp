@@ -46,7 +46,7 @@ struct Catalogue {
     std::vector<std::string_view> keys;
 };
 
-GpuModel model_of(const std::vector<std::string_view>& row) {
+GpuModel gpu_model_of(const std::vector<std::string_view>& row) {
     GpuModel model;
     model.key = row[0];
     model.name = row[1];
@@ -74,7 +74,7 @@ const Catalogue& catalogue() {
         const auto table = read_table(kGpuModelTable);
         if (!table) return made;  // catalog_test holds the table to its form
         for (const auto& row : table->rows) {
-            GpuModel model = model_of(row);
+            GpuModel model = gpu_model_of(row);
             Entry entry;
             entry.spellings.push_back(plain_gpu_name(model.key));
             entry.spellings.push_back(plain_gpu_name(model.name));

@@ -25,7 +25,7 @@ MigProfile profile_of(const std::vector<std::string_view>& row) {
     return profile;
 }
 
-const std::vector<MigProfile>& all() {
+const std::vector<MigProfile>& all_profiles() {
     static const std::vector<MigProfile> kProfiles = [] {
         std::vector<MigProfile> made;
         const auto table = read_table(kMigProfileTable);
@@ -44,10 +44,10 @@ std::string with_points(std::string_view name) {
 
 }  // namespace
 
-std::span<const MigProfile> mig_profiles() { return all(); }
+std::span<const MigProfile> mig_profiles() { return all_profiles(); }
 
 std::span<const MigProfile> mig_profiles(const GpuModel& model) {
-    const auto& profiles = all();
+    const auto& profiles = all_profiles();
     const auto is_of = [&model](const MigProfile& p) { return p.family == model.mig_family; };
     const auto first = std::ranges::find_if(profiles, is_of);
     if (model.mig_family.empty() || first == profiles.end()) return {};

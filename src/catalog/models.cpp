@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kMillion = 1e6;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-bool is_noise(std::string_view word) {
+bool is_variant(std::string_view word) {
     constexpr std::array<std::string_view, 24> kNoise{
         "meta", "instruct", "chat", "hf",   "it",        "gguf", "awq",  "gptq",
         "fp16", "bf16",     "fp8",  "int4", "int8",      "v1",   "v01",  "v02",
@@ -31,11 +31,11 @@ std::string plain(std::string_view name) {
     std::string result;
     std::string word;
     const auto take = [&result, &word] {
-        if (!is_noise(word)) result += word;
+        if (!is_variant(word)) result += word;
         word.clear();
     };
     for (const char c : name) {
-        const char small = lower(c);
+        const char small = lower_case(c);
         if ((small >= 'a' && small <= 'z') || (small >= '0' && small <= '9')) {
             word += small;
         } else if (small != '.') {  // "2.5" is one word
@@ -133,7 +133,7 @@ const KnownImage* find_known_image(std::string_view image) {
         image = image.substr(0, colon);
     }
     std::string name(image);
-    std::ranges::transform(name, name.begin(), lower);
+    std::ranges::transform(name, name.begin(), lower_case);
     for (const KnownImage& one : known().images) {
         if (name.find(one.word) != std::string::npos) return &one;
     }

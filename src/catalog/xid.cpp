@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kWords{"application", "driver", "hardware",
                                                  "information"};
 
-const std::vector<Xid>& all() {
+const std::vector<Xid>& all_xid_rows() {
     static const std::vector<Xid> kXids = [] {
         std::vector<Xid> made;
         const auto table = read_table(kXidTable);
@@ -34,10 +34,10 @@ const std::vector<Xid>& all() {
 
 std::string_view word(XidClass kind) { return kWords[static_cast<std::size_t>(kind)]; }
 
-std::span<const Xid> xids() { return all(); }
+std::span<const Xid> xids() { return all_xid_rows(); }
 
 const Xid* find_xid(unsigned id) {
-    const auto& known = all();
+    const auto& known = all_xid_rows();
     const auto found = std::ranges::lower_bound(known, id, {}, &Xid::id);
     return found == known.end() || found->id != id ? nullptr : &*found;
 }

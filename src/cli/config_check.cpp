@@ -11,7 +11,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct ConfigCheckOptions {
     std::vector<std::string> files;
     std::string format = "text";
     std::string compatibility = "none";
@@ -28,7 +28,7 @@ void print_ok(std::ostream& out, const std::string& name, const sharing::Checked
     out << '\n';
 }
 
-void check(Context& context, const Words& words) {
+void check(Context& context, const ConfigCheckOptions& words) {
     const bool text = words.format == "text";
     const auto compatibility = words.compatibility == "nvidia" ? sharing::Compatibility::kNvidia
                                                                : sharing::Compatibility::kStrict;
@@ -64,7 +64,7 @@ void add_config_check(CLI::App& config, Context& context) {
         "aliquot config check -o json values.yaml configmap.yaml\n"
         "kubectl get configmap slices -o yaml | aliquot config check -\n"
         "aliquot config check --compat nvidia sharing.yaml   # what NVIDIA's plugin makes of it");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<ConfigCheckOptions>();
     command->add_option("FILE", words->files, "What to check; - is the standard input")
         ->required()
         ->option_text("...");

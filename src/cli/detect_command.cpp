@@ -21,7 +21,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct DetectOptions {
     std::vector<std::string> files;
     std::string lines;
     std::string kind = "auto";
@@ -164,7 +164,7 @@ private:
     std::string line_;       // that began in a piece before
 };
 
-void judge_files(Context& context, const Words& words) {
+void judge_files(Context& context, const DetectOptions& words) {
     std::string json;
     for (const std::string& file : words.files) {
         const auto input = read_head(file);
@@ -195,7 +195,7 @@ void judge_files(Context& context, const Words& words) {
 }
 
 /// One JSON object.
-std::string judge_line(Context& context, const Words& words, std::string_view line,
+std::string judge_line(Context& context, const DetectOptions& words, std::string_view line,
                        detect::Kind kind, std::size_t number_of_line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     std::string unescaped;
@@ -208,7 +208,7 @@ std::string judge_line(Context& context, const Words& words, std::string_view li
     return detect::to_json_line(verdict, line);
 }
 
-void judge_lines(Context& context, const Words& words) {
+void judge_lines(Context& context, const DetectOptions& words) {
     std::ifstream file;
     if (words.lines != "-") {
         std::error_code problem;
@@ -246,7 +246,7 @@ void judge_lines(Context& context, const Words& words) {
     context.out << out;
 }
 
-void detect_all(Context& context, const Words& words) {
+void detect_all(Context& context, const DetectOptions& words) {
     if (words.lines.empty() == words.files.empty()) {
         return fail(context, kUsage, "detect: give FILE... or --lines FILE, one of the two");
     }
@@ -268,7 +268,7 @@ void add_detect_command(CLI::App& program, Context& context) {
         "aliquot detect requirements.txt Dockerfile\n"
         "echo 'Fine-tune a 7B model on two A100 80GB' | aliquot detect --explain -\n"
         "aliquot detect --lines tickets.txt > labels.jsonl   # one text per line");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<DetectOptions>();
     command->add_option("FILE", words->files, "What to judge; - is the standard input")
         ->option_text("...");
     command

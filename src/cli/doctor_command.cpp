@@ -32,7 +32,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct DoctorOptions {
     std::vector<std::string> target;
     std::string root;
     std::string facts;
@@ -63,7 +63,8 @@ bool speaks_utf8() {
 }
 
 /// The words behind `doctor`; empty when they make no target (and then `context` says why).
-std::optional<doctor::Target> target_of(Context& context, const Words& words, bool has_cluster) {
+std::optional<doctor::Target> target_of(Context& context, const DoctorOptions& words,
+                                        bool has_cluster) {
     using Kind = doctor::Target::Kind;
     const auto& given = words.target;
     if (given.empty()) {
@@ -117,7 +118,7 @@ void explain(Context& context, const std::string& id) {
 }
 
 /// Gives the pod that is asked about its namespace. False: the words contradict each other.
-bool complete_pod(Context& context, Words& words, const std::string& space) {
+bool complete_pod(Context& context, DoctorOptions& words, const std::string& space) {
     if (words.target.size() != 2 || words.target[0] != "pod") return true;
     std::string& name = words.target[1];
     const auto slash = name.find('/');
@@ -140,7 +141,7 @@ std::optional<doctor::Tree> or_fail(Context& context, Result<doctor::Tree> tree)
 }
 
 /// What somebody has saved, or a directory that stands for a machine.
-Result<doctor::Tree> gather_files(const Words& words) {
+Result<doctor::Tree> gather_files(const DoctorOptions& words) {
     if (const auto& saved = words.bundle.empty() ? words.facts : words.bundle; !saved.empty()) {
         std::error_code problem;
         if (std::filesystem::is_directory(saved, problem)) {
@@ -155,7 +156,7 @@ Result<doctor::Tree> gather_files(const Words& words) {
 }
 
 /// Adds what the API server says. False: it was said why not.
-bool gather_cluster(Context& context, Words& words, doctor::Tree& tree) {
+bool gather_cluster(Context& context, DoctorOptions& words, doctor::Tree& tree) {
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection || !complete_pod(context, words, connection->namespace_name)) return false;
     doctor::ClusterQuestion question{
@@ -181,7 +182,7 @@ bool gather_cluster(Context& context, Words& words, doctor::Tree& tree) {
 }
 
 /// Everything that can be asked, from where the words say. Empty: it was said why not.
-std::optional<doctor::Tree> gather(Context& context, Words& words) {
+std::optional<doctor::Tree> gather(Context& context, DoctorOptions& words) {
     if (!words.bundle.empty() || !words.facts.empty() || !words.root.empty()) {
         if (!complete_pod(context, words, "default")) return std::nullopt;
         return or_fail(context, gather_files(words));
@@ -211,7 +212,7 @@ bool agreed(Context& context) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-void mend(Context& context, const Words& words, const doctor::Report& report,
+void mend(Context& context, const DoctorOptions& words, const doctor::Report& report,
           const doctor::Facts& facts) {
     if (!words.bundle.empty() || !words.facts.empty()) {
         fail(context, kUsage, "--fix needs the machine itself, not saved facts");
@@ -244,7 +245,8 @@ void mend(Context& context, const Words& words, const doctor::Report& report,
     }
 }
 
-void print(Context& context, const Words& words, const doctor::Report& report, double seconds) {
+void print(Context& context, const DoctorOptions& words, const doctor::Report& report,
+           double seconds) {
     if (words.format == "json") {
         doctor::print_json(context.out, report);
     } else if (words.format == "short") {
@@ -260,7 +262,7 @@ void print(Context& context, const Words& words, const doctor::Report& report, d
     }
 }
 
-void run(Context& context, Words& words) {
+void run(Context& context, DoctorOptions& words) {
     if (!words.ask_nvml.empty()) {
         context.out << doctor::answer_nvml_question(words.ask_nvml);
         return;
@@ -321,7 +323,7 @@ void add_doctor_command(CLI::App& program, Context& context) {
         "aliquot doctor --bundle node.tgz host\n"
         "aliquot doctor --root ./host-tree host -o json\n"
         "aliquot doctor --explain DRV003");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<DoctorOptions>();
     command->add_option("TARGET", words->target, "host, node NODE, pod NAMESPACE/POD or cluster")
         ->option_text("...")
         ->expected(0, 2);

@@ -10,14 +10,14 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct ExplainOptions {
     PlacementWords placement;
     std::string pod;
     std::optional<std::size_t> after;
     unsigned top = 5;
 };
 
-void explain(Context& context, const Words& words) {
+void explain(Context& context, const ExplainOptions& words) {
     const auto scenario = read_scenario(words.placement);
     if (!scenario) return fail(context, kUsage, scenario.error().message);
     const auto row = trace::find_task(scenario->tasks, words.pod);
@@ -53,7 +53,7 @@ void add_explain_command(CLI::App& program, Context& context) {
         "--policy fgd -o json\n"
         "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3 --after 500   "
         "# what if it came then");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<ExplainOptions>();
     add_placement_options(*command, words->placement);
     command->add_option("--pod", words->pod, "The task: its name, or its row in the list, from 0")
         ->required()

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Words {
+struct GpuOptions {
     std::string agent;
     std::string node_state;
     std::string driver_root;
@@ -48,7 +48,7 @@ Result<Json> from_agent(const std::string& address) {
 }
 
 /// What the driver says at this moment. Nobody has been watching, so there is no `since`.
-Result<Json> from_driver(const Words& words) {
+Result<Json> from_driver(const GpuOptions& words) {
     const os::Root host(words.node_state.empty() ? "/"
                                                  : std::filesystem::absolute(words.node_state));
     nvml::DriverOptions options;
@@ -84,7 +84,7 @@ Result<Json> from_driver(const Words& words) {
 }
 
 /// The agent where it runs, unless another place was asked for.
-Result<Json> look(const Words& words) {
+Result<Json> look(const GpuOptions& words) {
     if (!words.agent.empty()) return from_agent(words.agent);
     if (!words.node_state.empty() || !words.driver_root.empty()) return from_driver(words);
     auto seen = from_agent(usual_agent());
@@ -193,7 +193,7 @@ void finish(Context& context, const Json& gpus) {
     context.exit_code = all_well ? kOk : kFindings;
 }
 
-std::optional<Json> look_or_fail(Context& context, const Words& words) {
+std::optional<Json> look_or_fail(Context& context, const GpuOptions& words) {
     auto gpus = look(words);
     if (gpus) return *std::move(gpus);
     const bool wrong_word = gpus.error().code == ErrorCode::kInvalidInput;
@@ -201,7 +201,7 @@ std::optional<Json> look_or_fail(Context& context, const Words& words) {
     return std::nullopt;
 }
 
-void list(Context& context, const Words& words) {
+void list(Context& context, const GpuOptions& words) {
     const auto gpus = look_or_fail(context, words);
     if (!gpus) return;
     if (words.format == "table") {
@@ -212,7 +212,7 @@ void list(Context& context, const Words& words) {
     finish(context, *gpus);
 }
 
-void show(Context& context, const Words& words) {
+void show(Context& context, const GpuOptions& words) {
     const auto gpus = look_or_fail(context, words);
     if (!gpus) return;
     std::string known;
@@ -233,7 +233,7 @@ void show(Context& context, const Words& words) {
              (known.empty() ? "" : "; expected an index (" + known + "), a uuid or a PCI address"));
 }
 
-CLI::App* add(CLI::App& parent, const char* name, const char* what, Words& words) {
+CLI::App* add(CLI::App& parent, const char* name, const char* what, GpuOptions& words) {
     CLI::App* command = parent.add_subcommand(name, what);
     CLI::Option* state = command->add_option("--node-state", words.node_state,
                                              "Directory of a simulated node (aliquot sim up)");
@@ -260,7 +260,7 @@ void add_gpu_command(CLI::App& program, Context& context) {
     CLI::App* gpu = program.add_subcommand("gpu", "Say how the GPUs of this node are");
     gpu->require_subcommand(1);
     gpu->footer("aliquot gpu list\naliquot gpu show 0");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<GpuOptions>();
     CLI::App* all = add(*gpu, "list", "List the GPUs with their health, reason and advice", *words);
     all->footer(
         "aliquot gpu list\n"

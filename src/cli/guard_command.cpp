@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-struct Words {
+struct GuardOptions {
     std::string agent;
     std::string region;
     std::string format = "table";
@@ -113,7 +113,7 @@ Result<View> agent_and_runs() {
 }
 
 /// What was named, else the container that we are in, else all that is known of this machine.
-Result<View> look(const Words& words) {
+Result<View> look(const GuardOptions& words) {
     const auto single = [](Result<Json> one) -> Result<View> {
         if (!one) return std::move(one).error();
         View view;
@@ -205,7 +205,7 @@ void print_table(Context& context, const View& view) {
     print_notes(context.out, view);
 }
 
-void status(Context& context, const Words& words) {
+void status(Context& context, const GuardOptions& words) {
     const auto view = look(words);
     if (!view) {
         const bool wrong_word = view.error().code == ErrorCode::kInvalidInput;
@@ -239,7 +239,7 @@ void add_guard_command(CLI::App& program, Context& context) {
     guard->footer("aliquot guard status");
     CLI::App* command = guard->add_subcommand(
         "status", "Show limit, use, denied requests and GPU time of each container");
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<GuardOptions>();
     CLI::Option* agent =
         command
             ->add_option("--agent", words->agent,

@@ -23,7 +23,7 @@ namespace {
 
 using install::Applied;
 
-struct Words {
+struct InstallOptions {
     InstallWords install;
     ClusterWords cluster;
     std::string format = "text";
@@ -77,7 +77,7 @@ bool add_metrics_api(Context& context, const install::Values& values,
 }
 
 /// Whether we may go on: nobody else offers GPUs, or that is wished.
-bool may_go_on(Context& context, kube_client::Api& api, const Words& words) {
+bool may_go_on(Context& context, kube_client::Api& api, const InstallOptions& words) {
     const auto others = install::find_others(api, call_of(words.cluster));
     if (!others) {
         fail(context, others.failure());
@@ -112,7 +112,7 @@ void say_why_stopped(Context& context, const install::ApplyFailure& stopped, boo
     }
 }
 
-void print_text(Context& context, const install::ApplyResult& result, const Words& words) {
+void print_text(Context& context, const install::ApplyResult& result, const InstallOptions& words) {
     for (const Applied& one : result.applied) {
         context.out << one.manifest.title() << " " << install::to_text(one.what);
         if (words.dry_run == "server") context.out << " (dry run)";
@@ -146,7 +146,7 @@ nlohmann::ordered_json json_of(const install::ApplyResult& result) {
 
 /// Until every node's agent is ready, or the limit. Empty: the cluster did not answer.
 std::optional<install::Rollout> wait_ready(Context& context, kube_client::Api& api,
-                                           const Words& words) {
+                                           const InstallOptions& words) {
     using Clock = std::chrono::steady_clock;
     StepLine line(context);
     const auto until = Clock::now() + std::chrono::seconds(words.timeout_seconds);
@@ -179,7 +179,7 @@ void say_what_is_next(Context& context, const install::Rollout& rollout) {
                 << "  kubectl edit -n aliquot-system configmap aliquot-config   share GPUs\n";
 }
 
-void await(Context& context, kube_client::Api& api, const Words& words,
+void await(Context& context, kube_client::Api& api, const InstallOptions& words,
            nlohmann::ordered_json& json) {
     const auto rollout = wait_ready(context, api, words);
     if (!rollout) return;
@@ -206,7 +206,7 @@ void await(Context& context, kube_client::Api& api, const Words& words,
              "daemonset/aliquot-agent");
 }
 
-void apply(Context& context, const Words& words, const install::Values& values,
+void apply(Context& context, const InstallOptions& words, const install::Values& values,
            const std::vector<install::Manifest>& manifests) {
     auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
@@ -229,7 +229,7 @@ void apply(Context& context, const Words& words, const install::Values& values,
     if (words.format == "json") context.out << json.dump(2) << "\n";
 }
 
-void run(Context& context, const Words& words) {
+void run(Context& context, const InstallOptions& words) {
     if (words.explain) {
         const auto profile = install::profile_of(words.install.profile);
         if (profile) context.out << install::profile_facts(*profile).explanation;
@@ -258,7 +258,7 @@ void run(Context& context, const Words& words) {
     apply(context, words, *values, manifests);
 }
 
-void add_doing(CLI::App& command, Words& words) {
+void add_doing(CLI::App& command, InstallOptions& words) {
     command
         .add_option("-o,--output", words.format,
                     "yaml prints the manifests and touches no cluster; json tells what was done")
@@ -298,7 +298,7 @@ void add_install_command(CLI::App& program, Context& context) {
         "aliquot install --profile microk8s --config sharing.yaml\n"
         "aliquot install --dry-run=server --diff\n"
         "aliquot install -o yaml --profile k3s > aliquot.yaml");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<InstallOptions>();
     add_install_words(*command, words->install);
     add_doing(*command, *words);
     add_cluster_flags(*command, words->cluster);

@@ -23,7 +23,7 @@ namespace {
 using findings::Finding;
 using findings::Severity;
 
-struct Words {
+struct LintOptions {
     std::vector<std::string> paths;
     std::vector<std::string> formats{"text"};
     std::string fail_on = "error";
@@ -86,7 +86,7 @@ Result<Done> read_all(Run& run) {
 }
 
 /// --facts, else `facts:` of the settings of the first file.
-Result<std::optional<lint::Facts>> load_facts(const Run& run, const Words& words) {
+Result<std::optional<lint::Facts>> load_facts(const Run& run, const LintOptions& words) {
     LintFile file;
     file.path = words.facts;
     if (file.path.empty() && !run.inputs.empty()) {
@@ -173,7 +173,7 @@ void print(std::ostream& out, const Run& run, const std::string& format, bool co
     }
 }
 
-void print_all(Context& context, const Run& run, const Words& words) {
+void print_all(Context& context, const Run& run, const LintOptions& words) {
     for (const std::string& word : words.formats) {
         const auto equals = word.find('=');
         const std::string format = word.substr(0, equals);
@@ -226,7 +226,8 @@ std::string mended_text(const lint::File& file, const std::vector<Finding>& find
 }
 
 /// --fix and --diff.
-void mend_all(Context& context, const Run& run, const lint::Facts* facts, const Words& words) {
+void mend_all(Context& context, const Run& run, const lint::Facts* facts,
+              const LintOptions& words) {
     std::size_t files = 0;
     for (const auto& file : run.set.files()) {
         std::vector<Finding> mechanical;
@@ -272,12 +273,12 @@ void write_settings(Context& context) {
     context.out << "wrote " << path << '\n';
 }
 
-void list_rules(Context& context, const Words& words) {
+void list_rules(Context& context, const LintOptions& words) {
     if (words.formats.front() == "json") return findings::print_rules_json(context.out, "lint");
     findings::print_rules_table(context.out, "lint");
 }
 
-void lint_paths(Context& context, const Words& words) {
+void lint_paths(Context& context, const LintOptions& words) {
     if (words.init) return write_settings(context);
     if (words.rules) return list_rules(context, words);
     if (words.paths.empty())
@@ -313,7 +314,7 @@ void lint_paths(Context& context, const Words& words) {
         context.exit_code = kFindings;
 }
 
-void add_options(CLI::App& command, Words& words) {
+void add_options(CLI::App& command, LintOptions& words) {
     command.add_option("PATH", words.paths, "Files and directories; - is the standard input")
         ->option_text("...");
     command
@@ -359,7 +360,7 @@ void add_lint_command(CLI::App& program, Context& context) {
         "aliquot lint -o text -o sarif=lint.sarif --fail-on warning .\n"
         "aliquot lint --diff deploy/            # what --fix would change\n"
         "aliquot lint --facts nodes.json job.yaml");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<LintOptions>();
     add_options(*command, *words);
     command->callback([words, &context] { lint_paths(context, *words); });
 }

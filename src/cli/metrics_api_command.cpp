@@ -16,7 +16,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct MetricsApiOptions {
     scaling::MetricsApiOptions options;
     scaling::ManifestOptions manifests;
     std::string agents_password_file;
@@ -54,7 +54,7 @@ std::set<std::string> taken(Context& context, kube_client::Api& api, const std::
     return names;
 }
 
-void print_manifests(Context& context, Words& words) {
+void print_manifests(Context& context, MetricsApiOptions& words) {
     words.manifests.with_certificate = !words.without_certificate;
     if (words.without_api_server) {
         context.err << "aliquot: the cluster was not looked at: kubectl get apiservice | grep "
@@ -75,7 +75,7 @@ void print_manifests(Context& context, Words& words) {
 }
 
 /// Runs until SIGINT or SIGTERM.
-void serve(Context& context, Words& words) {
+void serve(Context& context, MetricsApiOptions& words) {
     scaling::MetricsApiOptions& options = words.options;
     options.gather.every = std::chrono::seconds(words.every_seconds);
     options.book.window = std::chrono::seconds(words.window_seconds);
@@ -113,7 +113,7 @@ void serve(Context& context, Words& words) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void add_agents(CLI::App& command, Words& words) {
+void add_agents(CLI::App& command, MetricsApiOptions& words) {
     scaling::GatherOptions& gather = words.options.gather;
     command.add_option("--agents", gather.agents, "Agents: HOST:PORT or https://HOST:PORT")
         ->delimiter(',')
@@ -144,7 +144,7 @@ void add_agents(CLI::App& command, Words& words) {
         ->option_text("SECONDS (60)");
 }
 
-void add_serving(CLI::App& command, Words& words) {
+void add_serving(CLI::App& command, MetricsApiOptions& words) {
     scaling::MetricsApiOptions& options = words.options;
     command.add_option("--listen", options.listen, "Where to answer")
         ->option_text("ADDRESS:PORT (:6443)");
@@ -175,7 +175,7 @@ void add_serving(CLI::App& command, Words& words) {
                      "Do not ask the API server: pods are known by name only");
 }
 
-void add_printing(CLI::App& command, Words& words) {
+void add_printing(CLI::App& command, MetricsApiOptions& words) {
     command.add_flag("--print-manifests", words.print_manifests,
                      "Print what the cluster needs, instead of serving");
     command.add_option("--namespace", words.manifests.namespace_name, "Where it is to run")
@@ -195,7 +195,7 @@ void add_metrics_api_command(CLI::App& program, Context& context) {
         "metrics-api",
         "Serve GPU metrics to Kubernetes' autoscalers: custom.metrics.k8s.io and "
         "external.metrics.k8s.io");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<MetricsApiOptions>();
     add_serving(*command, *words);
     add_agents(*command, *words);
     add_printing(*command, *words);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostKeyBytes = 63;  // it becomes the value of a label
 
-struct Words {
+struct NodeConfigOptions {
     ClusterWords cluster;
     std::string config_map = "aliquot-config";
     NodeChoice choice;
@@ -34,12 +34,14 @@ struct Words {
     bool dry_run = false;
 };
 
-kube_client::ObjectKey map_key(const Words& words) {
+kube_client::ObjectKey map_key(const NodeConfigOptions& words) {
     const std::string& space = words.cluster.namespace_name;
     return {space.empty() ? "aliquot-system" : space, words.config_map};
 }
 
-std::string map_name(const Words& words) { return "ConfigMap " + to_text(map_key(words)); }
+std::string map_name(const NodeConfigOptions& words) {
+    return "ConfigMap " + to_text(map_key(words));
+}
 
 struct Map {
     std::map<std::string, std::string> data;
@@ -47,7 +49,8 @@ struct Map {
 };
 
 /// Empty: it was said why it cannot be read. A ConfigMap that is not there has no keys.
-std::optional<Map> read_map(Context& context, kube_client::Api& api, const Words& words) {
+std::optional<Map> read_map(Context& context, kube_client::Api& api,
+                            const NodeConfigOptions& words) {
     auto object =
         api.get(kube_client::resources::config_maps(), map_key(words), call_of(words.cluster));
     if (!object && object.failure().is(kube_client::Reason::kNotFound)) return Map{};
@@ -81,7 +84,7 @@ std::string keys_text(const Map& map) {
 }
 
 /// The configuration exists and is good; else it was said what is wrong.
-bool can_serve(Context& context, kube_client::Api& api, const Words& words) {
+bool can_serve(Context& context, kube_client::Api& api, const NodeConfigOptions& words) {
     const auto map = read_map(context, api, words);
     if (!map) return false;
     const auto found = map->data.find(words.key);
@@ -99,7 +102,7 @@ bool can_serve(Context& context, kube_client::Api& api, const Words& words) {
     return false;
 }
 
-void set(Context& context, Words& words) {
+void set(Context& context, NodeConfigOptions& words) {
     words.choice.names = words.given;
     if (!words.clear) {
         if (words.given.empty()) {
@@ -146,7 +149,7 @@ void set(Context& context, Words& words) {
     }
 }
 
-void list(Context& context, const Words& words) {
+void list(Context& context, const NodeConfigOptions& words) {
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
     const auto map = read_map(context, *connection->api, words);
@@ -188,8 +191,9 @@ void list(Context& context, const Words& words) {
 }
 
 /// Compare and set: what others wrote meanwhile is read again, never written over.
-kube_client::Outcome<Done> write_key(Context& context, kube_client::Api& api, const Words& words,
-                                     const std::string& text, std::string& what) {
+kube_client::Outcome<Done> write_key(Context& context, kube_client::Api& api,
+                                     const NodeConfigOptions& words, const std::string& text,
+                                     std::string& what) {
     constexpr unsigned kMostTries = 5;
     for (unsigned tries = 1;; ++tries) {
         const auto map = read_map(context, api, words);
@@ -228,7 +232,7 @@ kube_client::Outcome<Done> write_key(Context& context, kube_client::Api& api, co
     }
 }
 
-void put(Context& context, const Words& words) {
+void put(Context& context, const NodeConfigOptions& words) {
     const auto input = read_input(words.file);
     if (!input) return fail(context, kUsage, input.error().message);
     const auto is_key = [](char c) {
@@ -264,7 +268,7 @@ void put(Context& context, const Words& words) {
                 << '\n';
 }
 
-void add_map_flags(CLI::App& command, Words& words) {
+void add_map_flags(CLI::App& command, NodeConfigOptions& words) {
     add_cluster_flags(command, words.cluster);
     add_namespace_flag(command, words.cluster,
                        "Namespace of the ConfigMap; default aliquot-system");
@@ -283,7 +287,7 @@ void add_set(CLI::App& config, Context& context) {
         "aliquot node config set -l nvidia.com/gpu.product=NVIDIA-A2 a2\n"
         "aliquot node config set --all whole\n"
         "aliquot node config set gpu-1 --clear");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<NodeConfigOptions>();
     command->add_option("NODE... KEY", words->given, "Nodes, then the key of the ConfigMap")
         ->option_text("...");
     command->add_option("-l,--selector", words->choice.selector, "GPU nodes with these labels")
@@ -315,7 +319,7 @@ void add_node_config(CLI::App& node, Context& context) {
     CLI::App* all = config->add_subcommand(
         "list", "List the keys of the ConfigMap, what they mean and which nodes serve them");
     all->footer("aliquot node config list\naliquot node config list -o json");
-    auto listed = std::make_shared<Words>();
+    auto listed = std::make_shared<NodeConfigOptions>();
     all->add_option("-o,--output", listed->format, "How to print")
         ->check(CLI::IsMember({"table", "json"}))
         ->option_text("FORMAT (table, json)");
@@ -327,7 +331,7 @@ void add_node_config(CLI::App& node, Context& context) {
     one->footer(
         "aliquot node config put quarters sharing.yaml\n"
         "aliquot node config put quarters - --dry-run < sharing.yaml");
-    auto written = std::make_shared<Words>();
+    auto written = std::make_shared<NodeConfigOptions>();
     one->add_option("KEY", written->key, "What nodes name it by")->required()->option_text(" ");
     one->add_option("FILE", written->file, "The configuration; - is the standard input")
         ->required()

@@ -10,7 +10,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct NodeLabelOptions {
     ClusterWords cluster;
     NodeChoice choice;
     std::vector<std::string> given;
@@ -19,7 +19,7 @@ struct Words {
 };
 
 /// Sorts what was given into names and changes. False: it was said what is wrong.
-bool sort_out(Context& context, Words& words) {
+bool sort_out(Context& context, NodeLabelOptions& words) {
     for (const std::string& word : words.given) {
         const auto sign = word.find('=');
         if (sign != std::string::npos) {
@@ -79,7 +79,7 @@ void say(Context& context, const node::GpuNode& node, const LabelOutcome& outcom
                 << (dry_run && outcome.changed ? " (dry run)" : "") << '\n';
 }
 
-void label_nodes(Context& context, Words& words) {
+void label_nodes(Context& context, NodeLabelOptions& words) {
     if (!sort_out(context, words)) return;
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
@@ -117,7 +117,7 @@ void add_node_label(CLI::App& node, Context& context) {
         "aliquot node label -l accelerator=nvidia-tesla-a100 tier=training\n"
         "aliquot node label --all --profile type        # gpu-type=a2, gpu-memory=16gb\n"
         "aliquot node label gpu-1 team-                 # takes it away again");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<NodeLabelOptions>();
     command->add_option("NODE|KEY=VALUE|KEY-", words->given, "Nodes, and what to change of them")
         ->option_text("...");
     command->add_option("-l,--selector", words->choice.selector, "Nodes with these labels")

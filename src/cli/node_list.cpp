@@ -12,7 +12,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct NodeListOptions {
     ClusterWords cluster;
     std::string selector;
     std::string format = "table";
@@ -20,7 +20,8 @@ struct Words {
     bool watch = false;
 };
 
-std::optional<NodePicture> look(Context& context, kube_client::Api& api, const Words& words) {
+std::optional<NodePicture> look(Context& context, kube_client::Api& api,
+                                const NodeListOptions& words) {
     auto nodes = read_nodes(context, api, words.cluster, words.selector, false);
     if (!nodes) return std::nullopt;
     if (!words.all) {
@@ -34,7 +35,8 @@ std::optional<NodePicture> look(Context& context, kube_client::Api& api, const W
 }
 
 /// Prints a row whenever it has changed, until somebody ends us or the API server does.
-void follow(Context& context, kube_client::Api& api, const Words& words, NodePicture picture) {
+void follow(Context& context, kube_client::Api& api, const NodeListOptions& words,
+            NodePicture picture) {
     constexpr std::chrono::seconds kLookAgain{10};
     constexpr std::chrono::seconds kLeastPause{1};
     const bool wide = words.format == "wide";
@@ -77,7 +79,7 @@ void follow(Context& context, kube_client::Api& api, const Words& words, NodePic
     }
 }
 
-void list(Context& context, const Words& words) {
+void list(Context& context, const NodeListOptions& words) {
     if (words.watch && words.format != "table" && words.format != "wide") {
         return fail(context, kUsage,
                     "--watch prints a table; -o " + words.format + " does not fit");
@@ -126,7 +128,7 @@ void add_node_list(CLI::App& node, Context& context) {
         "aliquot node list -o wide -l nvidia.com/gpu.product=NVIDIA-A2-SHARED\n"
         "aliquot node list --context prod -o json\n"
         "aliquot node list -w        # prints a node again when it changes");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<NodeListOptions>();
     command->add_option("-l,--selector", words->selector, "Nodes with these labels")
         ->option_text("SELECTOR");
     command->add_flag("--all", words->all, "Nodes without GPUs, too");

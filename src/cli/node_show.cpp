@@ -10,7 +10,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct NodeShowOptions {
     ClusterWords cluster;
     std::string name;
     std::string format = "table";
@@ -91,7 +91,7 @@ void print_one(std::ostream& out, const NodePicture& picture, const node::GpuNod
     }
 }
 
-void show(Context& context, const Words& words) {
+void show(Context& context, const NodeShowOptions& words) {
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
     const NodeChoice choice{.names = {words.name}};
@@ -118,7 +118,7 @@ void add_node_show(CLI::App& node, Context& context) {
     CLI::App* command = node.add_subcommand(
         "show", "Show all that is known of one node: GPUs with advice, shares, pods, conditions");
     command->footer("aliquot node show gpu-1\naliquot node show gpu-1 -o yaml");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<NodeShowOptions>();
     command->add_option("NODE", words->name, "Its name")->required()->option_text(" ");
     command->add_option("-o,--output", words->format, "How to print")
         ->check(CLI::IsMember({"table", "json", "yaml"}))

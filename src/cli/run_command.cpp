@@ -32,7 +32,7 @@ constexpr int kNoSuchProgram = 127;
 constexpr std::chrono::milliseconds kBetweenLooks{500};
 constexpr std::chrono::milliseconds kDriverDeadline{2000};
 
-struct Words {
+struct RunOptions {
     std::string memory;
     unsigned compute = 0;
     unsigned weight = 0;
@@ -58,7 +58,7 @@ struct Session {
     fs::path node_page;
 };
 
-Result<guard_region::Limits> limits_of(const Words& words, const RunDevice& device) {
+Result<guard_region::Limits> limits_of(const RunOptions& words, const RunDevice& device) {
     guard_region::Limits limits{.uuid = device.uuid,
                                 .context_bytes = device.context_bytes,
                                 .cap_ppm = words.compute * guard_region::kPpmPerPercent,
@@ -71,7 +71,7 @@ Result<guard_region::Limits> limits_of(const Words& words, const RunDevice& devi
     return limits;
 }
 
-Result<fs::path> find_library(const Words& words, const Context& context) {
+Result<fs::path> find_library(const RunOptions& words, const Context& context) {
     fs::path library = words.guard_library.empty() ? context.program_directory.parent_path() /
                                                          "lib" / guard_region::kLibraryFile
                                                    : fs::absolute(words.guard_library);
@@ -87,7 +87,7 @@ Result<fs::path> find_library(const Words& words, const Context& context) {
 }
 
 /// Makes what the guard needs. Its failures are what --fail is about.
-Result<Done> prepare(const Words& words, const Context& context,
+Result<Done> prepare(const RunOptions& words, const Context& context,
                      const std::map<std::string, std::string>& environment, Session& session) {
     auto library = find_library(words, context);
     if (!library) return std::move(library).error();
@@ -135,7 +135,7 @@ void prepend(std::map<std::string, std::string>& environment, const char* name,
     old = old.empty() ? value : value + ":" + old;
 }
 
-void guard_environment(const Words& words, const Session& session,
+void guard_environment(const RunOptions& words, const Session& session,
                        std::map<std::string, std::string>& environment) {
     environment["CUDA_VISIBLE_DEVICES"] = session.device.uuid;
     environment["ALIQUOT_GUARD_CONFIG"] = session.reservation->config();
@@ -191,7 +191,7 @@ int code_of(const Error& error) {
     return error.code == ErrorCode::kNotFound ? kNoSuchProgram : kNotExecutable;
 }
 
-void run(Context& context, const Words& words) {
+void run(Context& context, const RunOptions& words) {
     if (words.memory.empty() && words.compute == 0 && words.weight == 0) {
         return fail(context, kUsage,
                     "no limit is asked for: say --gpu-memory, --gpu-compute or --gpu-weight");
@@ -244,7 +244,7 @@ void run(Context& context, const Words& words) {
 void add_run_command(CLI::App& program, Context& context) {
     CLI::App* command = program.add_subcommand(
         "run", "Run a program with a limit of GPU memory and a share of the GPU");
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<RunOptions>();
     command->add_option("--gpu-memory", words->memory, "GPU memory it may use: 2Gi, 512Mi")
         ->option_text("AMOUNT");
     CLI::Option* compute =

@@ -14,7 +14,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct SimulateOptions {
     PlacementWords placement;
     std::vector<std::string> compare;
     std::vector<std::int64_t> at{100, 130};
@@ -60,7 +60,7 @@ bool ends_with_one_of(const std::string& name, std::initializer_list<std::string
 }
 
 /// The policies to run; empty after a failure, which is then told.
-std::vector<std::string> policies_of(Context& context, const Words& words) {
+std::vector<std::string> policies_of(Context& context, const SimulateOptions& words) {
     if (words.compare.empty()) return {words.placement.policy};
     std::vector<std::string> policies;
     for (const std::string& word : words.compare) {
@@ -85,7 +85,7 @@ bool open(Context& context, const std::string& name, std::ofstream& file) {
     return false;
 }
 
-void print(Context& context, const Words& words, const trace::Scenario& scenario,
+void print(Context& context, const SimulateOptions& words, const trace::Scenario& scenario,
            const std::vector<trace::Outcome>& outcomes) {
     if (words.placement.format == "text") {
         trace::print_outcomes(context.out, scenario, outcomes);
@@ -94,7 +94,7 @@ void print(Context& context, const Words& words, const trace::Scenario& scenario
     }
 }
 
-void simulate(Context& context, const Words& words) {
+void simulate(Context& context, const SimulateOptions& words) {
     const std::vector<std::string> policies = policies_of(context, words);
     if (policies.empty()) return;
     if (!words.curve.empty() && !ends_with_one_of(words.curve, {".csv", ".svg"})) {
@@ -157,7 +157,7 @@ void add_simulate_command(CLI::App& program, Context& context) {
         "--curve plot.svg\n"
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --migrate 0.01 "
         "--patience 1000");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<SimulateOptions>();
     add_placement_options(*command, words->placement);
     std::vector<std::string> known{"all"};
     for (const std::string_view word : placement::policy_words()) known.emplace_back(word);

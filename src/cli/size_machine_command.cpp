@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/quantity.h"
+#include "base/units.h"
 #include "cli/config_command.h"
 #include "cli/size_command.h"
 #include "document/json.h"
@@ -29,8 +30,6 @@ using document::make_sequence;
 using document::make_string;
 using document::Node;
 using sizing::number_text;
-
-constexpr double kMib = 1024.0 * 1024.0;
 
 Node text(std::string_view word) { return make_string(std::string(word)); }
 
@@ -67,7 +66,7 @@ Result<double> mib_of(const std::string& option, const std::string& word) {
     if (word.empty()) return 0.0;
     const auto bytes = parse_bytes(word);
     if (!bytes) return Error(bytes.error()).during(option);
-    return static_cast<double>(*bytes) / kMib;
+    return static_cast<double>(*bytes) / kBytesPerMib;
 }
 
 Node reasons_node(const std::vector<sizing::Shortfall>& reasons) {

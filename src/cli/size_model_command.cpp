@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/quantity.h"
+#include "base/units.h"
 #include "cli/config_command.h"
 #include "cli/size_command.h"
 #include "document/json.h"
@@ -199,8 +200,7 @@ void estimate(Context& context, const ModelWords& words) {
             fail(context, kUsage, "--memory: " + bytes.error().message);
             return;
         }
-        constexpr double kMib = 1024.0 * 1024.0;
-        host.memory_mib = static_cast<double>(*bytes) / kMib;
+        host.memory_mib = static_cast<double>(*bytes) / kBytesPerMib;
     }
     const auto choice = choose_gpus(*shape, *load, host);
     sizing::Load shown = *load;

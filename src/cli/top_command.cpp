@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMostAgents = 1024;
 
-struct Words {
+struct TopOptions {
     std::vector<std::string> agents;
     std::string format = "table";
     std::string view = "pods";
@@ -49,7 +49,7 @@ std::vector<std::string> texts(const std::vector<T>& names) {
 }
 
 /// UTF-8 is what the locale says it is: the first of these that is set counts.
-top::Charset charset_of(const Words& words) {
+top::Charset charset_of(const TopOptions& words) {
     if (words.ascii) return top::Charset::kAscii;
     for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): at start
@@ -65,7 +65,7 @@ top::Charset charset_of(const Words& words) {
     return top::Charset::kAscii;
 }
 
-Result<top::View> view_of(const Words& words) {
+Result<top::View> view_of(const TopOptions& words) {
     top::View view{.kind = top::parse_kind(words.view).value_or(top::Kind::kPods),
                    .reverse = words.reverse,
                    .idle_only = words.idle,
@@ -92,7 +92,7 @@ Result<std::string> read_credentials(const std::string& path) {
     return line;
 }
 
-Result<std::unique_ptr<TopSource>> source_of(const Words& words) {
+Result<std::unique_ptr<TopSource>> source_of(const TopOptions& words) {
     std::vector<std::string> addresses = words.agents;
     if (!words.node_state.empty()) {
         const std::string agent = agent_of_node(words.node_state);
@@ -147,7 +147,8 @@ void print_yaml(Context& context, const std::string& json) {
     context.out << document::to_yaml(tree.documents.front());
 }
 
-void print_once(Context& context, const Words& words, const Look& look, const top::View& view) {
+void print_once(Context& context, const TopOptions& words, const Look& look,
+                const top::View& view) {
     if (!look.any) {
         for (const top::Agent& agent : look.world.agents)
             fail(context, kCouldNotRun, agent.address + ": " + agent.problem);
@@ -175,7 +176,7 @@ void print_once(Context& context, const Words& words, const Look& look, const to
     }
 }
 
-void show(Context& context, const Words& words) {
+void show(Context& context, const TopOptions& words) {
     auto view = view_of(words);
     if (!view) return fail(context, kUsage, view.error().message);
     const bool tree = words.format == "json" || words.format == "yaml";
@@ -201,7 +202,7 @@ void show(Context& context, const Words& words) {
               .style = {.charset = charset_of(words), .colour = context.colour}});
 }
 
-void add_options(CLI::App& top, Words& words) {
+void add_options(CLI::App& top, TopOptions& words) {
     CLI::Option* agent = top.add_option(
         "--agent", words.agents,
         "Node agents to ask: HOST:PORT, unix:/PATH, http(s)://HOST:PORT; several with "
@@ -229,8 +230,9 @@ void add_options(CLI::App& top, Words& words) {
         ->check(CLI::IsMember(texts(top::sort_names())))
         ->option_text("COLUMN");
     top.add_flag("--reverse", words.reverse, "The other way round");
-    top.add_option("--filter", words.filter,
-                   "Words that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not")
+    top.add_option(
+           "--filter", words.filter,
+           "TopOptions that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not")
         ->option_text("WORDS");
     top.add_flag("--idle", words.idle, "Only those that hold a share and do not use it");
     top.add_flag("--all", words.all, "Also what belongs to no pod, so that all adds up");
@@ -258,7 +260,7 @@ void add_top_command(CLI::App& program, Context& context) {
         "Keys: arrows and Enter open, Esc goes back, s sorts, / filters, i idle only, w waste,\n"
         "x errors, t tree, space holds the picture, ? helps, q quits.\n"
         "Exit code 3: no agent answers.");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<TopOptions>();
     add_options(*top, *words);
     top->footer(
         "aliquot top\n"

@@ -13,7 +13,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct UninstallOptions {
     ClusterWords cluster;
     std::string format = "text";
     std::string image;
@@ -49,7 +49,7 @@ void print_json(Context& context, const install::UninstallResult& result) {
     context.out << json.dump(2) << "\n";
 }
 
-void run(Context& context, const Words& words) {
+void run(Context& context, const UninstallOptions& words) {
     auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
     const auto version = connection->api->get_raw("/version", call_of(words.cluster));
@@ -82,7 +82,7 @@ void add_uninstall_command(CLI::App& program, Context& context) {
         "aliquot uninstall --dry-run\n"
         "aliquot uninstall\n"
         "aliquot uninstall --keep-config -o json");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<UninstallOptions>();
     command->add_flag("--dry-run", words->dry_run, "Only say what would be removed");
     command->add_flag("--keep-config", words->keep_config,
                       "Leave the ConfigMaps, and with them the namespace");

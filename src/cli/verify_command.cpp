@@ -16,7 +16,7 @@
 namespace aliquot::cli {
 namespace {
 
-struct Words {
+struct VerifyOptions {
     ClusterWords cluster;
     verify::Options options;
     std::string format = "text";
@@ -56,7 +56,7 @@ private:
     std::jthread thread_;
 };
 
-void run(Context& context, Words& words) {
+void run(Context& context, VerifyOptions& words) {
     const Ending ending;
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
@@ -108,7 +108,7 @@ void add_verify_command(CLI::App& program, Context& context) {
         "aliquot verify\n"
         "aliquot verify --context prod -o json\n"
         "aliquot verify --node gpu-1 --image registry.example/aliquot:0.1.0");
-    auto words = std::make_shared<Words>();
+    auto words = std::make_shared<VerifyOptions>();
     command->add_option("--node", words->options.node, "This node only")->option_text("NODE");
     command
         ->add_option(

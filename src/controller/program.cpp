@@ -10,12 +10,12 @@
 namespace aliquot::controller {
 namespace {
 
-constexpr int kUsage = 2;
+constexpr int kExitUsage = 2;
 constexpr int kCouldNotRun = 3;
 
 int fail(const Error& error) {
     log::error("controller.failed", {{"reason", error.message}});
-    return error.code == ErrorCode::kInvalidInput ? kUsage : kCouldNotRun;
+    return error.code == ErrorCode::kInvalidInput ? kExitUsage : kCouldNotRun;
 }
 
 /// Blocks the signals that end us, for all threads from now on.

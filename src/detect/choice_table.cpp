@@ -7,7 +7,7 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr Row kRows[] = {
+constexpr Row kChoiceRows[] = {
     {"save|leave|keep|spare the gpu|gpus|cards|accelerators for|to|free; cpu only; cpuonly; only "
      "cpu|cpus; only on cpu|cpus; on cpu only; on the cpu only; cpu bound; "
      "gpu free; gpuless; gpu less; cpu is enough|sufficient|fine; "
@@ -178,6 +178,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> choice_rows() { return kRows; }
+std::span<const Row> choice_rows() { return kChoiceRows; }
 
 }  // namespace aliquot::detect

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Source kNone = Source::kContext;
 
-constexpr Row kRows[] = {
+constexpr Row kContextRows[] = {
     {"do not put|place|schedule|send|move|deploy|run; don t "
      "put|place|schedule|send|move|deploy|run; "
      "never put|place|schedule|send|move|deploy",
@@ -372,6 +372,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> context_rows() { return kRows; }
+std::span<const Row> context_rows() { return kContextRows; }
 
 }  // namespace aliquot::detect

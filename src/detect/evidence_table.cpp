@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kData = kSight | kSound | kWords;
 
-constexpr Row kRows[] = {
+constexpr Row kEvidenceRows[] = {
     // Hardware.
     {"gpu; "
      "#n|#x|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|dual|quad|both|several|"
@@ -323,6 +323,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> evidence_rows() { return kRows; }
+std::span<const Row> evidence_rows() { return kEvidenceRows; }
 
 }  // namespace aliquot::detect

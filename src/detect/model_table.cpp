@@ -7,9 +7,9 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr std::uint32_t kData = kSight | kSound | kWords;
+constexpr std::uint32_t kMedia = kSight | kSound | kWords;
 
-constexpr Row kRows[] = {
+constexpr Row kModelRows[] = {
     {"code|coding|programming|writing assistant|assistants|completion|copilot", Source::kModel,
      2.2F, Rule::kPartner, kLocal, kMl},
     // Names that are nothing else, of models and of what runs them.
@@ -24,7 +24,7 @@ constexpr Row kRows[] = {
      "phi 2|3|4|#n mini|medium|small; hermes #n llama|mistral; comfy ui; swarmui; forge webui; "
      "lightgcn; protbert; proteinbert; saprot; alphamissense; metagraph; timesformer; "
      "nvidia cosmos|earth|clara|riva|modulus|omniverse|isaac; earth #n studio",
-     Source::kModel, 2.5F, Rule::kShy, kMl | kData | kGpuWord | kNeedWord, kMl},
+     Source::kModel, 2.5F, Rule::kShy, kMl | kMedia | kGpuWord | kNeedWord, kMl},
     {"aya #n|expanse; orca #n; hermes #n; canary; moonshine; dia; sana; mochi; playground "
      "v#; rife; film interpolation; dain; midas; beit; moco; moco v#; i3d; c3d; donut; "
      "informer; chronos; saint; pinn|pinns; fno; allegro; mamba; dreamer; sac; a2c; trpo; mace; "
@@ -200,10 +200,10 @@ constexpr Row kRows[] = {
      Source::kModel, 2.8F, Rule::kAlways, 0, kMl},
     {"*bert; *former; *gan; *sam; *tts; *gpt; *yolo; *nerf; *clip; *llama; *fold; *diffusion; "
      "*whisper; *vit; *lm; *vae; *vlm; *llm",
-     Source::kModel, 2.4F, Rule::kPartner, kMl | kData | kGpuWord | kAction, kMl},
-    {"*net; *nets", Source::kModel, 1.7F, Rule::kPartner, kMl | kData | kGpuWord | kAction, kMl},
+     Source::kModel, 2.4F, Rule::kPartner, kMl | kMedia | kGpuWord | kAction, kMl},
+    {"*net; *nets", Source::kModel, 1.7F, Rule::kPartner, kMl | kMedia | kGpuWord | kAction, kMl},
     {"*ocr; *seg; *det; *pose", Source::kModel, 1.7F, Rule::kPartner,
-     kMl | kData | kGpuWord | kAction, kMl, kSight},
+     kMl | kMedia | kGpuWord | kAction, kMl, kSight},
     {"mistral small|medium|large|nemo; rtmdet; rtmpose; d fine; rf detr; sam3; sam 3; "
      "groundingdino; pspnet; segnet; alphapose; bot "
      "sort; botsort; fairmot; mobilenetv#; deit; dust3r; mast3r; 3dgs; nerfacto; edsr; flux #n; "
@@ -215,7 +215,7 @@ constexpr Row kRows[] = {
      "triposr; instantmesh; hunyuan#; infinitetalk; sadtalker; wav2lip; liveportrait; echomimic; "
      "ltx #n; chroma hd; nemoguard; voxtral; voxcpm; whisperkit; funasr; firered asr; "
      "parakeet tdt; omnilmm; minicpm v; deepseek ocr; dots ocr; olmocr; mineru; colpali; colqwen",
-     Source::kModel, 2.5F, Rule::kShy, kMl | kData | kGpuWord | kNeedWord, kMl},
+     Source::kModel, 2.5F, Rule::kShy, kMl | kMedia | kGpuWord | kNeedWord, kMl},
     {"conformer; moshi; sensevoice", Source::kModel, 2.2F, Rule::kPartner, kSound, kMl},
     {"colmap; easyocr; taichi; verl; marigold depth", Source::kModel, 2.2F, Rule::kPartner,
      kSight | kGpuWord | kAction, kMl},
@@ -226,7 +226,7 @@ constexpr Row kRows[] = {
      "neural network|networks; pointnet; pointnet#; "
      "esrgan; real esrgan; esrgan; restoration network; normalizing flow|flows; temporal fusion "
      "transformer; deep q; dqn",
-     Source::kTask, 2.3F, Rule::kShy, kMl | kData | kGpuWord, kMl},
+     Source::kTask, 2.3F, Rule::kShy, kMl | kMedia | kGpuWord, kMl},
     // Younger ones, and those of trades that have their own.
     {"bart; pegasus; nemotron; qwq; kimi k2; gpt oss; glm #n; chatglm; command r "
      "plus; "
@@ -280,6 +280,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> model_rows() { return kRows; }
+std::span<const Row> model_rows() { return kModelRows; }
 
 }  // namespace aliquot::detect

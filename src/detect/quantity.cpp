@@ -11,7 +11,7 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr std::size_t kLongestWord = 32;
+constexpr std::size_t kLongestUnit = 32;
 
 /// Names of cards as we print them; "rtx" and "gtx" take the next word along.
 constexpr auto kTypes = std::to_array<std::string_view>(
@@ -114,7 +114,7 @@ std::vector<Word> words_of(std::string_view text, std::size_t from, std::size_t 
         }
         Word word;
         word.begin = at;
-        for (; at < text.size() && is_word_byte(text[at]) && word.text.size() < kLongestWord;
+        for (; at < text.size() && is_word_byte(text[at]) && word.text.size() < kLongestUnit;
              ++at) {
             const char byte = text[at];
             word.text += byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + 32) : byte;

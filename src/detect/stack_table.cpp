@@ -8,7 +8,7 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr Row kRows[] = {
+constexpr Row kStackRows[] = {
     // Asked for by name.
     {"nvidia com gpu; amd com gpu; gpu intel com i915|xe; nvidia com gpu shared; requests nvidia "
      "com gpu; limits nvidia com gpu; nvidia com mig #n",
@@ -174,6 +174,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> stack_rows() { return kRows; }
+std::span<const Row> stack_rows() { return kStackRows; }
 
 }  // namespace aliquot::detect

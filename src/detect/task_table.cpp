@@ -7,7 +7,7 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr Row kRows[] = {
+constexpr Row kTaskRows[] = {
     // What is done with pictures and sound, whatever the thing is called that is looked for.
     {"detection;recognition;counting;tracking;segmentation;classification;grading;anonymisation;"
      "anonymization;restoration;colouring;colourisation;colorization; defects",
@@ -83,6 +83,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> task_rows() { return kRows; }
+std::span<const Row> task_rows() { return kTaskRows; }
 
 }  // namespace aliquot::detect

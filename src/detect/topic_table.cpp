@@ -9,7 +9,7 @@ namespace {
 
 constexpr Source kNone = Source::kContext;
 
-constexpr Row kRows[] = {
+constexpr Row kTopicRows[] = {
     // Topics.
     {"model;models;network;networks;weights;dataset;datasets;batch;batches;tokens;token;parameters;"
      "params;adapters;adapter;backbone;encoder;decoder;tensor;tensors;neural;layers;hyperparameter;"
@@ -132,6 +132,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> topic_rows() { return kRows; }
+std::span<const Row> topic_rows() { return kTopicRows; }
 
 }  // namespace aliquot::detect

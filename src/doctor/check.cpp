@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "doctor/cluster.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -24,6 +25,11 @@ Verdict verdict(Outcome outcome, std::string message) {
 }
 
 }  // namespace
+
+Evidence evidence_of(const Said& said, std::string expected) {
+    return {
+        .path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
+}
 
 std::string_view to_text(Outcome outcome) {
     constexpr std::array<std::string_view, 5> kWords{"ok", "warning", "failed", "skipped",

@@ -20,6 +20,10 @@ struct Evidence {
     std::string expected;
 };
 
+struct Said;
+/// What an object of the cluster said, as evidence.
+Evidence evidence_of(const Said& said, std::string expected = {});
+
 struct Fix {
     std::string kind;  // "command", "edit", "note"
     std::string risk;  // "none", "restart-runtime", "drain", "reboot", ...

@@ -240,7 +240,7 @@ Verdict judge_stale(const Facts& facts) {
     return ok("the agents that wrote on nodes run there");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kAgentChecks[] = {
     {"NODE011", Level::kNode, false, "NODE007", judge_healthy},
     {"NODE012", Level::kNode, false, "NODE007", judge_config_served},
     {"NODE013", Level::kNode, false, "NODE007", judge_mig_served},
@@ -250,6 +250,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> agent_checks() { return kChecks; }
+std::span<const Check> agent_checks() { return kAgentChecks; }
 
 }  // namespace aliquot::doctor

@@ -286,7 +286,7 @@ Verdict judge_fabric_version(const Facts& facts) {
     return unknown("the version of Fabric Manager is not known");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kDriverStateChecks[] = {
     {"DRV008", Level::kDriver, false, "", judge_two_drivers},
     {"DRV009", Level::kDriver, false,
      "DRV001 DRV002 DRV003 DRV004 DRV005 DRV006 DRV007 HW006 HW010", judge_all_initialised},
@@ -301,6 +301,8 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::vector<Check> driver_state_checks() { return {std::begin(kChecks), std::end(kChecks)}; }
+std::vector<Check> driver_state_checks() {
+    return {std::begin(kDriverStateChecks), std::end(kDriverStateChecks)};
+}
 
 }  // namespace aliquot::doctor

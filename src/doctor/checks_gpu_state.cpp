@@ -122,7 +122,7 @@ Verdict judge_license(const Facts& facts) {
 
 constexpr std::string_view kNoAnswer = "NVML001 NVML002 NVML003 NVML015 NVML016";
 
-constexpr Check kChecks[] = {
+constexpr Check kGpuStateChecks[] = {
     {"NVML008", Level::kNvml, false, kNoAnswer, judge_exclusive},
     {"NVML009", Level::kNvml, false, kNoAnswer, judge_mig_pending},
     {"NVML010", Level::kNvml, false, "NVML001 NVML002 NVML003 NVML009 NVML015 NVML016",
@@ -133,6 +133,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> gpu_state_checks() { return kChecks; }
+std::span<const Check> gpu_state_checks() { return kGpuStateChecks; }
 
 }  // namespace aliquot::doctor

@@ -308,7 +308,7 @@ Verdict judge_supported(const Facts& facts) {
     return ok("the driver supports every GPU that we know");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kHardwareChecks[] = {
     {"HW002", Level::kHardware, true, "", judge_not_passed},
     {"HW001", Level::kHardware, true, "HW002", judge_present},
     {"HW003", Level::kHardware, true, "HW001 HW002", judge_vfio},
@@ -323,6 +323,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> hardware_checks() { return kChecks; }
+std::span<const Check> hardware_checks() { return kHardwareChecks; }
 
 }  // namespace aliquot::doctor

@@ -36,11 +36,6 @@ const Said* pod_said(const Facts& facts, std::initializer_list<std::string_view>
     return nullptr;
 }
 
-Evidence evidence_of(const Said& said, std::string expected) {
-    return {
-        .path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
-}
-
 Verdict judge_root(const Facts& facts) {
     const std::string& root = facts.kubelet.root;
     if (root == "/var/lib/kubelet") {
@@ -317,7 +312,7 @@ Verdict judge_selinux(const Facts& facts) {
     return verdict;
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kKubeletChecks[] = {
     {"KUB001", Level::kKubelet, true, "", judge_root},
     {"KUB002", Level::kKubelet, true, "KUB001", judge_socket},
     {"KUB009", Level::kKubelet, true, "KUB001 KUB002", judge_selinux},
@@ -331,6 +326,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> kubelet_checks() { return kChecks; }
+std::span<const Check> kubelet_checks() { return kKubeletChecks; }
 
 }  // namespace aliquot::doctor

@@ -310,7 +310,7 @@ Verdict judge_option(const Facts& facts) {
     return uses_mps(facts) ? ok("the daemon is asked in the right way") : no_mps();
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kMpsChecks[] = {
     {"MPS008", Level::kPlugin, false, "", judge_clients},
     {"MPS005", Level::kPlugin, false, "", judge_fit},
     {"MPS001", Level::kPlugin, false, "MPS005 MPS008", judge_daemon},
@@ -325,6 +325,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> mps_checks() { return kChecks; }
+std::span<const Check> mps_checks() { return kMpsChecks; }
 
 }  // namespace aliquot::doctor

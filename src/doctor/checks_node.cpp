@@ -257,7 +257,7 @@ Verdict judge_leaks(const Facts& facts) {
     return ok("every process on a GPU belongs to a pod that asked for it");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kNodeChecks[] = {
     {"NODE007", Level::kNode, false, "", judge_conditions},
     {"NODE001", Level::kNode, true, "NODE007", judge_capacity},
     {"NODE002", Level::kNode, false, "NODE001 NODE007 NODE011", judge_unhealthy},
@@ -269,6 +269,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> node_checks() { return kChecks; }
+std::span<const Check> node_checks() { return kNodeChecks; }
 
 }  // namespace aliquot::doctor

@@ -121,7 +121,7 @@ Verdict judge_discovery(const Facts& facts) {
     return ok("every GPU node has its hardware labels");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kNodeLabelChecks[] = {
     {"NODE005", Level::kNode, false, "", judge_taint_values},
     {"NODE006", Level::kNode, false, "", judge_labels},
     {"NODE008", Level::kNode, false, "", judge_discovery},
@@ -129,6 +129,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> node_label_checks() { return kChecks; }
+std::span<const Check> node_label_checks() { return kNodeLabelChecks; }
 
 }  // namespace aliquot::doctor

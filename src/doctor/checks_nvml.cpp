@@ -255,7 +255,7 @@ Verdict judge_code(const Facts& facts) {
 
 constexpr std::string_view kNoLibrary = "NVML001 NVML002 NVML015";
 
-constexpr Check kChecks[] = {
+constexpr Check kNvmlChecks[] = {
     {"NVML001", Level::kNvml, true, "", judge_same_version},
     {"NVML002", Level::kNvml, true, "NVML001", judge_library},
     {"NVML003", Level::kNvml, false, "DRV009 NVML001 NVML002", judge_lost},
@@ -271,6 +271,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> nvml_checks() { return kChecks; }
+std::span<const Check> nvml_checks() { return kNvmlChecks; }
 
 }  // namespace aliquot::doctor

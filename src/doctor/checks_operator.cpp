@@ -10,11 +10,6 @@
 namespace aliquot::doctor {
 namespace {
 
-Evidence evidence_of(const Said& said, std::string expected) {
-    return {
-        .path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
-}
-
 Verdict judge_chain(const Facts& facts) {
     // The order in which gpu-operator's parts wait for each other.
     constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kChain{
@@ -243,7 +238,7 @@ Verdict judge_known_bug(const Facts& facts) {
     return verdict;
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kOperatorChecks[] = {
     {"DP009", Level::kPlugin, true, "DP001 DP002", judge_chain},
     {"DP010", Level::kPlugin, false, "", judge_upgrade},
     {"DP011", Level::kPlugin, false, "", judge_mig_manager},
@@ -255,6 +250,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> operator_checks() { return kChecks; }
+std::span<const Check> operator_checks() { return kOperatorChecks; }
 
 }  // namespace aliquot::doctor

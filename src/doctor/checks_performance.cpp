@@ -16,11 +16,11 @@ Verdict not_asked(const Facts& facts) {
                                                           : not_here("NVML gave no answer");
 }
 
-bool answered(const Facts& facts) {
+bool told_of_gpus(const Facts& facts) {
     return facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty();
 }
 
-std::string name_of(const NvmlGpu& gpu) { return "GPU " + std::to_string(gpu.index); }
+std::string short_name(const NvmlGpu& gpu) { return "GPU " + std::to_string(gpu.index); }
 
 Evidence seen(const NvmlGpu& gpu, std::string value, std::string expected = {}) {
     return {.path = gpu.place.path,
@@ -35,7 +35,7 @@ std::string digits(double value) {
 }
 
 Verdict judge_hardware_slowdown(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         std::string reason;
         double part = 0;
@@ -51,7 +51,7 @@ Verdict judge_hardware_slowdown(const Facts& facts) {
         if (reason.empty() && (bits & 0x8U) != 0) reason = "hw_slowdown";
         if (reason.empty()) continue;
         auto verdict =
-            warning(name_of(gpu) + " is throttled" +
+            warning(short_name(gpu) + " is throttled" +
                     (part > 0 ? " " + digits(part) + " % of the time" : "") + ": " + reason +
                     (gpu.temperature ? " (" + std::to_string(*gpu.temperature) + " C)" : "") + ".");
         verdict.because(seen(gpu, reason, "below 5 % of the time"));
@@ -64,13 +64,13 @@ Verdict judge_hardware_slowdown(const Facts& facts) {
 }
 
 Verdict judge_power_cap(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         if (!gpu.power_limit_w || !gpu.power_default_w ||
             *gpu.power_limit_w >= *gpu.power_default_w)
             continue;
         auto verdict =
-            warning("The power limit of " + name_of(gpu) + " is set to " +
+            warning("The power limit of " + short_name(gpu) + " is set to " +
                     digits(*gpu.power_limit_w) + " W of " + digits(*gpu.power_default_w) + " W.");
         verdict.because(
             seen(gpu, digits(*gpu.power_limit_w) + " W", digits(*gpu.power_default_w) + " W"));
@@ -82,7 +82,7 @@ Verdict judge_power_cap(const Facts& facts) {
 }
 
 Verdict judge_clocks(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         const bool busy = gpu.utilization.value_or(0) >= 90;
         const bool low = gpu.sm_clock_mhz && gpu.sm_clock_most_mhz &&
@@ -90,7 +90,7 @@ Verdict judge_clocks(const Facts& facts) {
         const bool idle_state = gpu.performance_state == "P8";
         if (!busy || !(low || idle_state)) continue;
         auto verdict = warning(
-            name_of(gpu) + " is busy but its clocks are locked low" +
+            short_name(gpu) + " is busy but its clocks are locked low" +
             (gpu.sm_clock_mhz ? " (" + std::to_string(*gpu.sm_clock_mhz) + " MHz)" : "") + ".");
         verdict.because(seen(
             gpu, gpu.performance_state + " at " + std::to_string(*gpu.utilization) + " %", "P0"));
@@ -115,7 +115,7 @@ std::map<std::string, std::vector<const NvmlProcess*>> users(const Facts& facts)
 }
 
 Verdict judge_contention(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const auto& [gpu, list] : users(facts)) {
         std::size_t active = 0;
         for (const NvmlProcess* const one : list)
@@ -136,7 +136,7 @@ Verdict judge_contention(const Facts& facts) {
 }
 
 Verdict judge_memory_sum(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         if (!gpu.memory_used_mib || !gpu.memory_total_mib || *gpu.memory_total_mib == 0) continue;
         const double part = 100.0 * *gpu.memory_used_mib / *gpu.memory_total_mib;
@@ -150,7 +150,7 @@ Verdict judge_memory_sum(const Facts& facts) {
                                       std::to_string(one.memory_mib) + " MiB"});
         }
         if (part < 90 || neighbours < 2) continue;
-        verdict.message = "The neighbours on " + name_of(gpu) + " use " + digits(part) +
+        verdict.message = "The neighbours on " + short_name(gpu) + " use " + digits(part) +
                           " % of its memory: the next allocation may fail.";
         verdict.note("Fewer shares, smaller batches, or a memory limit per share.");
         return verdict;
@@ -159,11 +159,11 @@ Verdict judge_memory_sum(const Facts& facts) {
 }
 
 Verdict judge_hollow(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         if (gpu.utilization.value_or(0) < 95 || !gpu.sm_active || *gpu.sm_active >= 0.3) continue;
         auto verdict =
-            warning(name_of(gpu) + " shows 100 % but only " + digits(*gpu.sm_active * 100) +
+            warning(short_name(gpu) + " shows 100 % but only " + digits(*gpu.sm_active * 100) +
                     " % of its multiprocessors work: utilisation only says that some kernel ran.");
         verdict.because(seen(gpu,
                              "utilization " + std::to_string(*gpu.utilization) + " %, SM active " +
@@ -176,12 +176,12 @@ Verdict judge_hollow(const Facts& facts) {
 }
 
 Verdict judge_link(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         if (!gpu.link_width || !gpu.link_width_most || *gpu.link_width >= *gpu.link_width_most)
             continue;
         auto verdict =
-            warning(name_of(gpu) + " copies over PCIe x" + std::to_string(*gpu.link_width) +
+            warning(short_name(gpu) + " copies over PCIe x" + std::to_string(*gpu.link_width) +
                     " of x" + std::to_string(*gpu.link_width_most) + ".");
         verdict.because(seen(gpu, "x" + std::to_string(*gpu.link_width),
                              "x" + std::to_string(*gpu.link_width_most)));
@@ -192,12 +192,12 @@ Verdict judge_link(const Facts& facts) {
 }
 
 Verdict judge_nvlink(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         const unsigned inactive = gpu.nvlinks_inactive.value_or(0);
         const std::uint64_t errors = gpu.nvlink_errors.value_or(0);
         if (inactive == 0 && errors == 0) continue;
-        auto verdict = warning(name_of(gpu) + ": " +
+        auto verdict = warning(short_name(gpu) + ": " +
                                (inactive > 0 ? std::to_string(inactive) + " NVLinks are inactive"
                                              : std::to_string(errors) + " NVLink errors") +
                                ".");
@@ -213,11 +213,12 @@ Verdict judge_nvlink(const Facts& facts) {
 
 Verdict judge_repaired(const Facts& facts) {
     constexpr std::uint64_t kManyErrors = 1000;
-    if (!answered(facts)) return not_asked(facts);
+    if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         if (gpu.ecc_corrected.value_or(0) < kManyErrors) continue;
-        auto verdict = warning(name_of(gpu) + " corrected " + std::to_string(*gpu.ecc_corrected) +
-                               " memory errors since the driver was loaded: each costs time.");
+        auto verdict =
+            warning(short_name(gpu) + " corrected " + std::to_string(*gpu.ecc_corrected) +
+                    " memory errors since the driver was loaded: each costs time.");
         verdict.because(seen(gpu, std::to_string(*gpu.ecc_corrected), "near 0"));
         verdict.note(
             "Watch it; when the number grows, reset the GPU so that rows are remapped, and plan "
@@ -227,7 +228,7 @@ Verdict judge_repaired(const Facts& facts) {
     return ok("memory repair slows nothing down");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kPerformanceChecks[] = {
     {"PERF001", Level::kRun, false, "", judge_hardware_slowdown},
     {"PERF002", Level::kRun, false, "", judge_power_cap},
     {"PERF003", Level::kRun, false, "PERF002", judge_clocks},
@@ -241,6 +242,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> performance_checks() { return kChecks; }
+std::span<const Check> performance_checks() { return kPerformanceChecks; }
 
 }  // namespace aliquot::doctor

@@ -222,7 +222,7 @@ Verdict judge_slice(const Facts& facts) {
     return ok("MIG slices fit what uses them");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kPodPerformanceChecks[] = {
     {"PERF004", Level::kRun, false, "CTR*", judge_idle},
     {"PERF005", Level::kRun, false, "", judge_cpu_bound},
     {"PERF006", Level::kRun, false, "", judge_saw_tooth},
@@ -232,6 +232,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> pod_performance_checks() { return kChecks; }
+std::span<const Check> pod_performance_checks() { return kPodPerformanceChecks; }
 
 }  // namespace aliquot::doctor

@@ -53,11 +53,6 @@ const Said* plugin_said(const Facts& facts, std::initializer_list<std::string_vi
     return nullptr;
 }
 
-Evidence evidence_of(const Said& said, std::string expected) {
-    return {
-        .path = said.path, .line = said.line, .value = said.text, .expected = std::move(expected)};
-}
-
 Verdict judge_installed(const Facts& facts) {
     if (!facts.cluster.asked("DaemonSet")) return not_read(facts, {"DaemonSet"});
     if (const Object* const set = plugin_set(facts)) return ok("device plugin: " + set->id());
@@ -371,7 +366,7 @@ Verdict judge_two_plugins(const Facts& facts) {
     return facts.cluster.asked("Pod") ? ok("one device plugin per node") : not_read(facts, {"Pod"});
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kPluginChecks[] = {
     {"DP001", Level::kPlugin, true, "", judge_installed},
     {"DP002", Level::kPlugin, true, "DP001 DP011", judge_desired},
     {"DP004", Level::kPlugin, true, "DP001 DP002 MPS008", judge_config_error},
@@ -384,6 +379,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> plugin_checks() { return kChecks; }
+std::span<const Check> plugin_checks() { return kPluginChecks; }
 
 }  // namespace aliquot::doctor

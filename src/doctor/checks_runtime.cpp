@@ -360,7 +360,7 @@ Verdict judge_docker_only(const Facts& facts) {
     return ok("no setting of Docker that only Docker reads");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kRuntimeChecks[] = {
     {"RT005", Level::kRuntime, true, "", judge_cri_disabled},
     {"RT004", Level::kRuntime, true, "RT005", judge_template_words},
     {"RT002", Level::kRuntime, true, "RT004 RT005", judge_wrong_file},
@@ -376,6 +376,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> runtime_checks() { return kChecks; }
+std::span<const Check> runtime_checks() { return kRuntimeChecks; }
 
 }  // namespace aliquot::doctor

@@ -72,10 +72,6 @@ const Said* said(const Facts& facts, std::initializer_list<std::string_view> par
     return nullptr;
 }
 
-Evidence evidence_of(const Said& one) {
-    return {.path = one.path, .line = one.line, .value = one.text};
-}
-
 Verdict judge_one_share(const Facts& facts) {
     const Said* const line =
         said(facts, {"maximum request size for shared resources", "failRequestsGreaterThanOne"});
@@ -236,7 +232,7 @@ Verdict judge_annotations(const Facts& facts) {
     return verdict;
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kSchedulingChecks[] = {
     {"SCH001", Level::kScheduling, false, "", judge_all_held},
     {"SCH002", Level::kScheduling, false, "", judge_never_offered},
     {"SCH003", Level::kScheduling, false, "", judge_misspelt},
@@ -258,6 +254,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> scheduling_checks() { return kChecks; }
+std::span<const Check> scheduling_checks() { return kSchedulingChecks; }
 
 }  // namespace aliquot::doctor

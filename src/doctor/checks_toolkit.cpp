@@ -376,7 +376,7 @@ Verdict judge_class_placement(const Facts& facts) {
 
 constexpr std::string_view kBroken = "RT001 RT002 RT003 RT004 RT005 RT008 RT010";
 
-constexpr Check kChecks[] = {
+constexpr Check kToolkitChecks[] = {
     {"CTK001", Level::kRuntime, false, "", judge_retired},
     {"CTK002", Level::kRuntime, false, kBroken, judge_settings},
     {"CTK003", Level::kRuntime, false, "", judge_two_toolkits},
@@ -392,6 +392,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> toolkit_checks() { return kChecks; }
+std::span<const Check> toolkit_checks() { return kToolkitChecks; }
 
 }  // namespace aliquot::doctor

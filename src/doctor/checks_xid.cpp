@@ -57,7 +57,7 @@ Verdict judge_xid_information(const Facts& facts) {
     return judge_xids(facts, catalog::XidClass::kInformation);
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kXidChecks[] = {
     {"XID001", Level::kNvml, false, "DRV009 NVML003 NVML004 NVML011 NVML015 NVML016",
      judge_xid_hardware},
     {"XID002", Level::kNvml, false, "DRV009 NVML003 NVML004 NVML011 NVML015 NVML016 XID001",
@@ -68,6 +68,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> xid_checks() { return kChecks; }
+std::span<const Check> xid_checks() { return kXidChecks; }
 
 }  // namespace aliquot::doctor

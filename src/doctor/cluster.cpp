@@ -46,9 +46,9 @@ std::string kind_of_file(std::string_view path) {
     return {};
 }
 
-class Reader {
+class ClusterReader {
 public:
-    explicit Reader(const Tree& tree) : tree_(tree) {}
+    explicit ClusterReader(const Tree& tree) : tree_(tree) {}
 
     ClusterFacts run() {
         for (const auto& [path, entry] : tree_.entries()) {
@@ -218,7 +218,7 @@ std::vector<const Object*> ClusterFacts::pods_on(std::string_view node) const {
 }
 
 ClusterFacts cluster_of(const Tree& tree) {
-    ClusterFacts facts = Reader(tree).run();
+    ClusterFacts facts = ClusterReader(tree).run();
     const auto& pods = facts.all("Pod");
     for (std::size_t i = 0; i < pods.size(); ++i) {
         const std::string node = node_of(pods[i]);

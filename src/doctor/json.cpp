@@ -14,9 +14,9 @@ namespace {
 constexpr unsigned kDepth = 64;
 constexpr std::size_t kMostValues = 2'000'000;
 
-class Reader {
+class JsonReader {
 public:
-    explicit Reader(std::string_view text) : text_(text) {}
+    explicit JsonReader(std::string_view text) : text_(text) {}
 
     Result<Node> run() {
         std::vector<Node> values;
@@ -253,7 +253,7 @@ const std::vector<Node::Entry>& no_entries() {
 
 }  // namespace
 
-Result<Node> parse_json(std::string_view text) { return Reader(text).run(); }
+Result<Node> parse_json(std::string_view text) { return JsonReader(text).run(); }
 
 Result<Node> parse_object(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");

@@ -18,9 +18,9 @@ std::string plain_address(std::string_view text) {
     return address;
 }
 
-class Reader {
+class SmiReader {
 public:
-    Reader(NvmlFacts& nvml, const std::string& path, const std::string& text)
+    SmiReader(NvmlFacts& nvml, const std::string& path, const std::string& text)
         : nvml_(nvml), path_(path), text_(text) {}
 
     void run() {
@@ -300,7 +300,7 @@ private:
 }  // namespace
 
 void read_nvidia_smi(NvmlFacts& nvml, const std::string& path, const std::string& text) {
-    Reader(nvml, path, text).run();
+    SmiReader(nvml, path, text).run();
 }
 
 }  // namespace aliquot::doctor

@@ -36,9 +36,9 @@ Node* child_of(Node& table, std::string_view name) {
     return nullptr;
 }
 
-class Reader {
+class TomlReader {
 public:
-    explicit Reader(std::string_view text) : text_(text) {
+    explicit TomlReader(std::string_view text) : text_(text) {
         if (text_.starts_with("\xef\xbb\xbf")) at_ = line_start_ = 3;
     }
 
@@ -331,7 +331,7 @@ private:
 
 }  // namespace
 
-Toml parse_toml(std::string_view text) { return Reader(text).run(); }
+Toml parse_toml(std::string_view text) { return TomlReader(text).run(); }
 
 void merge_toml(Node& base, const Node& over) {
     for (const Node::Entry& entry : over.entries) {

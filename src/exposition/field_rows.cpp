@@ -14,12 +14,6 @@ using gpu::Figure;
 constexpr std::uint64_t kMebibyte = 1U << 20U;
 constexpr unsigned kPlaces = 6;
 
-std::optional<double> figure_of(const gpu::Figures& figures, Figure figure) {
-    const auto value = figures.get(figure);
-    if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
-    return value;
-}
-
 /// An amount in the unit of the field: still a whole number, so that parts add up to their total.
 std::uint64_t whole(std::uint64_t amount, Convert convert) {
     return convert == Convert::kMebibytes ? amount / kMebibyte : amount;
@@ -92,7 +86,7 @@ void FieldRows::write(const Field& field) {
                 if (device.cut) break;
                 [[fallthrough]];
             case Way::kGpu:
-                if (const auto value = figure_of(device.device->figures, field.figure)) {
+                if (const auto value = device.device->figures.amount(field.figure)) {
                     row(device);
                     is(*value, field.convert);
                 }
@@ -150,14 +144,14 @@ void FieldRows::write_split(const Field& field, const DeviceRow& device) {
 
 void FieldRows::write_part_figure(const Field& field, const DeviceRow& device) {
     if (!device.cut) {
-        if (const auto value = figure_of(device.device->figures, field.figure)) {
+        if (const auto value = device.device->figures.amount(field.figure)) {
             row(device);
             is(*value, field.convert);
         }
         return;
     }
     for (const PartRow& part : device.parts) {
-        if (const auto value = figure_of(part.part->figures, field.figure)) {
+        if (const auto value = part.part->figures.amount(field.figure)) {
             row(part);
             is(*value, field.convert);
         }
@@ -180,7 +174,7 @@ void FieldRows::write_free(const Field& field, const DeviceRow& device) {
 
 bool FieldRows::approximates(const DeviceRow& device) const {
     return scene_.style.approximate_active && device.fresh && !device.cut &&
-           !figure_of(device.device->figures, Figure::kGraphicsActive) &&
+           !device.device->figures.amount(Figure::kGraphicsActive) &&
            device.device->total.utilization_ppm;
 }
 
@@ -222,20 +216,20 @@ void FieldRows::write_odd(const Field& field, const DeviceRow& device) {
     if (field.way == Way::kMigMode) {
         row(device).is(gpu.mig_enabled ? 1U : 0U);
     } else if (field.way == Way::kBar1Free) {
-        const auto total = figure_of(figures, Figure::kBar1TotalBytes);
-        const auto used = figure_of(figures, Figure::kBar1UsedBytes);
+        const auto total = figures.amount(Figure::kBar1TotalBytes);
+        const auto used = figures.amount(Figure::kBar1UsedBytes);
         if (!total || !used) return;
         row(device);
         is(std::max(0.0, *total - *used), field.convert);
     } else if (field.way == Way::kUsedShare) {
-        const auto total = figure_of(figures, Figure::kMemoryTotalBytes);
-        const auto used = figure_of(figures, Figure::kMemoryUsedBytes);
-        const double reserved = figure_of(figures, Figure::kMemoryReservedBytes).value_or(0);
+        const auto total = figures.amount(Figure::kMemoryTotalBytes);
+        const auto used = figures.amount(Figure::kMemoryUsedBytes);
+        const double reserved = figures.amount(Figure::kMemoryReservedBytes).value_or(0);
         if (!total || !used || *total <= reserved) return;
         row(device);
         is(*used / (*total - reserved), field.convert);
     } else if (field.way == Way::kLicense) {
-        const auto licensed = figure_of(figures, Figure::kVgpuLicensed);
+        const auto licensed = figures.amount(Figure::kVgpuLicensed);
         if (!licensed && gpu.virtualization == gpu::Virtualization::kVgpuGuest) return;
         row(device);
         is(licensed.value_or(0), field.convert);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/units.h"
 #include "exposition/writers.h"
 
 namespace aliquot::exposition {
@@ -103,12 +104,6 @@ constexpr std::array<Reason, 8> kReasons{{{0x2, "clock_setting"},
                                           {0x80, "hw_power_brake"},
                                           {0x100, "display_clock"}}};
 
-std::optional<double> figure_of(const gpu::Figures& figures, Figure figure) {
-    const auto value = figures.get(figure);
-    if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
-    return value;
-}
-
 void put(Text& text, double value, Scale scale) {
     constexpr double kMillion = 1e6;
     constexpr unsigned kMilliDigits = 3;
@@ -139,7 +134,7 @@ void write_table(Text& text, const Scene& scene, const Table& table) {
         text.family(simple.family);
         for (const DeviceRow& row : scene.rows.devices) {
             if (!row.fresh) continue;
-            if (const auto value = figure_of(row.device->figures, simple.figure)) {
+            if (const auto value = row.device->figures.amount(simple.figure)) {
                 write_simple(text, simple, scene.rows.view(row.names.native), *value);
             }
         }
@@ -153,13 +148,13 @@ void write_profiling(Text& text, const Scene& scene) {
         for (const DeviceRow& row : scene.rows.devices) {
             if (!row.fresh) continue;
             if (!row.cut) {
-                if (const auto value = figure_of(row.device->figures, simple.figure)) {
+                if (const auto value = row.device->figures.amount(simple.figure)) {
                     write_simple(text, simple, scene.rows.view(row.names.native), *value);
                 }
                 continue;
             }
             for (const PartRow& part : row.parts) {
-                if (const auto value = figure_of(part.part->figures, simple.figure)) {
+                if (const auto value = part.part->figures.amount(simple.figure)) {
                     write_simple(text, simple, scene.rows.view(part.names.native), *value);
                 }
             }
@@ -200,7 +195,6 @@ void write_totals(Text& text, const Scene& scene) {
             text.row(scene.rows.view(row.names.native)).is(Decimal{*value, total.digits, false});
         }
     }
-    constexpr unsigned kNanoDigits = 9;
     text.family("gpu_memory_busy_seconds_total");
     for (const DeviceRow& row : scene.rows.devices) {
         if (!row.device->memory_busy_known) continue;
@@ -209,8 +203,8 @@ void write_totals(Text& text, const Scene& scene) {
     }
     text.family("gpu_power_limit_watts");
     for (const DeviceRow& row : scene.rows.devices) {
-        auto limit = figure_of(row.device->figures, Figure::kEnforcedPowerLimitMilliwatts);
-        if (!limit) limit = figure_of(row.device->figures, Figure::kPowerLimitMilliwatts);
+        auto limit = row.device->figures.amount(Figure::kEnforcedPowerLimitMilliwatts);
+        if (!limit) limit = row.device->figures.amount(Figure::kPowerLimitMilliwatts);
         if (!limit || !row.fresh) continue;
         text.row(scene.rows.view(row.names.native));
         put(text, *limit, Scale::kMilli);
@@ -218,7 +212,6 @@ void write_totals(Text& text, const Scene& scene) {
 }
 
 void write_throttling(Text& text, const Scene& scene) {
-    constexpr unsigned kNanoDigits = 9;
     text.family("gpu_throttle_seconds_total");
     for (const DeviceRow& row : scene.rows.devices) {
         for (const auto& [reason, ns] : row.device->throttled_ns) {
@@ -229,7 +222,7 @@ void write_throttling(Text& text, const Scene& scene) {
     }
     text.family("gpu_throttle_active");
     for (const DeviceRow& row : scene.rows.devices) {
-        const auto bits = figure_of(row.device->figures, Figure::kClockEventReasons);
+        const auto bits = row.device->figures.amount(Figure::kClockEventReasons);
         if (!row.fresh || !bits) continue;
         const auto set = static_cast<std::uint64_t>(*bits);
         for (const Reason& reason : kReasons) {
@@ -256,7 +249,7 @@ void write_instances(Text& text, const Scene& scene) {
         text.family(simple.family);
         for (const DeviceRow& row : scene.rows.devices) {
             for (const PartRow& part : row.parts) {
-                const auto value = figure_of(part.part->figures, simple.figure);
+                const auto value = part.part->figures.amount(simple.figure);
                 if (!row.cut || !row.fresh || !value) continue;
                 write_simple(text, simple, scene.rows.view(part.names.native), *value);
             }

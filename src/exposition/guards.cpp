@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "base/units.h"
 #include "exposition/writers.h"
 
 namespace aliquot::exposition {
@@ -16,7 +17,6 @@ struct OfGuard {
     unsigned digits = 0;
 };
 
-constexpr unsigned kNano = 9;
 constexpr unsigned kMicro = 6;
 
 Number unless_zero(std::uint64_t value) { return value == 0 ? std::nullopt : Number(value); }
@@ -37,9 +37,9 @@ constexpr std::array kOfGuards{
     OfGuard{"aliquot_guard_alloc_denied_total",
             [](const DeviceStatus& d) { return Number(d.denied); }},
     OfGuard{"aliquot_guard_gpu_seconds_total",
-            [](const DeviceStatus& d) { return Number(d.gpu_ns); }, kNano},
+            [](const DeviceStatus& d) { return Number(d.gpu_ns); }, kNanoDigits},
     OfGuard{"aliquot_guard_throttled_seconds_total",
-            [](const DeviceStatus& d) { return Number(d.throttled_ns); }, kNano},
+            [](const DeviceStatus& d) { return Number(d.throttled_ns); }, kNanoDigits},
     OfGuard{"aliquot_guard_overruns_total",
             [](const DeviceStatus& d) { return Number(d.overruns); }},
     OfGuard{"aliquot_guard_processes", [](const DeviceStatus& d) { return Number(d.processes); }},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "base/units.h"
 #include "exposition/writers.h"
 
 namespace aliquot::exposition {
@@ -17,7 +18,6 @@ struct OfPod {
     bool counter = false;  // told of those that have ended, and of GPUs that do not answer
 };
 
-constexpr unsigned kNano = 9;
 constexpr unsigned kMicro = 6;
 constexpr unsigned kMilli = 3;
 
@@ -28,8 +28,8 @@ Number held(const PodRow& pod, const Number& value) {
 constexpr std::array kOfPods{
     OfPod{"gpu_pod_entitlement_ratio", [](const PodRow& p) { return held(p, p.entitlement_ppm); },
           kMicro},
-    OfPod{"gpu_pod_busy_seconds_total", [](const PodRow& p) { return p.amounts.busy_ns; }, kNano,
-          true},
+    OfPod{"gpu_pod_busy_seconds_total", [](const PodRow& p) { return p.amounts.busy_ns; },
+          kNanoDigits, true},
     OfPod{"gpu_pod_utilization_ratio", [](const PodRow& p) { return p.amounts.utilization_ppm; },
           kMicro},
     OfPod{"gpu_pod_share_utilization_ratio",
@@ -38,15 +38,15 @@ constexpr std::array kOfPods{
     OfPod{"gpu_pod_memory_limit_bytes", [](const PodRow& p) { return p.memory_limit_bytes; }},
     OfPod{"gpu_pod_memory_peak_bytes", [](const PodRow& p) { return p.memory_peak_bytes; }},
     OfPod{"gpu_pod_memory_limit_hits_total", [](const PodRow& p) { return p.denied; }, 0, true},
-    OfPod{"gpu_pod_throttled_seconds_total", [](const PodRow& p) { return p.throttled_ns; }, kNano,
-          true},
+    OfPod{"gpu_pod_throttled_seconds_total", [](const PodRow& p) { return p.throttled_ns; },
+          kNanoDigits, true},
     OfPod{"gpu_pod_energy_joules_total",
           [](const PodRow& p) { return p.amounts.energy_millijoules; }, kMilli, true},
-    OfPod{"gpu_pod_held_seconds_total", [](const PodRow& p) { return held(p, p.held_ns); }, kNano,
-          true},
+    OfPod{"gpu_pod_held_seconds_total", [](const PodRow& p) { return held(p, p.held_ns); },
+          kNanoDigits, true},
     OfPod{"gpu_pod_idle_held_seconds_total",
-          [](const PodRow& p) { return held(p, p.idle_held_ns); }, kNano, true},
-    OfPod{"gpu_pod_idle_seconds", [](const PodRow& p) { return p.idle_ns; }, kNano},
+          [](const PodRow& p) { return held(p, p.idle_held_ns); }, kNanoDigits, true},
+    OfPod{"gpu_pod_idle_seconds", [](const PodRow& p) { return p.idle_ns; }, kNanoDigits},
     OfPod{"gpu_pod_processes", [](const PodRow& p) { return Number(p.processes); }},
 };
 
@@ -128,7 +128,7 @@ void write_counters(Text& text, const Scene& scene) {
         for (const PartRow& part : row.parts) {
             if (!part.rest.busy_ns) continue;
             write_counter(text, scene, part.names.native, *part.rest.busy_ns, part.ended_busy_ns,
-                          kNano);
+                          kNanoDigits);
         }
     }
     text.family("gpu_unattributed_energy_joules_total");

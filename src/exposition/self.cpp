@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/units.h"
 #include "exposition/writers.h"
 
 namespace aliquot::exposition {
 namespace {
-
-constexpr unsigned kNano = 9;
 
 void write_sight(Text& text, const Scene& scene, std::string_view node) {
     const telemetry::Sight& sight = scene.snapshot.sight;
@@ -16,7 +15,7 @@ void write_sight(Text& text, const Scene& scene, std::string_view node) {
     text.family("aliquot_agent_collect_failures_total");
     text.row(node).is(sight.failed_looks);
     text.family("aliquot_agent_collect_duration_seconds");
-    text.row(node).is(Decimal{sight.look_ns, kNano, false});
+    text.row(node).is(Decimal{sight.look_ns, kNanoDigits, false});
     if (sight.last_good) {
         text.family("aliquot_agent_collect_last_success_timestamp_seconds");
         text.row(node).is(seconds_of(*sight.last_good));
@@ -58,10 +57,10 @@ void write_own(Text& text, std::string_view node, const Own& own) {
     };
     tell("aliquot_agent_scrapes_total", node, own.scrapes, 0);
     tell("aliquot_agent_scrape_bytes", node, own.scrape_bytes, 0);
-    tell("aliquot_agent_scrape_duration_seconds", node, own.scrape_ns, kNano);
+    tell("aliquot_agent_scrape_duration_seconds", node, own.scrape_ns, kNanoDigits);
     tell("process_resident_memory_bytes", {}, own.resident_bytes, 0);
     tell("process_virtual_memory_bytes", {}, own.virtual_bytes, 0);
-    tell("process_cpu_seconds_total", {}, own.cpu_ns, kNano);
+    tell("process_cpu_seconds_total", {}, own.cpu_ns, kNanoDigits);
     tell("process_open_fds", {}, own.open_files, 0);
     if (own.started) {
         text.family("process_start_time_seconds");

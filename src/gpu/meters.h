@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -95,6 +96,19 @@ public:
         const auto place = static_cast<std::size_t>(figure);
         if ((known_[place / 64] >> (place % 64) & 1U) == 0) return std::nullopt;
         return values_[place];
+    }
+    /// As get(), of what cannot be negative: empty also for what is, and for no number at all.
+    [[nodiscard]] std::optional<double> amount(Figure figure) const {
+        const auto value = get(figure);
+        if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
+        return value;
+    }
+    /// amount() without what is behind the point.
+    [[nodiscard]] std::optional<std::uint64_t> whole(Figure figure) const {
+        constexpr double kTooMuch = 0x1p64;
+        const auto value = amount(figure);
+        if (!value || *value >= kTooMuch) return std::nullopt;
+        return static_cast<std::uint64_t>(*value);
     }
     void set(Figure figure, double value) {
         const auto place = static_cast<std::size_t>(figure);

@@ -15,7 +15,7 @@ namespace aliquot::guard_region {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
-constexpr std::string_view kUnfinished = ".new-";
+constexpr std::string_view kUnfinishedCopy = ".new-";
 
 #if defined(__x86_64__)
 constexpr unsigned kMachine = EM_X86_64;
@@ -92,7 +92,8 @@ Result<std::string> install_guard(const os::Root& root, const std::string& base,
         const std::string place = in(base, name);
         if (holds(root, place, *content)) return name;
         if (root.exists(place)) continue;  // damaged; somebody may have it mapped all the same
-        const std::string fresh = in(base, std::string(kUnfinished) + std::to_string(::getpid()));
+        const std::string fresh =
+            in(base, std::string(kUnfinishedCopy) + std::to_string(::getpid()));
         auto filled = fill(root, fresh, *content);
         std::error_code problem;
         if (filled) {
@@ -114,7 +115,7 @@ void remove_guards(const os::Root& root, const std::string& base,
     std::error_code problem;
     for (const std::string& name : *names) {
         const bool old = is_version(name) && !used.contains(name);
-        if (old || name.starts_with(kUnfinished)) {
+        if (old || name.starts_with(kUnfinishedCopy)) {
             std::filesystem::remove_all(root.resolve(in(base, name)), problem);
         }
     }

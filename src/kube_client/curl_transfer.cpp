@@ -21,7 +21,7 @@ bool equal_name(std::string_view one, std::string_view other) {
     });
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view header_value(std::string_view text) {
     constexpr std::string_view kBlanks = " \t\r\n";
     const auto begin = text.find_first_not_of(kBlanks);
     if (begin == std::string_view::npos) return {};
@@ -205,7 +205,7 @@ std::size_t CurlTransfer::body(std::string_view bytes) {
 }
 
 void CurlTransfer::header(std::string_view line) {
-    line = trimmed(line);
+    line = header_value(line);
     const std::scoped_lock lock(mutex_);
     if (line.starts_with("HTTP/")) {  // a new head: of a proxy, of 100 Continue, or the real one
         state_.answer.retry_after.reset();
@@ -224,7 +224,7 @@ void CurlTransfer::header(std::string_view line) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) return;
     const std::string_view name = line.substr(0, colon);
-    const std::string_view value = trimmed(line.substr(colon + 1));
+    const std::string_view value = header_value(line.substr(colon + 1));
     if (equal_name(name, "retry-after")) {
         unsigned seconds = 0;
         const auto read = std::from_chars(value.data(), value.data() + value.size(), seconds);

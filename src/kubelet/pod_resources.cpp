@@ -15,7 +15,7 @@
 namespace aliquot::kubelet {
 namespace {
 
-constexpr int kReceiveLimitBytes = 16 << 20;  // what kubelet itself sends at most
+constexpr int kPodResourcesBytes = 16 << 20;  // what kubelet itself sends at most
 
 }  // namespace
 
@@ -39,7 +39,7 @@ public:
             error.code = ErrorCode::kUnavailable;  // for the caller all of it is: no kubelet
             return error;
         }
-        v1::PodResourcesLister::Stub stub(channel_over(*std::move(connection), kReceiveLimitBytes));
+        v1::PodResourcesLister::Stub stub(channel_over(*std::move(connection), kPodResourcesBytes));
         grpc::ClientContext context;
         set_deadline(context, timeout);
         Response response;

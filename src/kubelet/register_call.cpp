@@ -13,7 +13,7 @@
 namespace aliquot::kubelet {
 namespace {
 
-constexpr int kReceiveLimitBytes = 64 << 10;  // the answer is an Empty
+constexpr int kAnswerBytes = 64 << 10;  // the answer is an Empty
 
 class GrpcRegisterCall final : public RegisterCall {
 public:
@@ -22,8 +22,7 @@ public:
         : subject_(std::move(subject)),
           request_(std::move(request)),
           on_done_(std::move(on_done)),
-          stub_(v1beta1::Registration::NewStub(
-              channel_over(std::move(connection), kReceiveLimitBytes))) {
+          stub_(v1beta1::Registration::NewStub(channel_over(std::move(connection), kAnswerBytes))) {
         set_deadline(context_, timeout);
         thread_ = std::jthread([this] { run(); });
     }

@@ -14,7 +14,7 @@
 namespace aliquot::kubelet {
 namespace {
 
-constexpr int kReceiveLimitBytes = 4 << 20;  // 20,000 device ids are a quarter of it
+constexpr int kRequestBytes = 4 << 20;  // 20,000 device ids are a quarter of it
 constexpr int kCallsPerConnection = 128;
 
 class GrpcServer final : public Server {
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Server>> Server::start(const std::vector<Service*>& servi
     adopt_grpc_log();
     grpc::ServerBuilder builder;
     for (auto* service : services) builder.RegisterService(&service->grpc_service());
-    builder.SetMaxReceiveMessageSize(kReceiveLimitBytes);
+    builder.SetMaxReceiveMessageSize(kRequestBytes);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsPerConnection);
     builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
     auto queue = builder.AddCompletionQueue();
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Server>> Server::start(const std::vector<Service*>& servi
 
 Result<Done> ask_options(Descriptor connection, std::chrono::milliseconds timeout) {
     const auto stub =
-        v1beta1::DevicePlugin::NewStub(channel_over(std::move(connection), kReceiveLimitBytes));
+        v1beta1::DevicePlugin::NewStub(channel_over(std::move(connection), kRequestBytes));
     grpc::ClientContext context;
     set_deadline(context, timeout);
     v1beta1::DevicePluginOptions options;

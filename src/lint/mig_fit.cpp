@@ -11,7 +11,7 @@ namespace aliquot::lint {
 namespace {
 
 /// "1g.5gb+me", "1g.5gb.me" and "mig-1g.5gb" are one.
-std::string plain(std::string_view name) {
+std::string plain_profile(std::string_view name) {
     if (starts_with(name, "mig-")) name.remove_prefix(4);
     std::string text = lower(name);
     const auto gb = text.find("gb");
@@ -67,7 +67,7 @@ std::vector<std::string_view> mig_families() {
 }
 
 const catalog::MigProfile* find_in_family(std::string_view family, std::string_view word) {
-    const std::string name = plain(trim(word));
+    const std::string name = plain_profile(trim(word));
     for (const catalog::MigProfile& profile : catalog::mig_profiles()) {
         if (profile.family != family) continue;
         std::string_view id = profile.id;
@@ -104,7 +104,7 @@ bool fit_together(const Profiles& instances) {
 }
 
 bool is_known_profile(std::string_view name) {
-    const std::string text = plain(name);
+    const std::string text = plain_profile(name);
     const auto wanted = size_of(text);
     if (!wanted) return false;
     constexpr int kReportedDifference = 4;

@@ -13,7 +13,7 @@ namespace aliquot::lint {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-constexpr int kDeepest = 30;
+constexpr int kDeepestObject = 30;
 
 bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -168,7 +168,7 @@ std::string_view PythonReader::class_at(std::size_t at) const {
 }
 
 bool PythonReader::read_value(Node& value, int depth) {
-    if (depth > kDeepest) broken_ = true;
+    if (depth > kDeepestObject) broken_ = true;
     if (broken_) return false;
     skip_blanks();
     const std::size_t begin = at_;

@@ -38,7 +38,7 @@ std::optional<std::uint32_t> board_number(std::string_view text) {
 }
 
 /// Reads nodes and keeps what is wrong with them.
-class Reader {
+class ConfigReader {
 public:
     Config read_file(const Node& root) {
         Config config;
@@ -305,7 +305,7 @@ std::string to_text(std::string_view file, const Problem& problem) {
 
 ReadConfig read_config(std::string_view text) {
     ReadConfig result;
-    Reader reader;
+    ConfigReader reader;
     const document::Stream stream = document::parse_yaml(text, kLimits);
     if (!stream.errors.empty()) {
         reader.complain(stream.errors.front().mark, stream.errors.front().message);

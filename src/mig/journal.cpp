@@ -60,7 +60,7 @@ Node to_node(const Cut& cut) {
 }
 
 /// Reads a body; what is missing or of another kind makes it invalid as a whole.
-class Reader {
+class JournalReader {
 public:
     [[nodiscard]] bool good() const { return good_; }
 
@@ -165,7 +165,7 @@ std::string to_json(const LastWish& wish) {
 Result<Journal> parse_journal(std::string_view text) {
     auto body = unsealed(kJournalFormat, text);
     if (!body) return std::move(body).error();
-    Reader reader;
+    JournalReader reader;
     Journal journal;
     const std::string direction = reader.text(*body, "direction");
     const bool forward = direction == "forward";
@@ -185,7 +185,7 @@ Result<Journal> parse_journal(std::string_view text) {
 Result<LastWish> parse_last_wish(std::string_view text) {
     auto body = unsealed(kWishFormat, text);
     if (!body) return std::move(body).error();
-    Reader reader;
+    JournalReader reader;
     LastWish wish;
     for (const Node& item : reader.items(*body, "gpus")) {
         LastWish::Entry entry{.gpu = {reader.text(item, "gpu")},

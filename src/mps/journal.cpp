@@ -22,7 +22,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }
 
 template <class Number>
-bool read_number(std::string_view text, Number& number) {
+bool journal_number(std::string_view text, Number& number) {
     const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     return problem == std::errc{} && stop == text.data() + text.size();
 }
@@ -34,8 +34,8 @@ std::optional<JournalEntry> entry_of(const std::vector<std::string_view>& words)
         entry.restore_to = gpu::parse_compute_mode(words[3]);
         if (!entry.restore_to) return std::nullopt;
     }
-    if (!read_number(words[5], entry.daemon.pid) || entry.daemon.pid < 0 ||
-        !read_number(words[6], entry.daemon.start_ticks)) {
+    if (!journal_number(words[5], entry.daemon.pid) || entry.daemon.pid < 0 ||
+        !journal_number(words[6], entry.daemon.start_ticks)) {
         return std::nullopt;
     }
     return entry;

@@ -32,7 +32,7 @@ std::string read_file(const std::string& path) {
 }
 
 template <class Number>
-bool read_number(std::string_view text, Number& number) {
+bool stat_number(std::string_view text, Number& number) {
     const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     return problem == std::errc{} && stop == text.data() + text.size();
 }
@@ -74,7 +74,7 @@ std::optional<ProcessFacts> parse_stat(std::string_view line) {
     facts.name = line.substr(name_begin + 1, name_end - name_begin - 1);
     std::string_view before = line.substr(0, name_begin);
     while (before.ends_with(' ')) before.remove_suffix(1);
-    if (!read_number(before, facts.id.pid)) return std::nullopt;
+    if (!stat_number(before, facts.id.pid)) return std::nullopt;
     std::string_view rest = line.substr(name_end + 1);
     constexpr int kState = 3;
     constexpr int kGroup = 5;
@@ -85,8 +85,8 @@ std::optional<ProcessFacts> parse_stat(std::string_view line) {
         rest.remove_prefix(word.size());
         if (word.empty()) return std::nullopt;
         if (field == kState && (word == "Z" || word == "X")) return std::nullopt;
-        if (field == kGroup && !read_number(word, facts.group)) return std::nullopt;
-        if (field == kStart && !read_number(word, facts.id.start_ticks)) return std::nullopt;
+        if (field == kGroup && !stat_number(word, facts.group)) return std::nullopt;
+        if (field == kStart && !stat_number(word, facts.id.start_ticks)) return std::nullopt;
     }
     return facts;
 }
@@ -109,7 +109,7 @@ std::vector<ProcessId> mps_processes_of_group(pid_t group) {
     if (directory == nullptr) return found;
     while (const dirent* entry = ::readdir(directory)) {  // NOLINT(concurrency-mt-unsafe)
         pid_t pid = 0;
-        if (!read_number(std::string_view(entry->d_name), pid)) continue;
+        if (!stat_number(std::string_view(entry->d_name), pid)) continue;
         const auto facts = look_at_process(pid);
         if (facts && facts->group == group && is_of_mps(*facts)) found.push_back(facts->id);
     }

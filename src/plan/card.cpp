@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/units.h"
 #include "catalog/mig_profiles.h"
 #include "plan/share.h"
 #include "plan/steps.h"
@@ -14,7 +15,6 @@ namespace {
 using sizing::gib_text;
 using sizing::number_text;
 
-constexpr double kMibPerGib = 1024;
 constexpr double kLeastShare = 2.5;  // GiB that a small inference service wants
 constexpr unsigned kMpsFrom = 8;
 constexpr double kReserve = 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/units.h"
 #include "plan/mig.h"
 #include "plan/steps.h"
 #include "sizing/text.h"
@@ -13,10 +14,9 @@ namespace {
 using sizing::gib_text;
 using sizing::number_text;
 
-constexpr double kMibPerGib = 1024;
 constexpr double kHalf = 0.5;
 constexpr double kBusy = 60;  // percent
-constexpr catalog::Version kVolta{{7, 0}};
+constexpr catalog::Version kTensorCores{{7, 0}};
 
 /// The largest GPU of the request, in GiB.
 double largest_gib(const Request& request) {
@@ -150,7 +150,7 @@ bool mig_wins(const Question& q, bool tenants) {
 bool mps_wins(const Question& q) {
     const catalog::GpuModel& model = *q.pool.model;
     const std::string name(model.name);
-    if (model.compute < kVolta) {
+    if (model.compute < kTensorCores) {
         q.lose("PLN031", Mode::kMps,
                name + " (" + std::string(model.architecture) +
                    ") is older than Volta: no memory limits, and one fault "

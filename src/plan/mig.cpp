@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/units.h"
+
 namespace aliquot::plan {
 namespace {
 
@@ -163,7 +165,6 @@ std::optional<MigLayout> place_needs(std::span<const MigNeed> needs) {
 }
 
 MigNeed mig_need(const catalog::GpuModel& model, double memory_gib, double compute_percent) {
-    constexpr double kPercent = 100;
     const double total = mig_slices(model);
     MigNeed need;
     for (const MigProfile& profile : catalog::mig_profiles(model)) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 
+#include "base/units.h"
 #include "plan/steps.h"
 #include "sizing/text.h"
 
@@ -13,8 +14,6 @@ using sizing::gib_text;
 using sizing::number_text;
 
 constexpr double kHoursPerMonth = 730;
-constexpr double kPercent = 100;
-constexpr double kMibPerGib = 1024;
 
 /// The price of one GPU for an hour, and where it comes from; 0: not known.
 struct Price {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "plan/mig.h"
 #include "plan/room.h"
 #include "plan/share.h"
@@ -22,9 +23,6 @@ namespace {
 
 using sizing::gib_text;
 using sizing::number_text;
-
-constexpr double kMibPerGib = 1024;
-constexpr double kPercent = 100;
 
 class Placer {
 public:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/units.h"
 #include "plan/steps.h"
 #include "sizing/instance.h"
 #include "sizing/text.h"
@@ -12,7 +13,6 @@ namespace aliquot::plan {
 namespace {
 
 constexpr int kMostSlots = kMostGpus;
-constexpr double kMibPerGib = 1024;
 
 std::vector<Slot> slots_of(const Request& request) {
     std::vector<Slot> slots;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/nearest_word.h"
+#include "base/units.h"
 #include "document/yaml.h"
 #include "sizing/text.h"
 
@@ -18,7 +19,6 @@ namespace {
 using document::Node;
 
 constexpr std::size_t kMostNodes = 5'000;
-constexpr double kMibPerGib = 1024;
 
 std::string_view trimmed(std::string_view text) {
     while (text.starts_with(' ')) text.remove_prefix(1);

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "plan/share.h"
 #include "sizing/instance.h"
 
 namespace aliquot::plan {
-namespace {
-
-constexpr double kMibPerGib = 1024;
-constexpr double kPercent = 100;
-
-}  // namespace
+namespace {}  // namespace
 
 bool Room::machine_takes(const Slot& slot, const Workload& w) const {
     if (w.cpu <= 0 && w.host_memory_mib <= 0) return true;

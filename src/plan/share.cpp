@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/units.h"
 #include "sizing/text.h"
 
 namespace aliquot::plan {
 namespace {
 
-constexpr double kMibPerGib = 1024;
 constexpr double kAssumedGib = 2.5;
-constexpr double kPercent = 100;
 constexpr double kStepMib = 64;
 
 }  // namespace

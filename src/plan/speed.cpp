@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/units.h"
 #include "plan/mig.h"
 #include "plan/steps.h"
 #include "sizing/text.h"
@@ -42,7 +43,6 @@ std::string seconds(double from, double to) {
 
 /// Part of a GPU's speed that one of the sharers has when all of them work.
 double part_when_busy(const Share& share, const GpuUse& use) {
-    constexpr double kPercent = 100;
     switch (share.mode) {
         case Mode::kMig:
             return share.compute_percent / kPercent;
@@ -109,7 +109,6 @@ void add_speed(Plan& plan, const Request& request) {
                                  std::to_string(speed.sharers) + " are busy" +
                                  (speed.all_busy > 1 ? "" : ": not faster than the CPU then");
         } else {
-            constexpr double kPercent = 100;
             speed.verdict = number_text(speed.part_of_gpu * kPercent, 0) +
                             " % of its speed alone when all " + std::to_string(speed.sharers) +
                             " are busy, all of it otherwise";

@@ -11,6 +11,7 @@
 
 #include "base/nearest_word.h"
 #include "base/quantity.h"
+#include "base/units.h"
 #include "catalog/models.h"
 #include "document/yaml.h"
 #include "sizing/memory.h"
@@ -22,7 +23,6 @@ namespace {
 using document::Node;
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-constexpr double kPercent = 100;
 constexpr std::size_t kMostWorkloads = 1000;
 
 constexpr std::array<std::string_view, 6> kKinds{"inference", "training", "notebook",

@@ -11,7 +11,7 @@
 namespace aliquot::pods {
 namespace {
 
-constexpr std::size_t kMostStatBytes = 4096;
+constexpr std::size_t kMostFileBytes = 4096;
 constexpr std::size_t kMostProcesses = 20'000;
 
 // Programs of a node that run in no pod.
@@ -26,7 +26,7 @@ bool is_pid(std::string_view name) {
 
 HostView look_at_proc(const os::Root& root, const std::string& proc) {
     const auto stat_of = [&](const std::string& pid) -> std::optional<ProcessStat> {
-        const auto text = root.read(proc + "/" + pid + "/stat", kMostStatBytes);
+        const auto text = root.read(proc + "/" + pid + "/stat", kMostFileBytes);
         return text ? parse_stat(*text) : std::nullopt;
     };
     const auto place_in = [&](const std::string& pid) -> std::optional<CgroupPlace> {

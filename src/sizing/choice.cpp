@@ -7,13 +7,13 @@
 #include <tuple>
 
 #include "base/nearest_word.h"
+#include "base/units.h"
 #include "sizing/text.h"
 
 namespace aliquot::sizing {
 namespace {
 
-constexpr double kSlack = 0.05;
-constexpr double kMibPerGib = 1024;
+constexpr double kChoiceSlack = 0.05;
 constexpr std::array<unsigned, 4> kCounts{1, 2, 4, 8};
 
 double gpu_gib(const catalog::GpuInstance& instance) {
@@ -56,7 +56,7 @@ Trial try_instance(const catalog::GpuInstance& instance, const ModelShape& shape
     option.count = load.gpus;
     option.per_gpu_gib = need.per_gpu_gib;
     option.gpu_gib = gpu_gib(instance);
-    option.usable_gib = option.gpu_gib * (1 - kSlack);
+    option.usable_gib = option.gpu_gib * (1 - kChoiceSlack);
     if (need.per_gpu_gib > option.usable_gib) {
         return {std::nullopt, gib_text(need.per_gpu_gib) + " needed on each GPU, " +
                                   gib_text(option.usable_gib) + " usable of " +

@@ -5,13 +5,13 @@
 #include <tuple>
 
 #include "base/nearest_word.h"
+#include "base/units.h"
 #include "sizing/text.h"
 
 namespace aliquot::sizing {
 namespace {
 
 constexpr double kMilli = 1000;
-constexpr double kMibPerGib = 1024;
 
 /// What kubelet keeps back of `vcpu` cores: 6 % of the first, 1 % of the second, half a percent
 /// of the next two, a quarter of the rest.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/units.h"
 #include "catalog/gpu_instances.h"
 #include "document/yaml.h"
 #include "sizing/instance.h"
@@ -15,7 +16,6 @@ namespace {
 
 using document::Node;
 
-constexpr double kMibPerGib = 1024;
 constexpr double kHoursPerMonth = 730;
 constexpr double kMargin = 1.25;
 constexpr double kHalf = 0.5;
@@ -99,14 +99,12 @@ Run peaks_of(const std::vector<Run>& runs, std::string_view workload) {
 void note(RightSize& size, const std::string& name, double used, double has,
           const std::string& unit) {
     if (used == 0 || has == 0) return;
-    constexpr double kPercent = 100;
     size.reasons.push_back(name + ": peak " + number_text(used) + unit + " of " + number_text(has) +
                            unit + " (" + number_text(kPercent * used / has, 0) + " %)");
 }
 
 bool below_half(const Run& peak, const catalog::GpuInstance& now) {
     const Allocatable has = allocatable_of(now);
-    constexpr double kPercent = 100;
     const bool gpu = peak.gpu_memory_peak_gib > 0 &&
                      peak.gpu_memory_peak_gib < kHalf * now.gpu_memory_mib / kMibPerGib;
     return gpu && peak.gpu_busy_percent < kHalf * kPercent && peak.cpu_peak < kHalf * has.cpu &&
@@ -131,7 +129,6 @@ void decide(RightSize& size, const Run& peak, const catalog::GpuInstance& now,
     const Allocatable has = allocatable_of(now);
     const double gpu_gib = now.gpu_memory_mib / kMibPerGib;
     note(size, "GPU memory", peak.gpu_memory_peak_gib, gpu_gib, " GiB");
-    constexpr double kPercent = 100;
     note(size, "GPU time", peak.gpu_busy_percent, kPercent, " %");
     note(size, "CPU", peak.cpu_peak, has.cpu, " cores");
     note(size, "memory", peak.memory_peak_gib, has.memory_mib / kMibPerGib, " GiB");

@@ -5,14 +5,13 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/units.h"
 #include "sizing/text.h"
 
 namespace aliquot::sizing {
 namespace {
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-constexpr double kMibPerGib = 1024.0;
-constexpr double kBillion = 1e9;
 constexpr double kContextGib = 0.6;  // CUDA context and kernels of one process: 0.3 to 0.8
 
 struct DtypeWord {
@@ -213,7 +212,6 @@ void estimate_full_training(Need& need, const ModelShape& shape, const Load& loa
 }
 
 void estimate_adapter_training(Need& need, const ModelShape& shape, const Load& load) {
-    constexpr double kPercent = 100;
     constexpr double kAdapterBytes = 16;
     constexpr double kQlora = 0.55;
     const bool quantized = load.task == Task::kTrainQlora;

@@ -5,14 +5,13 @@
 #include <cmath>
 #include <optional>
 
+#include "base/units.h"
 #include "catalog/models.h"
 #include "sizing/text.h"
 
 namespace aliquot::sizing {
 namespace {
 
-constexpr double kBillion = 1e9;
-constexpr double kMillion = 1e6;
 // Of a mixture "8x7B" the experts share attention and embeddings: Mixtral has 46.7, not 56.
 constexpr double kExpertShare = 0.84;
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/units.h"
 #include "document/yaml.h"
 #include "sizing/model.h"
 #include "sizing/text.h"
@@ -141,7 +142,6 @@ ModelShape decoder(const Node& root, const Fields& f) {
     const double latent = number_at(root, "kv_lora_rank");
     shape.kv_width =
         latent > 0 ? latent + number_at(root, "qk_rope_head_dim") : 2 * f.kv_heads * f.head_size;
-    constexpr double kMillion = 1e6;
     const auto millions = [](double value) { return number_text(value / kMillion, 1) + " M"; };
     shape.arithmetic = number_text(f.layers) + " layers x (" + millions(attention) +
                        " attention + " +
@@ -152,7 +152,6 @@ ModelShape decoder(const Node& root, const Fields& f) {
 }
 
 ModelShape encoder(const Fields& f, double types) {
-    constexpr double kMillion = 1e6;
     const double layer = 4 * f.hidden * f.hidden + 2 * f.hidden * f.inner + 9 * f.hidden + f.inner;
     const double embeddings = (f.vocabulary + f.positions + types + 2) * f.hidden;
     ModelShape shape;
@@ -165,7 +164,6 @@ ModelShape encoder(const Fields& f, double types) {
 }
 
 ModelShape whisper(const Node& root, const Fields& f) {
-    constexpr double kMillion = 1e6;
     const double encoders = number_at(root, "encoder_layers");
     const double decoders = number_at(root, "decoder_layers");
     const double inner = number_at(root, "encoder_ffn_dim", 4 * f.hidden);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/units.h"
 #include "document/yaml.h"
 #include "sizing/model.h"
 #include "sizing/text.h"
@@ -111,7 +112,6 @@ Result<ModelShape> read_safetensors(std::string_view name, std::string_view byte
     shape.name = name;
     shape.active_parameters = shape.parameters;
     shape.source = "safetensors header";
-    constexpr double kBillion = 1e9;
     shape.arithmetic = number_text(shape.parameters / kBillion, 3) + " B in " +
                        std::to_string(tensors) + " tensors of this file";
     return shape;

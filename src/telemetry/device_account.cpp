@@ -15,12 +15,6 @@ namespace {
 
 using gpu::Figure;
 
-std::optional<std::uint64_t> whole_number(const gpu::Figures& figures, Figure figure) {
-    const auto value = figures.get(figure);
-    if (!value || !(*value >= 0)) return std::nullopt;
-    return static_cast<std::uint64_t>(*value);
-}
-
 /// Busy for a part of the time that has passed.
 BusyStretch stretch_of(double ratio, std::chrono::nanoseconds elapsed) {
     const auto span = static_cast<std::uint64_t>(std::max<std::int64_t>(elapsed.count(), 0));
@@ -49,10 +43,10 @@ std::map<std::string, std::uint64_t> throttled(const gpu::Figures& figures) {
     }};
     std::map<std::string, std::uint64_t> reasons;
     for (const auto& [figure, name] : kReasons) {
-        if (const auto ns = whole_number(figures, figure)) reasons.emplace(name, *ns);
+        if (const auto ns = figures.whole(figure)) reasons.emplace(name, *ns);
     }
     // Drivers that do not tell software from hardware.
-    const auto thermal = whole_number(figures, Figure::kThrottleThermalNs);
+    const auto thermal = figures.whole(Figure::kThrottleThermalNs);
     if (thermal && !reasons.contains("sw_thermal") && !reasons.contains("hw_thermal")) {
         reasons.emplace("thermal", *thermal);
     }
@@ -160,7 +154,7 @@ void DeviceAccount::note_energy(const gpu::Figures& figures, std::chrono::nanose
                                 bool fresh) {
     energy_step_ = 0;
     if (!fresh) return;
-    if (const auto counted = whole_number(figures, Figure::kEnergyMillijoules)) {
+    if (const auto counted = figures.whole(Figure::kEnergyMillijoules)) {
         // The driver's count begins anew when it is reloaded; ours goes on.
         if (!driver_energy_) {
             energy_millijoules_ = *counted;
@@ -168,7 +162,7 @@ void DeviceAccount::note_energy(const gpu::Figures& figures, std::chrono::nanose
             energy_step_ = *counted >= *driver_energy_ ? *counted - *driver_energy_ : *counted;
         }
         driver_energy_ = counted;
-    } else if (const auto power = whole_number(figures, Figure::kPowerMilliwatts)) {
+    } else if (const auto power = figures.whole(Figure::kPowerMilliwatts)) {
         const auto us = static_cast<std::uint64_t>(
             std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count());
         energy_rest_uj_ += scaled(*power, us, 1000);
@@ -183,7 +177,7 @@ void DeviceAccount::note_energy(const gpu::Figures& figures, std::chrono::nanose
 
 void DeviceAccount::divide_power(const gpu::Figures& figures, std::chrono::nanoseconds elapsed,
                                  bool fresh) {
-    const auto power = whole_number(figures, Figure::kPowerMilliwatts);
+    const auto power = figures.whole(Figure::kPowerMilliwatts);
     std::vector<PartAccount::Entry*> entries;
     std::vector<std::uint64_t> weights;
     std::uint64_t all = 0;
@@ -229,8 +223,8 @@ void DeviceAccount::show(const gpu::Reading& reading, Device& device) const {
     for (const auto& [instance, part] : parts_) device.parts.push_back(part.show());
     const bool uncut = parts_.size() == 1 && parts_.contains(std::nullopt);
     if (uncut) device.total = device.parts.front().total;
-    device.total.memory_bytes = whole_number(reading.figures, Figure::kMemoryUsedBytes);
-    device.total.power_milliwatts = whole_number(reading.figures, Figure::kPowerMilliwatts);
+    device.total.memory_bytes = reading.figures.whole(Figure::kMemoryUsedBytes);
+    device.total.power_milliwatts = reading.figures.whole(Figure::kPowerMilliwatts);
     if (energy_known_) device.total.energy_millijoules = energy_millijoules_;
     device.remainder = {
         .memory_bytes = rest_of(device.total.memory_bytes, device.parts, &Amounts::memory_bytes),

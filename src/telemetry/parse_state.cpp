@@ -8,12 +8,12 @@
 namespace aliquot::telemetry {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 constexpr std::size_t kMostBytes = 16U << 20U;
 constexpr std::int64_t kMostUnixMs = 253'402'300'799'000;  // the end of the year 9999
 
-const Json* find(const Json& json, const char* name) {
+const ParsedJson* find(const ParsedJson& json, const char* name) {
     if (!json.is_object()) return nullptr;
     const auto found = json.find(name);
     return found == json.end() || found->is_null() ? nullptr : &*found;
@@ -22,7 +22,7 @@ const Json* find(const Json& json, const char* name) {
 /// Reads a state; notes the first value that is not what it should be.
 class StateReader {
 public:
-    Result<Snapshot> read(const Json& json) {
+    Result<Snapshot> read(const ParsedJson& json) {
         Snapshot snapshot = snapshot_in(json);
         if (problem_.empty()) return snapshot;
         return Error{ErrorCode::kInvalidInput, "the agent's state: " + problem_};
@@ -33,60 +33,60 @@ private:
         if (problem_.empty()) problem_ = name + " is not " + expected;
     }
 
-    std::uint64_t number_of(const Json& value, const char* name) {
+    std::uint64_t number_of(const ParsedJson& value, const char* name) {
         if (value.is_number_unsigned()) return value.get<std::uint64_t>();
         note(name, "a whole number of 0 or more");
         return 0;
     }
 
-    std::uint64_t number(const Json& json, const char* name) {
-        const Json* const value = find(json, name);
+    std::uint64_t number(const ParsedJson& json, const char* name) {
+        const ParsedJson* const value = find(json, name);
         return value == nullptr ? 0 : number_of(*value, name);
     }
-    std::optional<std::uint64_t> maybe_number(const Json& json, const char* name) {
-        const Json* const value = find(json, name);
+    std::optional<std::uint64_t> maybe_number(const ParsedJson& json, const char* name) {
+        const ParsedJson* const value = find(json, name);
         if (value == nullptr) return std::nullopt;
         return number_of(*value, name);
     }
-    unsigned small_number(const Json& json, const char* name) {
+    unsigned small_number(const ParsedJson& json, const char* name) {
         const std::uint64_t value = number(json, name);
         if (value > 0xffff'ffffU) note(name, "a number below 2^32");
         return static_cast<unsigned>(value);
     }
 
-    std::string text(const Json& json, const char* name) {
-        const Json* const value = find(json, name);
+    std::string text(const ParsedJson& json, const char* name) {
+        const ParsedJson* const value = find(json, name);
         if (value == nullptr) return {};
         if (value->is_string()) return value->get<std::string>();
         note(name, "a text");
         return {};
     }
 
-    bool flag(const Json& json, const char* name) {
-        const Json* const value = find(json, name);
+    bool flag(const ParsedJson& json, const char* name) {
+        const ParsedJson* const value = find(json, name);
         if (value == nullptr) return false;
         if (value->is_boolean()) return value->get<bool>();
         note(name, "true or false");
         return false;
     }
 
-    const Json& list(const Json& json, const char* name) {
-        static const Json kEmpty = Json::array();
-        const Json* const value = find(json, name);
+    const ParsedJson& list(const ParsedJson& json, const char* name) {
+        static const ParsedJson kEmpty = ParsedJson::array();
+        const ParsedJson* const value = find(json, name);
         if (value == nullptr || value->is_array()) return value == nullptr ? kEmpty : *value;
         note(name, "a list");
         return kEmpty;
     }
 
-    const Json& object(const Json& json, const char* name) {
-        static const Json kEmpty = Json::object();
-        const Json* const value = find(json, name);
+    const ParsedJson& object(const ParsedJson& json, const char* name) {
+        static const ParsedJson kEmpty = ParsedJson::object();
+        const ParsedJson* const value = find(json, name);
         if (value == nullptr || value->is_object()) return value == nullptr ? kEmpty : *value;
         note(name, "an object");
         return kEmpty;
     }
 
-    std::optional<Moment> moment(const Json& json, const char* name) {
+    std::optional<Moment> moment(const ParsedJson& json, const char* name) {
         const auto ms = maybe_number(json, name);
         if (!ms) return std::nullopt;
         if (*ms > static_cast<std::uint64_t>(kMostUnixMs)) {
@@ -96,7 +96,7 @@ private:
         return Moment(std::chrono::milliseconds(*ms));
     }
 
-    std::map<std::string, std::uint64_t> numbers(const Json& json, const char* name) {
+    std::map<std::string, std::uint64_t> numbers(const ParsedJson& json, const char* name) {
         std::map<std::string, std::uint64_t> values;
         for (const auto& [key, value] : object(json, name).items()) {
             values[key] = number_of(value, name);
@@ -104,7 +104,7 @@ private:
         return values;
     }
 
-    gpu::Figures figures_in(const Json& json) {
+    gpu::Figures figures_in(const ParsedJson& json) {
         gpu::Figures figures;
         for (const auto& [name, value] : object(json, "figures").items()) {
             const auto figure = figure_named(name);
@@ -117,8 +117,8 @@ private:
         return figures;
     }
 
-    Amounts amounts_in(const Json& json, const char* name) {
-        const Json& of = object(json, name);
+    Amounts amounts_in(const ParsedJson& json, const char* name) {
+        const ParsedJson& of = object(json, name);
         return {.memory_bytes = maybe_number(of, "memoryBytes"),
                 .utilization_ppm = maybe_number(of, "utilizationPpm"),
                 .busy_ns = maybe_number(of, "busyNs"),
@@ -126,9 +126,9 @@ private:
                 .energy_millijoules = maybe_number(of, "energyMillijoules")};
     }
 
-    std::vector<Process> processes_in(const Json& json, const char* name) {
+    std::vector<Process> processes_in(const ParsedJson& json, const char* name) {
         std::vector<Process> processes;
-        for (const Json& one : list(json, name)) {
+        for (const ParsedJson& one : list(json, name)) {
             processes.push_back({.pid = small_number(one, "pid"),
                                  .command = text(one, "command"),
                                  .memory_bytes = maybe_number(one, "memoryBytes"),
@@ -139,7 +139,7 @@ private:
         return processes;
     }
 
-    Source source_in(const Json& json) {
+    Source source_in(const ParsedJson& json) {
         const std::string name = text(json, "source");
         for (const Source one : {Source::kWhole, Source::kGuard, Source::kDriver}) {
             if (name == to_text(one)) return one;
@@ -147,7 +147,7 @@ private:
         return Source::kNone;  // of a newer version
     }
 
-    Tenant tenant_in(const Json& json) {
+    Tenant tenant_in(const ParsedJson& json) {
         Tenant tenant{.owner = {.pod_uid = text(json, "podUid"),
                                 .pod_namespace = text(json, "namespace"),
                                 .pod = text(json, "pod"),
@@ -167,7 +167,7 @@ private:
                       .idle_ns = maybe_number(json, "idleNs"),
                       .processes = processes_in(json, "processes"),
                       .ended = flag(json, "ended")};
-        for (const Json& id : list(json, "ids")) {
+        for (const ParsedJson& id : list(json, "ids")) {
             if (id.is_string()) {
                 tenant.ids.push_back(id.get<std::string>());
             } else {
@@ -177,7 +177,7 @@ private:
         return tenant;
     }
 
-    Part part_in(const Json& json) {
+    Part part_in(const ParsedJson& json) {
         Part part{.profile = text(json, "profile"),
                   .figures = figures_in(json),
                   .total = amounts_in(json, "total"),
@@ -187,18 +187,19 @@ private:
                   .others = processes_in(json, "otherProcesses")};
         if (find(json, "gpuInstance") != nullptr)
             part.gpu_instance = small_number(json, "gpuInstance");
-        for (const Json& uuid : list(json, "migDevices")) {
+        for (const ParsedJson& uuid : list(json, "migDevices")) {
             if (uuid.is_string()) {
                 part.mig_devices.push_back({uuid.get<std::string>()});
             } else {
                 note("migDevices", "a list of texts");
             }
         }
-        for (const Json& tenant : list(json, "tenants")) part.tenants.push_back(tenant_in(tenant));
+        for (const ParsedJson& tenant : list(json, "tenants"))
+            part.tenants.push_back(tenant_in(tenant));
         return part;
     }
 
-    gpu::Health health_in(const Json& json) {
+    gpu::Health health_in(const ParsedJson& json) {
         gpu::Health health{.reason = text(json, "reason"), .advice = text(json, "advice")};
         const std::string state = text(json, "health");
         for (const auto one : {gpu::Health::State::kDegraded, gpu::Health::State::kUnhealthy}) {
@@ -208,7 +209,7 @@ private:
     }
 
     /// "0000:3b:00.0".
-    gpu::PciAddress pci_in(const Json& json) {
+    gpu::PciAddress pci_in(const ParsedJson& json) {
         const std::string address = text(json, "pci");
         gpu::PciAddress pci;
         const char* at = address.data();
@@ -221,7 +222,7 @@ private:
         return pci;
     }
 
-    gpu::Gpu gpu_in(const Json& json) {
+    gpu::Gpu gpu_in(const ParsedJson& json) {
         const std::string mig = text(json, "mig");
         gpu::Gpu gpu{.index = small_number(json, "index"),
                      .uuid = {text(json, "uuid")},
@@ -240,7 +241,7 @@ private:
             std::from_chars(begin, begin + dot, gpu.compute_major);
             std::from_chars(begin + dot + 1, begin + capability.size(), gpu.compute_minor);
         }
-        for (const Json& device : list(json, "migDevices")) {
+        for (const ParsedJson& device : list(json, "migDevices")) {
             gpu.mig_devices.push_back({.uuid = {text(device, "uuid")},
                                        .index = small_number(device, "index"),
                                        .profile = text(device, "profile"),
@@ -254,8 +255,8 @@ private:
         return gpu;
     }
 
-    Layout layout_in(const Json& json) {
-        const Json& of = object(json, "layout");
+    Layout layout_in(const ParsedJson& json) {
+        const ParsedJson& of = object(json, "layout");
         Layout layout{.mechanism = text(of, "mechanism"), .replicas = small_number(of, "replicas")};
         for (const auto& [resource, count] : numbers(of, "slots")) {
             layout.slots[resource] = static_cast<unsigned>(count);
@@ -266,7 +267,7 @@ private:
         return layout;
     }
 
-    Device device_in(const Json& json) {
+    Device device_in(const ParsedJson& json) {
         Device device{.gpu = gpu_in(json),
                       .layout = layout_in(json),
                       .read_at = moment(json, "readAtMs"),
@@ -277,27 +278,27 @@ private:
                       .memory_busy_ns = number(json, "memoryBusyNs"),
                       .memory_busy_known = find(json, "memoryBusyNs") != nullptr,
                       .throttled_ns = numbers(json, "throttledNs")};
-        for (const Json& one : list(json, "xidCounts")) {
+        for (const ParsedJson& one : list(json, "xidCounts")) {
             device.xids.push_back({.xid = number(one, "xid"),
                                    .count = number(one, "count"),
                                    .last = moment(one, "lastMs").value_or(Moment{})});
         }
-        for (const Json& one : list(json, "xids")) {
+        for (const ParsedJson& one : list(json, "xids")) {
             device.last_xids.push_back({.xid = number(one, "xid")});
         }
-        for (const Json& part : list(json, "parts")) device.parts.push_back(part_in(part));
+        for (const ParsedJson& part : list(json, "parts")) device.parts.push_back(part_in(part));
         return device;
     }
 
-    Sight sight_in(const Json& json) {
-        const Json& of = object(json, "sight");
+    Sight sight_in(const ParsedJson& json) {
+        const ParsedJson& of = object(json, "sight");
         Sight sight{.mps_server_only = flag(of, "mpsServerOnly"),
                     .mig_use_unknown = flag(of, "migUseUnknown"),
                     .looks = number(of, "looks"),
                     .failed_looks = number(of, "failedLooks"),
                     .look_ns = number(of, "lookNs"),
                     .last_good = moment(of, "lastGoodMs")};
-        for (const Json& name : list(of, "degraded")) {
+        for (const ParsedJson& name : list(of, "degraded")) {
             for (const auto one : {pods::Degraded::kNoHostPid, pods::Degraded::kNoPodIdentity,
                                    pods::Degraded::kStaleHolders}) {
                 if (name.is_string() && name.get<std::string>() == pods::to_text(one)) {
@@ -305,14 +306,14 @@ private:
                 }
             }
         }
-        for (const Json& one : list(of, "failedCalls")) {
+        for (const ParsedJson& one : list(of, "failedCalls")) {
             sight.failed_calls[{text(one, "call"), static_cast<int>(small_number(one, "code"))}] =
                 number(one, "count");
         }
         return sight;
     }
 
-    Snapshot snapshot_in(const Json& json) {
+    Snapshot snapshot_in(const ParsedJson& json) {
         if (text(json, "kind") != "NodeState") note("kind", "'NodeState'");
         Snapshot snapshot{.at = moment(json, "atMs").value_or(Moment{}),
                           .sequence = number(json, "sequence"),
@@ -321,14 +322,15 @@ private:
                           .cuda_version = static_cast<int>(small_number(json, "cudaVersion")),
                           .driver_problem = text(json, "driverProblem"),
                           .sight = sight_in(json)};
-        if (const Json* const price = find(json, "pricePerGpuHour")) {
+        if (const ParsedJson* const price = find(json, "pricePerGpuHour")) {
             if (price->is_number()) {
                 snapshot.price_per_gpu_hour = price->get<double>();
             } else {
                 note("pricePerGpuHour", "a number");
             }
         }
-        for (const Json& device : list(json, "gpus")) snapshot.devices.push_back(device_in(device));
+        for (const ParsedJson& device : list(json, "gpus"))
+            snapshot.devices.push_back(device_in(device));
         return snapshot;
     }
 
@@ -341,7 +343,7 @@ Result<Snapshot> parse_state(std::string_view json) {
     if (json.size() > kMostBytes) {
         return Error{ErrorCode::kInvalidInput, "the agent's state is larger than 16 MiB"};
     }
-    const Json parsed = Json::parse(json, nullptr, false);
+    const ParsedJson parsed = ParsedJson::parse(json, nullptr, false);
     if (parsed.is_discarded() || !parsed.is_object()) {
         return Error{ErrorCode::kInvalidInput, "the agent's state is not a JSON object"};
     }

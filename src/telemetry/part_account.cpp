@@ -15,12 +15,6 @@ std::uint64_t count_of(std::chrono::nanoseconds time) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
 }
 
-std::optional<std::uint64_t> whole_number(const gpu::Figures& figures, Figure figure) {
-    const auto value = figures.get(figure);
-    if (!value || *value < 0) return std::nullopt;
-    return static_cast<std::uint64_t>(*value);
-}
-
 /// What a claim has used since the look before, and how that is known.
 struct Use {
     std::optional<std::uint64_t> ns;
@@ -150,7 +144,7 @@ void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known, c
     row.entitlement_ppm = claim.entitlement_ppm;
     row.memory_limit_bytes = claim.memory_limit_bytes;
     if (!claim.ids.empty() && !is_new) row.held_ns += count_of(look.elapsed);
-    const auto used = whole_number(look.figures, Figure::kMemoryUsedBytes);
+    const auto used = look.figures.whole(Figure::kMemoryUsedBytes);
     row.amounts.memory_bytes.reset();
     if (claim.whole && used) {
         row.amounts.memory_bytes = used;
@@ -164,8 +158,8 @@ void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known, c
         row.amounts.memory_bytes = 0;
     }
     if (claim.whole && !row.memory_limit_bytes) {
-        const auto total = whole_number(look.figures, Figure::kMemoryTotalBytes);
-        const auto kept = whole_number(look.figures, Figure::kMemoryReservedBytes);
+        const auto total = look.figures.whole(Figure::kMemoryTotalBytes);
+        const auto kept = look.figures.whole(Figure::kMemoryReservedBytes);
         if (total) row.memory_limit_bytes = *total - std::min(*total, kept.value_or(0));
     }
     if (claim.guard != nullptr) {
@@ -229,7 +223,7 @@ void PartAccount::note_busy(const Claims& claims, const Look& look) {
 }
 
 void PartAccount::note_memory(const Look& look) {
-    total_.memory_bytes = whole_number(look.figures, Figure::kMemoryUsedBytes);
+    total_.memory_bytes = look.figures.whole(Figure::kMemoryUsedBytes);
     std::vector<std::uint64_t> held;
     for (const Entry& entry : entries_) {
         held.push_back(entry.seen ? entry.row.amounts.memory_bytes.value_or(0) : 0);

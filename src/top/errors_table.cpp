@@ -12,7 +12,7 @@ using gpu::Figure;
 using telemetry::Device;
 using telemetry::Snapshot;
 
-std::vector<Column> columns() {
+std::vector<Column> errors_columns() {
     return {
         {.title = "NODE",
          .field = "node",
@@ -175,7 +175,7 @@ std::vector<Trouble> troubles_of(const Snapshot& node) {
 }  // namespace
 
 Table errors_table(const World& world) {
-    Table table{.columns = columns(), .empty = "nothing is wrong, and nothing has been"};
+    Table table{.columns = errors_columns(), .empty = "nothing is wrong, and nothing has been"};
     for (const Agent& agent : world.agents) {
         const std::string name = agent.snapshot ? agent.snapshot->node : agent.address;
         if (!agent.problem.empty())

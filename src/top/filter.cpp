@@ -9,21 +9,21 @@
 namespace aliquot::top {
 namespace {
 
-struct Key {
+struct FilterKey {
     std::string_view name;
     std::string Subject::*of;
 };
-constexpr std::array<Key, 11> kKeys{{{"node", &Subject::node},
-                                     {"gpu", &Subject::gpu},
-                                     {"uuid", &Subject::uuid},
-                                     {"model", &Subject::model},
-                                     {"ns", &Subject::pod_namespace},
-                                     {"namespace", &Subject::pod_namespace},
-                                     {"pod", &Subject::pod},
-                                     {"container", &Subject::container},
-                                     {"resource", &Subject::resource},
-                                     {"command", &Subject::command},
-                                     {"cmd", &Subject::command}}};
+constexpr std::array<FilterKey, 11> kKeys{{{"node", &Subject::node},
+                                           {"gpu", &Subject::gpu},
+                                           {"uuid", &Subject::uuid},
+                                           {"model", &Subject::model},
+                                           {"ns", &Subject::pod_namespace},
+                                           {"namespace", &Subject::pod_namespace},
+                                           {"pod", &Subject::pod},
+                                           {"container", &Subject::container},
+                                           {"resource", &Subject::resource},
+                                           {"command", &Subject::command},
+                                           {"cmd", &Subject::command}}};
 
 std::string lower(std::string_view text) {
     std::string low(text);
@@ -36,7 +36,7 @@ std::string lower(std::string_view text) {
 Error unknown(const std::string& name) {
     std::vector<std::string_view> names;
     std::string list;
-    for (const Key& key : kKeys) {
+    for (const FilterKey& key : kKeys) {
         names.push_back(key.name);
         list += (list.empty() ? "" : ", ") + std::string(key.name);
     }
@@ -64,7 +64,7 @@ Result<Filter> Filter::parse(std::string_view text) {
         const std::size_t equals = word.find('=');
         if (equals != std::string::npos) {
             const std::string name = word.substr(0, equals);
-            const auto* const key = std::ranges::find(kKeys, name, &Key::name);
+            const auto* const key = std::ranges::find(kKeys, name, &FilterKey::name);
             if (key == kKeys.end()) return unknown(name);
             made.of = key->of;
             word.erase(0, equals + 1);
@@ -89,7 +89,7 @@ bool Filter::keeps(const Subject& subject) const {
             }
             return has(word.of) == word.wanted;
         }
-        return std::ranges::any_of(kKeys, [&](const Key& key) {
+        return std::ranges::any_of(kKeys, [&](const FilterKey& key) {
                    return key.of != &Subject::gpu && has(key.of);
                }) == word.wanted;
     });

@@ -8,7 +8,7 @@ namespace {
 
 using telemetry::Tenant;
 
-std::vector<Column> columns() {
+std::vector<Column> pods_columns() {
     using enum Shown;
     return {
         {.title = "POD", .field = "pod", .sort = Sort::kPod, .elastic = true, .least = 16},
@@ -174,7 +174,7 @@ Subject subject_of(const Place& place, const Tenant& tenant) {
 }
 
 Table pods_table(const World& world, const History& history, const Scope& scope, bool rests) {
-    Table table{.columns = columns(), .empty = "no pod holds or uses a GPU"};
+    Table table{.columns = pods_columns(), .empty = "no pod holds or uses a GPU"};
     for (const Agent& agent : world.agents) {
         if (!agent.snapshot) continue;
         for (const telemetry::Device& device : agent.snapshot->devices) {

@@ -8,7 +8,7 @@ namespace {
 using telemetry::Process;
 using telemetry::Tenant;
 
-std::vector<Column> columns() {
+std::vector<Column> processes_columns() {
     using enum Shown;
     return {
         {.title = "PID", .field = "pid", .sort = Sort::kPid, .right = true},
@@ -69,7 +69,7 @@ Row process_row(const Place& place, const Tenant* tenant, const Process& process
 }  // namespace
 
 Table processes_table(const World& world, const Scope& scope) {
-    Table table{.columns = columns(), .empty = "no process is known here"};
+    Table table{.columns = processes_columns(), .empty = "no process is known here"};
     for (const Agent& agent : world.agents) {
         if (!agent.snapshot) continue;
         for (const telemetry::Device& device : agent.snapshot->devices) {

@@ -8,7 +8,7 @@ namespace {
 
 using telemetry::Tenant;
 
-std::vector<Column> columns() {
+std::vector<Column> tree_columns() {
     return {
         {.title = "NODE / GPU / POD / PROCESS", .field = "name", .elastic = true, .least = 34},
         {.title = "SHARE", .field = "share_percent", .right = true, .priority = 4},
@@ -28,7 +28,7 @@ const Cell& nothing() {
 
 Row line(std::string key, Subject subject, unsigned depth, Cell name) {
     Row row{.key = std::move(key), .subject = std::move(subject), .depth = depth};
-    row.cells.assign(columns().size(), nothing());
+    row.cells.assign(tree_columns().size(), nothing());
     row.cells[0] = std::move(name);
     return row;
 }
@@ -57,7 +57,7 @@ void add_processes(Table& table, const Place& place, const Subject& subject,
 class Tree {
 public:
     Tree(Sort sort, bool reverse) : sort_(sort), reverse_(reverse) {
-        table.columns = columns();
+        table.columns = tree_columns();
         table.empty = "no node";
     }
 

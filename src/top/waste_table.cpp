@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kNsPerHour = 3.6e12;
 
-std::vector<Column> columns() {
+std::vector<Column> waste_columns() {
     using enum Shown;
     return {
         {.title = "POD", .field = "pod", .sort = Sort::kPod, .elastic = true, .least = 16},
@@ -133,7 +133,7 @@ std::string total_of(const Table& table) {
 }  // namespace
 
 Table waste_table(const World& world) {
-    Table table{.columns = columns(), .empty = "nothing is wasted: no share is held unused"};
+    Table table{.columns = waste_columns(), .empty = "nothing is wasted: no share is held unused"};
     for (const Agent& agent : world.agents) {
         if (!agent.snapshot) continue;
         for (const telemetry::Device& device : agent.snapshot->devices) {

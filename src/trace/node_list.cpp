@@ -27,21 +27,21 @@ enum Column : std::size_t {
     kLabels,
     kTaints
 };
-constexpr std::array<std::string_view, 11> kColumns{
+constexpr std::array<std::string_view, 11> kNodeColumnNames{
     "sn",  "cpu_milli",      "memory_mib", "gpu",    "model", "gpu_memory_mib",
     "mig", "price_per_hour", "idle_watts", "labels", "taints"};
-constexpr std::size_t kRequired = 5;
-constexpr CsvLimits kLimits{.rows = 1'000'001};  // with the header line
+constexpr std::size_t kNodeColumns = 5;
+constexpr CsvLimits kNodeLimits{.rows = 1'000'001};  // with the header line
 constexpr std::int64_t kMostAmount = 2'000'000'000;
 constexpr std::int64_t kNone = 0;
 
-class Reader {
+class NodeListReader {
 public:
-    Reader(std::string name, std::string_view text)
-        : csv_(std::move(name), text, kLimits), table_(csv_) {}
+    NodeListReader(std::string name, std::string_view text)
+        : csv_(std::move(name), text, kNodeLimits), table_(csv_) {}
 
     Result<NodeList> read() {
-        auto header = table_.read_header("a node list", kColumns, kRequired);
+        auto header = table_.read_header("a node list", kNodeColumnNames, kNodeColumns);
         if (!header) return std::move(header).error();
         while (true) {
             auto row = table_.next();
@@ -177,7 +177,7 @@ std::int64_t NodeList::capacity_milli() const {
 }
 
 Result<NodeList> read_node_list(std::string name, std::string_view text) {
-    return Reader(std::move(name), text).read();
+    return NodeListReader(std::move(name), text).read();
 }
 
 void fill_gpu_memory(NodeList& list) {

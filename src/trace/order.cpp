@@ -10,13 +10,13 @@
 namespace aliquot::trace {
 namespace {
 
-constexpr CsvLimits kLimits{.line_bytes = 1U << 10U, .columns = 4, .rows = 20'000'000};
+constexpr CsvLimits kOrderLimits{.line_bytes = 1U << 10U, .columns = 4, .rows = 20'000'000};
 constexpr std::uint32_t kUnset = 0xFFFF'FFFF;
 
-class Reader {
+class OrderReader {
 public:
-    Reader(std::string name, std::string_view text, std::size_t nodes, std::size_t tasks)
-        : csv_(std::move(name), text, kLimits), nodes_(nodes), tasks_(tasks) {}
+    OrderReader(std::string name, std::string_view text, std::size_t nodes, std::size_t tasks)
+        : csv_(std::move(name), text, kOrderLimits), nodes_(nodes), tasks_(tasks) {}
 
     Result<Order> read() {
         while (true) {
@@ -106,7 +106,7 @@ private:
 
 Result<Order> read_order(std::string name, std::string_view text, std::size_t nodes,
                          std::size_t tasks) {
-    return Reader(std::move(name), text, nodes, tasks).read();
+    return OrderReader(std::move(name), text, nodes, tasks).read();
 }
 
 void cut_arrivals(Order& order, const TaskList& tasks, std::int64_t capacity_milli,

@@ -30,25 +30,25 @@ enum Column : std::size_t {
     kMovable,
     kWeight
 };
-constexpr std::array<std::string_view, 16> kColumns{
+constexpr std::array<std::string_view, 16> kTaskColumnNames{
     "name",          "cpu_milli",     "memory_mib",     "num_gpu",     "gpu_milli", "gpu_spec",
     "creation_time", "deletion_time", "gpu_memory_mib", "mig_profile", "selector",  "tolerations",
     "anti_affinity", "count",         "movable",        "weight"};
-constexpr std::size_t kRequired = 5;
-constexpr CsvLimits kLimits{};
+constexpr std::size_t kTaskColumns = 5;
+constexpr CsvLimits kTaskLimits{};
 constexpr std::int64_t kMostAmount = 2'000'000'000;
 constexpr std::int64_t kMostGang = 10'000;
 constexpr std::int64_t kMostSeconds = 100'000'000'000;
 constexpr std::int64_t kNone = 0;
 constexpr std::int64_t kOne = 1;
 
-class Reader {
+class TaskListReader {
 public:
-    Reader(std::string name, std::string_view text, const NodeList* nodes)
-        : csv_(std::move(name), text, kLimits), table_(csv_), nodes_(nodes) {}
+    TaskListReader(std::string name, std::string_view text, const NodeList* nodes)
+        : csv_(std::move(name), text, kTaskLimits), table_(csv_), nodes_(nodes) {}
 
     Result<TaskList> read() {
-        auto header = table_.read_header("a task list", kColumns, kRequired);
+        auto header = table_.read_header("a task list", kTaskColumnNames, kTaskColumns);
         if (!header) return std::move(header).error();
         list_.has_times = table_.has(kCreation) && table_.has(kDeletion);
         while (true) {
@@ -234,7 +234,7 @@ std::int64_t TaskList::gpu_milli() const {
 }
 
 Result<TaskList> read_task_list(std::string name, std::string_view text, const NodeList* nodes) {
-    return Reader(std::move(name), text, nodes).read();
+    return TaskListReader(std::move(name), text, nodes).read();
 }
 
 std::vector<std::pair<placement::Request, double>> workload_of(const TaskList& list) {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text.h"
+
 namespace aliquot {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 /// Letters to change, add, drop or swap to get from one word to the other.
 std::size_t distance(std::string_view a, std::string_view b) {

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/text.h"
+
 namespace aliquot {
 namespace {
 
@@ -26,8 +28,6 @@ Error malformed(std::string_view text) {
     return {ErrorCode::kInvalidInput,
             "'" + std::string(text) + "' is not an amount of memory such as 512Mi or 3.5Gi"};
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -10,6 +10,7 @@ inline constexpr double kPercent = 100;  // of one
 inline constexpr double kMillion = 1e6;
 inline constexpr double kBillion = 1e9;
 
+inline constexpr double kNsPerSecond = 1e9;
 inline constexpr unsigned kNanoDigits =
     9;  // behind the point, where the unit is a second and the count nanoseconds
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/quantity.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/guarded_process.h"
 #include "cli/run_device.h"
@@ -160,7 +161,6 @@ guard_region::Reading look(Session& session) {
 }
 
 std::string seconds_text(std::uint64_t ns) {
-    constexpr double kNsPerSecond = 1e9;
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.1f s", static_cast<double>(ns) / kNsPerSecond);
     return text.data();

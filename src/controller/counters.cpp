@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/units.h"
+
 namespace aliquot::controller {
 namespace {
 
@@ -46,7 +48,6 @@ void Counters::add_review(admission::ReviewResult result, std::chrono::nanosecon
 }
 
 std::string Counters::text(const Gauges& gauges) const {
-    constexpr double kNsPerSecond = 1e9;
     constexpr std::string_view kSeconds = "aliquot_admission_review_seconds";
     std::string out = family("aliquot_admission_reviews_total", "counter",
                              "Reviews of pods by what became of them.");

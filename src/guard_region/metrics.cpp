@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <functional>
 
+#include "base/units.h"
+
 namespace aliquot::guard_region {
 namespace {
-
-constexpr double kNsPerSecond = 1e9;
 
 std::string escaped(std::string_view text) {
     std::string result;

@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/units.h"
+
 namespace aliquot::guard_region {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kNsPerSecond = 1e9;
 
 Json seconds(std::uint64_t ns) { return static_cast<double>(ns) / kNsPerSecond; }
 

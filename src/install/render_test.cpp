@@ -272,6 +272,37 @@ TEST(Render, TheGuideTellsOfEveryPrivilege) {
     EXPECT_TRUE(guide.contains("`privileged: true`"));
 }
 
+// It once denied an open port and the API access that everybody could see.
+TEST(Render, SecurityTellsOfEveryRightCapabilityAndPort) {
+    const std::string told = text_of(fs::path(ALIQUOT_SOURCE_DIR) / "SECURITY.md");
+    const Values values{.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature"};
+    for (const char* const name : {"aliquot-agent", "aliquot-controller"}) {
+        for (const char* const kind : {"ClusterRole", "Role"}) {
+            const Node role = object(values, kind, name);
+            for (const Node& rule : at(role, "rules")->items) {
+                for (const Node& one : rule.find("resources")->items) {
+                    EXPECT_TRUE(told.contains("`" + one.scalar + "`")) << name << ' ' << one.scalar;
+                }
+            }
+        }
+        const bool agent = std::string_view(name) == "aliquot-agent";
+        const Node workload = object(values, agent ? "DaemonSet" : "Deployment", name);
+        const Node& container = *at(workload, "spec.template.spec.containers.0");
+        const Node* const ports = container.find("ports");
+        for (const Node& port : ports == nullptr ? std::vector<Node>() : ports->items) {
+            const std::string number = port.find("containerPort")->scalar;
+            EXPECT_TRUE(told.contains("`" + number + "`") || told.contains("`:" + number + "`"))
+                << name << ' ' << number;
+        }
+    }
+    const Node agent = object(values, "DaemonSet", "aliquot-agent");
+    EXPECT_EQ(text_at(agent, "spec.template.spec.containers.0.securityContext.privileged"), "true");
+    EXPECT_TRUE(told.contains("`privileged: true`"));
+    for (const char* const kept : {"SYS_ADMIN", "SETUID", "SETGID", "KILL", "SYS_PTRACE"}) {
+        EXPECT_TRUE(told.contains(kept)) << kept;
+    }
+}
+
 TEST(Render, OptionsBringTheirRightsAndTheirObjects) {
     const auto rules = [](const Values& values, const std::string& kind) {
         return at(object(values, kind, "aliquot-agent"), "rules")->items.size();

@@ -56,7 +56,27 @@ def link_breaches(name, text):
                 yield f"{name}:{number}: dead link {target}"
 
 
+def map_breaches():
+    """docs/map.md names every room of the house, and nothing that is not there."""
+    text = (ROOT / "docs/map.md").read_text()
+    named = set(re.findall(r"`([\w./-]+)`", text))
+    for path in sorted(name for name in named if "/" in name):
+        if not (ROOT / path).exists() and not list((ROOT / path).parent.glob((ROOT / path).name + ".*")):
+            yield f"docs/map.md: {path} is not there"
+    folders = [path for top in ("src", "sim", "cmd") for path in (ROOT / top).iterdir() if path.is_dir()]
+    folders += [ROOT / name.split("/")[0] for name in tracked() if "/" in name and not name.startswith(".")]
+    for folder in sorted(set(folders)):
+        name = str(folder.relative_to(ROOT)) + "/"
+        if name not in named:
+            yield f"docs/map.md: says nothing of {name}"
+    modules = set((ROOT / "src/LAYERS").read_text().split("\n", 1)[1].split())
+    for folder in sorted((ROOT / "src").iterdir()):
+        if folder.is_dir() and folder.name not in modules:
+            yield f"src/LAYERS: says nothing of {folder.name}"
+
+
 def breaches():
+    yield from map_breaches()
     for name in tracked():
         path = pathlib.PurePosixPath(name)
         words = {part for piece in path.parts for part in re.split(r"[._-]", piece.lower())}

@@ -100,8 +100,9 @@ function(aliquot_module name)
   endforeach()
 
   # CMake cannot see an #include that bypasses USES, so look for it: the first path part of every
-  # quoted include must be the module itself, one of USES, or abi.
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  # quoted include must be the module itself, one of USES, or abi. Sources may lie one folder deeper.
+  set(here ${CMAKE_CURRENT_SOURCE_DIR})
+  file(GLOB files CONFIGURE_DEPENDS ${here}/*.h ${here}/*.cpp ${here}/*/*.h ${here}/*/*.cpp)
   foreach(file IN LISTS files)
     file(STRINGS ${file} includes REGEX "^#include \"")
     foreach(include IN LISTS includes)

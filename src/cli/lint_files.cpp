@@ -15,6 +15,8 @@
 #include <set>
 #include <system_error>
 
+#include "syntax/language.h"
+
 namespace aliquot::cli {
 namespace {
 
@@ -84,9 +86,9 @@ bool is_known(const std::string& path) {
     if (name == kSettingsName) return false;
     if (name.find('.') == std::string::npos && name.rfind("README", 0) != 0 &&
         name.rfind("INSTALL", 0) != 0) {
-        return lint::kind_of(path, "") == lint::FileKind::kDockerfile;
+        return syntax::kind_of(path, "") == syntax::FileKind::kDockerfile;
     }
-    return lint::kind_of(path, "") != lint::FileKind::kOther;
+    return syntax::kind_of(path, "") != syntax::FileKind::kOther;
 }
 
 std::string directory_of(const std::string& path) {

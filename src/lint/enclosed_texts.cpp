@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lint/reading.h"
-#include "lint/shell_line.h"
+#include "syntax/shell_line.h"
 
 namespace aliquot::lint {
 namespace {
@@ -23,7 +23,7 @@ bool is_step(std::string_view key, const Node& node) {
                                                      "ansible.builtin.command"};
     return node.is_string() && node.scalar.find(' ') != std::string::npos &&
            std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end() &&
-           looks_like_command(node.scalar);
+           syntax::looks_like_command(node.scalar);
 }
 
 /// Block scalars anywhere below: the texts of ConfigMaps, scripts, values.
@@ -72,9 +72,9 @@ void read_enclosed_texts(File& file, int index, const ReadLimits& limits, int de
     collect_texts(*object.node, "", 0, texts);
     for (const auto& [key, node] : texts) {
         if (key == "kubectl.kubernetes.io/last-applied-configuration") continue;
-        const DeclaredLanguage language = is_step(key, *node)
-                                              ? DeclaredLanguage{true, Language::kShell}
-                                              : language_of_value(key, node->scalar);
+        const syntax::DeclaredLanguage language =
+            is_step(key, *node) ? syntax::DeclaredLanguage{true, Language::kShell}
+                                : syntax::language_of_value(key, node->scalar);
         if (!language.known) continue;
         Block block = block_of_scalar(file, object.block, *node);
         block.language = language.language;

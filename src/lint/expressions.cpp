@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "lint/promql.h"
 #include "lint/reading.h"
 #include "lint/words.h"
+#include "syntax/promql.h"
 
 /// Where queries stand: rules, panels, triggers, blocks of runbooks.
 namespace aliquot::lint {
@@ -36,25 +36,25 @@ void Finder::add(const Node& text, const Node& rule, Expression::Source source, 
     const bool quoted =
         column < first_line.size() && (first_line[column] == '"' || first_line[column] == '\'');
     const bool same_line = text.scalar.find('\n') == std::string::npos && !text.block;
-    const QueryPlace place = [&](std::size_t offset) -> Mark {
+    const syntax::QueryPlace place = [&](std::size_t offset) -> Mark {
         if (block.exact) return block.place(offset);
         if (!same_line) return begin;
         return {begin.line, begin.column + static_cast<unsigned>(offset) + (quoted ? 1U : 0U)};
     };
-    Expression expression = cut_query(text.scalar, source, place);
+    Expression expression = syntax::cut_query(text.scalar, source, place);
     expression.mark = begin;
     expression.block = object_.block;
     expression.object = index_;
     expression.heading = file_.blocks[static_cast<std::size_t>(object_.block)].heading;
     expression.rule = &rule;
-    expression.alert = lint::text_at(rule, "alert");
-    expression.record = lint::text_at(rule, "record");
-    expression.duration = lint::text_at(rule, "for");
+    expression.alert = document::text_at(rule, "alert");
+    expression.record = document::text_at(rule, "record");
+    expression.duration = document::text_at(rule, "for");
     if (panel != nullptr) {
         expression.rule = panel;
-        expression.unit = lint::text_at(*panel, "fieldConfig.defaults.unit");
-        if (expression.unit.empty()) expression.unit = lint::text_at(*panel, "yaxes.0.format");
-        if (expression.unit.empty()) expression.unit = lint::text_at(*panel, "format");
+        expression.unit = document::text_at(*panel, "fieldConfig.defaults.unit");
+        if (expression.unit.empty()) expression.unit = document::text_at(*panel, "yaxes.0.format");
+        if (expression.unit.empty()) expression.unit = document::text_at(*panel, "format");
     }
     file_.expressions.push_back(std::move(expression));
 }
@@ -70,7 +70,7 @@ void Finder::visit(const Node& node, const Node* panel, int depth) {
                 dashboard ? panel : nullptr);
         }
         if (const Node* text = at_path(node, "metadata.query")) {  // a trigger of KEDA
-            if (lint::text_at(node, "type") == "prometheus") {
+            if (document::text_at(node, "type") == "prometheus") {
                 add(*text, node, Expression::Source::kAdapter, nullptr);
             }
         }
@@ -107,10 +107,10 @@ void read_queries(File& file, int index) {
         const std::string_view query = text.substr(begin, end - begin);
         if (trim(query).empty()) return;
         const std::size_t first = begin + query.find_first_not_of(" \t\n");
-        const QueryPlace place = [&block, begin](std::size_t at) {
+        const syntax::QueryPlace place = [&block, begin](std::size_t at) {
             return block.place(begin + at);
         };
-        Expression expression = cut_query(query, Expression::Source::kFence, place);
+        Expression expression = syntax::cut_query(query, Expression::Source::kFence, place);
         expression.mark = block.place(first);
         expression.block = index;
         expression.heading = block.heading;
@@ -122,7 +122,7 @@ void read_queries(File& file, int index) {
         const std::string_view line = text.substr(at, newline - at);
         const std::string_view words = trim(line);
         const bool margin = !words.empty() && line.front() == words.front();
-        const bool name = margin && begins_query(words);
+        const bool name = margin && syntax::begins_query(words);
         if (words.empty() || words.front() == '#' || (name && level <= 0)) {
             finish(at);
             begin = words.empty() || words.front() == '#' ? newline : at;

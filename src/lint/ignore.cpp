@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lint/set.h"
+#include "lint/file.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {

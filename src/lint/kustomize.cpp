@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lint/kustomize.h"
 
-#include "lint/set.h"
+#include "lint/file.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {

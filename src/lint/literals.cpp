@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "lint/image.h"
-#include "lint/promql.h"
 #include "lint/reading.h"
-#include "lint/shell.h"
-#include "lint/shell_line.h"
 #include "lint/words.h"
+#include "syntax/promql.h"
+#include "syntax/shell.h"
+#include "syntax/shell_line.h"
 
 namespace aliquot::lint {
 namespace {
@@ -112,9 +112,9 @@ std::optional<Literal> Reader::heredoc_at(std::size_t at) {
 void Reader::add_query(std::string_view words, std::size_t begin) {
     constexpr std::size_t kMost = 20'000;
     if (file_.expressions.size() >= kMost) return;
-    Expression expression =
-        cut_query(words, Expression::Source::kInline,
-                  [this, begin](std::size_t offset) { return block_.place(begin + offset); });
+    Expression expression = syntax::cut_query(
+        words, Expression::Source::kInline,
+        [this, begin](std::size_t offset) { return block_.place(begin + offset); });
     expression.mark = block_.place(begin);
     expression.block = index_;
     expression.heading = block_.heading;
@@ -140,15 +140,15 @@ bool Reader::take(const Literal& literal) {
         }
         const bool metric = words.find("nvidia_gpu_") != std::string_view::npos ||
                             words.find("DCGM_FI_") != std::string_view::npos;
-        if (metric && begins_query(words) &&
+        if (metric && syntax::begins_query(words) &&
             words.find_first_of("{([*/>") != std::string_view::npos) {
             add_query(words, begin);
             return true;
         }
-        if (told_command(words) != 0) return true;
+        if (syntax::told_command(words) != 0) return true;
     }
     const Language language =
-        words.find('\n') == std::string_view::npos ? Language::kShell : sniff(words);
+        words.find('\n') == std::string_view::npos ? Language::kShell : syntax::sniff(words);
     const bool manifest =
         language == Language::kYaml && words.find("apiVersion:") != std::string_view::npos;
     if (language != Language::kShell && language != Language::kDockerfile && !manifest) return true;
@@ -172,7 +172,8 @@ void read_told_lines(File& file, int block, const ReadLimits& limits) {
     for (std::size_t begin = 0; begin < text.size();) {
         const auto end = std::min(text.find('\n', begin), text.size());
         const std::string_view line = std::string_view(text).substr(begin, end - begin);
-        const bool command = continued || told_command(line) == line.find_first_not_of(" \t");
+        const bool command =
+            continued || syntax::told_command(line) == line.find_first_not_of(" \t");
         continued = command && ends_with(trim(line), "\\");
         if (!command || trim(line).empty()) {
             std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -184,15 +185,9 @@ void read_told_lines(File& file, int block, const ReadLimits& limits) {
     }
     if (!any) return;
     told.set_text(std::move(text));
-    const int shift = static_cast<int>(file.commands.size());
-    Script script = read_script(told, block);
-    for (Command& command : script.commands) {
-        if (file.commands.size() >= limits.commands) return;
-        if (command.piped_from >= 0) command.piped_from += shift;
-        if (command.piped_to >= 0) command.piped_to += shift;
-        command.shown = true;
-        file.commands.push_back(std::move(command));
-    }
+    std::vector<Command> commands = syntax::read_script(told, block).commands;
+    for (Command& command : commands) command.shown = true;
+    add_commands(file, std::move(commands), limits.commands);
 }
 
 }  // namespace aliquot::lint

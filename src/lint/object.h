@@ -7,9 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "lint/block.h"
+#include "document/path.h"
 
 namespace aliquot::lint {
+
+using document::Mark;
+using document::Node;
 
 /// What a YAML or JSON document is.
 enum class Role : std::uint8_t {
@@ -57,17 +60,6 @@ struct Object {
     [[nodiscard]] bool is_workload() const;  // Pod, Deployment, StatefulSet, DaemonSet,
                                              // ReplicaSet, Job, CronJob
 };
-
-/// "metadata.name" and the like; a step may be a number for a list ("containers.0.image"), and a
-/// key with dots in it is written in brackets: "limits[nvidia.com/gpu]". nullptr: a step is missing.
-const Node* at_path(const Node& node, std::string_view path);
-/// The scalar there; empty when there is none.
-std::string text_at(const Node& node, std::string_view path);
-/// The entry itself (for the mark of its key); nullptr when a step is missing or it is no mapping.
-const Node::Entry* entry_at(const Node& node, std::string_view path);
-
-/// Whether a mapping is an object of the Kubernetes API: it names its kind and version and has contents.
-bool is_manifest(const Node& node);
 
 /// Whether a text is not what will be used: `{{ .Values.x }}`, `$IMAGE`, `${TAG}`, `<REGISTRY>`,
 /// "YOUR_...", "...", "FILLED BY THE OPERATOR" and the like. Rules pass over such values.

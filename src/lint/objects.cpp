@@ -6,7 +6,8 @@
 #include "lint/reading.h"
 #include "lint/role.h"
 #include "lint/words.h"
-#include "lint/written_objects.h"
+#include "syntax/written_objects.h"
+#include "syntax/yaml_text.h"
 
 namespace aliquot::lint {
 namespace {
@@ -57,7 +58,7 @@ public:
     Adder(File& file, int block, const ReadLimits& limits)
         : file_(file), block_(block), limits_(limits) {}
 
-    void add_document(YamlDocument document, unsigned index, unsigned documents) {
+    void add_document(syntax::YamlDocument document, unsigned index, unsigned documents) {
         if (document.broken) file_.unreadable.push_back({block_, document.error, document.message});
         if (is_chart_test(document.node)) return;
         drop_schema(document.node);
@@ -78,7 +79,7 @@ private:
     File& file_;
     int block_;
     const ReadLimits& limits_;
-    const YamlDocument* document_ = nullptr;
+    const syntax::YamlDocument* document_ = nullptr;
     unsigned index_ = 0;
     unsigned documents_ = 1;
 };
@@ -137,7 +138,7 @@ void Adder::add_inner(const Node& node, int holder, int depth) {
     constexpr int kDeepest = 20;
     if (depth > kDeepest) return;
     const auto look = [this, holder, depth](const Node& below) {
-        if (!is_manifest(below)) {
+        if (!syntax::is_manifest(below)) {
             add_inner(below, holder, depth + 1);
         } else if (const int index = add(below, Role::kObject, holder); index >= 0) {
             file_.objects[static_cast<std::size_t>(index)].inner = true;
@@ -181,7 +182,8 @@ void Adder::add_parts(const Node& node, int index) {
 }  // namespace
 
 void read_documents(File& file, int block, const ReadLimits& limits, int depth) {
-    std::vector<YamlDocument> documents = read_yaml(file.blocks[static_cast<std::size_t>(block)]);
+    std::vector<syntax::YamlDocument> documents =
+        syntax::read_yaml(file.blocks[static_cast<std::size_t>(block)]);
     const std::size_t first = file.objects.size();
     Adder adder(file, block, limits);
     const auto count = static_cast<unsigned>(documents.size());
@@ -210,13 +212,13 @@ void read_written(File& file, int block, const ReadLimits& limits) {
     const std::string_view name = std::string_view(file.name).substr(file.name.rfind('/') + 1);
     if (starts_with(name, "test_") || ends_with(name, "_test.py")) return;  // what a test expects
     const Block written = file.blocks[static_cast<std::size_t>(block)];
-    std::vector<WrittenObject> objects = written.language == Language::kHcl
-                                             ? read_hcl_objects(written)
-                                             : read_python_objects(written);
+    std::vector<syntax::WrittenObject> objects =
+        written.language == Language::kHcl ? syntax::read_hcl_objects(written)
+                                           : syntax::read_python_objects(written, is_gpu_resource);
     Adder adder(file, block, limits);
-    for (WrittenObject& object : objects) {
+    for (syntax::WrittenObject& object : objects) {
         const std::size_t first = file.objects.size();
-        YamlDocument document;
+        syntax::YamlDocument document;
         document.node = std::move(object.node);
         document.gaps = object.gaps;
         adder.add_document(std::move(document), 0, 1);

@@ -6,6 +6,7 @@
 
 #include "lint/reading.h"
 #include "lint/words.h"
+#include "syntax/written_objects.h"
 
 namespace aliquot::lint {
 namespace {
@@ -157,7 +158,7 @@ void Walker::add_pod(PodSpec pod) {
 /// a container in all but name.
 void Walker::visit(const Node& node, const Node* metadata, std::optional<double> replicas,
                    const std::string& path, int depth) {
-    if (depth > kDeepest || (depth > 0 && is_manifest(node))) return;
+    if (depth > kDeepest || (depth > 0 && syntax::is_manifest(node))) return;
     if (const Node* count = node.find("replicas")) replicas = parse_quantity(count->scalar);
     const Node* containers = node.find("containers");
     const bool is_pod = containers != nullptr && containers->is_sequence();
@@ -268,7 +269,7 @@ using Marks = std::set<std::pair<unsigned, unsigned>>;
 void collect_images(const Node& node, int depth, const Marks& known, File& file) {
     constexpr std::size_t kMostImages = 20'000;
     if (depth > kDeepest || file.images.size() > kMostImages) return;
-    if (depth > 0 && is_manifest(node)) return;
+    if (depth > 0 && syntax::is_manifest(node)) return;
     const Node* repository = node.find("repository");
     if (repository != nullptr && repository->is_string()) {
         std::string name = repository->scalar;

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "lint/prose_line.h"
 #include "lint/reading.h"
-#include "lint/shell_line.h"
 #include "lint/words.h"
+#include "syntax/prose_line.h"
+#include "syntax/shell_line.h"
 
 namespace aliquot::lint {
 namespace {
@@ -71,7 +71,8 @@ void Reader::add(unsigned first, unsigned last, Setting setting, std::string_vie
     if (first > last) return;
     std::size_t indent = std::string_view::npos;
     for (unsigned line = first; line <= last; ++line) {
-        if (!trim(text(line)).empty()) indent = std::min(indent, quote_and_indent(text(line)));
+        if (!trim(text(line)).empty())
+            indent = std::min(indent, syntax::quote_and_indent(text(line)));
     }
     Block block;
     block.setting = setting;
@@ -89,26 +90,26 @@ void Reader::add(unsigned first, unsigned last, Setting setting, std::string_vie
     }
     block.set_text(std::move(content));
     block.begin = block.place(Mark{1, 1});
-    block.language = language_of(word, block.text);
+    block.language = syntax::language_of(word, block.text);
     add_block(file_, std::move(block), limits_, 0);
 }
 
 bool Reader::read_fence() {
-    const auto fence = fence_of(text(line_), file_.kind);
+    const auto fence = syntax::fence_of(text(line_), file_.kind);
     if (!fence) return false;
     const unsigned opened = line_;
     unsigned last = opened;
     bool closed = false;
     while (last < count_) {
         const std::string_view below = text(last + 1);
-        if (closes(*fence, below)) {
+        if (syntax::closes(*fence, below)) {
             closed = true;
             break;
         }
         // Another fence that names a language: the end of this one was forgotten.
-        const auto next = fence_of(below, file_.kind);
+        const auto next = syntax::fence_of(below, file_.kind);
         if (next && next->mark == fence->mark && next->length == fence->length &&
-            !next->word.empty() && language_of_word(next->word).known) {
+            !next->word.empty() && syntax::language_of_word(next->word).known) {
             break;
         }
         ++last;
@@ -125,7 +126,7 @@ unsigned Reader::end_of_deeper(unsigned first, std::size_t indent) const {
     for (unsigned line = first; line <= count_; ++line) {
         const std::string_view one = text(line);
         if (trim(one).empty()) continue;
-        if (indent_of(one) <= indent) break;
+        if (syntax::indent_of(one) <= indent) break;
         last = line;
     }
     return last;
@@ -135,15 +136,15 @@ unsigned Reader::end_of_deeper(unsigned first, std::size_t indent) const {
 bool Reader::read_directive() {
     if (file_.kind != FileKind::kRst) return false;
     const std::string_view whole = text(line_);
-    const auto word = code_directive(whole);
+    const auto word = syntax::code_directive(whole);
     const bool literal = !word && ends_with(trim(whole), "::") && !starts_with(trim(whole), "..");
     if (!word && !literal) return false;
     if (literal) read_statement();
     const unsigned opened = literal ? line_ - 1 : line_;
-    const std::size_t indent = indent_of(text(opened));
+    const std::size_t indent = syntax::indent_of(text(opened));
     unsigned first = opened + 1;
     while (first <= count_ && starts_with(trim(text(first)), ":") &&
-           indent_of(text(first)) > indent)
+           syntax::indent_of(text(first)) > indent)
         ++first;
     const unsigned last = end_of_deeper(first, indent);
     if (last < first) {
@@ -162,7 +163,7 @@ void Reader::add_heading(unsigned level, std::string_view words) {
         parent = file_.headings[static_cast<std::size_t>(parent)].parent;
     }
     heading_ = static_cast<int>(file_.headings.size());
-    file_.headings.push_back({line_, level, std::string(plain(words)), parent});
+    file_.headings.push_back({line_, level, std::string(syntax::plain(words)), parent});
     Statement statement;
     statement.kind = Statement::Kind::kHeading;
     statement.text = std::string(words);
@@ -175,7 +176,7 @@ void Reader::add_heading(unsigned level, std::string_view words) {
 
 bool Reader::read_heading() {
     const std::string_view whole = text(line_);
-    const auto mark = heading_mark(whole, file_.kind);
+    const auto mark = syntax::heading_mark(whole, file_.kind);
     if (mark) {
         add_heading(mark->level, mark->words);
         ++line_;
@@ -183,7 +184,7 @@ bool Reader::read_heading() {
         return true;
     }
     if (line_ >= count_ || trim(whole).empty()) return false;
-    const auto level = underline_level(whole, text(line_ + 1), file_.kind);
+    const auto level = syntax::underline_level(whole, text(line_ + 1), file_.kind);
     if (!level) return false;
     add_heading(*level, trim(whole));
     line_ += 2;
@@ -192,18 +193,19 @@ bool Reader::read_heading() {
 }
 
 bool Reader::read_table() {
-    if (!is_table_row(text(line_)) || line_ >= count_ || !is_table_rule(text(line_ + 1)))
+    if (!syntax::is_table_row(text(line_)) || line_ >= count_ ||
+        !syntax::is_table_rule(text(line_ + 1)))
         return false;
     Table table;
     table.heading = heading_;
-    for (; line_ <= count_ && is_table_row(text(line_)); ++line_) {
+    for (; line_ <= count_ && syntax::is_table_row(text(line_)); ++line_) {
         const std::string_view whole = text(line_);
-        if (is_table_rule(whole)) continue;
-        table.rows.push_back(cells_of(whole, line_));
+        if (syntax::is_table_rule(whole)) continue;
+        table.rows.push_back(syntax::cells_of(whole, line_));
         Statement statement;
         statement.kind = Statement::Kind::kTableRow;
         statement.text = std::string(trim(whole));
-        statement.mark = {line_, static_cast<unsigned>(indent_of(whole)) + 1};
+        statement.mark = {line_, static_cast<unsigned>(syntax::indent_of(whole)) + 1};
         statement.heading = heading_;
         read_inline(statement);
         file_.statements.push_back(std::move(statement));
@@ -215,11 +217,11 @@ bool Reader::read_table() {
 /// The line that ends the heredoc which begins on this one; `line` itself when none does.
 unsigned Reader::end_of_heredoc(unsigned line) const {
     constexpr unsigned kLongest = 500;
-    const std::string delimiter = heredoc_delimiter(text(line));
+    const std::string delimiter = syntax::heredoc_delimiter(text(line));
     if (delimiter.empty()) return line;
     for (unsigned end = line + 1; end <= std::min(count_, line + kLongest); ++end) {
         if (trim(text(end)) == delimiter) return end;
-        if (fence_of(text(end), file_.kind)) break;
+        if (syntax::fence_of(text(end), file_.kind)) break;
     }
     return line;
 }
@@ -237,31 +239,34 @@ bool Reader::opens_document(unsigned line) const {
 bool Reader::read_indented() {
     const std::string_view whole = text(line_);
     if (trim(whole).empty() || !blank_above_) return false;
-    const std::size_t indent = indent_of(whole);
+    const std::size_t indent = syntax::indent_of(whole);
     const bool text_file = file_.kind == FileKind::kText;
     if (indent < 4 && !text_file && whole.front() != '\t') {
-        if (prompt_length(whole, false) == 0 && !starts_with(whole, "apiVersion:")) return false;
+        if (syntax::prompt_length(whole, false) == 0 && !starts_with(whole, "apiVersion:"))
+            return false;
     }
     // distribution=$(. /etc/os-release; ...) \ of a longer command
     const auto substitution = trim(whole).find("=$(");
-    const bool command = looks_like_command(whole) || prompt_length(whole, false) > 0 ||
+    const bool command = syntax::looks_like_command(whole) ||
+                         syntax::prompt_length(whole, false) > 0 ||
                          (indent >= 4 && substitution != std::string_view::npos &&
                           substitution < trim(whole).find_first_of(" \t:\"'"));
-    const bool object = begins_like_yaml(trim(whole));
-    const bool query = indent >= 4 && is_query(trim(whole));
+    const bool object = syntax::begins_like_yaml(trim(whole));
+    const bool query = indent >= 4 && syntax::is_query(trim(whole));
     if (!command && !object && !query) return false;
     unsigned last = command ? end_of_heredoc(line_) : line_;
     for (unsigned line = last + 1; line <= count_; ++line) {
         const std::string_view one = text(line);
         if (trim(one).empty()) {
             if (command || query) break;
-            if (line < count_ && indent_of(text(line + 1)) <= indent &&
-                !begins_like_yaml(trim(text(line + 1))))
+            if (line < count_ && syntax::indent_of(text(line + 1)) <= indent &&
+                !syntax::begins_like_yaml(trim(text(line + 1))))
                 break;
             continue;
         }
-        if (indent_of(one) < indent || fence_of(one, file_.kind)) break;
-        if (object && indent_of(one) == indent && !begins_like_yaml(trim(one))) break;
+        if (syntax::indent_of(one) < indent || syntax::fence_of(one, file_.kind)) break;
+        if (object && syntax::indent_of(one) == indent && !syntax::begins_like_yaml(trim(one)))
+            break;
         if (command) line = end_of_heredoc(line);
         last = line;
     }
@@ -272,12 +277,12 @@ bool Reader::read_indented() {
 
 /// Commands that stand among the words, neither fenced nor indented.
 bool Reader::read_bare_commands() {
-    if (!is_surely_command(text(line_)) && !opens_document(line_)) return false;
+    if (!syntax::is_surely_command(text(line_)) && !opens_document(line_)) return false;
     unsigned last = end_of_heredoc(line_);
     while (last < count_) {
         const std::string_view next = text(last + 1);
-        if (trim(next).empty() || fence_of(next, file_.kind)) break;
-        if (!ends_with(trim(text(last)), "\\") && !is_surely_command(next) &&
+        if (trim(next).empty() || syntax::fence_of(next, file_.kind)) break;
+        if (!ends_with(trim(text(last)), "\\") && !syntax::is_surely_command(next) &&
             !opens_document(last + 1)) {
             break;
         }
@@ -300,22 +305,18 @@ void Reader::read_inline(const Statement& statement) {
         const std::string_view code = words.substr(open, close - open);
         at = close + ticks;
         const Mark mark{statement.mark.line, statement.mark.column + static_cast<unsigned>(open)};
-        if (looks_like_command(code) && file_.commands.size() < limits_.commands) {
-            const int shift = static_cast<int>(file_.commands.size());
-            for (Command& command : read_command_line(code, mark)) {
-                command.heading = statement.heading;
-                if (command.piped_from >= 0) command.piped_from += shift;
-                if (command.piped_to >= 0) command.piped_to += shift;
-                file_.commands.push_back(std::move(command));
-            }
+        if (syntax::looks_like_command(code) && file_.commands.size() < limits_.commands) {
+            std::vector<Command> commands = syntax::read_command_line(code, mark);
+            for (Command& command : commands) command.heading = statement.heading;
+            add_commands(file_, std::move(commands), limits_.commands);
             continue;
         }
         constexpr std::size_t kMostQueries = 20'000;
-        if (is_query(code) && file_.expressions.size() < kMostQueries) {
-            const QueryPlace place = [mark](std::size_t offset) {
+        if (syntax::is_query(code) && file_.expressions.size() < kMostQueries) {
+            const syntax::QueryPlace place = [mark](std::size_t offset) {
                 return Mark{mark.line, mark.column + static_cast<unsigned>(offset)};
             };
-            Expression expression = cut_query(code, Expression::Source::kInline, place);
+            Expression expression = syntax::cut_query(code, Expression::Source::kInline, place);
             expression.mark = mark;
             expression.heading = statement.heading;
             file_.expressions.push_back(std::move(expression));
@@ -353,7 +354,7 @@ void Reader::read_statement() {
     blank_above_ = trim(whole).empty();
     if (!blank_above_) {
         Statement statement;
-        const std::size_t begin = begin_of_words(whole, statement.kind);
+        const std::size_t begin = syntax::begin_of_words(whole, statement.kind);
         statement.text = std::string(trim(whole.substr(begin)));
         statement.mark = {line_, static_cast<unsigned>(begin) + 1};
         statement.heading = heading_;

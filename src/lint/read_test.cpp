@@ -251,5 +251,21 @@ TEST(ReadFile, BinaryAndHugeInputIsEmpty) {
     EXPECT_THAT(read_file("a.yaml", std::string(11U << 20U, 'a'))->text, IsEmpty());
 }
 
+TEST(ReadFile, ARuleOfAFileIsCutWithItsPlaces) {
+    const auto file = read_file("rules.yaml",
+                                "groups:\n"
+                                "- name: gpu\n"
+                                "  rules:\n"
+                                "  - alert: Hot\n"
+                                "    expr: max(DCGM_FI_DEV_GPU_TEMP) > 85\n"
+                                "    for: 5m\n");
+    ASSERT_EQ(file->expressions.size(), 1U);
+    const auto& expression = file->expressions[0];
+    EXPECT_EQ(expression.alert, "Hot");
+    EXPECT_EQ(expression.duration, "5m");
+    ASSERT_EQ(expression.selectors.size(), 1U);
+    EXPECT_EQ(expression.selectors[0].mark, (Mark{5, 15}));
+}
+
 }  // namespace
 }  // namespace aliquot::lint

@@ -3,27 +3,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "lint/set.h"
-#include "lint/yaml_text.h"
+#include "lint/file.h"
+#include "syntax/shell.h"
 
 /// The steps of read_file(), each in the file of its noun. Inside src/lint only.
 namespace aliquot::lint {
-
-/// What a fence's word stands for; nullptr-like kText when it says nothing.
-struct DeclaredLanguage {
-    bool known = false;
-    Language language = Language::kText;
-};
-DeclaredLanguage language_of_word(std::string_view word);
-
-/// What a text is by its looks.
-Language sniff(std::string_view text);
-/// What it is, whatever the fence says of it.
-Language language_of(std::string_view word, std::string_view text);
-
-/// What a text inside YAML is, by its key and its looks.
-DeclaredLanguage language_of_value(std::string_view key, std::string_view text);
 
 /// Adds a block and what is in it, and what is in that. `depth` counts blocks inside blocks.
 /// Returns its index; -1: too many or too deep.
@@ -45,6 +31,9 @@ void read_value_images(File& file, int object);
 
 void read_shell(File& file, int block, const ReadLimits& limits, int depth);
 void read_dockerfile(File& file, int block);
+/// Adds commands whose indices are those of their own list, until the file has `most`; returns what was
+/// added to the indices.
+int add_commands(File& file, std::vector<Command> commands, std::size_t most);
 /// Queries of a PromQL block.
 void read_queries(File& file, int block);
 /// Rules, panels, triggers of one object.
@@ -59,6 +48,8 @@ void read_told_lines(File& file, int block, const ReadLimits& limits);
 /// The block of a part of another one's text, which stands there from `offset` on.
 Block block_of_part(const Block& outer, int index, std::size_t offset, std::string text,
                     Setting setting);
+
+Block block_of_enclosed(const Block& outer, int index, const syntax::Enclosed& enclosed);
 
 /// Comments of a YAML, Dockerfile or PromQL block as statements.
 void read_comments(File& file, int block);

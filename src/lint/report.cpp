@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "findings/rule.h"
+#include "lint/file.h"
 #include "lint/ignore.h"
-#include "lint/set.h"
 
 namespace aliquot::lint {
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "syntax/words.h"
+
 /// Words of the field that many rules ask for.
 namespace aliquot::lint {
 
@@ -33,14 +35,13 @@ bool is_management_image(std::string_view reference);
 /// The same of a pod: by image, name, or namespace.
 bool is_management(const PodSpec& pod);
 
-/// Lower-case ASCII.
-std::string lower(std::string_view text);
-bool contains_word(std::string_view text, std::string_view word);  // ignoring case; whole words
-bool contains(std::string_view text, std::string_view part);       // ignoring case
-bool starts_with(std::string_view text, std::string_view part);
-bool ends_with(std::string_view text, std::string_view part);
-std::string_view trim(std::string_view text);
-std::vector<std::string_view> split(std::string_view text, char separator);
+using syntax::contains;
+using syntax::contains_word;
+using syntax::ends_with;
+using syntax::lower;
+using syntax::split;
+using syntax::starts_with;
+using syntax::trim;
 /// The nearest of `known` when it is near enough to be meant; empty: none.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 

@@ -20,9 +20,10 @@ AGREED_LONG = {
     "abi/nvml.h": "one ABI, one file",
     "src/detect/tokens.cpp": "one scanner",
     "src/exposition/test_scenes.cpp": "one node of each kind",
-    "src/lint/promql.cpp": "one scanner",
-    "src/lint/quick_yaml.cpp": "one reader",
-    "src/lint/rules_dockerfiles.cpp": "one family of rules",
+    "src/syntax/promql.cpp": "one scanner",
+    "src/syntax/quick_yaml.cpp": "one reader",
+    "src/lint/rules/dockerfiles.cpp": "one family of rules",
+    "src/syntax/python_objects.cpp": "one reader",
     "src/placement/event_line.cpp": "both ways of one line format",
 }
 

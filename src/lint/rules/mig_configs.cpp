@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations of mig-parted: MIG001 to MIG004, GOP007.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "lint/rules/evidence.h"
+#include "lint/rules/mig_fit.h"
+#include "lint/rules/mig_rules.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+constexpr std::array<std::string_view, 4> kKeys{"devices", "device-filter", "mig-enabled",
+                                                "mig-devices"};
+
+void check_keys(const Node& entry, Report& report) {
+    for (const Node::Entry& one : entry.entries) {
+        const std::string& key = one.first.scalar;
+        if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end() || key == "<<") continue;
+        auto finding = report.add("MIG001", one.first.mark,
+                                  "mig-parted knows no key '" + key + "' and refuses the file");
+        const auto meant = nearest(key, {kKeys.begin(), kKeys.end()});
+        finding.expected(meant.empty() ? "devices, device-filter, mig-enabled, mig-devices"
+                                       : std::string(meant));
+    }
+}
+
+void check_devices(const Node& entry, Report& report) {
+    const Node* devices = entry.find("devices");
+    if (devices == nullptr) {
+        report.add("MIG001", entry.mark, "the entry has no 'devices'")
+            .expected("devices: all, or a list of indices")
+            .fix("devices: all");
+        return;
+    }
+    if (devices->is_string() && devices->scalar != "all" && !is_placeholder(devices->scalar)) {
+        report.add("MIG001", devices->mark, "'devices' is '" + devices->scalar + "'")
+            .expected("all, or a list of indices such as [0, 1]")
+            .fix("devices: all");
+    } else if (devices->is_sequence()) {
+        for (const Node& item : devices->items) {
+            if (item.kind == Node::Kind::kInteger || is_placeholder(item.scalar)) continue;
+            report
+                .add("MIG001", item.mark, "'devices' has '" + item.scalar + "', which is no index")
+                .expected("numbers such as [0, 1], without quotes");
+            return;
+        }
+    } else if (devices->kind == Node::Kind::kInteger) {
+        report.add("MIG001", devices->mark, "'devices' is a number")
+            .expected("all, or a list of indices")
+            .fix("devices: [" + devices->scalar + "]");
+    }
+}
+
+void check_enabled(const Node& entry, Report& report) {
+    const Node* enabled = entry.find("mig-enabled");
+    const Node* instances = entry.find("mig-devices");
+    if (enabled == nullptr) {
+        report.add("MIG001", entry.mark, "the entry has no 'mig-enabled'")
+            .expected("mig-enabled: true or false")
+            .fix("mig-enabled: true");
+        return;
+    }
+    if (enabled->kind != Node::Kind::kBool) {
+        if (is_placeholder(enabled->scalar)) return;
+        report.add("MIG001", enabled->mark, "'mig-enabled' is '" + enabled->scalar + "'")
+            .expected("true or false");
+        return;
+    }
+    const bool on = lower(enabled->scalar) == "true";
+    if (on && instances == nullptr) {
+        report.add("MIG001", enabled->mark, "the entry switches MIG on and has no 'mig-devices'")
+            .expected("mig-devices with profiles, or {} for none")
+            .fix("mig-devices: {}");
+    } else if (!on && instances != nullptr && !instances->entries.empty()) {
+        report.add("MIG001", instances->mark, "the entry switches MIG off and has 'mig-devices'")
+            .expected("mig-devices: {} or none at all");
+    }
+}
+
+/// The families of the GPUs that `device-filter` names; empty: it has none, or none that we know.
+std::vector<std::string_view> families_of(const Node& entry, Report& report) {
+    std::vector<std::string_view> families;
+    const Node* filter = entry.find("device-filter");
+    if (filter == nullptr) return families;
+    std::vector<const Node*> ids;
+    if (filter->is_sequence()) {
+        for (const Node& item : filter->items) ids.push_back(&item);
+    } else {
+        ids.push_back(filter);
+    }
+    for (const Node* id : ids) {
+        for (const auto* model : catalog::gpu_models_with_pci_id(id->scalar)) {
+            if (model->has_mig() && model->mig_family != "ask") {
+                families.push_back(model->mig_family);
+            } else if (!model->has_mig()) {
+                report.add(
+                    "MIG004", id->mark,
+                    "'" + id->scalar + "' is " + std::string(model->name) + ", which has no MIG");
+            } else {
+                return {};
+            }
+        }
+    }
+    return families;
+}
+
+void check_instances(const Node& entry, Report& report) {
+    const Node* instances = entry.find("mig-devices");
+    auto families = families_of(entry, report);
+    if (instances != nullptr && instances->is_sequence() && !instances->items.empty() &&
+        !instances->items.front().entries.empty() &&
+        is_known_profile(instances->items.front().entries.front().first.scalar)) {
+        report.add("MIG001", instances->mark, "mig-devices is a list")
+            .expected("a mapping of profile and number: \"1g.5gb\": 7");
+        return;
+    }
+    if (instances == nullptr || !instances->is_mapping() || instances->entries.empty()) return;
+    bool unknown = false;
+    for (const Node::Entry& one : instances->entries) {
+        if (is_placeholder(one.first.scalar)) return;
+        if (is_known_profile(one.first.scalar)) continue;
+        unknown = true;
+        report.add("MIG002", one.first.mark,
+                   "no GPU has the MIG profile '" + one.first.scalar + "'");
+    }
+    if (unknown) return;
+    const bool filtered = !families.empty();
+    if (!filtered) families = mig_families();
+    bool possible = false;  // some family has all the profiles
+    for (const std::string_view family : families) {
+        Profiles profiles;
+        bool all = true;
+        for (const Node::Entry& one : instances->entries) {
+            const auto* profile = find_in_family(family, one.first.scalar);
+            const auto count = parse_quantity(one.second.scalar);
+            if (profile == nullptr || !count || *count < 0 || *count > 100) {
+                all = false;
+                break;
+            }
+            for (double i = 0; i < *count; i += 1) profiles.push_back(profile);
+        }
+        if (!all) continue;
+        possible = true;
+        if (fit_together(profiles)) return;
+    }
+    std::string text;
+    for (const Node::Entry& one : instances->entries) {
+        text += (text.empty() ? "" : " + ") + one.second.scalar + " x " + one.first.scalar;
+    }
+    if (possible) {
+        report.add("MIG003", instances->entries.front().first.mark,
+                   text + " do not fit on one GPU together");
+    } else if (filtered) {
+        report.add("MIG002", instances->entries.front().first.mark,
+                   "the GPUs of this device-filter do not have all of: " + text);
+    }
+}
+
+/// The configuration that gpu-operator's chart is to make a ConfigMap of.
+void check_values(const Object& values, const Object& object, const Node& configs, Report& report) {
+    if (object.templated || configs.find("all-disabled") != nullptr) return;
+    const Node* config = nullptr;
+    for (const std::string_view path :
+         {"migManager.config", "gpu-operator.migManager.config", "spec.values.migManager.config"}) {
+        config = at_path(*values.node, path);
+        if (config != nullptr) break;
+    }
+    if (config == nullptr || text_at(*config, "create") != "true") return;
+    const Node* data = config->find("data");
+    const Node* fallback = config->find("default");
+    if (data == nullptr || data->find("config.yaml") == nullptr) return;
+    if (data->find("config.yaml")->mark.line > object.mark().line) return;
+    if (fallback != nullptr && fallback->scalar.empty()) return;  // nodes are left as they are
+    report
+        .add("GOP007", entry_at(*object.node, "mig-configs")->first.mark,
+             "the configuration has no 'all-disabled', which mig-manager applies to nodes without "
+             "a label")
+        .fix("all-disabled:\n  - devices: all\n    mig-enabled: false");
+}
+
+void check_config(const File& file, const Object& object, Report& report) {
+    const Node& node = *object.node;
+    const Node* configs = node.find("mig-configs");
+    if (configs == nullptr || object.broken) return;
+    const Node* version = node.find("version");
+    if (version == nullptr) {
+        report.add("MIG001", object.mark(), "the configuration has no 'version'")
+            .expected("version: v1")
+            .fix("version: v1");
+    } else if (version->scalar != "v1" && !is_placeholder(version->scalar)) {
+        report.add("MIG001", version->mark, "'version' is '" + version->scalar + "'")
+            .expected("v1")
+            .fix("version: v1");
+    }
+    for (const Node::Entry& one : node.entries) {
+        if (one.first.scalar == "version" || one.first.scalar == "mig-configs") continue;
+        report.add("MIG001", one.first.mark,
+                   "mig-parted knows no key '" + one.first.scalar + "' and refuses the file");
+    }
+    std::set<std::string_view> names;
+    for (const Node::Entry& config : configs->entries) {
+        if (!names.insert(config.first.scalar).second && !is_placeholder(config.first.scalar)) {
+            report.add("MIG001", config.first.mark,
+                       "the configuration '" + config.first.scalar +
+                           "' stands twice, and mig-parted refuses the file");
+        }
+        if (!config.second.is_sequence()) {
+            if (config.second.kind == Node::Kind::kNull || is_placeholder(config.second.scalar))
+                continue;
+            report
+                .add("MIG001", config.first.mark,
+                     "the configuration '" + config.first.scalar + "' is no list")
+                .expected("a list of entries with devices and mig-enabled");
+            continue;
+        }
+        if (config.second.items.empty()) {
+            report.add("MIG001", config.first.mark,
+                       "the configuration '" + config.first.scalar + "' is empty");
+        }
+        for (const Node& entry : config.second.items) {
+            if (!entry.is_mapping() || entry.find("<<") != nullptr) continue;
+            check_keys(entry, report);
+            check_devices(entry, report);
+            check_enabled(entry, report);
+            check_instances(entry, report);
+        }
+    }
+    const Object* holder =
+        object.holder >= 0 && static_cast<std::size_t>(object.holder) < file.objects.size()
+            ? &file.objects[static_cast<std::size_t>(object.holder)]
+            : nullptr;
+    if (holder != nullptr) check_values(*holder, object, *configs, report);
+    if (holder == nullptr || holder->kind != "ConfigMap") return;
+    if (object.key != "config.yaml" && !object.key.empty() && !is_placeholder(object.key)) {
+        report.add("GOP007", object.mark(),
+                   "mig-manager reads the key config.yaml of ConfigMap " + holder->name +
+                       ", not '" + object.key + "'");
+    }
+    if (configs->find("all-disabled") == nullptr && !object.templated) {
+        report
+            .add("GOP007", entry_at(node, "mig-configs")->first.mark,
+                 "ConfigMap " + holder->name +
+                     " has no configuration 'all-disabled', which mig-manager applies to nodes "
+                     "without a label")
+            .fix("all-disabled:\n  - devices: all\n    mig-enabled: false");
+    }
+}
+
+}  // namespace
+
+void check_mig_configs(const File& file, Report& report) {
+    for (const Object& object : file.objects) {
+        if (object.role == Role::kMigParted) check_config(file, object, report);
+    }
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "lint/rules/shell.h"
+#include "lint/words.h"
+
+/// SH013: patches that the server refuses for their form. And which commands a text warns of.
+namespace aliquot::lint {
+
+namespace {
+
+/// "clusterpolicies.nvidia.com/cluster-policy" -> "clusterpolicies.nvidia.com".
+std::string kind_word(const Command& command) {
+    const auto words = command.positionals();
+    if (words.size() < 2) return {};
+    std::string word = lower(words[1]->text);
+    return word.substr(0, word.find('/'));
+}
+
+/// A kind that a CustomResourceDefinition made: the server cannot merge its lists.
+bool is_custom_kind(std::string_view kind) {
+    const auto dot = kind.find('.');
+    if (dot != std::string_view::npos) {
+        const auto group = kind.substr(dot + 1);
+        constexpr std::array<std::string_view, 10> kBuiltIn{
+            "apps",    "batch",    "autoscaling",       "policy",        "extensions", "v1",
+            "v1.apps", "v1.batch", "networking.k8s.io", "storage.k8s.io"};
+        return group.find('.') != std::string_view::npos && !ends_with(group, ".k8s.io") &&
+               std::find(kBuiltIn.begin(), kBuiltIn.end(), group) == kBuiltIn.end();
+    }
+    constexpr std::array<std::string_view, 30> kKinds{"clusterpolicy",
+                                                      "clusterpolicies",
+                                                      "nvidiadriver",
+                                                      "nvidiadrivers",
+                                                      "inferenceservice",
+                                                      "inferenceservices",
+                                                      "isvc",
+                                                      "rayservice",
+                                                      "raycluster",
+                                                      "rayjob",
+                                                      "scaledobject",
+                                                      "scaledobjects",
+                                                      "nodepool",
+                                                      "nodepools",
+                                                      "ec2nodeclass",
+                                                      "clusterqueue",
+                                                      "clusterqueues",
+                                                      "localqueue",
+                                                      "pytorchjob",
+                                                      "mpijob",
+                                                      "tfjob",
+                                                      "servicemonitor",
+                                                      "servicemonitors",
+                                                      "prometheusrule",
+                                                      "prometheusrules",
+                                                      "podmonitor",
+                                                      "helmrelease",
+                                                      "kustomizations",
+                                                      "nodefeaturerule",
+                                                      "leaderworkerset"};
+    return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+}
+
+/// The patch as it is written on the line; empty: it is in a file, or is made.
+std::string patch_text(const Command& command) {
+    for (const std::string_view flag : {"-p", "--patch"}) {
+        if (const auto value = command.value(flag)) return *value;
+    }
+    return {};
+}
+
+}  // namespace
+
+void check_patch(const Command& command, Report& report) {
+    if (!is_kubectl(command, "patch") || command.flag("--type") != nullptr ||
+        contains(command.text, "--type")) {
+        return;
+    }
+    const std::string patch = patch_text(command);
+    const std::string kind = kind_word(command);
+    if (starts_with(trim(patch), "[{") || starts_with(trim(patch), "[ {")) {
+        report
+            .add("SH013", command.mark,
+                 "a list of operations is no strategic merge patch, which is what kubectl sends")
+            .expected("--type=json");
+    } else if (is_custom_kind(kind)) {
+        report
+            .add("SH013", command.mark,
+                 "the server takes no strategic merge patch, which is what kubectl sends, for '" +
+                     kind + "'")
+            .expected("--type=merge")
+            .fix("kubectl patch --type=merge ...");
+    }
+}
+
+constexpr std::array<std::string_view, 7> kWarnings{
+    "never run",     "never use", "do not run",         "don't run",
+    "do not use th", "never do",  "do not do any of th"};
+
+bool warns_of_commands(const File& file) {
+    return file.mentions("not to do") || file.mentions("will break") ||
+           std::any_of(kWarnings.begin(), kWarnings.end(),
+                       [&file](std::string_view word) { return file.mentions(word); });
+}
+
+bool is_warned_of(const File& file, const Command& command) {
+    if (command.block < 0) return false;
+    const auto warns = [](std::string_view text) {
+        return std::any_of(kWarnings.begin(), kWarnings.end(),
+                           [text](std::string_view word) { return contains(text, word); });
+    };
+    if (contains(file.heading_path(command.heading), "not to do")) return true;
+    const Block& block = file.blocks[static_cast<std::size_t>(command.block)];
+    const unsigned top = block.fence_line != 0 ? block.fence_line : block.line;
+    constexpr unsigned kNear = 3;
+    const Statement* above = nullptr;  // the last line of prose above the block
+    for (const Statement& statement : file.statements) {
+        if (statement.mark.line >= command.mark.line) break;
+        if (statement.kind == Statement::Kind::kComment) {
+            const bool own = statement.mark.line > top;
+            if (own && (warns(statement.text) || contains(statement.text, "will break"))) {
+                return true;
+            }
+        } else if (statement.mark.line < top) {
+            above = &statement;
+        }
+    }
+    return above != nullptr && top - above->mark.line <= kNear && warns(above->text);
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lint/rules/told_number.h"
+
+#include <charconv>
+#include <string>
+
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+std::vector<ToldNumber> numbers_in(std::string_view text) {
+    std::vector<ToldNumber> numbers;
+    for (std::size_t at = 0; at < text.size() && numbers.size() < 50;) {
+        if (!is_digit(text[at])) {
+            ++at;
+            continue;
+        }
+        ToldNumber number;
+        number.begin = at;
+        std::string digits;
+        while (at < text.size() &&
+               (is_digit(text[at]) || ((text[at] == ',' || text[at] == '.') &&
+                                       at + 1 < text.size() && is_digit(text[at + 1])))) {
+            if (text[at] != ',') {
+                digits += text[at];
+            }
+            ++at;
+        }
+        number.end = at;
+        const auto [rest, error] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), number.value);
+        if (error == std::errc{} && rest == digits.data() + digits.size()) {
+            numbers.push_back(number);
+        }
+    }
+    return numbers;
+}
+
+std::optional<double> number_of(std::string_view text, std::string_view word) {
+    const auto folded = lower(text);
+    const auto at = folded.find(word);
+    if (at == std::string::npos || folded.find(word, at + 1) != std::string::npos) {
+        return std::nullopt;
+    }
+    const auto end = at + word.size();
+    for (const auto& number : numbers_in(text)) {
+        const bool before = number.end <= at && at - number.end <= 2;
+        const auto between = number.begin >= end ? text.substr(end, number.begin - end)
+                                                 : std::string_view("far away");
+        const bool behind =
+            between.size() <= 6 && between.find_first_not_of(" :*|=\t`s") == std::string_view::npos;
+        if (before || behind) {
+            return number.value;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace aliquot::lint

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// resource "kubernetes_..." of Terraform as the objects that they make.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "syntax/hcl_names.h"
+#include "syntax/words.h"
+#include "syntax/written_objects.h"
+
+namespace aliquot::syntax {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+constexpr int kDeepest = 30;
+
+class HclReader {
+public:
+    explicit HclReader(const Block& block) : block_(block), text_(block.text) {}
+
+    std::vector<WrittenObject> read() {
+        constexpr std::string_view kBegin = "resource \"";
+        constexpr std::size_t kMost = 200;
+        constexpr std::size_t kLongest = 32U << 10U;
+        const std::string_view whole = text_;
+        std::vector<WrittenObject> found;
+        for (std::size_t at = whole.find(kBegin); at != kNone && found.size() < kMost;
+             at = whole.find(kBegin, at + 1)) {
+            text_ = whole.substr(0, at + kLongest);              // no object is longer
+            const std::size_t line = text_.rfind('\n', at) + 1;  // npos + 1 is 0
+            if (!trim(text_.substr(line, at - line)).empty()) continue;
+            const std::size_t name = at + kBegin.size();
+            const std::size_t end = text_.find('"', name);
+            if (end == kNone) break;
+            std::string_view resource = text_.substr(name, end - name);
+            if (ends_with(resource, "_v1")) resource.remove_suffix(3);
+            const HclKind* made = find_hcl_kind(resource);
+            if (made == nullptr) continue;
+            at_ = text_.find('{', end);
+            if (at_ == kNone || text_.substr(end, at_ - end).find('\n') != kNone) continue;
+            ++at_;
+            gaps_ = false;
+            broken_ = false;
+            Node body;
+            if (!read_body(body, "", 0)) continue;
+            Node object = finished(*made, at, body);
+            if (object.entries.size() > 2) found.push_back({std::move(object), gaps_});
+        }
+        return found;
+    }
+
+private:
+    Node finished(const HclKind& made, std::size_t at, Node& body);
+    bool read_body(Node& mapping, std::string_view outer, int depth);
+    bool read_block(Node& mapping, std::string_view name, std::size_t begin, std::string_view outer,
+                    int depth);
+    bool read_value(Node& value, int depth);
+    bool read_list(Node& list, int depth);
+    bool read_map(Node& mapping, int depth);
+    bool skip_expression();
+    bool skip_heredoc();
+    std::size_t end_of_string(std::size_t quote) const;
+    void skip_blanks(bool lines);
+    char here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+    std::string_view read_name();
+
+    const Block& block_;
+    std::string_view text_;
+    std::size_t at_ = 0;
+    bool gaps_ = false;
+    bool broken_ = false;  // no use to go on
+};
+
+/// Spaces, line ends and comments.
+void HclReader::skip_blanks(bool lines) {
+    while (at_ < text_.size()) {
+        const char c = text_[at_];
+        if (c == '#' || text_.substr(at_, 2) == "//") {
+            at_ = std::min(text_.find('\n', at_), text_.size());
+        } else if (text_.substr(at_, 2) == "/*") {
+            const auto end = text_.find("*/", at_);
+            at_ = end == kNone ? text_.size() : end + 2;
+        } else if (c == ' ' || c == '\t' || (lines && c == '\n')) {
+            ++at_;
+        } else {
+            return;
+        }
+    }
+}
+
+std::string_view HclReader::read_name() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                  text_[at_] == '_' || text_[at_] == '-')) {
+        ++at_;
+    }
+    return text_.substr(begin, at_ - begin);
+}
+
+/// Of a string that begins at `quote`, `${ "..." }` in it passed over; npos: it has no end.
+std::size_t HclReader::end_of_string(std::size_t quote) const {
+    int level = 0;
+    for (std::size_t i = quote + 1; i < text_.size() && text_[i] != '\n'; ++i) {
+        if (text_[i] == '\\') {
+            ++i;
+        } else if (text_.substr(i, 2) == "${" || text_.substr(i, 2) == "%{") {
+            ++level;
+            ++i;
+        } else if (text_[i] == '}' && level > 0) {
+            --level;
+        } else if (text_[i] == '"' && level == 0) {
+            return i;
+        }
+    }
+    return kNone;
+}
+
+bool HclReader::skip_heredoc() {
+    const auto newline = text_.find('\n', at_);
+    if (newline == kNone) return false;
+    std::string_view word = trim(text_.substr(at_ + 2, newline - at_ - 2));
+    if (starts_with(word, "-")) word.remove_prefix(1);
+    if (word.empty()) return false;
+    for (std::size_t begin = newline + 1; begin < text_.size();) {
+        const auto end = std::min(text_.find('\n', begin), text_.size());
+        if (trim(text_.substr(begin, end - begin)) == word) {
+            at_ = end;
+            return true;
+        }
+        begin = end + 1;
+    }
+    return false;
+}
+
+/// Up to what ends a value: the end of the line, a comma or a bracket that it did not open.
+bool HclReader::skip_expression() {
+    int level = 0;
+    while (at_ < text_.size()) {
+        const char c = text_[at_];
+        if (c == '"') {
+            const auto end = end_of_string(at_);
+            if (end == kNone) return false;
+            at_ = end;
+        } else if (text_.substr(at_, 2) == "<<" && level == 0) {
+            return skip_heredoc();
+        } else if (c == '{' || c == '[' || c == '(') {
+            ++level;
+        } else if (c == '}' || c == ']' || c == ')') {
+            if (level-- == 0) return true;
+        } else if (level == 0 && (c == '\n' || c == ',')) {
+            return true;
+        }
+        ++at_;
+    }
+    return level == 0;
+}
+
+bool HclReader::read_value(Node& value, int depth) {
+    if (depth > kDeepest) broken_ = true;
+    if (broken_) return false;
+    const std::size_t begin = at_;
+    bool plain = false;
+    if (here() == '"') {
+        const auto end = end_of_string(begin);
+        if (end == kNone) return false;
+        value = written_scalar(block_, begin, std::string(text_.substr(begin + 1, end - begin - 1)),
+                               Node::Kind::kString);
+        at_ = end + 1;
+        plain = true;
+    } else if (here() == '[') {
+        plain = read_list(value, depth + 1);
+    } else if (here() == '{') {
+        plain = read_map(value, depth + 1);
+    } else {
+        while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                      text_[at_] == '.' || text_[at_] == '-')) {
+            ++at_;
+        }
+        const std::string_view word = text_.substr(begin, at_ - begin);
+        const Node::Kind kind = kind_of_word(word);
+        plain = !word.empty() && kind != Node::Kind::kString;
+        if (plain) value = written_scalar(block_, begin, std::string(word), kind);
+    }
+    if (plain) {
+        skip_blanks(false);
+        if (at_ >= text_.size() || std::string_view("\n,}]").find(here()) != kNone) return true;
+    }
+    at_ = begin;
+    if (broken_ || !skip_expression()) {
+        broken_ = true;  // what is around it has no end either
+        return false;
+    }
+    const std::string_view written =
+        trim(text_.substr(begin, std::min(at_ - begin, std::size_t{80})));
+    value = {};
+    value = written_scalar(block_, begin,
+                           "${" + std::string(written.substr(0, written.find('\n'))) + "}",
+                           Node::Kind::kString);
+    return true;
+}
+
+bool HclReader::read_list(Node& list, int depth) {
+    list = {};
+    list.kind = Node::Kind::kSequence;
+    list.mark = block_.place(at_);
+    ++at_;
+    for (;;) {
+        skip_blanks(true);
+        if (here() == ']') {
+            ++at_;
+            return true;
+        }
+        if (text_.substr(at_, 4) == "for ") return false;
+        Node item;
+        const std::size_t begin = at_;
+        if (at_ >= text_.size() || !read_value(item, depth) || at_ == begin) return false;
+        list.items.push_back(std::move(item));
+        skip_blanks(true);
+        if (here() == ',') ++at_;
+    }
+}
+
+bool HclReader::read_map(Node& mapping, int depth) {
+    mapping = {};
+    mapping.kind = Node::Kind::kMapping;
+    mapping.mark = block_.place(at_);
+    ++at_;
+    for (;;) {
+        skip_blanks(true);
+        if (here() == '}') {
+            ++at_;
+            return true;
+        }
+        if (text_.substr(at_, 4) == "for ") return false;
+        const std::size_t begin = at_;
+        std::string key;
+        if (here() == '"') {
+            const auto end = end_of_string(at_);
+            if (end == kNone) return false;
+            key = std::string(text_.substr(at_ + 1, end - at_ - 1));
+            at_ = end + 1;
+        } else {
+            key = std::string(read_name());
+        }
+        skip_blanks(false);
+        if (key.empty() || (here() != '=' && here() != ':')) return false;
+        ++at_;
+        skip_blanks(false);
+        Node value;
+        if (!read_value(value, depth)) return false;
+        add_written(block_, mapping, begin, std::move(key), std::move(value));
+        skip_blanks(true);
+        if (here() == ',') ++at_;
+    }
+}
+
+bool HclReader::read_block(Node& mapping, std::string_view name, std::size_t begin,
+                           std::string_view outer, int depth) {
+    std::string_view label;
+    while (here() == '"') {
+        const auto end = end_of_string(at_);
+        if (end == kNone) return false;
+        label = text_.substr(at_ + 1, end - at_ - 1);
+        at_ = end + 1;
+        skip_blanks(false);
+    }
+    if (here() != '{') return false;
+    ++at_;
+    Node body;
+    body.kind = Node::Kind::kMapping;
+    body.mark = block_.place(begin);
+    const bool dynamic = name == "dynamic";
+    if (!read_body(body, name, depth + 1)) return false;
+    if (dynamic) {
+        gaps_ = true;
+        const Node* content = body.find("content");
+        Node inner = content == nullptr ? Node{} : *content;
+        body = std::move(inner);
+        name = label;
+    }
+    const std::string list = hcl_list_name(name, outer);
+    if (list.empty()) {
+        add_written(block_, mapping, begin, camel_case(name), std::move(body));
+        return true;
+    }
+    for (auto& [key, value] : mapping.entries) {
+        if (key.scalar != list || !value.is_sequence()) continue;
+        value.items.push_back(std::move(body));
+        return true;
+    }
+    Node items;
+    items.kind = Node::Kind::kSequence;
+    items.mark = body.mark;
+    items.items.push_back(std::move(body));
+    add_written(block_, mapping, begin, list, std::move(items));
+    return true;
+}
+
+bool HclReader::read_body(Node& mapping, std::string_view outer, int depth) {
+    if (depth > kDeepest) return false;
+    for (;;) {
+        skip_blanks(true);
+        if (at_ >= text_.size()) return false;
+        if (here() == '}') {
+            ++at_;
+            return true;
+        }
+        const std::size_t begin = at_;
+        const std::string_view name = read_name();
+        if (name.empty()) return false;
+        skip_blanks(false);
+        if (here() == '=' && text_.substr(at_, 2) != "==") {
+            ++at_;
+            skip_blanks(false);
+            Node value;
+            if (!read_value(value, depth)) return false;
+            add_written(block_, mapping, begin, camel_case(name), std::move(value));
+        } else if (!read_block(mapping, name, begin, outer, depth)) {
+            return false;
+        }
+    }
+}
+
+/// The object, with what the provider adds by itself.
+Node HclReader::finished(const HclKind& made, std::size_t at, Node& body) {
+    Node object;
+    object.mark = block_.place(at);
+    add_written(block_, object, at, "apiVersion",
+                written_scalar(block_, at, std::string(made.version), Node::Kind::kString));
+    add_written(block_, object, at, "kind",
+                written_scalar(block_, at, std::string(made.kind), Node::Kind::kString));
+    if (made.kind ==
+        "HelmRelease") {  // as Flux writes it; a chart without repository lies beside it
+        if (body.find("repository") == nullptr || body.find("chart") == nullptr) return object;
+        Node source;
+        add_written(block_, source, at, "kind",
+                    written_scalar(block_, at, "HelmRepository", Node::Kind::kString));
+        Node chart;
+        for (auto& entry : body.entries) {
+            const std::string& key = entry.first.scalar;
+            if (key != "chart" && key != "version" && key != "repository") continue;
+            add_written(block_, chart, at, key, std::move(entry.second));
+        }
+        add_written(block_, chart, at, "sourceRef", std::move(source));
+        Node holder;
+        add_written(block_, holder, at, "spec", std::move(chart));
+        Node spec;
+        add_written(block_, spec, at, "chart", std::move(holder));
+        add_written(block_, object, at, "spec", std::move(spec));
+        return object;
+    }
+    for (auto& [key, value] : body.entries) {
+        if (key.scalar == "metadata" || key.scalar == "spec" || key.scalar == "data") {
+            object.entries.emplace_back(std::move(key), std::move(value));
+        }
+    }
+    Node* pod = made.kind == "Job" ? mapping_below(object, {"spec", "template", "spec"})
+                : made.kind == "CronJob"
+                    ? mapping_below(object, {"spec", "jobTemplate", "spec", "template", "spec"})
+                    : nullptr;
+    if (pod != nullptr && pod->find("restartPolicy") == nullptr) {
+        add_written(block_, *pod, at, "restartPolicy",
+                    written_scalar(block_, at, "Never", Node::Kind::kString));
+    }
+    Node* spec = starts_with(made.version, "apps/") ? mapping_below(object, {"spec"}) : nullptr;
+    const Node* labels =
+        spec == nullptr ? nullptr : mapping_below(*spec, {"template", "metadata", "labels"});
+    if (labels != nullptr && spec->find("selector") == nullptr) {
+        Node selector;
+        add_written(block_, selector, at, "matchLabels", Node(*labels));
+        add_written(block_, *spec, at, "selector", std::move(selector));
+    }
+    return object;
+}
+
+}  // namespace
+
+std::vector<WrittenObject> read_hcl_objects(const Block& block) {
+    if (block.text.find("\"kubernetes_") == std::string::npos &&
+        block.text.find("\"helm_release\"") == std::string::npos) {
+        return {};
+    }
+    return HclReader(block).read();
+}
+
+}  // namespace aliquot::syntax

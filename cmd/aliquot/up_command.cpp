@@ -5,8 +5,8 @@
 #include <charconv>
 #include <memory>
 
-#include "cmd/aliquot/up_object.h"
 #include "cmd/aliquot/up_session.h"
+#include "sim/cluster/manifest_object.h"
 
 namespace aliquot::up {
 namespace {
@@ -48,7 +48,8 @@ std::string settle(Words& words) {
         const std::string key = label.substr(0, equals);
         const std::string value =
             equals == std::string::npos ? std::string() : label.substr(equals + 1);
-        if (equals == std::string::npos || !is_label_key(key) || !is_label_value(value)) {
+        if (equals == std::string::npos || !sim::cluster::is_label_key(key) ||
+            !sim::cluster::is_label_value(value)) {
             return "--node-label " + label + ": expected KEY=VALUE as a label of Kubernetes";
         }
         options.node_labels[key] = value;

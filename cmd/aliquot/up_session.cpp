@@ -10,15 +10,17 @@
 #include <ostream>
 
 #include "base/log.h"
-#include "cmd/aliquot/up_agent.h"
-#include "cmd/aliquot/up_cluster.h"
-#include "cmd/aliquot/up_input.h"
-#include "cmd/aliquot/up_view.h"
 #include "findings/finding.h"
 #include "sharing/config.h"
+#include "sim/cluster/agent_run.h"
+#include "sim/cluster/cluster.h"
+#include "sim/cluster/live_view.h"
+#include "sim/cluster/manifest_files.h"
 
 namespace aliquot::up {
 namespace {
+
+namespace cluster = sim::cluster;
 
 using namespace std::chrono_literals;
 
@@ -85,11 +87,11 @@ public:
     bool read() { return read_manifests() && read_config(); }
 
     bool start() {
-        auto host = Host::make({.gpus = options_.gpus,
-                                .state = options_.state,
-                                .keep = options_.keep,
-                                .config_file = options_.config_file,
-                                .program_directory = context_.program_directory});
+        auto host = cluster::Host::make({.gpus = options_.gpus,
+                                         .state = options_.state,
+                                         .keep = options_.keep,
+                                         .config_file = options_.config_file,
+                                         .program_directory = context_.program_directory});
         if (!host) return fail(host.error());
         host_ = *std::move(host);
         auto inventory = host_->look();
@@ -98,7 +100,7 @@ public:
         if (!offer) return fail(std::move(offer).error().during(options_.config_file));
         for (const std::string& remark : offer->remarks) view_.say("note: " + remark);
 
-        Labels labels = node_labels(*inventory, *offer, node_name());
+        cluster::Labels labels = cluster::node_labels(*inventory, *offer, node_name());
         for (const auto& label : options_.node_labels) labels[label.first] = label.second;
         kubelet_ = std::make_unique<sim::Kubelet>(
             host_->root(), sim::KubeletOptions{.reproduce_registration_race = false});
@@ -108,9 +110,9 @@ public:
         auto shown = processes_->begin();
         if (!shown) return fail(shown.error());
         if (!start_agent()) return false;
-        cluster_ = std::make_unique<Cluster>(*host_, *kubelet_, *processes_, *std::move(offer),
-                                             *std::move(inventory), std::move(labels),
-                                             std::move(workloads_));
+        cluster_ = std::make_unique<cluster::Cluster>(*host_, *kubelet_, *processes_,
+                                                      *std::move(offer), *std::move(inventory),
+                                                      std::move(labels), std::move(workloads_));
         if (!options_.once || host_->keeps_logs()) {  // else they are gone before they can be read
             if (!host_->node_directory().empty()) {
                 view_.say("simulated node in " + host_->node_directory());
@@ -142,7 +144,7 @@ public:
     }
 
     void stop() {
-        Snapshot last;
+        cluster::Snapshot last;
         if (cluster_) {
             last = cluster_->snapshot();
             cluster_->stop(kGrace);
@@ -160,19 +162,21 @@ private:
     }
 
     bool read_manifests() {
-        const auto texts = read_inputs(options_.manifests, options_.config_file);
+        const auto texts = cluster::read_inputs(options_.manifests, options_.config_file);
         if (!texts) {
             cli::fail(context_, cli::kUsage, texts.error().message);
             return false;
         }
-        Manifests manifests = up::read_manifests(*texts, !options_.config_file.empty());
-        for (const Remark& problem : manifests.problems) context_.err << to_text(problem) << "\n";
+        cluster::Manifests manifests =
+            cluster::read_manifests(*texts, !options_.config_file.empty());
+        for (const cluster::Remark& problem : manifests.problems)
+            context_.err << cluster::to_text(problem) << "\n";
         if (!manifests.problems.empty()) {
             context_.exit_code = cli::kUsage;
             return false;
         }
-        for (const Remark& note : manifests.notes) {
-            context_.err << "note: " << to_text(note) << "\n";
+        for (const cluster::Remark& note : manifests.notes) {
+            context_.err << "note: " << cluster::to_text(note) << "\n";
         }
         if (manifests.workloads.empty()) {
             cli::fail(context_, cli::kUsage, "there is no pod to run in these manifests");
@@ -219,18 +223,18 @@ private:
         if (!host_->config_path().empty()) {
             argv.insert(argv.end(), {"--config-file", host_->config_path()});
         }
-        agent_ = std::make_unique<AgentRun>(std::move(argv), host_->agent_environment(),
-                                            host_->logs() / "agent.log");
+        agent_ = std::make_unique<cluster::AgentRun>(std::move(argv), host_->agent_environment(),
+                                                     host_->logs() / "agent.log");
         auto started = agent_->start();
         return started ? true : fail(started.error());
     }
 
     /// Sets the exit code when it is.
-    bool is_over(TimePoint now, TimePoint begin) {
+    bool is_over(cluster::TimePoint now, cluster::TimePoint begin) {
         if (!cluster_->is_ready() && now - begin > kReadyTimeout) {
             fail(
                 {ErrorCode::kUnavailable, "the agent has not registered its devices within 30 s: " +
-                                              last_words(host_->logs() / "agent.log", 1)});
+                                              cluster::last_words(host_->logs() / "agent.log", 1)});
             return true;
         }
         if (cluster_->is_finished() || (options_.once && cluster_->is_settled(now))) return true;
@@ -243,26 +247,26 @@ private:
         return true;
     }
 
-    void print_result(const Snapshot& snapshot) {
+    void print_result(const cluster::Snapshot& snapshot) {
         view_.clear();
         switch (options_.format) {
             case cli::Format::kJson:
-                context_.out << json_text(snapshot);
+                context_.out << cluster::json_text(snapshot);
                 break;
             case cli::Format::kYaml:
-                context_.out << yaml_text(snapshot);
+                context_.out << cluster::yaml_text(snapshot);
                 break;
             case cli::Format::kText:
             case cli::Format::kTable:
-                context_.out << table_text(snapshot, context_.colour, 0);
+                context_.out << cluster::table_text(snapshot, context_.colour, 0);
                 break;
         }
-        for (const PodRow& pod : snapshot.pods) {
+        for (const cluster::PodRow& pod : snapshot.pods) {
             if (!pod.troubled) continue;
             if (context_.exit_code == cli::kOk) context_.exit_code = cli::kFindings;
             if (pod.log.empty()) continue;
             context_.err << pod.name << ": the end of " << pod.log << ":\n"
-                         << last_words(pod.log, kLogLines) << "\n";
+                         << cluster::last_words(pod.log, kLogLines) << "\n";
         }
         context_.out.flush();
     }
@@ -270,14 +274,14 @@ private:
     const UpOptions& options_;
     cli::Context& context_;
     bool shows_on_out_;
-    LiveView view_;
-    std::vector<Workload> workloads_;
+    cluster::LiveView view_;
+    std::vector<cluster::Workload> workloads_;
     sharing::Config config_;
-    std::unique_ptr<Host> host_;
+    std::unique_ptr<cluster::Host> host_;
     std::unique_ptr<sim::Kubelet> kubelet_;
-    std::optional<PodProcesses> processes_;
-    std::unique_ptr<AgentRun> agent_;
-    std::unique_ptr<Cluster> cluster_;
+    std::optional<cluster::PodProcesses> processes_;
+    std::unique_ptr<cluster::AgentRun> agent_;
+    std::unique_ptr<cluster::Cluster> cluster_;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cmd/aliquot/up_schedule.h"
+#include "sim/cluster/scheduler.h"
 
 namespace aliquot::up {
 
@@ -20,7 +20,7 @@ struct UpOptions {
     bool once = false;
     cli::Format format = cli::Format::kTable;
     std::optional<std::chrono::seconds> timeout;
-    Labels node_labels;
+    sim::cluster::Labels node_labels;
     std::string state;
     bool keep = false;
 };

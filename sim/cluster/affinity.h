@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sim/cluster/manifest_object.h"
+
+namespace aliquot::sim::cluster {
+
+/// Reads affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution of a pod spec.
+std::vector<std::vector<LabelRule>> read_required_node_affinity(Object& pod);
+
+/// Reads `matchExpressions` of a node selector term or a label selector.
+std::vector<LabelRule> read_match_expressions(Object& term);
+
+/// Complains at `key` of `object` unless this can be a label.
+void check_label(Object& object, std::string_view key, const std::string& name,
+                 const std::string& value);
+
+}  // namespace aliquot::sim::cluster

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cluster/injection.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <string_view>
+
+#include "abi/region.h"
+#include "cdi/spec.h"
+#include "guard_region/guard_library.h"
+
+namespace aliquot::sim::cluster {
+namespace {
+
+constexpr std::string_view kMountedDevices = "/var/run/nvidia-container-devices";
+constexpr std::string_view kVisible = "NVIDIA_VISIBLE_DEVICES";
+constexpr std::size_t kMaxSpecBytes = 4U << 20U;
+
+std::vector<std::string> split(std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        if (comma > 0) parts.emplace_back(text.substr(0, comma));
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return parts;
+}
+
+std::vector<std::string> cdi_names(const kubelet::Grant& grant) {
+    std::vector<std::string> names = grant.cdi_devices;
+    for (const auto& annotation : grant.annotations) {
+        if (!annotation.first.starts_with("cdi.k8s.io/")) continue;
+        for (std::string& name : split(annotation.second)) names.push_back(std::move(name));
+    }
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+Result<std::vector<cdi::Spec>> read_specs(const os::Root& root) {
+    std::vector<cdi::Spec> specs;
+    for (const std::string directory : {"/var/run/cdi", "/etc/cdi"}) {
+        const auto names = root.list(directory);
+        if (!names) continue;
+        for (const std::string& name : *names) {
+            const bool wanted = name.ends_with(".json") || name.ends_with(".yaml");
+            if (!wanted || name.starts_with('.')) continue;
+            std::string path = directory;
+            path.append("/").append(name);
+            const auto text = root.read(path, kMaxSpecBytes);
+            if (!text) return text.error();
+            auto spec = cdi::parse(*text);
+            if (!spec) return std::move(spec).error().during(path);
+            specs.push_back(*std::move(spec));
+        }
+    }
+    return specs;
+}
+
+/// What a container with the guard's mounts finds by them, as variables: no mount is made here.
+void guard_by_variables(const os::Root& root, const kubelet::Grant& grant,
+                        Environment& environment) {
+    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+        const std::filesystem::path host = root.resolve(mount.host_path);
+        if (mount.container_path == abi::kGuardDirectory) {
+            environment["ALIQUOT_GUARD_CONFIG"] = host / abi::kConfigFile;
+            environment["ALIQUOT_GUARD_REGION"] = host / abi::kLedgerFile;
+            environment["ALIQUOT_GUARD_NODE"] = host / abi::kNodeFile;
+        }
+        if (mount.container_path == guard_region::kLibraryDirectory) {
+            environment["LD_PRELOAD"] = host / guard_region::kLibraryFile;
+        }
+    }
+}
+
+/// The GPU behind "/dev/nvidia3"; nullptr for any other node.
+const gpu::Gpu* gpu_of_node(std::string_view path, const gpu::Inventory& inventory) {
+    constexpr std::string_view kPrefix = "/dev/nvidia";
+    if (!path.starts_with(kPrefix)) return nullptr;
+    path.remove_prefix(kPrefix.size());
+    unsigned minor = 0;
+    const auto [stop, problem] = std::from_chars(path.data(), path.data() + path.size(), minor);
+    if (problem != std::errc{} || stop != path.data() + path.size()) return nullptr;
+    const auto found = std::ranges::find(inventory.gpus, minor, &gpu::Gpu::minor);
+    return found == inventory.gpus.end() ? nullptr : &*found;
+}
+
+class Runtime {
+public:
+    explicit Runtime(const gpu::Inventory& inventory) : inventory_(inventory) {}
+
+    Result<Done> apply_cdi(const std::vector<std::string>& names,
+                           const std::vector<cdi::Spec>& specs) {
+        for (const std::string& name : names) {
+            bool found = false;
+            for (const cdi::Spec& spec : specs) {
+                for (const cdi::Device& device : spec.devices) {
+                    if (spec.kind + "=" + device.name != name) continue;
+                    found = true;
+                    apply(spec.edits);
+                    apply(device.edits);
+                }
+            }
+            if (!found) {
+                return Error{ErrorCode::kNotFound, "unresolvable CDI device " + name};
+            }
+        }
+        return Done{};
+    }
+
+    /// "GPU-...", "0", or "all" as NVIDIA_VISIBLE_DEVICES has them.
+    void see(std::string_view word) {
+        for (const gpu::Gpu& gpu : inventory_.gpus) {
+            if (word == gpu.uuid.text || word == std::to_string(gpu.index) || word == "all") {
+                seen_.insert(gpu.index);
+            }
+        }
+    }
+
+    Injection take() {
+        for (const gpu::Gpu& gpu : inventory_.gpus) {
+            if (seen_.contains(gpu.index)) injection_.gpus.push_back(gpu.uuid.text);
+        }
+        return std::move(injection_);
+    }
+
+private:
+    void apply(const cdi::Edits& edits) {
+        for (const std::string& entry : edits.environment) {
+            const std::size_t equals = entry.find('=');
+            injection_.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+        }
+        for (const cdi::DeviceNode& node : edits.device_nodes) {
+            if (const gpu::Gpu* const gpu = gpu_of_node(node.path, inventory_)) {
+                seen_.insert(gpu->index);
+            }
+        }
+    }
+
+    const gpu::Inventory& inventory_;
+    std::set<unsigned> seen_;  // by index, so that the order is the driver's
+    Injection injection_;
+};
+
+}  // namespace
+
+Result<Injection> inject(const os::Root& root, const kubelet::Grant& grant,
+                         const gpu::Inventory& inventory) {
+    Runtime runtime(inventory);
+    const std::vector<std::string> names = cdi_names(grant);
+    if (!names.empty()) {
+        const auto specs = read_specs(root);
+        if (!specs) return specs.error();
+        auto applied = runtime.apply_cdi(names, *specs);
+        if (!applied) return std::move(applied).error();
+    }
+    const auto visible = grant.environment.find(std::string(kVisible));
+    if (visible != grant.environment.end()) {
+        for (const std::string& word : split(visible->second)) runtime.see(word);
+    }
+    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+        std::string_view path = mount.container_path;
+        if (!path.starts_with(kMountedDevices)) continue;
+        path.remove_prefix(std::min(path.size(), kMountedDevices.size() + 1));
+        runtime.see(path);
+    }
+    Injection injection = runtime.take();
+    // No mount is made here: a variable that names a mounted directory names it on the host.
+    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+        for (const auto& [name, value] : grant.environment) {
+            if (value != mount.container_path || name == kVisible) continue;
+            injection.environment[name] = root.resolve(mount.host_path).native();
+        }
+    }
+    guard_by_variables(root, grant, injection.environment);
+    return injection;
+}
+
+}  // namespace aliquot::sim::cluster

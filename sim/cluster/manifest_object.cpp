@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cluster/manifest_object.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+namespace aliquot::sim::cluster {
+
+using document::Mark;
+using document::Node;
+
+namespace {
+
+bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_letter_or_digit(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
+
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
+        }
+    }
+    return row[b.size()];
+}
+
+/// ", did you mean 'limits'?", or nothing when no known field is near.
+std::string suggestion(std::string_view key, std::span<const std::string_view> known) {
+    constexpr std::size_t kNear = 2;
+    constexpr std::size_t kLongest = 64;
+    if (key.size() > kLongest) return {};
+    std::string_view best;
+    std::size_t best_distance = kNear + 1;
+    for (const std::string_view candidate : known) {
+        const std::size_t d = distance(key, candidate);
+        if (d < best_distance) {
+            best = candidate;
+            best_distance = d;
+        }
+    }
+    return best.empty() ? std::string() : ", did you mean '" + std::string(best) + "'?";
+}
+
+}  // namespace
+
+std::string to_text(const Remark& remark) {
+    if (remark.mark.line == 0) return remark.file + ": " + remark.message;
+    return remark.file + ":" + std::to_string(remark.mark.line) + ":" +
+           std::to_string(remark.mark.column) + ": " + remark.message;
+}
+
+void Report::problem(Mark mark, std::string message) {
+    problems.push_back({.file = file_, .mark = mark, .message = std::move(message)});
+}
+
+void Report::note(Mark mark, std::string message) {
+    notes.push_back({.file = file_, .mark = mark, .message = std::move(message)});
+}
+
+Object::Object(Report& report, const Node& node, std::string path,
+               std::span<const std::string_view> known)
+    : report_(report), node_(node), path_(std::move(path)) {
+    if (!node.is_mapping()) {
+        expected(node, path_, "an object");
+        return;
+    }
+    std::set<std::string_view> seen;
+    for (const auto& entry : node.entries) {
+        const Node& key = entry.first;
+        if (!seen.insert(key.scalar).second) {
+            report_.problem(key.mark, path_of(key.scalar) + ": the field is there twice");
+        }
+        if (!known.empty() && std::ranges::find(known, key.scalar) == known.end()) {
+            report_.problem(
+                key.mark, path_of(key.scalar) + ": unknown field" + suggestion(key.scalar, known));
+        }
+    }
+}
+
+const Node* Object::find(std::string_view key) const {
+    const Node* const value = node_.find(key);
+    return value == nullptr || value->kind == Node::Kind::kNull ? nullptr : value;
+}
+
+std::string Object::path_of(std::string_view key) const {
+    return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+Mark Object::mark_of(std::string_view key) const {
+    const Node* const value = node_.find(key);
+    return value == nullptr ? node_.mark : value->mark;
+}
+
+void Object::expected(const Node& node, const std::string& path, std::string_view what) {
+    const std::string subject = path.empty() ? std::string("the manifest") : path;
+    report_.problem(node.mark,
+                    subject + ": found " + describe(node) + ", expected " + std::string(what));
+}
+
+std::string Object::text(std::string_view key) {
+    const Node* const value = find(key);
+    if (value == nullptr) return {};
+    if (value->is_string()) return value->scalar;
+    const bool scalar = !value->is_mapping() && !value->is_sequence();
+    expected(*value, path_of(key), scalar ? "a string: put it in quotes" : "a string");
+    return {};
+}
+
+std::string Object::required_text(std::string_view key) {
+    const Node* const value = find(key);
+    if (value == nullptr || (value->is_string() && value->scalar.empty())) {
+        complain(key, "is missing");
+        return {};
+    }
+    return text(key);
+}
+
+std::optional<std::int64_t> Object::integer(std::string_view key, std::int64_t least,
+                                            std::int64_t most) {
+    const Node* const value = find(key);
+    if (value == nullptr) return std::nullopt;
+    std::int64_t number = 0;
+    const char* const end = value->scalar.data() + value->scalar.size();
+    const auto [stop, problem] = std::from_chars(value->scalar.data(), end, number);
+    const bool whole = value->kind == Node::Kind::kInteger && problem == std::errc{} && stop == end;
+    if (whole && number >= least && number <= most) return number;
+    expected(*value, path_of(key),
+             "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return std::nullopt;
+}
+
+std::vector<std::string> Object::texts(std::string_view key) {
+    std::vector<std::string> result;
+    const auto items = list(key);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (!items[i].is_string()) {
+            expected(items[i], path_of(key) + "[" + std::to_string(i) + "]",
+                     "a string: put it in quotes");
+        }
+        result.push_back(items[i].scalar);
+    }
+    return result;
+}
+
+std::map<std::string, std::string> Object::text_map(std::string_view key) {
+    std::map<std::string, std::string> result;
+    const Node* const value = mapping(key);
+    if (value == nullptr) return result;
+    Object members(report_, *value, path_of(key), {});
+    for (const auto& entry : value->entries) {
+        result[entry.first.scalar] = members.text(entry.first.scalar);
+    }
+    return result;
+}
+
+std::span<const Node> Object::list(std::string_view key) {
+    const Node* const value = find(key);
+    if (value == nullptr) return {};
+    if (value->is_sequence()) return value->items;
+    expected(*value, path_of(key), "a list");
+    return {};
+}
+
+const Node* Object::mapping(std::string_view key) {
+    const Node* const value = find(key);
+    if (value == nullptr || value->is_mapping()) return value;
+    expected(*value, path_of(key), "an object");
+    return nullptr;
+}
+
+const Node* Object::required_mapping(std::string_view key) {
+    if (!has(key)) complain(key, "is missing");
+    return mapping(key);
+}
+
+void Object::complain(std::string_view key, const std::string& message) {
+    report_.problem(mark_of(key), path_of(key) + ": " + message);
+}
+
+bool is_dns_label(std::string_view name) {
+    constexpr std::size_t kLongest = 63;
+    return !name.empty() && name.size() <= kLongest && is_lower_or_digit(name.front()) &&
+           is_lower_or_digit(name.back()) &&
+           std::ranges::all_of(name, [](char c) { return is_lower_or_digit(c) || c == '-'; });
+}
+
+bool is_dns_subdomain(std::string_view name) {
+    constexpr std::size_t kLongest = 253;
+    if (name.empty() || name.size() > kLongest) return false;
+    while (true) {
+        const std::size_t dot = name.find('.');
+        const std::string_view part = name.substr(0, dot);
+        if (part.empty() || !is_lower_or_digit(part.front()) || !is_lower_or_digit(part.back()) ||
+            !std::ranges::all_of(part, [](char c) { return is_lower_or_digit(c) || c == '-'; })) {
+            return false;
+        }
+        if (dot == std::string_view::npos) return true;
+        name.remove_prefix(dot + 1);
+    }
+}
+
+bool is_label_value(std::string_view value) {
+    constexpr std::size_t kLongest = 63;
+    if (value.empty()) return true;
+    return value.size() <= kLongest && is_letter_or_digit(value.front()) &&
+           is_letter_or_digit(value.back()) && std::ranges::all_of(value, [](char c) {
+               return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
+           });
+}
+
+bool is_label_key(std::string_view key) {
+    const std::size_t slash = key.find('/');
+    if (slash != std::string_view::npos && !is_dns_subdomain(key.substr(0, slash))) return false;
+    const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
+    return !name.empty() && is_label_value(name);
+}
+
+}  // namespace aliquot::sim::cluster

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "document/node.h"
+#include "sim/cluster/workload.h"
+
+namespace aliquot::sim::cluster {
+
+/// Complaints about one file, in the order found.
+class Report {
+public:
+    explicit Report(std::string file) : file_(std::move(file)) {}
+    void problem(document::Mark mark, std::string message);
+    void note(document::Mark mark, std::string message);
+
+    std::vector<Remark> problems;
+    std::vector<Remark> notes;
+
+private:
+    std::string file_;
+};
+
+/// A mapping of a manifest, read as the API server does: no unknown field, none twice, no value of
+/// another type. Every getter complains by itself and returns an empty value then; a value that is
+/// null counts as absent.
+class Object {
+public:
+    /// path    "spec.template.spec", for messages; empty: the document
+    /// known   every field it may have; empty: any
+    Object(Report& report, const document::Node& node, std::string path,
+           std::span<const std::string_view> known);
+
+    [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
+    [[nodiscard]] const document::Node* find(std::string_view key) const;
+    [[nodiscard]] std::string path_of(std::string_view key) const;
+    [[nodiscard]] document::Mark mark() const { return node_.mark; }
+    /// Where the field is, else where the object is.
+    [[nodiscard]] document::Mark mark_of(std::string_view key) const;
+
+    std::string text(std::string_view key);
+    std::string required_text(std::string_view key);
+    std::optional<std::int64_t> integer(std::string_view key, std::int64_t least,
+                                        std::int64_t most);
+    std::vector<std::string> texts(std::string_view key);
+    std::map<std::string, std::string> text_map(std::string_view key);
+    std::span<const document::Node> list(std::string_view key);
+    /// nullptr when it is absent or not a mapping.
+    const document::Node* mapping(std::string_view key);
+    const document::Node* required_mapping(std::string_view key);
+
+    /// "spec.replicas: <message>", at the field.
+    void complain(std::string_view key, const std::string& message);
+    Report& report() { return report_; }
+
+private:
+    void expected(const document::Node& node, const std::string& path, std::string_view what);
+
+    Report& report_;
+    const document::Node& node_;
+    std::string path_;
+};
+
+/// A label or object name as Kubernetes has it: a DNS label (at most 63) or subdomain (253).
+bool is_dns_label(std::string_view name);
+bool is_dns_subdomain(std::string_view name);
+/// "key" or "domain/key".
+bool is_label_key(std::string_view key);
+bool is_label_value(std::string_view value);
+
+}  // namespace aliquot::sim::cluster

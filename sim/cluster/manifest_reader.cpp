@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cluster/manifest_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <set>
+
+#include "document/yaml.h"
+#include "sim/cluster/affinity.h"
+#include "sim/cluster/controller.h"
+#include "sim/cluster/manifest_object.h"
+
+namespace aliquot::sim::cluster {
+namespace {
+
+using document::Node;
+
+struct KindName {
+    std::string_view kind;
+    std::string_view api_version;
+    WorkloadKind workload;
+};
+constexpr auto kWorkloads =
+    std::to_array<KindName>({{"Pod", "v1", WorkloadKind::kPod},
+                             {"Deployment", "apps/v1", WorkloadKind::kDeployment},
+                             {"ReplicaSet", "apps/v1", WorkloadKind::kReplicaSet},
+                             {"StatefulSet", "apps/v1", WorkloadKind::kStatefulSet},
+                             {"DaemonSet", "apps/v1", WorkloadKind::kDaemonSet},
+                             {"Job", "batch/v1", WorkloadKind::kJob}});
+
+// Kinds that belong beside a workload and have no effect on one node without a cluster.
+constexpr auto kAccepted = std::to_array<std::string_view>({"ClusterRole",
+                                                            "ClusterRoleBinding",
+                                                            "ConfigMap",
+                                                            "CronJob",
+                                                            "Endpoints",
+                                                            "HorizontalPodAutoscaler",
+                                                            "Ingress",
+                                                            "LimitRange",
+                                                            "Namespace",
+                                                            "NetworkPolicy",
+                                                            "PersistentVolume",
+                                                            "PersistentVolumeClaim",
+                                                            "PodDisruptionBudget",
+                                                            "PriorityClass",
+                                                            "ResourceQuota",
+                                                            "Role",
+                                                            "RoleBinding",
+                                                            "RuntimeClass",
+                                                            "Secret",
+                                                            "Service",
+                                                            "ServiceAccount",
+                                                            "ServiceMonitor",
+                                                            "StorageClass"});
+
+class ManifestReader {
+public:
+    ManifestReader(const std::string& file, bool has_config, Manifests& result)
+        : has_config_(has_config), result_(result), report_(file) {}
+
+    void read(const std::string& text) {
+        const document::Stream stream = document::parse_yaml(text);
+        for (const Node& node : stream.documents) {
+            if (node.kind != Node::Kind::kNull) read_object(node, 0);
+        }
+        for (const document::SyntaxError& error : stream.errors) {
+            report_.problem(error.mark, error.message);
+        }
+        const auto by_place = [](const Remark& a, const Remark& b) {
+            return std::pair(a.mark.line, a.mark.column) < std::pair(b.mark.line, b.mark.column);
+        };
+        std::ranges::stable_sort(report_.problems, by_place);
+        std::ranges::move(report_.problems, std::back_inserter(result_.problems));
+        std::ranges::move(report_.notes, std::back_inserter(result_.notes));
+    }
+
+private:
+    void read_object(const Node& node, int depth) {
+        Object object(report_, node, "", {});
+        if (!node.is_mapping()) return;
+        if (object.has("version") && !object.has("kind")) {
+            if (has_config_) {
+                report_.note(node.mark, "this sharing configuration is not the one of --config");
+            } else {
+                report_.problem(node.mark,
+                                "this is a sharing configuration, no manifest: give it with "
+                                "--config");
+            }
+            return;
+        }
+        const std::string kind = object.required_text("kind");
+        const std::string api_version = object.required_text("apiVersion");
+        if (kind.empty() || api_version.empty()) return;
+        if (kind == "List" || kind == "PodList" || kind == "DeploymentList" || kind == "JobList") {
+            constexpr int kDeepest = 4;
+            if (depth == kDeepest) {
+                object.complain("items", "lists in lists in lists");
+                return;
+            }
+            for (const Node& item : object.list("items")) read_object(item, depth + 1);
+            return;
+        }
+        const auto* const known = std::ranges::find(kWorkloads, kind, &KindName::kind);
+        if (known != kWorkloads.end()) {
+            if (known->api_version != api_version) {
+                object.complain("apiVersion", "'" + api_version + "' has no kind " + kind +
+                                                  "; use '" + std::string(known->api_version) +
+                                                  "'");
+            }
+            Workload workload = read_workload(report_, node, known->workload);
+            check_unique(object, workload, kind);
+            result_.workloads.push_back(std::move(workload));
+            return;
+        }
+        if (std::ranges::find(kAccepted, kind) != kAccepted.end()) {
+            report_.note(object.mark_of("kind"),
+                         kind + " " + name_of(object) + "is accepted and has no effect here");
+            return;
+        }
+        object.complain("kind", "'" + kind +
+                                    "' is not run here: Pod, Deployment, ReplicaSet, StatefulSet, "
+                                    "DaemonSet, Job or a List of them");
+    }
+
+    std::string name_of(Object& object) {
+        const Node* const metadata = object.mapping("metadata");
+        const Node* const name = metadata == nullptr ? nullptr : metadata->find("name");
+        return name == nullptr ? std::string() : "'" + name->scalar + "' ";
+    }
+
+    void check_unique(Object& object, const Workload& workload, const std::string& kind) {
+        const std::string id = kind + "/" + workload.pod_namespace + "/" + workload.name;
+        const bool twice = std::ranges::any_of(result_.workloads, [&](const Workload& other) {
+            return other.kind == workload.kind && other.name == workload.name &&
+                   other.pod_namespace == workload.pod_namespace;
+        });
+        if (twice && !workload.name.empty()) {
+            object.complain("metadata", kind + " '" + workload.name +
+                                            "' is there twice in namespace '" +
+                                            workload.pod_namespace + "'");
+        }
+    }
+
+    bool has_config_;
+    Manifests& result_;
+    Report report_;
+};
+
+}  // namespace
+
+Manifests read_manifests(std::span<const ManifestText> texts, bool has_config) {
+    Manifests result;
+    for (const ManifestText& text : texts) {
+        ManifestReader(text.file, has_config, result).read(text.text);
+    }
+    return result;
+}
+
+}  // namespace aliquot::sim::cluster

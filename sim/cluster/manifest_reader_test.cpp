@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cluster/manifest_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace aliquot::sim::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* kind_name(WorkloadKind kind) {
+    switch (kind) {
+        case WorkloadKind::kPod:
+            return "Pod";
+        case WorkloadKind::kDeployment:
+            return "Deployment";
+        case WorkloadKind::kReplicaSet:
+            return "ReplicaSet";
+        case WorkloadKind::kStatefulSet:
+            return "StatefulSet";
+        case WorkloadKind::kDaemonSet:
+            return "DaemonSet";
+        case WorkloadKind::kJob:
+            return "Job";
+    }
+    return "?";
+}
+
+const char* policy_name(RestartPolicy policy) {
+    if (policy == RestartPolicy::kAlways) return "Always";
+    return policy == RestartPolicy::kNever ? "Never" : "OnFailure";
+}
+
+void print(std::ostream& out, const char* role, const Container& container) {
+    out << "  " << role << " " << container.name << " image=" << container.image;
+    for (const std::string& word : container.command) out << " command=" << word;
+    for (const std::string& word : container.args) out << " arg=" << word;
+    for (const Variable& variable : container.variables) {
+        const bool value = variable.source == Variable::Source::kValue;
+        out << (value ? " env=" : " env-field=") << variable.name << "=" << variable.text;
+    }
+    for (const auto& device : container.devices) {
+        out << " device=" << device.first << ":" << device.second;
+    }
+    out << "\n";
+}
+
+std::string to_text(const Manifests& manifests) {
+    std::ostringstream out;
+    for (const Remark& problem : manifests.problems)
+        out << "problem " << cluster::to_text(problem) << "\n";
+    for (const Remark& note : manifests.notes) out << "note " << cluster::to_text(note) << "\n";
+    if (!manifests.problems.empty()) return out.str();
+    for (const Workload& workload : manifests.workloads) {
+        out << kind_name(workload.kind) << " " << workload.pod_namespace << "/" << workload.name
+            << " replicas=" << workload.replicas
+            << " restart=" << policy_name(workload.pod.restart_policy);
+        if (workload.kind == WorkloadKind::kJob) {
+            out << " parallelism=" << workload.parallelism
+                << " backoffLimit=" << workload.backoff_limit;
+        }
+        out << "\n";
+        for (const Container& each : workload.pod.init_containers) print(out, "init", each);
+        for (const Container& each : workload.pod.containers) print(out, "container", each);
+    }
+    return out.str();
+}
+
+std::string read(const fs::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Every x.yaml of cases/ has an x.txt beside it: what reading it gives.
+/// UPDATE_GOLDEN=1 writes them anew.
+TEST(Manifest, IsReadAsTheCasesSay) {
+    const fs::path folder = fs::path(ALIQUOT_SOURCE_DIR) / "sim/cluster/cases";
+    unsigned cases = 0;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() != ".yaml") continue;
+        ++cases;
+        const ManifestText text{entry.path().filename().native(), read(entry.path())};
+        const std::string got = to_text(read_manifests({&text, 1}, false));
+        fs::path golden = entry.path();
+        golden.replace_extension(".txt");
+        if (std::getenv("UPDATE_GOLDEN") != nullptr)
+            std::ofstream(golden) << got;  // NOLINT(concurrency-mt-unsafe)
+        EXPECT_EQ(got, read(golden)) << entry.path();
+    }
+    EXPECT_GT(cases, 10U);
+}
+
+TEST(Manifest, OfEveryExampleIsWithoutProblem) {
+    const fs::path folder = fs::path(ALIQUOT_SOURCE_DIR) / "examples";
+    std::vector<ManifestText> texts;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (entry.path().extension() != ".yaml" || entry.path().filename() == "config.yaml")
+            continue;
+        texts.push_back({entry.path().native(), read(entry.path())});
+    }
+    const Manifests manifests = read_manifests(texts, false);
+    for (const Remark& problem : manifests.problems) ADD_FAILURE() << cluster::to_text(problem);
+    EXPECT_GE(manifests.workloads.size(), 5U);
+}
+
+}  // namespace
+}  // namespace aliquot::sim::cluster

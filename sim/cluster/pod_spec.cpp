@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cluster/pod_spec.h"
+
+#include <array>
+#include <set>
+
+#include "sim/cluster/affinity.h"
+#include "sim/cluster/resource_requests.h"
+
+namespace aliquot::sim::cluster {
+namespace {
+
+using document::Node;
+
+constexpr auto kPodFields = std::to_array<std::string_view>({"activeDeadlineSeconds",
+                                                             "affinity",
+                                                             "automountServiceAccountToken",
+                                                             "containers",
+                                                             "dnsConfig",
+                                                             "dnsPolicy",
+                                                             "enableServiceLinks",
+                                                             "ephemeralContainers",
+                                                             "hostAliases",
+                                                             "hostIPC",
+                                                             "hostNetwork",
+                                                             "hostPID",
+                                                             "hostUsers",
+                                                             "hostname",
+                                                             "hostnameOverride",
+                                                             "imagePullSecrets",
+                                                             "initContainers",
+                                                             "nodeName",
+                                                             "nodeSelector",
+                                                             "os",
+                                                             "overhead",
+                                                             "preemptionPolicy",
+                                                             "priority",
+                                                             "priorityClassName",
+                                                             "readinessGates",
+                                                             "resourceClaims",
+                                                             "resources",
+                                                             "restartPolicy",
+                                                             "runtimeClassName",
+                                                             "schedulerName",
+                                                             "schedulingGates",
+                                                             "securityContext",
+                                                             "serviceAccount",
+                                                             "serviceAccountName",
+                                                             "setHostnameAsFQDN",
+                                                             "shareProcessNamespace",
+                                                             "subdomain",
+                                                             "terminationGracePeriodSeconds",
+                                                             "tolerations",
+                                                             "topologySpreadConstraints",
+                                                             "volumes",
+                                                             "workloadRef"});
+
+constexpr auto kContainerFields = std::to_array<std::string_view>({"args",
+                                                                   "command",
+                                                                   "env",
+                                                                   "envFrom",
+                                                                   "image",
+                                                                   "imagePullPolicy",
+                                                                   "lifecycle",
+                                                                   "livenessProbe",
+                                                                   "name",
+                                                                   "ports",
+                                                                   "readinessProbe",
+                                                                   "resizePolicy",
+                                                                   "resources",
+                                                                   "restartPolicy",
+                                                                   "restartPolicyRules",
+                                                                   "securityContext",
+                                                                   "startupProbe",
+                                                                   "stdin",
+                                                                   "stdinOnce",
+                                                                   "terminationMessagePath",
+                                                                   "terminationMessagePolicy",
+                                                                   "tty",
+                                                                   "volumeDevices",
+                                                                   "volumeMounts",
+                                                                   "workingDir"});
+
+constexpr auto kEnvFields = std::to_array<std::string_view>({"name", "value", "valueFrom"});
+constexpr auto kValueFromFields = std::to_array<std::string_view>(
+    {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"});
+constexpr auto kFieldRefFields = std::to_array<std::string_view>({"apiVersion", "fieldPath"});
+constexpr auto kMountFields =
+    std::to_array<std::string_view>({"mountPath", "mountPropagation", "name", "readOnly",
+                                     "recursiveReadOnly", "subPath", "subPathExpr"});
+constexpr auto kTolerationFields =
+    std::to_array<std::string_view>({"effect", "key", "operator", "tolerationSeconds", "value"});
+
+class PodReader {
+public:
+    PodReader(Report& report, const Node& node, const std::string& path)
+        : report_(report), spec_(report, node, path, kPodFields) {}
+
+    PodTemplate read() {
+        PodTemplate pod;
+        if (spec_.has("restartPolicy")) pod.restart_policy = restart_policy();
+        read_volumes();
+        if (spec_.list("containers").empty()) spec_.complain("containers", "is missing or empty");
+        pod.init_containers = containers("initContainers");
+        pod.containers = containers("containers");
+        for (const auto& label : spec_.text_map("nodeSelector")) {
+            check_label(spec_, "nodeSelector", label.first, label.second);
+            pod.node_selector.push_back({.key = label.first, .values = {label.second}});
+        }
+        pod.node_affinity = read_required_node_affinity(spec_);
+        check_tolerations();
+        return pod;
+    }
+
+private:
+    RestartPolicy restart_policy() {
+        const std::string policy = spec_.text("restartPolicy");
+        if (policy == "OnFailure") return RestartPolicy::kOnFailure;
+        if (policy == "Never") return RestartPolicy::kNever;
+        if (policy != "Always") {
+            spec_.complain("restartPolicy", "'" + policy + "' is none of Always, OnFailure, Never");
+        }
+        return RestartPolicy::kAlways;
+    }
+
+    void read_volumes() {
+        const auto volumes = spec_.list("volumes");
+        for (std::size_t i = 0; i < volumes.size(); ++i) {
+            Object volume(report_, volumes[i], indexed("volumes", i), {});
+            const std::string name = volume.required_text("name");
+            if (!name.empty() && !volumes_.insert(name).second) {
+                volume.complain("name", "there are two volumes '" + name + "'");
+            }
+        }
+    }
+
+    std::vector<Container> containers(std::string_view key) {
+        std::vector<Container> result;
+        const auto nodes = spec_.list(key);
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            Object object(report_, nodes[i], indexed(key, i), kContainerFields);
+            result.push_back(read_container(object));
+        }
+        return result;
+    }
+
+    Container read_container(Object& object) {
+        Container container;
+        container.name = object.required_text("name");
+        if (!container.name.empty() && !is_dns_label(container.name)) {
+            object.complain("name", "'" + container.name +
+                                        "' must be lower-case letters, digits and '-', at most 63");
+        }
+        if (!container.name.empty() && !names_.insert(container.name).second) {
+            object.complain("name", "there are two containers '" + container.name + "'");
+        }
+        container.image = object.required_text("image");
+        container.command = object.texts("command");
+        container.args = object.texts("args");
+        container.variables = read_variables(object);
+        container.devices = read_devices(object);
+        for (const Node& node : object.list("volumeMounts")) {
+            Object mount(report_, node, object.path_of("volumeMounts"), kMountFields);
+            const std::string name = mount.required_text("name");
+            mount.required_text("mountPath");
+            if (!name.empty() && !volumes_.contains(name)) {
+                mount.complain("name", "there is no volume '" + name + "' in this pod");
+            }
+        }
+        return container;
+    }
+
+    std::vector<Variable> read_variables(Object& container) {
+        std::vector<Variable> variables;
+        const auto nodes = container.list("env");
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            Object object(report_, nodes[i],
+                          container.path_of("env") + "[" + std::to_string(i) + "]", kEnvFields);
+            Variable variable{.name = object.required_text("name"), .text = object.text("value")};
+            if (variable.name.find('=') != std::string::npos) {
+                object.complain("name", "'" + variable.name + "' has a '=' in it");
+            }
+            if (object.has("valueFrom")) {
+                if (!variable.text.empty()) {
+                    object.complain("valueFrom", "must not be there together with a value");
+                }
+                variable = read_reference(object, std::move(variable.name));
+                if (variable.text.empty()) continue;
+            }
+            variables.push_back(std::move(variable));
+        }
+        if (!container.list("envFrom").empty()) {
+            report_.note(
+                container.mark_of("envFrom"),
+                container.path_of("envFrom") +
+                    ": ConfigMaps and Secrets are not read here; nothing is set from them");
+        }
+        return variables;
+    }
+
+    /// A variable with valueFrom; without text when it cannot be had here.
+    Variable read_reference(Object& object, std::string name) {
+        Variable variable{.name = std::move(name), .source = Variable::Source::kField};
+        const Node* const source = object.mapping("valueFrom");
+        if (source == nullptr) return variable;
+        Object from(report_, *source, object.path_of("valueFrom"), kValueFromFields);
+        if (source->entries.size() != 1) {
+            from.complain("", "must have exactly one source");
+            return variable;
+        }
+        const Node* const field = from.mapping("fieldRef");
+        if (field != nullptr) {
+            Object reference(report_, *field, from.path_of("fieldRef"), kFieldRefFields);
+            variable.text = reference.required_text("fieldPath");
+            return variable;
+        }
+        report_.note(source->mark, object.path_of("valueFrom") + ": " +
+                                       source->entries.front().first.scalar +
+                                       " is not read here; " + variable.name + " is not set");
+        return variable;
+    }
+
+    void check_tolerations() {
+        const std::set<std::string_view> operators{"", "Equal", "Exists", "Lt", "Gt"};
+        const std::set<std::string_view> effects{"", "NoSchedule", "PreferNoSchedule", "NoExecute"};
+        const auto nodes = spec_.list("tolerations");
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            Object object(report_, nodes[i], indexed("tolerations", i), kTolerationFields);
+            const std::string op = object.text("operator");
+            const std::string effect = object.text("effect");
+            const std::string value = object.text("value");
+            if (!operators.contains(op)) {
+                object.complain("operator", "'" + op + "' is none of Equal, Exists, Lt, Gt");
+            }
+            if (!effects.contains(effect)) {
+                object.complain("effect", "'" + effect +
+                                              "' is none of NoSchedule, PreferNoSchedule, "
+                                              "NoExecute");
+            }
+            if (op == "Exists" && !value.empty()) {
+                object.complain("value", "must be empty when the operator is Exists");
+            }
+            if (op != "Exists" && object.text("key").empty()) {
+                object.complain("operator", "must be Exists when there is no key");
+            }
+        }
+    }
+
+    [[nodiscard]] std::string indexed(std::string_view key, std::size_t index) const {
+        return spec_.path_of(key) + "[" + std::to_string(index) + "]";
+    }
+
+    Report& report_;
+    Object spec_;
+    std::set<std::string> volumes_;
+    std::set<std::string> names_;  // of containers
+};
+
+}  // namespace
+
+PodTemplate read_pod_spec(Report& report, const Node& node, const std::string& path) {
+    return PodReader(report, node, path).read();
+}
+
+}  // namespace aliquot::sim::cluster

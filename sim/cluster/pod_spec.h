@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "sim/cluster/manifest_object.h"
+#include "sim/cluster/workload.h"
+
+namespace aliquot::sim::cluster {
+
+/// Reads a PodSpec as the API server's validation does; complains into `report`.
+///
+/// path             "spec" or "spec.template.spec"
+PodTemplate read_pod_spec(Report& report, const document::Node& node, const std::string& path);
+
+}  // namespace aliquot::sim::cluster

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cluster/resource_requests.h"
+
+#include <array>
+#include <optional>
+
+#include "sim/cluster/quantity.h"
+
+namespace aliquot::sim::cluster {
+namespace {
+
+using document::Node;
+
+constexpr auto kResourceFields = std::to_array<std::string_view>({"claims", "limits", "requests"});
+constexpr std::int64_t kMilli = 1000;
+constexpr std::int64_t kMaxDevices = 100'000;
+
+bool is_native(std::string_view name) {
+    return name == "cpu" || name == "memory" || name == "ephemeral-storage" ||
+           name.starts_with("hugepages-");
+}
+
+bool is_extended(std::string_view name) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string_view::npos || name.starts_with("requests.")) return false;
+    const std::string_view domain = name.substr(0, slash);
+    return domain != "kubernetes.io" && !domain.ends_with(".kubernetes.io") && is_label_key(name);
+}
+
+using Amounts = std::map<std::string, std::int64_t>;
+
+/// `limits` or `requests`, in thousandths.
+Amounts read_amounts(Object& resources, std::string_view key) {
+    Amounts amounts;
+    const Node* const node = resources.mapping(key);
+    if (node == nullptr) return amounts;
+    Object object(resources.report(), *node, resources.path_of(key), {});
+    for (const auto& entry : node->entries) {
+        const std::string& name = entry.first.scalar;
+        const Node& value = entry.second;
+        if (!is_native(name) && !is_extended(name)) {
+            object.complain(name,
+                            "is not a resource: cpu, memory, ephemeral-storage, hugepages-* "
+                            "or an extended one such as nvidia.com/gpu");
+            continue;
+        }
+        const auto amount = parse_quantity_milli(value.scalar);
+        if (value.is_mapping() || value.is_sequence() || !amount) {
+            object.complain(
+                name, "found " + describe(value) + ", expected an amount such as 500m, 2 or 4Gi");
+            continue;
+        }
+        if (is_extended(name) && (*amount % kMilli != 0 || *amount > kMaxDevices * kMilli)) {
+            object.complain(name, "'" + value.scalar +
+                                      "' must be a whole number: devices cannot be "
+                                      "split by a request; to share a GPU, share it in the node's "
+                                      "configuration");
+            continue;
+        }
+        amounts[name] = *amount;
+    }
+    return amounts;
+}
+
+void check_requests(Object& resources, const Amounts& requests, const Amounts& limits) {
+    const Node* const node = resources.mapping("requests");
+    if (node == nullptr) return;
+    Object object(resources.report(), *node, resources.path_of("requests"), {});
+    for (const auto& request : requests) {
+        const auto limit = limits.find(request.first);
+        if (is_extended(request.first)) {
+            if (limit == limits.end()) {
+                object.complain(request.first, "there must be a limit too: move it to limits");
+            } else if (limit->second != request.second) {
+                object.complain(request.first, "must be equal to the limit, which is " +
+                                                   std::to_string(limit->second / kMilli));
+            }
+        } else if (limit != limits.end() && request.second > limit->second) {
+            object.complain(request.first, "is above the limit");
+        }
+    }
+}
+
+}  // namespace
+
+std::map<std::string, unsigned> read_devices(Object& container) {
+    std::map<std::string, unsigned> devices;
+    const Node* const node = container.mapping("resources");
+    if (node == nullptr) return devices;
+    Object resources(container.report(), *node, container.path_of("resources"), kResourceFields);
+    const Amounts limits = read_amounts(resources, "limits");
+    const Amounts requests = read_amounts(resources, "requests");
+    check_requests(resources, requests, limits);
+    for (const auto& limit : limits) {
+        const auto count = static_cast<unsigned>(limit.second / kMilli);
+        if (is_extended(limit.first) && count > 0) devices[limit.first] = count;
+    }
+    return devices;
+}
+
+}  // namespace aliquot::sim::cluster

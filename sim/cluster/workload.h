@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "document/node.h"
+
+/// One node of a cluster in one process tree, for plain manifests: scheduler, controllers, pods that run as
+/// local processes, the agent and the kubelet beside them. `aliquot up` shows it.
+namespace aliquot::sim::cluster {
+
+enum class RestartPolicy : std::uint8_t { kAlways, kOnFailure, kNever };
+
+/// One variable of a container.
+struct Variable {
+    enum class Source : std::uint8_t {
+        kValue,  // `text` is the value, with $(OTHER) in it
+        kField,  // `text` is a field of the pod: "metadata.name"
+    };
+    std::string name;
+    Source source = Source::kValue;
+    std::string text;
+};
+
+struct Container {
+    std::string name;
+    std::string image;
+    std::vector<std::string> command;  // empty: the image's own entry point, which is not run here
+    std::vector<std::string> args;
+    std::vector<Variable> variables;
+    std::map<std::string, unsigned> devices;  // extended resources: "nvidia.com/gpu" -> 1
+};
+
+/// One condition on a label of the node.
+struct LabelRule {
+    enum class Operator : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGreater, kLess };
+    std::string key;
+    Operator op = Operator::kIn;
+    std::vector<std::string> values;
+};
+
+struct PodTemplate {
+    std::map<std::string, std::string> labels;
+    std::vector<Container> init_containers;
+    std::vector<Container> containers;
+    RestartPolicy restart_policy = RestartPolicy::kAlways;
+    std::vector<LabelRule> node_selector;  // all must hold
+    /// Terms of required node affinity: one must hold, with all its rules. Empty: none is asked.
+    std::vector<std::vector<LabelRule>> node_affinity;
+};
+
+enum class WorkloadKind : std::uint8_t {
+    kPod,
+    kDeployment,
+    kReplicaSet,
+    kStatefulSet,
+    kDaemonSet,
+    kJob
+};
+
+/// What one manifest asks for.
+struct Workload {
+    WorkloadKind kind = WorkloadKind::kPod;
+    std::string pod_namespace = "default";
+    std::string name;
+    unsigned replicas = 1;     // of a Job: completions
+    unsigned parallelism = 1;  // of a Job
+    unsigned backoff_limit = 6;
+    PodTemplate pod;
+};
+
+/// Something to say about a place in a file.
+struct Remark {
+    std::string file;
+    document::Mark mark;  // {0, 0}: the file as a whole
+    std::string message;
+};
+/// "file:line:column: message"
+std::string to_text(const Remark& remark);
+
+}  // namespace aliquot::sim::cluster

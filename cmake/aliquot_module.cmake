@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# aliquot_module(NAME SOURCES ... TESTS ... USES ... LINKS ...)
+# aliquot_module(NAME SOURCES ... TESTS ... USES ... LINKS ... TEST_LINKS ...)
 #   One folder of src/ = one static library aliquot_NAME + one test program aliquot_NAME_test.
 #   USES lists our modules and must respect src/LAYERS; LINKS lists foreign libraries, always private.
+#   TEST_LINKS is for its test program only, which may use sim/ and the test support of other modules.
 # aliquot_sim(NAME SOURCES ... TESTS ... LINKS ...)
 #   One folder of sim/ = static library aliquot_sim_NAME + test program. It may use all of src/.
 # aliquot_program(NAME SOURCES ... LINKS ...)
@@ -90,7 +91,7 @@ function(aliquot_test_program target)
 endfunction()
 
 function(aliquot_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 M "" "" "SOURCES;TESTS;USES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 M "" "" "SOURCES;TESTS;USES;LINKS;TEST_LINKS")
   aliquot_layer_of(${name} mine)
   foreach(used IN LISTS M_USES)
     aliquot_layer_of(${used} theirs)
@@ -125,7 +126,7 @@ function(aliquot_module name)
     target_link_libraries(aliquot_${name} INTERFACE aliquot_options ${M_USES})
   endif()
   if(M_TESTS)
-    aliquot_test_program(aliquot_${name}_test SOURCES ${M_TESTS} LINKS aliquot_${name} ${M_LINKS})
+    aliquot_test_program(aliquot_${name}_test SOURCES ${M_TESTS} LINKS aliquot_${name} ${M_LINKS} ${M_TEST_LINKS})
   endif()
 endfunction()
 

@@ -15,6 +15,7 @@
 #include "agent/mps_link.h"
 #include "agent/node_labels.h"
 #include "agent/observer.h"
+#include "agent/pages.h"
 #include "agent/paths.h"
 #include "agent/privileges.h"
 #include "agent/serving.h"
@@ -194,19 +195,6 @@ bool give_up_privileges(const Options& options, const os::Root& root, const Sett
     return settings == nullptr ? had : needed || !had;
 }
 
-/// Whether the pod may be called ready: kubelet knows every resource, or there is nothing to offer.
-HttpAnswer pod_readiness(const os::Root& root, const StatusBoard& board, const Observer& observer,
-                         const Serving& serving) {
-    auto answer = board.answer("/readyz", observer.observations(), serving);
-    const auto seen = observer.observations().get().value;
-    constexpr int kGood = 200;
-    if (answer.status != kGood && seen && seen->inventory.gpus.empty() &&
-        !labels::has_nvidia_gpu(root)) {
-        return {.body = "this node has no NVIDIA GPU\n"};
-    }
-    return answer;
-}
-
 }  // namespace
 
 int run(const Options& options) {
@@ -298,25 +286,18 @@ int run(const Options& options) {
                                     kubelet::Grant& grant) {
                    return guard.complete(resource, ids, grant);
                }});
-    std::unique_ptr<HttpEndpoint> http;
-    if (options.http_listen != "off") {
-        auto listening =
-            HttpEndpoint::listen(root, options.http_listen, [&](std::string_view path) {
-                if (path == "/api/v1/state") return telemetry.state();
-                if (path == "/metrics") return telemetry.metrics();
-                return board.answer(path, observer.observations(), serving);
-            });
-        // The status page is beside the point: without it the GPUs are served all the same.
-        if (!listening) log::error("http.not_served", {{"why", listening.error().message}});
-        if (listening) http = *std::move(listening);
-    }
+    Pages pages({.root = root,
+                 .board = board,
+                 .observations = observer.observations(),
+                 .serving = serving,
+                 .telemetry = telemetry});
+    pages.serve_local(options.http_listen);
     MpsLink mps(root, driver, driver, configuration.settings(),
                 {.journal = mps_journal_path(options.state_directory), .allowed = mps_allowed});
     FeatureFile features(root, options.feature_file, options.label_profiles);
-    telemetry.set_probes([&] { return board.answer("/healthz", observer.observations(), serving); },
-                         [&] { return pod_readiness(root, board, observer, serving); });
     telemetry.start();
-    board.set_metrics_port(telemetry.port());
+    pages.serve_node(options.telemetry);
+    board.set_metrics_port(pages.node_port());
     log::info("agent.started", {{"version", ALIQUOT_VERSION}});
     Latest<std::uint64_t> served;
     const auto mig =

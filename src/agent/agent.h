@@ -9,7 +9,7 @@ namespace aliquot::agent {
 ///   caller     reconcile: configuration + newest observation -> offer -> kubelet and CDI
 ///   observer   asks the driver (agent/observer.h); nvml keeps one more for the calls themselves
 ///   signals    waits for SIGTERM, SIGINT, SIGHUP
-///   http       status page (agent/http_endpoint.h)
+///   http       the pages (agent/pages.h)
 ///   telemetry  one looks at the GPUs (nvml keeps one more for each), one follows the pods, web
 ///              serves /metrics (agent/telemetry_link.h)
 ///   mps        one per GPU that MPS shares or shared (mps/control_daemon.h)

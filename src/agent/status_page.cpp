@@ -95,23 +95,13 @@ void StatusBoard::set_metrics_port(unsigned port) {
     metrics_port_ = port;
 }
 
-HttpAnswer StatusBoard::answer(std::string_view path, const Latest<Observation>& observations,
-                               const Serving& serving) const {
-    const auto seen = observations.get().value;
-    if (path == "/healthz") return health();
-    if (path == "/readyz") return readiness(seen.get(), serving);
-    if (path == "/status") return status(seen.get(), serving);
-    return {.status = 404,
-            .body = "there are /healthz, /readyz, /status, /metrics and /api/v1/state\n"};
-}
-
-HttpAnswer StatusBoard::health() const {
+http::Answer StatusBoard::health() const {
     const std::scoped_lock lock(mutex_);
     if (clock_.now() - beat_ < kLongestSilence) return {.body = "ok\n"};
     return {.status = 503, .body = "the reconcile loop has not run for over a minute\n"};
 }
 
-HttpAnswer StatusBoard::readiness(const Observation* seen, const Serving& serving) {
+http::Answer StatusBoard::readiness(const Observation* seen, const Serving& serving) {
     std::string missing;
     if (seen == nullptr) missing += "the GPUs have not been looked at yet\n";
     if (seen != nullptr && seen->inventory.gpus.empty()) {
@@ -128,7 +118,7 @@ HttpAnswer StatusBoard::readiness(const Observation* seen, const Serving& servin
     return {.status = 503, .body = missing};
 }
 
-HttpAnswer StatusBoard::status(const Observation* seen, const Serving& serving) const {
+http::Answer StatusBoard::status(const Observation* seen, const Serving& serving) const {
     std::vector<mps::Status> mps;
     std::shared_ptr<const GuardSnapshot> guard;
     {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "agent/guard_snapshot.h"
-#include "agent/http_endpoint.h"
 #include "agent/observer.h"
 #include "agent/serving.h"
 #include "findings/finding.h"
+#include "http/message.h"
 #include "mps/status.h"
 #include "os/clock.h"
 
@@ -24,7 +24,7 @@ enum class ConfigState : std::uint8_t {
     kRefused,  // the file is bad: an earlier one is served
 };
 
-/// What the status page tells: written by the reconcile loop, read by the HTTP thread. Thread-safe.
+/// What the status page tells: written by the reconcile loop, read by the threads of the pages (agent/pages.h). Thread-safe.
 class StatusBoard {
 public:
     struct Config {
@@ -43,15 +43,15 @@ public:
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
     void set_metrics_port(unsigned port);  // 0: not served
 
-    /// GET /healthz, /readyz, /status; everything else is 404.
-    [[nodiscard]] HttpAnswer answer(std::string_view path, const Latest<Observation>& observations,
-                                    const Serving& serving) const;
+    /// Whether the reconcile loop runs; 503 when it does not.
+    [[nodiscard]] http::Answer health() const;
+    /// Whether kubelet knows all that is offered; 503 with what is missing.
+    /// seen   null: nobody has looked yet
+    [[nodiscard]] static http::Answer readiness(const Observation* seen, const Serving& serving);
+    /// All of it, as JSON.
+    [[nodiscard]] http::Answer status(const Observation* seen, const Serving& serving) const;
 
 private:
-    [[nodiscard]] HttpAnswer health() const;
-    [[nodiscard]] static HttpAnswer readiness(const Observation* seen, const Serving& serving);
-    [[nodiscard]] HttpAnswer status(const Observation* seen, const Serving& serving) const;
-
     const os::Clock& clock_;
     mutable std::mutex mutex_;
     os::TimePoint beat_;

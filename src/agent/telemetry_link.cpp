@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::chrono::seconds kSilence{30};  // of the sampler, before /health says so
 constexpr std::chrono::seconds kBetweenCounterLooks{1};
-constexpr std::string_view kIndex =
-    "aliquot-agent\n\n"
-    "/metrics        for Prometheus (text or OpenMetrics)\n"
-    "/api/v1/state   the same truth as JSON\n"
-    "/health         whether it is up to date\n"
-    "/live, /ready   for kubelet\n";
 
 std::string host_name() {
     std::array<char, 256> name{};
@@ -71,31 +65,9 @@ TelemetryLink::TelemetryLink(const os::Root& root, os::Clock& clock, Sources sou
           {.meters = sources_.meters, .census = census_, .observed = [this] { return observed(); }},
           sampler_options(options_)) {}
 
-TelemetryLink::~TelemetryLink() { server_.reset(); }
-
 void TelemetryLink::start() {
     sampler_.start();
-    if (options_.listen == "off") return;
     read_counters();
-    http::ServerOptions options{.address = options_.listen};
-    if (!options_.web_config.empty()) {
-        auto access = http::read_access(root_.resolve(options_.web_config).native());
-        // Not without what was to protect it.
-        if (!access) {
-            log::error("metrics.not_served", {{"why", access.error().message}});
-            return;
-        }
-        options.access = *std::move(access);
-    }
-    auto server = http::Server::listen(
-        std::move(options), [this](const http::Request& request) { return answer(request); });
-    // Beside the point of the agent: without it the GPUs are served all the same.
-    if (!server) {
-        log::error("metrics.not_served", {{"why", server.error().message}});
-        return;
-    }
-    server_ = *std::move(server);
-    log::info("metrics.served", {{"address", options_.listen}, {"port", server_->port()}});
 }
 
 void TelemetryLink::apply(const sharing::Offer& offer) {
@@ -108,8 +80,6 @@ void TelemetryLink::set_guard(std::shared_ptr<const GuardSnapshot> snapshot) {
     const std::scoped_lock lock(mutex_);
     guard_ = std::move(snapshot);
 }
-
-unsigned TelemetryLink::port() const { return server_ ? server_->port() : 0; }
 
 telemetry::Observed TelemetryLink::observed() const {
     telemetry::Observed observed;
@@ -158,7 +128,7 @@ void TelemetryLink::read_counters() {
 }
 
 std::string TelemetryLink::make(Kind kind, const telemetry::Snapshot& snapshot) const {
-    if (kind == kState) return telemetry::to_json(snapshot);
+    if (kind == kState) return telemetry::to_json(snapshot) + "\n";
     exposition::Style style = options_.style;
     style.format = kind == kText ? exposition::Format::kText : exposition::Format::kOpenMetrics;
     {
@@ -192,17 +162,24 @@ std::shared_ptr<const std::string> TelemetryLink::page(Kind kind) const {
     return text;
 }
 
-HttpAnswer TelemetryLink::state() const {
-    const auto text = page(kState);
+http::Answer TelemetryLink::answer(Kind kind, std::string_view content_type) const {
+    auto text = page(kind);
     if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
-    return {.content_type = "application/json", .body = *text + "\n"};
+    return {.content_type = std::string(content_type), .shared_body = std::move(text)};
 }
 
-HttpAnswer TelemetryLink::metrics() const {
-    const auto text = page(kText);
-    if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
-    return {.content_type = std::string(exposition::content_type(exposition::Format::kText)),
-            .body = *text};
+http::Answer TelemetryLink::state() const { return answer(kState, "application/json"); }
+
+http::Answer TelemetryLink::metrics() const {
+    return answer(kText, exposition::content_type(exposition::Format::kText));
+}
+
+http::Answer TelemetryLink::scrape(const http::Request& request) {
+    ++scrapes_;
+    read_counters();
+    const auto format = exposition::choose_format(request.header("accept"));
+    return answer(format == exposition::Format::kText ? kText : kOpenMetrics,
+                  exposition::content_type(format));
 }
 
 http::Answer TelemetryLink::health() const {
@@ -211,31 +188,6 @@ http::Answer TelemetryLink::health() const {
     const auto age = std::chrono::system_clock::now() - seen->at;
     if (age < kSilence) return {.body = "ok\n"};
     return {.status = 503, .body = "nothing was measured for over half a minute\n"};
-}
-
-http::Answer TelemetryLink::answer(const http::Request& request) {
-    if (request.path == "/") return {.body = std::string(kIndex)};
-    if (request.path == "/health" || request.path == "/healthz") return health();
-    if ((request.path == "/live" && live_) || (request.path == "/ready" && ready_)) {
-        auto probed = request.path == "/live" ? live_() : ready_();
-        return {.status = probed.status, .body = std::move(probed.body)};
-    }
-    if (request.path == "/metrics") {
-        ++scrapes_;
-        read_counters();
-        const auto format = exposition::choose_format(request.header("accept"));
-        auto text = page(format == exposition::Format::kText ? kText : kOpenMetrics);
-        if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
-        return {.content_type = std::string(exposition::content_type(format)),
-                .shared_body = std::move(text)};
-    }
-    if (request.path == "/api/v1/state") {
-        auto text = page(kState);
-        if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
-        return {.content_type = "application/json", .shared_body = std::move(text)};
-    }
-    return {.status = 404,
-            .body = "there are /, /metrics, /api/v1/state, /health, /live and /ready\n"};
 }
 
 }  // namespace aliquot::agent

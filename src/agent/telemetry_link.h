@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "agent/guard_snapshot.h"
-#include "agent/http_endpoint.h"
 #include "agent/observer.h"
 #include "agent/telemetry_options.h"
 #include "base/latest.h"
@@ -21,7 +20,7 @@
 #include "exposition/own.h"
 #include "exposition/style.h"
 #include "gpu/meters.h"
-#include "http/server.h"
+#include "http/message.h"
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
@@ -32,9 +31,8 @@
 namespace aliquot::agent {
 
 /// Measures who uses the GPUs and tells it: samples on threads of its own (telemetry/sampler.h),
-/// serves /metrics, /api/v1/state, /health and an index on an address of the node. Each text is
-/// made once for a snapshot, however many ask. Nothing here can fail the agent: what cannot be
-/// served is logged.
+/// answers /metrics, /api/v1/state and /health (agent/pages.h). Each text is made once for a
+/// snapshot, however many ask.
 ///
 /// apply() and set_guard() may be called by any thread, like the answers.
 class TelemetryLink {
@@ -48,27 +46,22 @@ public:
     /// root, clock and sources   must outlive this
     TelemetryLink(const os::Root& root, os::Clock& clock, Sources sources,
                   TelemetryOptions options);
-    ~TelemetryLink();
 
-    /// Begins to sample and to listen.
+    /// Begins to sample.
     void start();
-
-    /// What /live and /ready answer, for kubelet; before start(). Neither may ask the driver: one
-    /// that hangs must not have the agent restarted.
-    void set_probes(std::function<HttpAnswer()> live, std::function<HttpAnswer()> ready) {
-        live_ = std::move(live);
-        ready_ = std::move(ready);
-    }
 
     /// How GPUs are offered from now on.
     void apply(const sharing::Offer& offer);
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
 
-    /// The state as JSON and the metrics as text, for the status page.
-    [[nodiscard]] HttpAnswer state() const;
-    [[nodiscard]] HttpAnswer metrics() const;
-    /// That /metrics is served on; 0: it is not.
-    [[nodiscard]] unsigned port() const;
+    /// The state as JSON. This and the others: 503 as long as nothing was measured.
+    [[nodiscard]] http::Answer state() const;
+    /// The metrics as text.
+    [[nodiscard]] http::Answer metrics() const;
+    /// The metrics in the form that is asked for, of the counters that are listed now; counted.
+    http::Answer scrape(const http::Request& request);
+    /// 503 when nothing was measured for a while, too.
+    [[nodiscard]] http::Answer health() const;
 
 private:
     /// A text that was made of a snapshot.
@@ -79,18 +72,15 @@ private:
     enum Kind : std::uint8_t { kText, kOpenMetrics, kState, kKinds };
 
     telemetry::Observed observed() const;
-    http::Answer answer(const http::Request& request);
     [[nodiscard]] std::shared_ptr<const std::string> page(Kind kind) const;
     [[nodiscard]] std::string make(Kind kind, const telemetry::Snapshot& snapshot) const;
-    http::Answer health() const;
+    [[nodiscard]] http::Answer answer(Kind kind, std::string_view content_type) const;
     void read_counters();
 
     const os::Root& root_;
     os::Clock& clock_;
     Sources sources_;
     TelemetryOptions options_;
-    std::function<HttpAnswer()> live_;
-    std::function<HttpAnswer()> ready_;
     pods::Census census_;
 
     mutable std::mutex mutex_;  // guards what follows, up to the sampler
@@ -104,8 +94,7 @@ private:
     mutable exposition::Own last_;  // under making_: how making the last text of metrics went
     std::atomic<std::uint64_t> scrapes_{0};
 
-    telemetry::Sampler sampler_;
-    std::unique_ptr<http::Server> server_;  // last: it asks all the others
+    telemetry::Sampler sampler_;  // last: it asks all the others
 };
 
 /// The offer as telemetry needs it, by uuid. Pure.

@@ -52,7 +52,7 @@ protected:
         return *link_;
     }
     /// The metrics, once there are some.
-    HttpAnswer metrics() {
+    http::Answer metrics() {
         for (int i = 0; i < 1000; ++i) {
             auto answer = link_->metrics();
             if (answer.status == 200) return answer;
@@ -73,47 +73,35 @@ protected:
 };
 
 TEST_F(ALink, ToldNothingSaysSo) {
-    EXPECT_EQ(link({.listen = "off"}).metrics().status, 503);
+    EXPECT_EQ(link({}).metrics().status, 503);
     EXPECT_EQ(link_->state().status, 503);
 }
 
 TEST_F(ALink, TellsTheSameByMetricsAndState) {
-    link({.listen = "off"}).start();
-    const HttpAnswer text = metrics();
+    link({}).start();
+    const http::Answer text = metrics();
     EXPECT_EQ(text.status, 200);
-    EXPECT_THAT(text.body, HasSubstr("gpu_power_watts{"));
-    EXPECT_THAT(text.body, HasSubstr("DCGM_FI_DEV_POWER_USAGE{"));
-    const auto state = telemetry::parse_state(link_->state().body);
+    EXPECT_THAT(*text.shared_body, HasSubstr("gpu_power_watts{"));
+    EXPECT_THAT(*text.shared_body, HasSubstr("DCGM_FI_DEV_POWER_USAGE{"));
+    const auto state = telemetry::parse_state(*link_->state().shared_body);
     ASSERT_TRUE(state.ok()) << state.error().message;
     EXPECT_EQ(state->node, "node-a");
     EXPECT_EQ(state->devices.at(0).figures.get(gpu::Figure::kPowerMilliwatts), 42'000);
-    EXPECT_EQ(link_->port(), 0U);
 }
 
 TEST_F(ALink, AskingCausesNoLook) {
-    link({.listen = "off", .interval = 1h}).start();
+    link({.interval = 1h}).start();
     (void)metrics();
     const int before = meters.reads;
     for (int i = 0; i < 10; ++i) EXPECT_EQ(metrics().status, 200);
     EXPECT_EQ(meters.reads, before);
 }
 
-TEST_F(ALink, ListensWhereItIsTold) {
-    link({.listen = "127.0.0.1:0"}).start();
-    EXPECT_NE(link_->port(), 0U);
-}
-
-TEST_F(ALink, WithoutTheFileThatProtectsItNothingIsServed) {
-    link({.listen = "127.0.0.1:0", .web_config = "/etc/none.yaml"}).start();
-    EXPECT_EQ(link_->port(), 0U);
-    EXPECT_EQ(metrics().status, 200) << "the local page is";
-}
-
 TEST_F(ALink, AnswersOnlyTheCountersThatAreListed) {
     ASSERT_TRUE(directory.root().write_atomically("/etc/counters.csv",
                                                   "DCGM_FI_DEV_GPU_TEMP, gauge, Temperature\n"));
-    link({.listen = "127.0.0.1:0", .counters = "/etc/counters.csv"}).start();
-    EXPECT_THAT(metrics().body, Not(HasSubstr("DCGM_FI_DEV_POWER_USAGE")));
+    link({.counters = "/etc/counters.csv"}).start();
+    EXPECT_THAT(*metrics().shared_body, Not(HasSubstr("DCGM_FI_DEV_POWER_USAGE")));
 }
 
 TEST(OfferedDevices, SayHowEachIsShared) {

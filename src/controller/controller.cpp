@@ -16,6 +16,7 @@
 #include "controller/secret.h"
 #include "controller/serving_files.h"
 #include "controller/webhook.h"
+#include "http/routes.h"
 #include "http/server.h"
 #include "kube_client/election.h"
 #include "kube_client/informer.h"
@@ -83,7 +84,7 @@ public:
 
 private:
     Result<Done> listen();
-    http::Answer health(const http::Request& request) const;
+    [[nodiscard]] http::Answer readiness() const;
     [[nodiscard]] Counters::Gauges gauges() const;
 
     void keep(const std::stop_token& stop);
@@ -156,19 +157,31 @@ Result<Done> Controller::Running::listen() {
         Webhook::Seams{.cluster = [this] { return nodes_.cluster(); },
                        .options = {.runtime_class = options_.runtime_class},
                        .counters = counters_});
-    auto server = http::Server::listen(
-        {.address = options_.webhook_listen,
-         .access = {.tls = files_.tls()},
-         .methods = {"POST"},
-         .most_connections = 256,
-         .most_body_bytes = admission::kMostReviewBytes,
-         .request_limit = kReviewLimit},
-        [this](const http::Request& request) { return webhook_->respond(request); });
+    auto server = http::Server::listen({.address = options_.webhook_listen,
+                                        .access = {.tls = files_.tls()},
+                                        .methods = {"POST"},
+                                        .most_connections = 256,
+                                        .most_body_bytes = admission::kMostReviewBytes,
+                                        .request_limit = kReviewLimit},
+                                       http::Routes({{"/mutate/pods", "POST of an AdmissionReview",
+                                                      [this](const http::Request& request) {
+                                                          return webhook_->respond(request);
+                                                      }}}));
     if (!server) return std::move(server).error();
     webhook_server_ = *std::move(server);
-    auto plain =
-        http::Server::listen({.address = options_.health_listen, .threads = 2},
-                             [this](const http::Request& request) { return health(request); });
+    using Request = http::Request;
+    auto plain = http::Server::listen(
+        {.address = options_.health_listen, .threads = 2},
+        http::Routes({
+            {"/healthz", "whether it runs",
+             [](const Request&) { return http::Answer{.body = "ok\n"}; }},
+            {"/readyz", "whether it can review", [this](const Request&) { return readiness(); }},
+            {"/metrics", "for Prometheus",
+             [this](const Request&) {
+                 return http::Answer{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                                     .body = counters_.text(gauges())};
+             }},
+        }));
     if (!plain) return std::move(plain).error();
     health_server_ = *std::move(plain);
     return Done{};
@@ -184,17 +197,8 @@ Result<Done> Controller::Running::start() {
     return Done{};
 }
 
-http::Answer Controller::Running::health(const http::Request& request) const {
+http::Answer Controller::Running::readiness() const {
     constexpr int kUnavailable = 503;
-    constexpr int kNotFound = 404;
-    if (request.path == "/healthz") return {.body = "ok\n"};
-    if (request.path == "/metrics") {
-        return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                .body = counters_.text(gauges())};
-    }
-    if (request.path != "/readyz") {
-        return {.status = kNotFound, .body = "only /healthz, /readyz, /metrics\n"};
-    }
     if (is_ready()) return {.body = "ok\n"};
     const char* const why = draining_              ? "it ends\n"
                             : !shows_certificate() ? "there is no certificate yet\n"

@@ -7,11 +7,7 @@ namespace aliquot::controller {
 
 http::Answer Webhook::respond(const http::Request& request) const {
     constexpr int kBadRequest = 400;
-    constexpr int kNotFound = 404;
     constexpr int kUnsupportedMedia = 415;
-    if (request.path != "/mutate/pods") {
-        return {.status = kNotFound, .body = "only POST /mutate/pods\n"};
-    }
     if (!request.header("content-type").starts_with("application/json")) {
         return {.status = kUnsupportedMedia, .body = "only application/json\n"};
     }

@@ -6,11 +6,11 @@
 
 #include "admission/review.h"
 #include "controller/counters.h"
-#include "http/server.h"
+#include "http/message.h"
 
 namespace aliquot::controller {
 
-/// POST /mutate/pods. Thread-safe.
+/// Answers the POST of an AdmissionReview. Thread-safe.
 class Webhook {
 public:
     struct Seams {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "http/access.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -7,7 +9,6 @@
 #include "base/nearest_word.h"
 #include "document/yaml.h"
 #include "http/password.h"
-#include "http/server.h"
 #include "os/root.h"
 
 namespace aliquot::http {

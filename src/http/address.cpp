@@ -4,10 +4,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -17,39 +20,60 @@ namespace aliquot::http {
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr std::string_view kUnix = "unix:";
 
 struct SocketAddress {
     sockaddr_storage storage{};
     socklen_t length = 0;
 };
 
+const sockaddr* raw(const SocketAddress& address) {
+    return reinterpret_cast<const sockaddr*>(&address.storage);
+}
+
 Error not_an_address(std::string_view address) {
     return {ErrorCode::kInvalidInput, "'" + std::string(address) +
                                           "' is no address to listen on; expected HOST:PORT with "
-                                          "an IP address, :PORT for all addresses, or [IPv6]:PORT"};
+                                          "an IP address, :PORT for all addresses, [IPv6]:PORT or "
+                                          "unix:PATH"};
 }
 
 SocketAddress v4(in_addr host, std::uint16_t port) {
     SocketAddress made;
-    auto* const raw = reinterpret_cast<sockaddr_in*>(&made.storage);
-    raw->sin_family = AF_INET;
-    raw->sin_port = htons(port);
-    raw->sin_addr = host;
-    made.length = sizeof *raw;
+    auto* const ip = reinterpret_cast<sockaddr_in*>(&made.storage);
+    ip->sin_family = AF_INET;
+    ip->sin_port = htons(port);
+    ip->sin_addr = host;
+    made.length = sizeof *ip;
     return made;
 }
 
 SocketAddress v6(const in6_addr& host, std::uint16_t port) {
     SocketAddress made;
-    auto* const raw = reinterpret_cast<sockaddr_in6*>(&made.storage);
-    raw->sin6_family = AF_INET6;
-    raw->sin6_port = htons(port);
-    raw->sin6_addr = host;
-    made.length = sizeof *raw;
+    auto* const ip = reinterpret_cast<sockaddr_in6*>(&made.storage);
+    ip->sin6_family = AF_INET6;
+    ip->sin6_port = htons(port);
+    ip->sin6_addr = host;
+    made.length = sizeof *ip;
+    return made;
+}
+
+Result<SocketAddress> unix_address(std::string_view path) {
+    SocketAddress made;
+    auto* const local = reinterpret_cast<sockaddr_un*>(&made.storage);
+    if (!path.starts_with('/') || path.size() >= sizeof local->sun_path) {
+        return Error{ErrorCode::kInvalidInput,
+                     "unix:" + std::string(path) + ": expected an absolute path of at most " +
+                         std::to_string(sizeof local->sun_path - 1) + " bytes"};
+    }
+    local->sun_family = AF_UNIX;
+    std::memcpy(local->sun_path, path.data(), path.size());
+    made.length = sizeof *local;
     return made;
 }
 
 Result<SocketAddress> read_address(std::string_view address) {
+    if (address.starts_with(kUnix)) return unix_address(address.substr(kUnix.size()));
     const std::size_t colon = address.rfind(':');
     if (colon == std::string_view::npos) return not_an_address(address);
     std::string host(address.substr(0, colon));
@@ -83,8 +107,7 @@ Result<Descriptor> bind_and_listen(const SocketAddress& where, std::string_view 
     if (where.storage.ss_family == AF_INET6) {
         ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&where.storage), where.length) !=
-            0 ||
+    if (::bind(socket.get(), raw(where), where.length) != 0 ||
         ::listen(socket.get(), kBacklog) != 0) {
         if (errno == EADDRINUSE) {
             return Error{ErrorCode::kConflict,
@@ -96,7 +119,45 @@ Result<Descriptor> bind_and_listen(const SocketAddress& where, std::string_view 
     return socket;
 }
 
+Result<Descriptor> listen_on_path(const SocketAddress& where, const std::string& path) {
+    std::error_code problem;
+    const auto folder = std::filesystem::path(path).parent_path();
+    std::filesystem::create_directories(folder, problem);
+    if (problem) return os::error_from_errno(problem.value(), folder.native());
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (::connect(socket.get(), raw(where), where.length) == 0 || errno == EAGAIN) {
+        return Error{ErrorCode::kConflict, path + ": another program is listening"};
+    }
+    ::unlink(path.c_str());  // what a killed one left
+    // Nobody can connect before listen(), so its mode is right from the start.
+    if (::bind(socket.get(), raw(where), where.length) != 0 || ::chmod(path.c_str(), 0600) != 0 ||
+        ::listen(socket.get(), kBacklog) != 0) {
+        return os::error_from_errno(errno, path);
+    }
+    return socket;
+}
+
 }  // namespace
+
+Result<Done> check_local(std::string_view address) {
+    const auto where = read_address(address);
+    if (!where) return where.error();
+    const auto* const four = reinterpret_cast<const sockaddr_in*>(&where->storage);
+    const auto* const six = reinterpret_cast<const sockaddr_in6*>(&where->storage);
+    const bool local =
+        where->storage.ss_family == AF_UNIX ||
+        (where->storage.ss_family == AF_INET && (ntohl(four->sin_addr.s_addr) >> 24U) == 127) ||
+        (where->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) != 0);
+    if (local) return Done{};
+    return Error{ErrorCode::kInvalidInput,
+                 "'" + std::string(address) +
+                     "' is not unix:PATH or a loopback address such as 127.0.0.1:9401"};
+}
+
+void remove_socket_file(std::string_view address) {
+    if (!address.starts_with(kUnix)) return;
+    ::unlink(std::string(address.substr(kUnix.size())).c_str());
+}
 
 Result<Done> check_address(std::string_view address) {
     auto where = read_address(address);
@@ -107,6 +168,9 @@ Result<Done> check_address(std::string_view address) {
 Result<Descriptor> listen_on(const std::string& address) {
     const auto where = read_address(address);
     if (!where) return where.error();
+    if (where->storage.ss_family == AF_UNIX) {
+        return listen_on_path(*where, address.substr(kUnix.size()));
+    }
     auto socket = bind_and_listen(*where, address);
     if (socket || !address.starts_with(':')) return socket;
     if (socket.error().code == ErrorCode::kConflict) return socket;
@@ -122,6 +186,7 @@ unsigned port_of(const Descriptor& socket) {
     if (storage.ss_family == AF_INET) {
         return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
     }
+    if (storage.ss_family != AF_INET6) return 0;
     return ntohs(reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port);
 }
 

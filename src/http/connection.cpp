@@ -27,15 +27,15 @@ Progress receive(int socket, std::span<char> room, std::size_t& bytes) {
 
 }  // namespace
 
-Connection::Connection(Descriptor socket, std::shared_ptr<const Admission> admission)
-    : phase(admission->tls == nullptr ? Phase::kReading : Phase::kGreeting),
+Connection::Connection(Descriptor socket, std::shared_ptr<const Auth> auth)
+    : phase(auth->tls == nullptr ? Phase::kReading : Phase::kGreeting),
       socket_(std::move(socket)),
-      admission_(std::move(admission)) {
+      auth_(std::move(auth)) {
     // Head and body are two writes: the second must not wait until the first is acknowledged.
     const int on = 1;
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (admission_->tls != nullptr) {
-        tls_ = std::make_unique<TlsSession>(admission_->tls, socket_.get());
+    if (auth_->tls != nullptr) {
+        tls_ = std::make_unique<TlsSession>(auth_->tls, socket_.get());
     }
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
-#include "http/admission.h"
+#include "http/auth.h"
 #include "http/tls.h"
 
 namespace aliquot::http {
@@ -33,10 +33,10 @@ public:
         kLingering,  // the answer is out: the other side has a moment to read it before we close
     };
 
-    Connection(Descriptor socket, std::shared_ptr<const Admission> admission);
+    Connection(Descriptor socket, std::shared_ptr<const Auth> auth);
 
     [[nodiscard]] int socket() const { return socket_.get(); }
-    [[nodiscard]] const std::shared_ptr<const Admission>& admission() const { return admission_; }
+    [[nodiscard]] const std::shared_ptr<const Auth>& auth() const { return auth_; }
     [[nodiscard]] bool is_idle() const {
         return phase == Phase::kReading && input.empty() && requests > 0;
     }
@@ -70,7 +70,7 @@ private:
     Progress write_some(std::string_view text, bool more, std::size_t& bytes);
 
     Descriptor socket_;
-    std::shared_ptr<const Admission> admission_;
+    std::shared_ptr<const Auth> auth_;
     std::unique_ptr<TlsSession> tls_;
     Reply reply_;
     std::size_t sent_ = 0;  // of head and body

@@ -30,12 +30,12 @@ SteadyTime now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
-Loop::Loop(Descriptor listener, AdmissionWatch admission, const ServerOptions& options)
+Loop::Loop(Descriptor listener, AuthWatch auth, const ServerOptions& options)
     : options_(options),
       listener_(std::move(listener)),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      admission_(std::move(admission)) {
+      auth_(std::move(auth)) {
     for (const auto& [descriptor, id] :
          {std::pair{listener_.get(), kListener}, {wake_.get(), kWake}}) {
         epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
@@ -138,7 +138,7 @@ void Loop::accept_all() {
         if (connections_.size() >= options_.most_connections && !make_room()) continue;
         const std::uint64_t id = next_id_++;
         const int descriptor = socket.get();
-        auto made = std::make_unique<Connection>(std::move(socket), admission_.current());
+        auto made = std::make_unique<Connection>(std::move(socket), auth_.current());
         enter(*made, made->phase, options_.request_limit);
         epoll_event event{.events = EPOLLONESHOT, .data = {.u64 = id}};
         if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) continue;
@@ -285,10 +285,10 @@ bool Loop::give_away(std::uint64_t id, Connection& connection, Head head) {
     connection.input.erase(0, head.head_bytes + head.body_bytes);
     if (connection.input.empty()) connection.input.shrink_to_fit();
     connection.told_continue = false;
-    job.admission = admission_.current();
+    job.auth = auth_.current();
     // With new certificates a connection starts anew.
-    const bool outdated = job.admission != connection.admission() &&
-                          (job.admission->tls != nullptr || connection.admission()->tls != nullptr);
+    const bool outdated = job.auth != connection.auth() &&
+                          (job.auth->tls != nullptr || connection.auth()->tls != nullptr);
     job.keep_alive = head.keep_alive && !stopping_ && !outdated;
     enter(connection, Phase::kWorking, options_.request_limit);
     submit_(std::move(job));

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "http/admission.h"
+#include "http/auth.h"
 #include "http/connection.h"
 #include "http/message.h"
-#include "http/server.h"
+#include "http/options.h"
 
 namespace aliquot::http {
 
@@ -24,14 +24,14 @@ struct Job {
     std::uint64_t connection = 0;
     Request request;
     bool keep_alive = false;
-    std::shared_ptr<const Admission> admission;
+    std::shared_ptr<const Auth> auth;
 };
 
 /// The one thread that waits for all connections of a server. It reads whole requests, gives them
 /// away as jobs, and writes the replies.
 class Loop {
 public:
-    Loop(Descriptor listener, AdmissionWatch admission, const ServerOptions& options);
+    Loop(Descriptor listener, AuthWatch auth, const ServerOptions& options);
     ~Loop();
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
@@ -68,7 +68,7 @@ private:
     Descriptor listener_;
     Descriptor poll_;
     Descriptor wake_;
-    AdmissionWatch admission_;
+    AuthWatch auth_;
     std::function<void(Job)> submit_;
     std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
     std::vector<std::uint64_t> done_;  // to be dropped after the step

@@ -2,13 +2,39 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
-
-#include "http/server.h"
+#include <utility>
+#include <vector>
 
 /// HTTP/1.x as bytes (RFC 9110, RFC 9112). Pure.
 namespace aliquot::http {
+
+struct Request {
+    std::string method;  // "GET"
+    std::string path;    // decoded, without the query: "/metrics"
+    std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
+    std::map<std::string, std::string> headers;              // names in lower case
+    std::string body;
+    std::string peer_name;  // common name of a client certificate that was verified; else empty
+    /// First value of a parameter; empty: there is none.
+    [[nodiscard]] std::string_view parameter(std::string_view name) const;
+    [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;
+};
+
+struct Answer {
+    int status = 200;
+    std::string content_type = "text/plain; charset=utf-8";
+    std::string body;
+    /// For bodies that many askers share: used instead of `body` when set.
+    std::shared_ptr<const std::string> shared_body;
+    std::vector<std::pair<std::string, std::string>> headers;
+};
+
+using Handler = std::function<Answer(const Request&)>;  // thread-safe; for HEAD asked as GET
 
 inline constexpr std::size_t kMostTargetBytes = 8192;
 inline constexpr std::size_t kMostHeadBytes = 16384;

@@ -3,9 +3,10 @@
 
 #include <string_view>
 
+#include "http/access.h"
 #include "http/coding.h"
 #include "http/connection.h"
-#include "http/server.h"
+#include "http/message.h"
 
 namespace aliquot::http {
 

@@ -14,7 +14,7 @@
 namespace aliquot::http {
 namespace {
 
-Answer ask(const Server::Handler& handler, const Request& request) {
+Answer ask(const Handler& handler, const Request& request) {
     try {
         return handler(request);
     } catch (const std::exception& problem) {
@@ -33,16 +33,19 @@ Answer unauthorized() {
 
 class Server::Implementation {
 public:
-    Implementation(Descriptor listener, AdmissionWatch admission, ServerOptions options,
-                   Handler handler)
-        : methods_(options.methods),
+    Implementation(Descriptor listener, AuthWatch auth, ServerOptions options, Handler handler)
+        : address_(options.address),
+          methods_(options.methods),
           handler_(std::move(handler)),
           port_(port_of(listener)),
-          loop_(std::move(listener), std::move(admission), options),
+          loop_(std::move(listener), std::move(auth), options),
           pool_(options.threads, "web-work") {
         loop_.start([this](Job job) { submit(std::move(job), ThreadPool::Lane::kQuick); });
     }
-    ~Implementation() { loop_.stop(); }
+    ~Implementation() {
+        loop_.stop();
+        remove_socket_file(address_);
+    }
 
     [[nodiscard]] unsigned port() const { return port_; }
 
@@ -50,7 +53,7 @@ private:
     enum class Entry : std::uint8_t { kGranted, kRefused, kNotKnownYet };
 
     static Entry enter(const Job& job, bool slow) {
-        Passwords& passwords = job.admission->passwords;
+        Passwords& passwords = job.auth->passwords;
         if (passwords.empty()) return Entry::kGranted;
         const auto given = read_basic(job.request.header("authorization"));
         if (!given) return Entry::kRefused;
@@ -79,7 +82,7 @@ private:
                       {.keep_alive = job.keep_alive,
                        .without_body = job.request.method == "HEAD",
                        .accept_encoding = job.request.header("accept-encoding")},
-                      job.admission->access, bodies_);
+                      job.auth->access, bodies_);
     }
 
     Answer answer_to(const Request& request) {
@@ -100,6 +103,7 @@ private:
         return ask(handler_, as_get);
     }
 
+    const std::string address_;
     const std::vector<std::string> methods_;
     const Handler handler_;
     const unsigned port_;
@@ -114,14 +118,14 @@ Server::~Server() = default;
 unsigned Server::port() const { return implementation_->port(); }
 
 Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler handler) {
-    auto admission = AdmissionWatch::start(options.access);
-    if (!admission) return std::move(admission).error();
+    auto auth = AuthWatch::start(options.access);
+    if (!auth) return std::move(auth).error();
     const std::string address = options.address;
     auto listener = listen_on(address);
     if (!listener) return std::move(listener).error();
     try {
         return std::unique_ptr<Server>(new Server(std::make_unique<Implementation>(
-            *std::move(listener), *std::move(admission), std::move(options), std::move(handler))));
+            *std::move(listener), *std::move(auth), std::move(options), std::move(handler))));
     } catch (const std::system_error& problem) {
         return Error{ErrorCode::kUnavailable,
                      address + ": no thread can be started: " + problem.what()};

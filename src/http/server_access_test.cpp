@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "http/admission.h"
+#include "http/auth.h"
 #include "http/server.h"
 #include "http/test_client.h"
 #include "os/temporary_directory.h"
@@ -63,7 +63,7 @@ TEST(ServerAccess, AChangedFileCountsAndABadOneDoesNot) {
     write_file(path, "basic_auth_users: {alice: " + std::string(kSecret) + "}\n");
     std::vector<std::string> lines;
     log::set_sink([&](std::string_view line) { lines.emplace_back(line); });
-    auto watch = AdmissionWatch::start(*read_access(path));
+    auto watch = AuthWatch::start(*read_access(path));
     ASSERT_TRUE(watch);
     const auto first = watch->current();
     write_file(path, "basic_auth_users: {alice: plain}\n");

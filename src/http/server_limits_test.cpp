@@ -16,8 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 std::unique_ptr<Server> started(
-    ServerOptions options,
-    Server::Handler handler = [](const Request&) { return Answer{.body = "ok"}; }) {
+    ServerOptions options, Handler handler = [](const Request&) { return Answer{.body = "ok"}; }) {
     options.address = "127.0.0.1:0";
     auto server = Server::listen(std::move(options), std::move(handler));
     EXPECT_TRUE(server) << server.error().message;

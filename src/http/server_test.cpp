@@ -28,7 +28,7 @@ Answer echo(const Request& request) {
     return {.status = request.path == "/" ? 200 : 404, .body = request.path + "\n"};
 }
 
-std::unique_ptr<Server> started(ServerOptions options = {}, Server::Handler handler = echo) {
+std::unique_ptr<Server> started(ServerOptions options = {}, Handler handler = echo) {
     options.address = "127.0.0.1:0";
     auto server = Server::listen(std::move(options), std::move(handler));
     EXPECT_TRUE(server) << server.error().message;

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/log.h"
-#include "http/admission.h"
+#include "http/auth.h"
 #include "http/server.h"
 #include "http/test_client.h"
 #include "os/temporary_directory.h"
@@ -141,7 +141,7 @@ TEST_F(ServerTls, BadFilesAreNamed) {
 }
 
 TEST_F(ServerTls, ANewCertificateCountsForNewConnectionsAndABadOneDoesNot) {
-    auto watch = AdmissionWatch::start({.tls = tls()});
+    auto watch = AuthWatch::start({.tls = tls()});
     ASSERT_TRUE(watch);
     std::vector<std::string> lines;
     log::set_sink([&](std::string_view line) { lines.emplace_back(line); });

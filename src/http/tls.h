@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "http/server.h"
+#include "http/access.h"
 
 struct ssl_st;
 struct ssl_ctx_st;

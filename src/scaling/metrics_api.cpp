@@ -160,7 +160,7 @@ Result<Done> MetricsApi::Running::listen() {
     service_ = std::make_unique<Service>(std::move(seams));
     auto server = http::Server::listen(
         {.address = options_.listen, .access = {.tls = tls_}, .most_connections = 256},
-        [this](const http::Request& request) { return service_->respond(request); });
+        service_->routes());
     if (!server) return std::move(server).error();
     server_ = *std::move(server);
     return Done{};

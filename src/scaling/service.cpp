@@ -6,7 +6,7 @@
 namespace aliquot::scaling {
 namespace {
 
-http::Answer to_web(ApiAnswer answer) {
+http::Answer to_http(ApiAnswer answer) {
     return {.status = answer.status,
             .content_type = "application/json",
             .body = std::move(answer.body) + "\n",
@@ -31,21 +31,31 @@ std::string Service::why_refused(const http::Request& request) const {
     return {};
 }
 
-http::Answer Service::respond(const http::Request& request) const {
-    if (request.path == "/livez" || request.path == "/healthz") return {.body = "ok\n"};
-    if (request.path == "/readyz") {
-        if (!seams_.is_ready || seams_.is_ready()) return {.body = "ok\n"};
-        return {.status = 503, .body = "the agents have not been asked yet\n"};
-    }
+http::Answer Service::metrics(const http::Request& request) const {
     if (const std::string reason = why_refused(request); !reason.empty()) {
-        return to_web(failure(401, "Unauthorized", reason));
+        return to_http(failure(401, "Unauthorized", reason));
     }
-    return to_web(
+    return to_http(
         answer({.path = request.path,
                 .label_selector = std::string(request.parameter("labelSelector")),
                 .metric_label_selector = std::string(request.parameter("metricLabelSelector")),
                 .now = seams_.now()},
                seams_.book, seams_.directory));
+}
+
+http::Routes Service::routes() const {
+    using Request = http::Request;
+    const auto lives = [](const Request&) { return http::Answer{.body = "ok\n"}; };
+    return http::Routes({
+        {"/livez", "whether it runs", lives},
+        {"/healthz", "", lives},
+        {"/readyz", "whether the agents have been asked",
+         [this](const Request&) {
+             if (!seams_.is_ready || seams_.is_ready()) return http::Answer{.body = "ok\n"};
+             return http::Answer{.status = 503, .body = "the agents have not been asked yet\n"};
+         }},
+        {"/*", "the metrics", [this](const Request& request) { return metrics(request); }},
+    });
 }
 
 }  // namespace aliquot::scaling

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "http/server.h"
+#include "http/routes.h"
 #include "scaling/answer.h"
 
 namespace aliquot::scaling {
@@ -33,9 +33,11 @@ public:
     /// The seams must outlive the service.
     explicit Service(Seams seams) : seams_(std::move(seams)) {}
 
-    [[nodiscard]] http::Answer respond(const http::Request& request) const;
+    /// To be used as long as the service lives.
+    [[nodiscard]] http::Routes routes() const;
 
 private:
+    [[nodiscard]] http::Answer metrics(const http::Request& request) const;
     /// Why the asker is refused; empty: it is not.
     [[nodiscard]] std::string why_refused(const http::Request& request) const;
 

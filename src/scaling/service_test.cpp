@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "http/server.h"
 #include "http/test_client.h"
 #include "os/temporary_directory.h"
 #include "scaling/test_world.h"
@@ -32,7 +33,7 @@ protected:
                                          .key_file = folder_.path() / "tls.key",
                                          .client_ca_file = folder_.path() / "proxy.crt",
                                          .client_auth = http::Tls::ClientAuth::kVerifyIfGiven}}},
-            [this](const http::Request& request) { return service_.respond(request); });
+            service_.routes());
         EXPECT_TRUE(server) << server.error().message;
         server_ = *std::move(server);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "http/admission.h"
+#include "http/auth.h"
 
 #include "base/log.h"
 
@@ -8,32 +8,32 @@ namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
 
-Result<std::shared_ptr<const Admission>> admit(Access access) {
-    auto made = std::make_shared<Admission>(std::move(access));
+Result<std::shared_ptr<const Auth>> admit(Access access) {
+    auto made = std::make_shared<Auth>(std::move(access));
     if (made->access.tls) {
         auto tls = TlsContext::load(*made->access.tls);
         if (!tls) return std::move(tls).error();
         made->tls = *std::move(tls);
     }
-    return std::shared_ptr<const Admission>(std::move(made));
+    return std::shared_ptr<const Auth>(std::move(made));
 }
 
 }  // namespace
 
-AdmissionWatch::AdmissionWatch(std::shared_ptr<const Admission> admission)
-    : admission_(std::move(admission)), looked_at_(std::chrono::steady_clock::now()) {}
+AuthWatch::AuthWatch(std::shared_ptr<const Auth> auth)
+    : auth_(std::move(auth)), looked_at_(std::chrono::steady_clock::now()) {}
 
-Result<AdmissionWatch> AdmissionWatch::start(Access access) {
+Result<AuthWatch> AuthWatch::start(Access access) {
     // Before the files are read: what changes meanwhile is seen at the next look.
     auto seen = identities(access);
-    auto admission = admit(std::move(access));
-    if (!admission) return std::move(admission).error();
-    AdmissionWatch made(*std::move(admission));
+    auto auth = admit(std::move(access));
+    if (!auth) return std::move(auth).error();
+    AuthWatch made(*std::move(auth));
     made.seen_ = std::move(seen);
     return made;
 }
 
-std::vector<AdmissionWatch::Identity> AdmissionWatch::identities(const Access& access) {
+std::vector<AuthWatch::Identity> AuthWatch::identities(const Access& access) {
     std::vector<std::string> files{access.file};
     if (access.tls) {
         files.insert(files.end(), {access.tls->certificate_file, access.tls->key_file,
@@ -48,31 +48,31 @@ std::vector<AdmissionWatch::Identity> AdmissionWatch::identities(const Access& a
     return made;
 }
 
-void AdmissionWatch::look() {
+void AuthWatch::look() {
     looked_at_ = std::chrono::steady_clock::now();
-    auto now = identities(admission_->access);
+    auto now = identities(auth_->access);
     if (now == seen_) return;
     seen_ = std::move(now);
     Result<Access> access =
-        admission_->access.file.empty() ? admission_->access : read_access(admission_->access.file);
+        auth_->access.file.empty() ? auth_->access : read_access(auth_->access.file);
     // Other files may be named now. Looked at before they are read, as at the start.
     if (access) seen_ = identities(*access);
-    auto next = access ? admit(*access) : Result<std::shared_ptr<const Admission>>(access.error());
+    auto next = access ? admit(*access) : Result<std::shared_ptr<const Auth>>(access.error());
     if (!next) {
         // What is used is still what the old names say; they are looked at again with the new file.
         log::warning("web.reload_failed",
                      {{"reason", next.error().message}, {"kept", "what was read before"}});
-        seen_ = identities(admission_->access);
+        seen_ = identities(auth_->access);
         return;
     }
-    admission_ = *std::move(next);
+    auth_ = *std::move(next);
     log::info("web.reloaded",
-              {{"tls", admission_->tls != nullptr}, {"users", admission_->access.users.size()}});
+              {{"tls", auth_->tls != nullptr}, {"users", auth_->access.users.size()}});
 }
 
-const std::shared_ptr<const Admission>& AdmissionWatch::current() {
+const std::shared_ptr<const Auth>& AuthWatch::current() {
     if (std::chrono::steady_clock::now() - looked_at_ >= kLookEvery) look();
-    return admission_;
+    return auth_;
 }
 
 }  // namespace aliquot::http

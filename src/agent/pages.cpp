@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/pages.h"
+
+#include "base/log.h"
+#include "http/address.h"
+#include "labels/sysfs.h"
+
+namespace aliquot::agent {
+namespace {
+
+/// Whether the pod may be called ready: kubelet knows every resource, or there is nothing to offer.
+http::Answer pod_readiness(const PageSources& from) {
+    const auto seen = from.observations.get().value;
+    auto answer = StatusBoard::readiness(seen.get(), from.serving);
+    constexpr int kGood = 200;
+    if (answer.status != kGood && seen && seen->inventory.gpus.empty() &&
+        !labels::has_nvidia_gpu(from.root)) {
+        return {.body = "this node has no NVIDIA GPU\n"};
+    }
+    return answer;
+}
+
+Result<std::unique_ptr<http::Server>> listen_locally(const os::Root& root, std::string address,
+                                                     http::Handler pages) {
+    constexpr std::string_view kUnix = "unix:";
+    constexpr std::chrono::seconds kLimit{2};
+    if (address.starts_with(kUnix)) {
+        address = "unix:" + root.resolve(address.substr(kUnix.size())).native();
+    }
+    if (auto local = http::check_local(address); !local) return std::move(local).error();
+    return http::Server::listen({.address = std::move(address),
+                                 .access = {.response_headers = {{"Cache-Control", "no-store"}}},
+                                 .threads = 2,
+                                 .request_limit = kLimit,
+                                 .idle_limit = kLimit},
+                                std::move(pages));
+}
+
+}  // namespace
+
+// One line for each page.
+http::Routes local_pages(const PageSources& from) {
+    using Request = http::Request;
+    const auto seen = [from] { return from.observations.get().value; };
+    return http::Routes({
+        {"/healthz", "whether it works", [from](const Request&) { return from.board.health(); }},
+        {"/readyz", "whether kubelet knows all that is offered",
+         [from, seen](const Request&) {
+             return StatusBoard::readiness(seen().get(), from.serving);
+         }},
+        {"/status", "all that it knows, as JSON",
+         [from, seen](const Request&) { return from.board.status(seen().get(), from.serving); }},
+        {"/metrics", "for Prometheus", [from](const Request&) { return from.telemetry.metrics(); }},
+        {"/api/v1/state", "the measurements as JSON",
+         [from](const Request&) { return from.telemetry.state(); }},
+    });
+}
+
+http::Routes node_pages(const PageSources& from) {
+    using Request = http::Request;
+    const auto index = std::make_shared<std::string>();
+    http::Routes pages({
+        {"/", "this list", [index](const Request&) { return http::Answer{.body = *index}; }},
+        {"/metrics", "for Prometheus (text or OpenMetrics)",
+         [from](const Request& request) { return from.telemetry.scrape(request); }},
+        {"/api/v1/state", "the same truth as JSON",
+         [from](const Request&) { return from.telemetry.state(); }},
+        {"/health", "whether it is up to date",
+         [from](const Request&) { return from.telemetry.health(); }},
+        {"/healthz", "", [from](const Request&) { return from.telemetry.health(); }},
+        {"/live", "whether it works, for kubelet",
+         [from](const Request&) { return from.board.health(); }},
+        {"/ready", "whether it serves, for kubelet",
+         [from](const Request&) { return pod_readiness(from); }},
+    });
+    *index = "aliquot-agent\n\n" + pages.index();
+    return pages;
+}
+
+void Pages::serve_local(const std::string& address) {
+    if (address == "off") return;
+    auto server = listen_locally(sources_.root, address, local_pages(sources_));
+    if (!server) {
+        log::error("http.not_served", {{"why", server.error().message}});
+        return;
+    }
+    local_ = *std::move(server);
+}
+
+void Pages::serve_node(const TelemetryOptions& options) {
+    if (options.listen == "off") return;
+    http::ServerOptions listening{.address = options.listen};
+    if (!options.web_config.empty()) {
+        auto access = http::read_access(sources_.root.resolve(options.web_config).native());
+        // Not without what was to protect it.
+        if (!access) {
+            log::error("metrics.not_served", {{"why", access.error().message}});
+            return;
+        }
+        listening.access = *std::move(access);
+    }
+    auto server = http::Server::listen(std::move(listening), node_pages(sources_));
+    if (!server) {
+        log::error("metrics.not_served", {{"why", server.error().message}});
+        return;
+    }
+    node_ = *std::move(server);
+    log::info("metrics.served", {{"address", options.listen}, {"port", node_->port()}});
+}
+
+}  // namespace aliquot::agent

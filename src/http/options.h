@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "http/access.h"
+
+namespace aliquot::http {
+
+struct ServerOptions {
+    std::string address = ":9400";  // as listen_on() takes them; port 0: a free one
+    Access access;
+    std::vector<std::string> methods = {"GET"};  // others are 405; HEAD goes with GET
+    unsigned threads = 4;                        // handlers at once; started when there is need
+    /// Connections at once. A further one takes the place of one that waits for its next request,
+    /// or has not sent a whole request for a second; else it is closed.
+    std::size_t most_connections = 64;
+    std::size_t most_body_bytes = 1 << 20;  // of a request; a longer one is 413
+    /// To read a request (with the TLS greeting), and again to write its answer.
+    std::chrono::milliseconds request_limit{10'000};
+    std::chrono::milliseconds idle_limit{90'000};  // between the requests of a connection
+};
+
+}  // namespace aliquot::http

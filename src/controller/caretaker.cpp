@@ -47,11 +47,11 @@ std::string trust_patch(std::string_view json, const std::string& bundle) {
     return Json{{"webhooks", std::move(changed)}}.dump();
 }
 
-Result<Done> Caretaker::write(const kube_client::StoredObject& present, const Keyring& keyring,
-                              const Mandate& mandate) {
+Result<Done> Caretaker::write(const kube_client::StoredObject& present,
+                              const Credentials& credentials, const Mandate& mandate) {
     const kube_client::WriteOptions how{.field_manager = kFieldManager, .call = mandate.call};
     std::string json = write_secret(present ? std::string_view(present->json) : std::string_view{},
-                                    options_.secret, keyring, mandate.epoch);
+                                    options_.secret, credentials, mandate.epoch);
     auto written = present ? api_.replace(kube_client::resources::secrets(), options_.secret,
                                           std::move(json), how)
                            : api_.create(kube_client::resources::secrets(),
@@ -78,24 +78,24 @@ Result<Done> Caretaker::trust(const kube_client::StoredObject& configuration,
 Result<http::Instant> Caretaker::tend(const kube_client::StoredObject& secret,
                                       const kube_client::StoredObject& configuration,
                                       http::Instant now, const Mandate& mandate) {
-    const KeptKeyring kept = secret ? read_secret(secret->json) : KeptKeyring{};
+    const KeptCredentials kept = secret ? read_secret(secret->json) : KeptCredentials{};
     if (kept.epoch > mandate.epoch) {
         return Error{ErrorCode::kConflict, "Secret " + to_text(options_.secret) +
                                                " was written by a newer leader (epoch " +
                                                std::to_string(kept.epoch) + " > " +
                                                std::to_string(mandate.epoch) + ")"};
     }
-    auto renewal = renew(kept.keyring, options_.names, now, options_.lifetimes);
+    auto renewal = renew(kept.credentials, options_.names, now, options_.lifetimes);
     if (!renewal) return std::move(renewal).error();
     if (!renewal->reasons.empty()) {
-        if (auto written = write(secret, renewal->keyring, mandate); !written) {
+        if (auto written = write(secret, renewal->credentials, mandate); !written) {
             return std::move(written).error();
         }
         for (const std::string& reason : renewal->reasons) {
             log::info("controller.renewed", {{"what", reason}});
         }
     }
-    if (auto trusted = trust(configuration, renewal->keyring.bundle(), mandate); !trusted) {
+    if (auto trusted = trust(configuration, renewal->credentials.bundle(), mandate); !trusted) {
         return std::move(trusted).error();
     }
     return renewal->next;

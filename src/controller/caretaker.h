@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/keyring.h"
+#include "controller/credentials.h"
 #include "kube_client/api.h"
 #include "kube_client/store.h"
 
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] const CaretakerOptions& options() const { return options_; }
 
 private:
-    Result<Done> write(const kube_client::StoredObject& present, const Keyring& keyring,
+    Result<Done> write(const kube_client::StoredObject& present, const Credentials& credentials,
                        const Mandate& mandate);
     Result<Done> trust(const kube_client::StoredObject& configuration, const std::string& bundle,
                        const Mandate& mandate);

@@ -35,8 +35,9 @@ protected:
         return caretaker_.tend(object(kSecrets, caretaker_.options().secret),
                                object(kConfigurations, {"", "aliquot"}), now, {.epoch = epoch});
     }
-    Keyring kept() {
-        return read_secret(api_.json(kSecrets, caretaker_.options().secret).value_or("")).keyring;
+    Credentials kept() {
+        return read_secret(api_.json(kSecrets, caretaker_.options().secret).value_or(""))
+            .credentials;
     }
     std::string trusted() {
         const Json root = Json::parse(*api_.json(kConfigurations, {"", "aliquot"}));
@@ -61,7 +62,7 @@ TEST_F(CaretakerTest, MakesTheSecretAndIsTrusted) {
 
 TEST_F(CaretakerTest, RenewsAndTellsTheConfiguration) {
     ASSERT_TRUE(tend(kStart));
-    const Keyring before = kept();
+    const Credentials before = kept();
     ASSERT_TRUE(tend(kStart + 601h));
     EXPECT_NE(kept().authority.certificate, before.authority.certificate);
     EXPECT_EQ(kept().previous.certificate, before.authority.certificate);

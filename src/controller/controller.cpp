@@ -218,14 +218,14 @@ Counters::Gauges Controller::Running::gauges() const {
 void Controller::Running::adopt() {
     const auto secret = secret_.store().find({options_.namespace_name, options_.secret});
     if (secret == nullptr) return;
-    const Keyring keyring = read_secret(secret->json).keyring;
-    if (!is_usable(keyring.serving, world_.now())) return;
-    if (auto put = files_.put(keyring.serving); !put) {
+    const Credentials credentials = read_secret(secret->json).credentials;
+    if (!is_usable(credentials.serving, world_.now())) return;
+    if (auto put = files_.put(credentials.serving); !put) {
         log::error("controller.certificate_not_written", {{"reason", put.error().message}});
         return;
     }
-    const auto serving = http::read_certificate(keyring.serving.certificate);
-    const auto authority = http::read_certificate(keyring.authority.certificate);
+    const auto serving = http::read_certificate(credentials.serving.certificate);
+    const auto authority = http::read_certificate(credentials.authority.certificate);
     if (serving) certificate_until_ = serving->valid_until;
     if (authority) authority_until_ = authority->valid_until;
     if (has_certificate_) return;

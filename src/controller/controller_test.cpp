@@ -114,19 +114,19 @@ TEST_F(ControllerTest, RotatesInTwoSteps) {
     const auto controller = start();
     ASSERT_NE(controller, nullptr);
     ASSERT_TRUE(comes_true([&] { return !trusted().empty() && !ask(*controller).empty(); }));
-    const auto before = read_secret(*api_.json(kSecrets, kSecret)).keyring;
+    const auto before = read_secret(*api_.json(kSecrets, kSecret)).credentials;
     now_ = now_.load() + 601h;  // the authority's turn
     controller->look();
     ASSERT_TRUE(comes_true([&] {
-        return !read_secret(*api_.json(kSecrets, kSecret)).keyring.previous.certificate.empty();
+        return !read_secret(*api_.json(kSecrets, kSecret)).credentials.previous.certificate.empty();
     }));
     now_ = now_.load() + 5min;  // it may sign
     controller->look();
     ASSERT_TRUE(comes_true([&] {
-        const auto ring = read_secret(*api_.json(kSecrets, kSecret)).keyring;
-        return http::has_signed(ring.authority.certificate, ring.serving.certificate);
+        const auto held = read_secret(*api_.json(kSecrets, kSecret)).credentials;
+        return http::has_signed(held.authority.certificate, held.serving.certificate);
     }));
-    const auto after = read_secret(*api_.json(kSecrets, kSecret)).keyring;
+    const auto after = read_secret(*api_.json(kSecrets, kSecret)).credentials;
     EXPECT_NE(after.authority.certificate, before.authority.certificate);
     EXPECT_THAT(trusted(), HasSubstr(before.authority.certificate));
     EXPECT_THAT(trusted(), HasSubstr(after.authority.certificate));

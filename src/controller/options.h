@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "controller/keyring.h"
+#include "controller/credentials.h"
 
 namespace aliquot::controller {
 

@@ -47,21 +47,21 @@ Json& object_at(Json& root, const char* key) {
 
 }  // namespace
 
-KeptKeyring read_secret(std::string_view json) {
+KeptCredentials read_secret(std::string_view json) {
     const Json root = Json::parse(json, nullptr, false);
     if (!root.is_object()) return {};
     const auto pair = [&](const char* certificate, const char* key) {
         return http::Certificate{.certificate = content(root, certificate),
                                  .key = content(root, key)};
     };
-    return {.keyring = {.authority = pair("authority.crt", "authority.key"),
-                        .previous = pair("previous.crt", "previous.key"),
-                        .serving = pair("tls.crt", "tls.key")},
+    return {.credentials = {.authority = pair("authority.crt", "authority.key"),
+                            .previous = pair("previous.crt", "previous.key"),
+                            .serving = pair("tls.crt", "tls.key")},
             .epoch = epoch_of(root)};
 }
 
 std::string write_secret(std::string_view json, const kube_client::ObjectKey& key,
-                         const Keyring& keyring, std::uint64_t epoch) {
+                         const Credentials& credentials, std::uint64_t epoch) {
     Json root = json.empty() ? Json::object() : Json::parse(json, nullptr, false);
     if (!root.is_object()) root = Json::object();
     root["apiVersion"] = "v1";
@@ -77,13 +77,13 @@ std::string write_secret(std::string_view json, const kube_client::ObjectKey& ke
     object_at(metadata, "annotations")[kEpoch] = std::to_string(epoch);
     if (json.empty()) root["type"] = "Opaque";
     Json& data = object_at(root, "data");
-    put(data, "authority.crt", keyring.authority.certificate);
-    put(data, "authority.key", keyring.authority.key);
-    put(data, "previous.crt", keyring.previous.certificate);
-    put(data, "previous.key", keyring.previous.key);
-    put(data, "tls.crt", keyring.serving.certificate);
-    put(data, "tls.key", keyring.serving.key);
-    put(data, "ca.crt", keyring.bundle());
+    put(data, "authority.crt", credentials.authority.certificate);
+    put(data, "authority.key", credentials.authority.key);
+    put(data, "previous.crt", credentials.previous.certificate);
+    put(data, "previous.key", credentials.previous.key);
+    put(data, "tls.crt", credentials.serving.certificate);
+    put(data, "tls.key", credentials.serving.key);
+    put(data, "ca.crt", credentials.bundle());
     return root.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -8,16 +8,16 @@
 namespace aliquot::controller {
 namespace {
 
-const Keyring kRing{.authority = {"A", "a"}, .previous = {"P", "p"}, .serving = {"S", "s"}};
+const Credentials kHeld{.authority = {"A", "a"}, .previous = {"P", "p"}, .serving = {"S", "s"}};
 
 TEST(Secret, GivesBackWhatWasWritten) {
-    const std::string json = write_secret("", {"ns", "hook"}, kRing, 7);
-    const KeptKeyring kept = read_secret(json);
+    const std::string json = write_secret("", {"ns", "hook"}, kHeld, 7);
+    const KeptCredentials kept = read_secret(json);
     EXPECT_EQ(kept.epoch, 7U);
-    EXPECT_EQ(kept.keyring.authority.certificate, "A");
-    EXPECT_EQ(kept.keyring.previous.key, "p");
-    EXPECT_EQ(kept.keyring.serving.certificate, "S");
-    EXPECT_EQ(kept.keyring.bundle(), "AP");
+    EXPECT_EQ(kept.credentials.authority.certificate, "A");
+    EXPECT_EQ(kept.credentials.previous.key, "p");
+    EXPECT_EQ(kept.credentials.serving.certificate, "S");
+    EXPECT_EQ(kept.credentials.bundle(), "AP");
     const auto root = nlohmann::json::parse(json);
     EXPECT_EQ(root["data"]["ca.crt"], "QVA=");
     EXPECT_EQ(root["type"], "Opaque");
@@ -41,9 +41,9 @@ TEST(Secret, OfAnythingElseNothingIsRead) {
     for (const char* const json :
          {"", "no json", "[]", R"({"data":7})", R"({"data":{"tls.crt":"***","tls.key":5}})",
           R"({"metadata":{"annotations":{"aliquot.dev/epoch":"x"}}})"}) {
-        const KeptKeyring kept = read_secret(json);
+        const KeptCredentials kept = read_secret(json);
         EXPECT_EQ(kept.epoch, 0U) << json;
-        EXPECT_TRUE(kept.keyring.serving.certificate.empty()) << json;
+        EXPECT_TRUE(kept.credentials.serving.certificate.empty()) << json;
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/keyring.h"
+#include "controller/credentials.h"
 
 #include <algorithm>
 #include <utility>
@@ -30,10 +30,10 @@ bool is_usable_authority(const http::Certificate& certificate, Instant now) {
 
 class Work {
 public:
-    Work(const Keyring& present, std::vector<std::string> names, Instant now,
+    Work(const Credentials& present, std::vector<std::string> names, Instant now,
          const Lifetimes& lifetimes)
         : names_(std::move(names)), now_(now), lifetimes_(lifetimes) {
-        made_.keyring = present;
+        made_.credentials = present;
         std::ranges::sort(names_);
     }
 
@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    Keyring& ring() { return made_.keyring; }
+    Credentials& held() { return made_.credentials; }
     void note(std::string reason) { made_.reasons.push_back(std::move(reason)); }
 
     [[nodiscard]] Instant made_at(const http::Certificate& certificate) const {
@@ -55,42 +55,42 @@ private:
     }
 
     Result<Done> tend_authority() {
-        const bool usable = is_usable_authority(ring().authority, now_);
+        const bool usable = is_usable_authority(held().authority, now_);
         if (usable) {
-            const auto facts = http::read_certificate(ring().authority.certificate);
+            const auto facts = http::read_certificate(held().authority.certificate);
             if (now_ < renewal_of(*facts)) return Done{};
         }
         auto next = http::make_authority(kName, lifetimes_.authority, now_);
         if (!next) return std::move(next).error();
         if (usable) {
-            ring().previous = std::move(ring().authority);
+            held().previous = std::move(held().authority);
             note("a new authority: two thirds of the old one's life have passed");
         } else {
-            note(ring().authority.certificate.empty()
+            note(held().authority.certificate.empty()
                      ? "a new authority: there was none"
                      : "a new authority: the old one was broken or has expired");
         }
-        ring().authority = *std::move(next);
+        held().authority = *std::move(next);
         return Done{};
     }
 
     void drop_previous() {
-        if (ring().previous.certificate.empty() && ring().previous.key.empty()) return;
-        if (is_usable_authority(ring().previous, now_)) return;
-        ring().previous = {};
+        if (held().previous.certificate.empty() && held().previous.key.empty()) return;
+        if (is_usable_authority(held().previous, now_)) return;
+        held().previous = {};
         note("the authority before has expired");
     }
 
     /// Who signs: the newest, as soon as it is known everywhere.
     [[nodiscard]] const http::Certificate& signer() const {
-        const Keyring& ring = made_.keyring;
-        const bool is_known = now_ >= made_at(ring.authority) + lifetimes_.trust_delay;
-        return is_known || ring.previous.certificate.empty() ? ring.authority : ring.previous;
+        const Credentials& held = made_.credentials;
+        const bool is_known = now_ >= made_at(held.authority) + lifetimes_.trust_delay;
+        return is_known || held.previous.certificate.empty() ? held.authority : held.previous;
     }
 
     /// Why the serving certificate will not do; empty: it will.
     [[nodiscard]] std::string fault(const http::Certificate& signer) const {
-        const http::Certificate& serving = made_.keyring.serving;
+        const http::Certificate& serving = made_.credentials.serving;
         if (serving.certificate.empty()) return "there was none";
         if (!is_usable(serving, now_)) return "the old one was broken or has expired";
         const auto facts = http::read_certificate(serving.certificate);
@@ -112,7 +112,7 @@ private:
         auto serving =
             http::issue(by, names_.empty() ? kName : host_of(names_[0]), names_, life, now_);
         if (!serving) return std::move(serving).error();
-        ring().serving = *std::move(serving);
+        held().serving = *std::move(serving);
         note("a new certificate: " + reason);
         return Done{};
     }
@@ -125,13 +125,13 @@ private:
     }
 
     void plan_next() {
-        const auto authority = http::read_certificate(ring().authority.certificate);
-        const auto serving = http::read_certificate(ring().serving.certificate);
+        const auto authority = http::read_certificate(held().authority.certificate);
+        const auto serving = http::read_certificate(held().serving.certificate);
         made_.next = std::min(renewal_of(*authority), renewal_of(*serving));
-        if (ring().previous.certificate.empty()) return;
-        const Instant known = made_at(ring().authority) + lifetimes_.trust_delay;
+        if (held().previous.certificate.empty()) return;
+        const Instant known = made_at(held().authority) + lifetimes_.trust_delay;
         if (known > now_) made_.next = std::min(made_.next, known);
-        const auto previous = http::read_certificate(ring().previous.certificate);
+        const auto previous = http::read_certificate(held().previous.certificate);
         made_.next = std::min(made_.next, previous->valid_until);
     }
 
@@ -143,7 +143,7 @@ private:
 
 }  // namespace
 
-std::string Keyring::bundle() const { return authority.certificate + previous.certificate; }
+std::string Credentials::bundle() const { return authority.certificate + previous.certificate; }
 
 bool is_usable(const http::Certificate& certificate, Instant now) {
     const auto facts = http::read_certificate(certificate.certificate);
@@ -151,8 +151,8 @@ bool is_usable(const http::Certificate& certificate, Instant now) {
            http::is_pair(certificate);
 }
 
-Result<Renewal> renew(const Keyring& present, const std::vector<std::string>& names, Instant now,
-                      const Lifetimes& lifetimes) {
+Result<Renewal> renew(const Credentials& present, const std::vector<std::string>& names,
+                      Instant now, const Lifetimes& lifetimes) {
     return Work(present, names, now, lifetimes).carry_out();
 }
 

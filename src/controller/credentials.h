@@ -11,7 +11,7 @@
 namespace aliquot::controller {
 
 /// What HTTPS needs: who signs, who has signed before, and what is shown.
-struct Keyring {
+struct Credentials {
     http::Certificate authority;  // the newest
     http::Certificate previous;   // the one before it; empty: there is none that lives
     http::Certificate serving;
@@ -28,7 +28,7 @@ struct Lifetimes {
 };
 
 struct Renewal {
-    Keyring keyring;
+    Credentials credentials;
     std::vector<std::string> reasons;  // what was done and why; empty: nothing
     http::Instant next;                // when to look again
 };
@@ -41,7 +41,7 @@ struct Renewal {
 /// except where something was broken.
 /// names    the serving certificate's, as http::issue() takes them
 /// errors   kInvalidInput: names that are none
-Result<Renewal> renew(const Keyring& present, const std::vector<std::string>& names,
+Result<Renewal> renew(const Credentials& present, const std::vector<std::string>& names,
                       http::Instant now, const Lifetimes& lifetimes);
 
 /// Whether it can be shown now: a certificate with its key, not expired.

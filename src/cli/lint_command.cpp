@@ -10,12 +10,12 @@
 #include <set>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "cli/command.h"
-#include "cli/lint_files.h"
-#include "document/yaml.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
+#include "lint/baseline.h"
+#include "lint/fix.h"
+#include "lint/run.h"
 
 namespace aliquot::cli {
 namespace {
@@ -46,117 +46,9 @@ std::string check_format(const std::string& word) {
            "with =PATH to write to a file";
 }
 
-/// All that one run knows.
-struct Run {
-    std::vector<LintFile> inputs;
-    lint::Set set;
-    std::vector<Finding> findings;
-};
-
-const lint::File* file_of(const Run& run, std::string_view name) {
-    const auto files = run.set.files();
-    const auto found = std::find_if(files.begin(), files.end(),
-                                    [name](const auto& one) { return one->name == name; });
-    return found == files.end() ? nullptr : found->get();
-}
-
-/// Reads and takes apart all files, several at a time.
-Result<Done> read_all(Run& run) {
-    std::vector<std::unique_ptr<lint::File>> files(run.inputs.size());
-    std::vector<std::string> problems(run.inputs.size());
-    constexpr std::size_t kFilesPerThread = 8;
-    for_each_in_parallel(
-        files.size(), 0,
-        [&](std::size_t i) {
-            LintFile& input = run.inputs[i];
-            const auto read = read_lint_file(input);
-            if (!read) {
-                problems[i] = read.error().message;
-                return;
-            }
-            files[i] = lint::read_file(input.path, std::move(input.bytes));
-            files[i]->aliquot = input.settings->settings.aliquot;
-        },
-        kFilesPerThread);
-    for (const std::string& problem : problems) {
-        if (!problem.empty()) return Error{ErrorCode::kInvalidInput, problem};
-    }
-    run.set = lint::Set(std::move(files));
-    return Done{};
-}
-
-/// --facts, else `facts:` of the settings of the first file.
-Result<std::optional<lint::Facts>> load_facts(const Run& run, const LintOptions& words) {
-    LintFile file;
-    file.path = words.facts;
-    if (file.path.empty() && !run.inputs.empty()) {
-        const FoundSettings& found = *run.inputs.front().settings;
-        if (!found.settings.facts.empty()) {
-            file.path = (std::filesystem::path(found.directory) / found.settings.facts).string();
-        }
-    }
-    if (file.path.empty()) return std::optional<lint::Facts>();
-    const auto read = read_lint_file(file);
-    if (!read) return read.error();
-    auto facts = lint::read_facts(file.path, file.bytes);
-    if (!facts) return std::move(facts).error();
-    return std::optional<lint::Facts>(*std::move(facts));
-}
-
-void check_all(Run& run, const lint::Facts* facts) {
-    std::map<std::string_view, const lint::Settings*> settings;
-    for (const LintFile& input : run.inputs) settings[input.path] = &input.settings->settings;
-    const std::vector<Finding> all = lint::check(run.set, facts);
-    run.findings.clear();
-    for (auto first = all.begin();
-         first != all.end();) {  // sorted: the findings of a file stand together
-        const auto last = std::find_if(first, all.end(),
-                                       [&](const Finding& one) { return one.file != first->file; });
-        std::vector<Finding> of_file(first, last);
-        if (const auto own = settings.find(first->file); own != settings.end())
-            lint::apply_settings(*own->second, of_file);
-        std::move(of_file.begin(), of_file.end(), std::back_inserter(run.findings));
-        first = last;
-    }
-}
-
-/// Takes out what an earlier `-o json` already has, by file, rule and message; each of its entries once.
-Result<Done> subtract_baseline(Run& run, const std::string& path) {
-    LintFile file;
-    file.path = path;
-    const auto read = read_lint_file(file);
-    if (!read) return read.error();
-    const auto stream = document::parse_yaml(file.bytes, {16U << 20U, 2'000'000, 16});
-    const document::Node* list =
-        stream.errors.empty() ? stream.documents.front().find("findings") : nullptr;
-    if (list == nullptr || !list->is_sequence()) {
-        return Error{ErrorCode::kInvalidInput,
-                     path + ": no baseline: expected the output of aliquot lint -o json"};
-    }
-    const auto text = [](const document::Node& node, std::string_view key) {
-        const document::Node* found = node.find(key);
-        return found == nullptr ? std::string() : found->scalar;
-    };
-    std::multiset<std::string> known;
-    for (const document::Node& item : list->items) {
-        known.insert(text(item, "file") + '\n' + text(item, "rule") + '\n' + text(item, "message"));
-    }
-    std::vector<Finding> fresh;
-    for (Finding& one : run.findings) {
-        const auto found = known.find(one.file + '\n' + one.rule + '\n' + one.message);
-        if (found == known.end()) {
-            fresh.push_back(std::move(one));
-        } else {
-            known.erase(found);
-        }
-    }
-    run.findings = std::move(fresh);
-    return Done{};
-}
-
-void print(std::ostream& out, const Run& run, const std::string& format, bool colour) {
+void print(std::ostream& out, const lint::Run& run, const std::string& format, bool colour) {
     const findings::SourceLine source = [&run](std::string_view file, unsigned line) {
-        const lint::File* found = file_of(run, file);
+        const lint::File* found = run.find(file);
         return found == nullptr ? std::string_view() : found->line(line);
     };
     if (format == "text") findings::print_text(out, run.findings, colour);
@@ -168,12 +60,12 @@ void print(std::ostream& out, const Run& run, const std::string& format, bool co
     if (format == "github") findings::print_github(out, run.findings);
     if (format == "junit") {
         std::vector<std::string> files;
-        for (const LintFile& input : run.inputs) files.push_back(input.path);
+        for (const lint::SourceFile& input : run.inputs) files.push_back(input.path);
         findings::print_junit(out, run.findings, files);
     }
 }
 
-void print_all(Context& context, const Run& run, const LintOptions& words) {
+void print_all(Context& context, const lint::Run& run, const LintOptions& words) {
     for (const std::string& word : words.formats) {
         const auto equals = word.find('=');
         const std::string format = word.substr(0, equals);
@@ -189,45 +81,9 @@ void print_all(Context& context, const Run& run, const LintOptions& words) {
     }
 }
 
-std::multiset<std::string> rules_of(const std::vector<Finding>& findings) {
-    std::multiset<std::string> rules;
-    for (const Finding& one : findings) {
-        if (one.severity != Severity::kInfo) rules.insert(one.rule);
-    }
-    return rules;
-}
-
-/// The findings of one file in its mended form, within its set of one.
-std::vector<Finding> check_again(const lint::File& file, const std::string& text,
-                                 const lint::Facts* facts) {
-    std::vector<std::unique_ptr<lint::File>> files;
-    files.push_back(lint::read_file(file.name, text));
-    files.back()->aliquot = file.aliquot;
-    return lint::check(lint::Set(std::move(files)), facts, 1);
-}
-
-/// Mends one file; an edit that would bring a new error or warning is not made.
-std::string mended_text(const lint::File& file, const std::vector<Finding>& findings,
-                        const lint::Facts* facts) {
-    const auto before = rules_of(check_again(file, file.original, facts));
-    const auto is_better = [&](const std::string& text) {
-        const auto after = rules_of(check_again(file, text, facts));
-        return std::includes(before.begin(), before.end(), after.begin(), after.end());
-    };
-    std::string all = lint::mend(file.original, findings).text;
-    if (is_better(all)) return all;
-    std::vector<Finding> kept;  // one after the other: leave out what does harm
-    for (const Finding& one : findings) {
-        if (one.edits.empty()) continue;
-        kept.push_back(one);
-        if (!is_better(lint::mend(file.original, kept).text)) kept.pop_back();
-    }
-    return lint::mend(file.original, kept).text;
-}
-
 /// --fix and --diff.
-void mend_all(Context& context, const Run& run, const lint::Facts* facts,
-              const LintOptions& words) {
+void fix_all(Context& context, const lint::Run& run, const lint::Facts* facts,
+             const LintOptions& words) {
     std::size_t files = 0;
     for (const auto& file : run.set.files()) {
         std::vector<Finding> mechanical;
@@ -235,7 +91,7 @@ void mend_all(Context& context, const Run& run, const lint::Facts* facts,
             if (one.file == file->name && !one.edits.empty()) mechanical.push_back(one);
         }
         if (mechanical.empty()) continue;
-        const std::string text = mended_text(*file, mechanical, facts);
+        const std::string text = lint::fixed_text(*file, mechanical, facts);
         if (text == file->original) continue;
         ++files;
         if (words.diff) context.out << lint::unified_diff(file->name, file->original, text);
@@ -244,11 +100,11 @@ void mend_all(Context& context, const Run& run, const lint::Facts* facts,
             if (!words.diff) context.out << text;
             continue;
         }
-        const auto done = replace_file(file->name, text);
+        const auto done = lint::replace_file(file->name, text);
         if (!done) fail(context, kCouldNotRun, done.error().message);
     }
     if (words.fix && !words.diff) {
-        context.err << "aliquot: mended " << files << (files == 1 ? " file\n" : " files\n");
+        context.err << "aliquot: fixed " << files << (files == 1 ? " file\n" : " files\n");
     }
 }
 
@@ -278,36 +134,44 @@ void list_rules(Context& context, const LintOptions& words) {
     findings::print_rules_table(context.out, "lint");
 }
 
+Result<Done> leave_out_baseline(lint::Run& run, const std::string& path) {
+    lint::SourceFile file;
+    file.path = path;
+    const auto read = lint::read_source_file(file);
+    if (!read) return read.error();
+    return lint::subtract_baseline(run.findings, path, file.bytes);
+}
+
 void lint_paths(Context& context, const LintOptions& words) {
     if (words.init) return write_settings(context);
     if (words.rules) return list_rules(context, words);
     if (words.paths.empty())
         return fail(context, kUsage, "lint: PATH is missing; - is the standard input");
-    Run run;
-    auto inputs = find_lint_files(words.paths);
+    lint::Run run;
+    auto inputs = lint::find_source_files(words.paths);
     if (!inputs) return fail(context, kUsage, inputs.error().message);
     run.inputs = *std::move(inputs);
-    const auto read = read_all(run);
+    const auto read = lint::read_all(run);
     if (!read) return fail(context, kUsage, read.error().message);
-    const auto facts = load_facts(run, words);
+    const auto facts = lint::load_facts(run, words.facts);
     if (!facts) return fail(context, kUsage, facts.error().message);
     const lint::Facts* known = *facts ? &**facts : nullptr;
-    check_all(run, known);
+    lint::check_all(run, known);
     if (!words.baseline.empty()) {
-        const auto done = subtract_baseline(run, words.baseline);
+        const auto done = leave_out_baseline(run, words.baseline);
         if (!done) return fail(context, kUsage, done.error().message);
     }
     if (words.fix || words.diff) {
-        mend_all(context, run, known, words);
+        fix_all(context, run, known, words);
         if (!words.fix) return;
         if (context.exit_code != kOk) return;
         // What is left is what must be said.
-        for (LintFile& input : run.inputs) {
+        for (lint::SourceFile& input : run.inputs) {
             if (input.path == "<stdin>") return;
         }
-        if (!read_all(run))
-            return fail(context, kCouldNotRun, "the mended files cannot be read again");
-        check_all(run, known);
+        if (!lint::read_all(run))
+            return fail(context, kCouldNotRun, "the fixed files cannot be read again");
+        lint::check_all(run, known);
     }
     print_all(context, run, words);
     if (context.exit_code == kOk && fails(run.findings, words.fail_on))
@@ -324,12 +188,12 @@ void add_options(CLI::App& command, LintOptions& words) {
         ->take_all()
         ->allow_extra_args(false)  // -o json PATH: PATH is no format
         ->option_text("FORMAT[=PATH] (text, wide, table, json, yaml, sarif, github, junit)");
-    command.add_option("--fail-on", words.fail_on, "The least that makes the exit code 1")
+    command
+        .add_option("--fail-on", words.fail_on, "The lowest severity that makes the exit code 1")
         ->check(CLI::IsMember({"error", "warning", "info", "never"}))
         ->option_text("SEVERITY (error, warning, info, never)");
-    command.add_flag("--fix", words.fix,
-                     "Write the mends that are mechanical, then report what is left");
-    command.add_flag("--diff", words.diff, "Show those mends as a diff; with --fix write them too");
+    command.add_flag("--fix", words.fix, "Apply the mechanical fixes, then report what is left");
+    command.add_flag("--diff", words.diff, "Show those fixes as a diff; with --fix apply them too");
     command
         .add_option("--facts", words.facts,
                     "What the cluster has: kubectl get nodes,runtimeclasses -o json")

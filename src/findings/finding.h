@@ -35,10 +35,10 @@ struct Finding {
     std::string message;   // what was found, with the value: "'replicas' is not a key of
                            // sharing.timeSlicing"
     std::string expected;  // what may stand there; may be empty
-    std::string fix;       // the mended form, ready to paste; may have several lines; may be empty
+    std::string fix;       // the fixed form, ready to paste; may have several lines; may be empty
     std::string why;       // why it matters; empty: what the catalogue says of the rule
     std::string doc;       // where it is explained; empty: likewise
-    std::vector<Edit> edits;  // a mechanical mend: all of them, or none
+    std::vector<Edit> edits;  // a mechanical fix: all of them, or none
 
     friend bool operator==(const Finding&, const Finding&) = default;
 };
@@ -51,7 +51,7 @@ void sort(std::vector<Finding>& findings);
 /// Compiler style, one finding after another:
 ///   file:line:column: error DPC003 message
 ///     expected: ...
-///     fix: ...            (further lines of a fix are indented alike; a block that mends several
+///     fix: ...            (further lines of a fix are indented alike; a block that fixes several
 ///                         findings is printed once, then "as for line N")
 /// colour   ANSI colours for severity and rule
 void print_text(std::ostream& out, std::span<const Finding> findings, bool colour);
@@ -68,7 +68,7 @@ void print_json(std::ostream& out, std::span<const Finding> findings);
 void print_yaml(std::ostream& out, std::span<const Finding> findings);
 
 /// SARIF 2.1.0: every rule that was found with its help, results with partialFingerprints (they outlive a
-/// shift of lines) and, where the mend is mechanical, fixes.
+/// shift of lines) and, where the fix is mechanical, fixes.
 void print_sarif(std::ostream& out, std::span<const Finding> findings, const SourceLine& source);
 
 /// Commands of GitHub Actions: ::error file=...,line=...,title=RULE::message

@@ -58,7 +58,7 @@ void print_labelled(std::ostream& out, std::string_view label, std::string_view 
     }
 }
 
-/// A block that mends several findings is printed once.
+/// A block that fixes several findings is printed once.
 std::string fix_text(std::span<const Finding> findings, const Finding& finding) {
     if (finding.fix.find('\n') == std::string::npos) return finding.fix;
     for (const Finding& earlier : findings) {

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "lint/fix.h"
 #include "lint/report.h"
+#include "lint/settings.h"
 
 namespace aliquot::lint {
 namespace {
@@ -56,9 +58,9 @@ TEST(Mend, MakesTheEditsOfOneFindingTogetherOrNotAtAll) {
     all[0].edits = {{0, 1, "A"}, {4, 1, "E"}};
     all[1].edits = {{2, 1, "C"}, {4, 1, "x"}};  // the second one is taken
     all[2].edits = {{100, 1, "x"}};             // not in the file
-    const Mended mended = mend("abcdef", all);
-    EXPECT_EQ(mended.text, "AbcdEf");
-    EXPECT_EQ(mended.mended, std::vector<std::size_t>{0});
+    const Fixed fixed = apply_fixes("abcdef", all);
+    EXPECT_EQ(fixed.text, "AbcdEf");
+    EXPECT_EQ(fixed.fixed, std::vector<std::size_t>{0});
 }
 
 TEST(Diff, ShowsHunksWithContext) {

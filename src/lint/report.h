@@ -31,7 +31,7 @@ public:
         explicit Entry(findings::Finding& finding) : finding_(finding) {}
         /// What may stand there.
         Entry& expected(std::string text);
-        /// The mended form, ready to paste. Without it the catalogue's fix is printed.
+        /// The fixed form, ready to paste. Without it the catalogue's fix is printed.
         Entry& fix(std::string text);
         /// Not the catalogue's severity, for a reason (ux: "I for bare test Pods").
         Entry& severity(findings::Severity severity);

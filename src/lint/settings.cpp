@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lint/settings.h"
+
 #include <algorithm>
 
 #include "document/yaml.h"
 #include "findings/rule.h"
-#include "lint/lint.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
+
+using document::Node;
+
 namespace {
 
 Error refuse(std::string_view name, const Node& at, const std::string& message) {

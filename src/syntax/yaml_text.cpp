@@ -146,8 +146,8 @@ YamlDocument read_one(std::string text) {
 
 /// JSON with quotes in a string that nobody escaped ("expr": "up{job="x"}"): others in their place;
 /// empty: there are none.
-std::string mend_quotes(const std::string& text) {
-    std::string mended;
+std::string repaired_quotes(const std::string& text) {
+    std::string repaired;
     for (const Line& line : lines_of(text)) {
         const std::string_view whole =
             std::string_view(text).substr(line.begin, line.end - line.begin);
@@ -162,11 +162,11 @@ std::string mend_quotes(const std::string& text) {
         const auto last = static_cast<std::size_t>(words.data() - text.data()) + words.size() - 1;
         for (std::size_t at = first; at < last; ++at) {
             if (text[at] != '"' || text[at - 1] == '\\') continue;
-            if (mended.empty()) mended = text;
-            mended[at] = '\'';
+            if (repaired.empty()) repaired = text;
+            repaired[at] = '\'';
         }
     }
-    return mended;
+    return repaired;
 }
 
 }  // namespace
@@ -219,8 +219,8 @@ std::vector<YamlDocument> read_yaml(const Block& block) {
         const bool templated = clean.templated && part != whole;
         YamlDocument one = read_one(part);
         if (one.broken && block.language == Language::kJson) {
-            if (std::string mended = mend_quotes(part); !mended.empty()) {
-                one = read_one(std::move(mended));
+            if (std::string repaired = repaired_quotes(part); !repaired.empty()) {
+                one = read_one(std::move(repaired));
             }
         }
         if (is_empty(one.node) && !one.broken) return;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes through the whole linter as YAML, Markdown, RST, Dockerfile, shell and the standard input:
-// nothing crashes or hangs, every finding lies inside the file, and mends can be made.
+// nothing crashes or hangs, every finding lies inside the file, and fixes can be applied.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "lint/fix.h"
 #include "lint/lint.h"
 
 namespace {
@@ -29,7 +30,7 @@ void run(const char* name, const std::string& bytes) {
     const lint::Set set(std::move(files));
     const auto found = lint::check(set, nullptr, 1);
     for (const auto& one : found) expect(one.line <= lines);
-    (void)lint::mend(set.files().front()->original, found);
+    (void)lint::apply_fixes(set.files().front()->original, found);
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ std::string mistake_of(const CudaTag& tag) {
     return {};
 }
 
-std::string mended(const CudaTag& tag) {
+std::string nearest_tag(const CudaTag& tag) {
     auto version = tag.parsed;
     std::string text = tag.version;
     if (minor_of(version) == 1207) {

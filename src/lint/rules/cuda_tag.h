@@ -32,6 +32,6 @@ std::optional<CudaTag> read_cuda_tag(std::string_view tag);
 std::string mistake_of(const CudaTag& tag);
 
 /// The nearest tag that exists: "12.0" and "base" become "12.0.1-base-ubuntu22.04".
-std::string mended(const CudaTag& tag);
+std::string nearest_tag(const CudaTag& tag);
 
 }  // namespace aliquot::lint

@@ -26,11 +26,11 @@ TEST(CudaTagTest, WhatIsMendedExists) {
         const auto tag = read_cuda_tag(text);
         ASSERT_TRUE(tag.has_value()) << text;
         EXPECT_NE(mistake_of(*tag), "") << text;
-        const auto better = read_cuda_tag(mended(*tag));
+        const auto better = read_cuda_tag(nearest_tag(*tag));
         ASSERT_TRUE(better.has_value()) << text;
-        EXPECT_EQ(mistake_of(*better), "") << text << " became " << mended(*tag);
+        EXPECT_EQ(mistake_of(*better), "") << text << " became " << nearest_tag(*tag);
     }
-    EXPECT_EQ(mended(*read_cuda_tag("12.0-base")), "12.0.1-base-ubuntu22.04");
+    EXPECT_EQ(nearest_tag(*read_cuda_tag("12.0-base")), "12.0.1-base-ubuntu22.04");
 }
 
 TEST(CudaTagTest, OtherTextsAreNoTags) {

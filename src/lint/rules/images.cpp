@@ -25,8 +25,8 @@ bool is_cuda_image(const Image& image) {
 }
 
 /// Replaces the tag alone, where the reference stands in the file as it was read.
-void mend_tag(Report::Entry entry, const File& file, const Image& image,
-              const std::string& new_tag) {
+void fix_tag(Report::Entry entry, const File& file, const Image& image,
+             const std::string& new_tag) {
     const std::string wanted = image.text.substr(0, image.text.size() - image.tag.size()) + new_tag;
     entry.fix(wanted);
     const auto begin = file.offset(image.mark);
@@ -72,11 +72,11 @@ void check_cuda_tag(const File& file, const Image& image, Report& report) {
     if (mistake.empty()) {
         return;
     }
-    mend_tag(report
-                 .add("IMG001", image.mark,
-                      "there is no tag '" + image.tag + "' of nvidia/cuda: " + mistake)
-                 .expected("X.Y.Z[-cudnn]-{base,runtime,devel}-OS"),
-             file, image, mended(*tag));
+    fix_tag(report
+                .add("IMG001", image.mark,
+                     "there is no tag '" + image.tag + "' of nvidia/cuda: " + mistake)
+                .expected("X.Y.Z[-cudnn]-{base,runtime,devel}-OS"),
+            file, image, nearest_tag(*tag));
 }
 
 struct Moved {

@@ -297,7 +297,7 @@ void check_metric_names(const File& file, const Set& set, Report& report) {
     Names names(file, set, report);
     std::map<std::string_view, bool> enabled;
     for (const auto& expression : file.expressions) {
-        std::set<std::string_view> told;  // once in an expression: each is mended for itself
+        std::set<std::string_view> told;  // once in an expression: each is fixed for itself
         for (const auto& selector : expression.selectors) {
             names.check(selector.metric, selector.mark);
             const auto* metric = find_metric(selector.metric);

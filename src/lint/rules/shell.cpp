@@ -36,7 +36,7 @@ namespace {
 
 struct GoneFlag {
     std::string_view name;
-    std::string_view field;  // of the pod, for the mended form; "" when there is none
+    std::string_view field;  // of the pod, for the fixed form; "" when there is none
 };
 constexpr std::array<GoneFlag, 9> kGoneFlags{{{"--limits", "limits"},
                                               {"--requests", "requests"},
@@ -105,8 +105,8 @@ bool stands_as_read(const File& file, const Word& word) {
 }
 
 /// Puts the override in the place of the first flag and takes the others away, where that is sure.
-void mend_run(const File& file, const Command& command,
-              const std::vector<std::pair<const Word*, const Word*>>& gone, Report::Entry entry) {
+void fix_run(const File& file, const Command& command,
+             const std::vector<std::pair<const Word*, const Word*>>& gone, Report::Entry entry) {
     const auto spec = as_overrides(command);
     if (spec.empty()) {
         return;
@@ -139,7 +139,7 @@ void mend_run(const File& file, const Command& command,
 void check_gone_flags(const File& file, const Command& command, Report& report) {
     std::vector<std::pair<const Word*, const Word*>> gone;
     std::string names;
-    bool all_can_be_mended = true;
+    bool all_can_be_fixed = true;
     for (std::size_t i = 1; i < command.words.size(); ++i) {
         const auto& word = command.words[i];
         if (word.text == "--") {
@@ -154,15 +154,15 @@ void check_gone_flags(const File& file, const Command& command, Report& report) 
         const bool apart = word.text == found->name && i + 1 < command.words.size();
         gone.emplace_back(&word, apart ? &command.words[i + 1] : nullptr);
         names += (names.empty() ? "" : ", ") + std::string(found->name);
-        all_can_be_mended = all_can_be_mended && !found->field.empty();
+        all_can_be_fixed = all_can_be_fixed && !found->field.empty();
     }
     if (gone.empty()) {
         return;
     }
     const auto entry = report.add("SH001", gone[0].first->mark,
                                   "kubectl run has no " + names + " any more: \"unknown flag\"");
-    if (all_can_be_mended) {
-        mend_run(file, command, gone, entry);
+    if (all_can_be_fixed) {
+        fix_run(file, command, gone, entry);
     }
 }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lint/fix.h"
+
 #include <algorithm>
+#include <memory>
+#include <set>
 
 #include "lint/lint.h"
 #include "lint/words.h"
@@ -30,10 +34,27 @@ void print_line(std::string& out, char mark, std::string_view line) {
     if (line.empty() || line.back() != '\n') out += "\n\\ No newline at end of file\n";
 }
 
+std::multiset<std::string> rules_of(const std::vector<findings::Finding>& findings) {
+    std::multiset<std::string> rules;
+    for (const findings::Finding& one : findings) {
+        if (one.severity != findings::Severity::kInfo) rules.insert(one.rule);
+    }
+    return rules;
+}
+
+/// The findings of one file in its fixed form, within its set of one.
+std::vector<findings::Finding> check_again(const File& file, const std::string& text,
+                                           const Facts* facts) {
+    std::vector<std::unique_ptr<File>> files;
+    files.push_back(read_file(file.name, text));
+    files.back()->aliquot = file.aliquot;
+    return check(Set(std::move(files)), facts, 1);
+}
+
 }  // namespace
 
-Mended mend(std::string_view original, const std::vector<findings::Finding>& findings) {
-    Mended result;
+Fixed apply_fixes(std::string_view original, const std::vector<findings::Finding>& findings) {
+    Fixed result;
     std::vector<Edit> edits;
     for (std::size_t i = 0; i < findings.size(); ++i) {
         const std::vector<Edit>& wanted = findings[i].edits;
@@ -45,7 +66,7 @@ Mended mend(std::string_view original, const std::vector<findings::Finding>& fin
         });
         if (!possible) continue;
         edits.insert(edits.end(), wanted.begin(), wanted.end());
-        result.mended.push_back(i);
+        result.fixed.push_back(i);
     }
     std::stable_sort(edits.begin(), edits.end(),
                      [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
@@ -58,6 +79,24 @@ Mended mend(std::string_view original, const std::vector<findings::Finding>& fin
     }
     result.text += original.substr(std::min(at, original.size()));
     return result;
+}
+
+std::string fixed_text(const File& file, const std::vector<findings::Finding>& findings,
+                       const Facts* facts) {
+    const auto before = rules_of(check_again(file, file.original, facts));
+    const auto is_better = [&](const std::string& text) {
+        const auto after = rules_of(check_again(file, text, facts));
+        return std::includes(before.begin(), before.end(), after.begin(), after.end());
+    };
+    std::string all = apply_fixes(file.original, findings).text;
+    if (is_better(all)) return all;
+    std::vector<findings::Finding> kept;  // one after the other: leave out what does harm
+    for (const findings::Finding& one : findings) {
+        if (one.edits.empty()) continue;
+        kept.push_back(one);
+        if (!is_better(apply_fixes(file.original, kept).text)) kept.pop_back();
+    }
+    return apply_fixes(file.original, kept).text;
 }
 
 /// Good for texts that differ in few places: equal lines at both ends are left out, and what is between

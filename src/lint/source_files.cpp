@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/lint_files.h"
+#include "lint/source_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 
 #include "syntax/language.h"
 
-namespace aliquot::cli {
+namespace aliquot::lint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,7 +108,8 @@ std::string relative_to(const std::string& path, const std::string& directory) {
 /// Collects the files below one directory.
 class Search {
 public:
-    Search(SettingsFinder& finder, std::vector<LintFile>& files) : finder_(finder), files_(files) {}
+    Search(SettingsFinder& finder, std::vector<SourceFile>& files)
+        : finder_(finder), files_(files) {}
 
     Result<Done> add_file(const std::string& path, bool named) {
         auto settings = finder_.find(directory_of(path));
@@ -117,7 +118,7 @@ public:
             if (!is_known(path)) return Done{};
             const FoundSettings& found = **settings;
             if (!found.settings.ignored_paths.empty() &&
-                lint::is_ignored(found.settings, relative_to(path, found.directory))) {
+                is_ignored(found.settings, relative_to(path, found.directory))) {
                 return Done{};
             }
         }
@@ -164,7 +165,7 @@ public:
 
 private:
     SettingsFinder& finder_;
-    std::vector<LintFile>& files_;
+    std::vector<SourceFile>& files_;
     std::set<std::string> seen_;
 };
 
@@ -181,7 +182,7 @@ Result<std::shared_ptr<const FoundSettings>> SettingsFinder::find(const std::str
         if (fs::is_regular_file(file, problem)) {
             const auto bytes = read_bytes(file.string());
             if (!bytes) return bytes.error();
-            auto settings = lint::read_settings(file.string(), *bytes);
+            auto settings = read_settings(file.string(), *bytes);
             if (!settings) return std::move(settings).error();
             found->file = file.string();
             found->directory = here.string();
@@ -195,8 +196,8 @@ Result<std::shared_ptr<const FoundSettings>> SettingsFinder::find(const std::str
     return std::shared_ptr<const FoundSettings>(found);
 }
 
-Result<std::vector<LintFile>> find_lint_files(const std::vector<std::string>& paths) {
-    std::vector<LintFile> files;
+Result<std::vector<SourceFile>> find_source_files(const std::vector<std::string>& paths) {
+    std::vector<SourceFile> files;
     SettingsFinder finder;
     Search search(finder, files);
     for (const std::string& named : paths) {
@@ -220,7 +221,7 @@ Result<std::vector<LintFile>> find_lint_files(const std::vector<std::string>& pa
     return files;
 }
 
-Result<Done> read_lint_file(LintFile& file) {
+Result<Done> read_source_file(SourceFile& file) {
     if (file.path == "<stdin>") {
         file.bytes = read_standard_input();
         if (file.bytes.size() > kMostBytes) {
@@ -262,4 +263,4 @@ Result<Done> replace_file(const std::string& path, const std::string& bytes) {
     return error_of(path, "cannot write it", failed);
 }
 
-}  // namespace aliquot::cli
+}  // namespace aliquot::lint

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --fix writes passes lint: every case file is mended and looked at again.
+// What --fix writes passes lint: every case file is fixed and looked at again.
+#include "lint/fix.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,8 +28,8 @@ std::ptrdiff_t errors(const std::vector<findings::Finding>& all) {
     });
 }
 
-TEST(Mending, LeavesNothingOfWhatItMended) {
-    unsigned mended_files = 0;
+TEST(Fixes, LeaveNothingOfWhatTheyFixed) {
+    unsigned fixed_files = 0;
     for (const auto& entry :
          fs::recursive_directory_iterator(ALIQUOT_SOURCE_DIR "/src/lint/cases")) {
         const std::string name = entry.path().filename().string();
@@ -36,21 +38,21 @@ TEST(Mending, LeavesNothingOfWhatItMended) {
         std::ifstream file(entry.path(), std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
         const auto before = look_at(name, text);
-        const Mended mended = mend(text, before);
-        if (mended.mended.empty()) continue;
-        ++mended_files;
-        const auto after = look_at(name, mended.text);
-        for (const std::size_t index : mended.mended) {
+        const Fixed fixed = apply_fixes(text, before);
+        if (fixed.fixed.empty()) continue;
+        ++fixed_files;
+        const auto after = look_at(name, fixed.text);
+        for (const std::size_t index : fixed.fixed) {
             const std::string& rule = before[index].rule;
             const auto of_rule = [&rule](const findings::Finding& one) { return one.rule == rule; };
             EXPECT_LT(std::count_if(after.begin(), after.end(), of_rule),
                       std::count_if(before.begin(), before.end(), of_rule))
                 << entry.path() << ' ' << rule << '\n'
-                << mended.text;
+                << fixed.text;
         }
-        EXPECT_LT(errors(after), errors(before) + 1) << entry.path() << '\n' << mended.text;
+        EXPECT_LT(errors(after), errors(before) + 1) << entry.path() << '\n' << fixed.text;
     }
-    EXPECT_GT(mended_files, 5U);
+    EXPECT_GT(fixed_files, 5U);
 }
 
 }  // namespace

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "lint/lint.h"
+#include "lint/settings.h"
 
 /// Which files `aliquot lint` looks at, and what is set for each.
-namespace aliquot::cli {
+namespace aliquot::lint {
 
 /// A .aliquot.yaml with the directory it stands in.
 struct FoundSettings {
     std::string file;       // its path; empty: there is none
     std::string directory;  // "" for the working directory
-    lint::Settings settings;
+    Settings settings;
 };
 
 /// Looks for .aliquot.yaml from a directory upward. Asked once for each directory.
@@ -28,7 +29,7 @@ private:
     std::map<std::string, std::shared_ptr<const FoundSettings>> known_;
 };
 
-struct LintFile {
+struct SourceFile {
     std::string path;  // as shown; "<stdin>"
     std::shared_ptr<const FoundSettings> settings;
     std::string bytes;
@@ -37,13 +38,13 @@ struct LintFile {
 /// The files that PATHs name: files themselves, all that the linter knows in directories (not .git, vendor,
 /// node_modules, nor what paths.ignore names), "-" the standard input. Sorted, each once; not read yet.
 /// errors   kNotFound, kInvalidInput: a PATH that is not there, broken settings
-Result<std::vector<LintFile>> find_lint_files(const std::vector<std::string>& paths);
+Result<std::vector<SourceFile>> find_source_files(const std::vector<std::string>& paths);
 
 /// Reads `file.path` into `file.bytes`.
 /// errors   kPermission, kNotFound, kInvalidInput: above 10 MiB
-Result<Done> read_lint_file(LintFile& file);
+Result<Done> read_source_file(SourceFile& file);
 
 /// Writes a file anew through a temporary one beside it; its mode stays.
 Result<Done> replace_file(const std::string& path, const std::string& bytes);
 
-}  // namespace aliquot::cli
+}  // namespace aliquot::lint

@@ -39,8 +39,9 @@ bool same(const abi::DeviceUuid& a, const abi::DeviceUuid& b) {
 }
 
 std::int64_t by_weight(std::uint64_t ns, const abi::Tenant& tenant) {
-    const std::uint64_t weight = value(tenant.weight) == 0 ? 1 : value(tenant.weight);
-    return static_cast<std::int64_t>(ns * kScale / weight);
+    // Read once: a neighbour may write the page while we look.
+    const std::uint64_t weight = value(tenant.weight);
+    return static_cast<std::int64_t>(ns * kScale / (weight == 0 ? 1 : weight));
 }
 
 bool waits(const abi::Tenant& tenant, std::uint64_t now) {

@@ -71,6 +71,40 @@ int receive_page(const char* path) {
     return received;
 }
 
+/// Whether a page stands in the file, to be read only.
+bool has_content(int file) {
+    std::uint64_t magic = 0;
+    return kernel::size_of(file) >= static_cast<long>(sizeof(abi::NodePage)) &&
+           kernel::call(SYS_pread64, file, kernel::as_long(&magic), sizeof magic, 0) ==
+               static_cast<long>(sizeof magic) &&
+           magic != 0;
+}
+
+/// Writes the head of a page into an empty file, one process at a time. Nobody is waited for without
+/// end: the lock is one that any container can take and keep.
+void make_content(int file) {
+    constexpr std::uint64_t kMakingLock = abi::kSlotLockOffset - 1;
+    constexpr int kTries = 200;
+    constexpr std::uint64_t kBetweenTries = 1'000'000;  // ns
+    for (int i = 0; i < kTries && !has_content(file); ++i) {
+        if (kernel::lock_byte(file, F_OFD_SETLK, F_WRLCK, kMakingLock) != 0) {
+            kernel::sleep_ns(kBetweenTries);
+            continue;
+        }
+        if (kernel::size_of(file) == 0) kernel::call(SYS_ftruncate, file, sizeof(abi::NodePage));
+        if (kernel::size_of(file) >= static_cast<long>(sizeof(abi::NodePage)) &&
+            !has_content(file)) {
+            struct {
+                std::uint64_t magic;
+                std::uint32_t abi, size;
+            } head = {abi::kNodeMagic, abi::kRegionAbi, sizeof(abi::NodePage)};
+            kernel::call(SYS_pwrite64, file, kernel::as_long(&head), sizeof head, 0);
+        }
+        kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock);
+        return;
+    }
+}
+
 /// An open page with content; made where the file is empty. -1: it cannot be had.
 int open_page(const char* path) {
     int file = kernel::open(path, O_RDWR | O_CREAT, 0666);
@@ -81,22 +115,7 @@ int open_page(const char* path) {
         kernel::close(handed);
     }
     if (file < 0) return -1;
-    constexpr std::uint64_t kMakingLock = abi::kSlotLockOffset - 1;
-    if (kernel::lock_byte(file, F_OFD_SETLKW, F_WRLCK, kMakingLock) == 0) {
-        if (kernel::size_of(file) == 0) kernel::call(SYS_ftruncate, file, sizeof(abi::NodePage));
-        if (kernel::size_of(file) >= static_cast<long>(sizeof(abi::NodePage))) {
-            std::uint64_t magic = 0;
-            kernel::call(SYS_pread64, file, kernel::as_long(&magic), sizeof magic, 0);
-            if (magic == 0) {
-                struct {
-                    std::uint64_t magic;
-                    std::uint32_t abi, size;
-                } head = {abi::kNodeMagic, abi::kRegionAbi, sizeof(abi::NodePage)};
-                kernel::call(SYS_pwrite64, file, kernel::as_long(&head), sizeof head, 0);
-            }
-        }
-        kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock);
-    }
+    if (!has_content(file)) make_content(file);
     return file;
 }
 

@@ -2,11 +2,16 @@
 //
 // Launches under a cap or a weight: always the driver's answers, never stuck. How large the shares
 // are is measured by guard-share-meter; here only that a cap is one.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
+#include "abi/region.h"
 #include "tests/contract/guard/counting.h"
 #include "tests/contract/guard/kinds.h"
 #include "tests/contract/guard/ledger_view.h"
@@ -145,6 +150,54 @@ void a_neighbour_without_end_stops_nobody_for_long() {
     const std::uint64_t began = now_ns();
     for (int i = 0; i < 4; ++i) CHECK_EQ(other.number(launch(1)), 0);
     CHECK_LT(now_ns() - began, 5'000'000'000ULL);  // 250 ms each is the most, on a quiet machine
+}
+
+/// The lock under which a page is made: any container can open the page, so any can keep it.
+void a_neighbour_that_keeps_the_pages_lock_stops_nobody() {
+    Worker first = started(own_region("-first", "70"));
+    CHECK_EQ(first.number(launch(1)), 0);
+    const int page = ::open(environment("ALIQUOT_GUARD_NODE").c_str(), O_RDWR | O_CLOEXEC);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = static_cast<off_t>(abi::kSlotLockOffset - 1);
+    lock.l_len = 1;
+    CHECK_EQ(::fcntl(page, F_OFD_SETLK, &lock), 0);
+    Worker other = started(own_region("-other", "30"));
+    const std::uint64_t began = now_ns();
+    CHECK_EQ(other.number(launch(1)), 0);
+    CHECK_EQ(other.number("sync"), 0);
+    CHECK_LT(now_ns() - began, 5'000'000'000ULL);
+    ::close(page);
+}
+
+/// A figure that is read twice can be another one the second time: this one is divided by.
+void a_neighbour_that_flips_weights_crashes_nobody() {
+    Worker one = started(own_region("-one", "70"));
+    Worker other = started(own_region("-other", "30"));
+    CHECK_EQ(one.number(launch(1)), 0);
+    CHECK_EQ(other.number(launch(1)), 0);
+    const int file = ::open(environment("ALIQUOT_GUARD_NODE").c_str(), O_RDWR | O_CLOEXEC);
+    void* const mapped =
+        ::mmap(nullptr, sizeof(abi::NodePage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK_EQ(mapped == MAP_FAILED, false);
+    auto* const page = static_cast<abi::NodePage*>(mapped);
+    std::atomic<bool> enough{false};
+    std::thread hostile([page, &enough] {
+        for (std::uint32_t i = 0; !enough; ++i)
+            for (abi::Arbiter& arbiter : page->devices)
+                for (unsigned tenant = 0; tenant < 4; ++tenant)
+                    arbiter.tenants[tenant].weight = i % 2;
+    });
+    const std::uint64_t end = now_ns() + 3'000'000'000ULL;
+    bool fine = true;
+    while (fine && now_ns() < end)
+        fine = one.number(launch(1)) == 0 && other.number(launch(1)) == 0 &&
+               one.number("sync") == 0 && other.number("sync") == 0;
+    enough = true;
+    hostile.join();
+    CHECK_EQ(fine, true);
+    ::munmap(mapped, sizeof(abi::NodePage));
+    ::close(file);
 }
 
 void a_killed_holder_stops_nobody() {

@@ -56,8 +56,10 @@ Result<ConfigFile> ConfigFile::create(const std::filesystem::path& file, const S
         uuids[i] = *uuid;
     }
     const Descriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    if (!fd || ::fchmod(fd.get(), 0644) != 0 || ::ftruncate(fd.get(), sizeof(abi::Config)) != 0) {
-        return os::error_from_errno(errno, file.native());
+    if (!fd || ::fchmod(fd.get(), 0644) != 0) return os::error_from_errno(errno, file.native());
+    // Room first: on a full file system a page that is written through a mapping is a SIGBUS.
+    if (const int full = ::posix_fallocate(fd.get(), 0, sizeof(abi::Config)); full != 0) {
+        return os::error_from_errno(full, file.native());
     }
     auto mapped = map(file, fd.get(), PROT_READ | PROT_WRITE);
     if (!mapped) return std::move(mapped).error();

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard_region/directory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "abi/region.h"
 #include "guard_region/config_file.h"
@@ -66,6 +71,36 @@ TEST_F(DirectoryTest, RemovesRegionsAndUnfinishedOnesButNothingElse) {
     EXPECT_TRUE(regions_.remove(made->id));
     EXPECT_TRUE(root_.list("/run/aliquot/regions")->empty());
     EXPECT_TRUE(root_.exists("/run/aliquot/other"));
+}
+
+// A tenant can fill /run; writing a new file through its mapping then ended the agent with SIGBUS.
+TEST_F(DirectoryTest, AFullFileSystemIsARefusalThatLeavesNothing) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        constexpr int kNoMount = 77;
+        const std::string place = directory_.path().native();
+        if (::unshare(CLONE_NEWNS) != 0 ||
+            ::mount("none", place.c_str(), "tmpfs", 0, "size=64k") != 0) {
+            ::_exit(kNoMount);
+        }
+        const int filler =
+            ::open((place + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        const std::string block(4096, 'x');
+        while (::write(filler, block.data(), block.size()) > 0) {
+        }
+        const auto made = regions_.create({.resource = "nvidia.com/gpu"}, settings_);
+        const bool refused = !made && made.error().message.contains("No space left");
+        ::_exit(refused && regions_.list().empty() &&
+                        fs::is_empty(directory_.path() / "run/aliquot/regions")
+                    ? 0
+                    : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "needs the right to mount";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

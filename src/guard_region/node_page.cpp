@@ -62,7 +62,8 @@ void look_at(const os::Root& root, pid_t pid, std::map<ino_t, Found>& pages) {
         std::array<char, 64> target{};
         const ssize_t length = ::readlink(path.c_str(), target.data(), target.size() - 1);
         if (length <= 0 || !std::string_view(target.data()).starts_with(wanted)) continue;
-        Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        // O_NONBLOCK: a tenant's own file can bear this name, with a lease that makes others wait.
+        Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
         struct stat status {};
         if (!fd || ::fstat(fd.get(), &status) != 0 || !is_node_memory(fd.get())) continue;
         Found& found = pages[status.st_ino];

@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <fstream>
+#include <future>
 
 #include "abi/region.h"
 #include "guard_region/node_socket.h"
@@ -110,6 +113,25 @@ TEST(NodeSocket, HandsThePageToWhoeverConnects) {
     lock.l_len = 1;
     EXPECT_EQ(::fcntl(first.get(), F_OFD_SETLK, &lock), 0);
     EXPECT_NE(::fcntl(second.get(), F_OFD_SETLK, &lock), 0);
+}
+
+// Whoever opens a file with a lease waits for its holder, for 45 s as kernels come.
+TEST(NodePage, AFileThatATenantNamesAfterItIsNotWaitedFor) {
+    const std::string file = "/memfd:aliquot-node-" + std::to_string(::getpid());
+    const Descriptor leased(::open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
+    if (!leased || ::fcntl(leased.get(), F_SETLEASE, F_RDLCK) != 0) {
+        ::unlink(file.c_str());
+        GTEST_SKIP() << "needs a root directory that may be written and gives leases";
+    }
+    ::signal(SIGIO, SIG_IGN);  // what the holder is told with: it does not care
+    auto asked = std::async(std::launch::async, [] {
+        const pid_t self = ::getpid();
+        return find_node_memory(os::Root("/"), {&self, 1}).ok();
+    });
+    EXPECT_EQ(asked.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    ::fcntl(leased.get(), F_SETLEASE, F_UNLCK);
+    EXPECT_FALSE(asked.get());
+    ::unlink(file.c_str());
 }
 
 TEST(NodeSocket, OfALaterAgentTakesThePlace) {

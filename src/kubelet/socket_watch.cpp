@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/socket_watch.h"
 
+#include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,9 +51,17 @@ void DirectoryWatch::drain() {
 
 std::optional<os::FileStatus::Identity> socket_identity(const os::Root& root,
                                                         const std::string& path) {
-    const auto status = root.status(path);
-    if (!status || status->kind != os::FileStatus::Kind::kSocket) return std::nullopt;
-    return status->identity;
+    struct statx found {};
+    if (::statx(AT_FDCWD, root.resolve(path).c_str(), 0,
+                STATX_TYPE | STATX_INO | STATX_CTIME | STATX_BTIME, &found) != 0 ||
+        !S_ISSOCK(found.stx_mode)) {
+        return std::nullopt;
+    }
+    constexpr std::int64_t kNs = 1'000'000'000;
+    const auto& time = (found.stx_mask & STATX_BTIME) != 0 ? found.stx_btime : found.stx_ctime;
+    return os::FileStatus::Identity{
+        (std::uint64_t{found.stx_dev_major} << 32U) | found.stx_dev_minor, found.stx_ino,
+        time.tv_sec * kNs + time.tv_nsec};
 }
 
 }  // namespace aliquot::kubelet

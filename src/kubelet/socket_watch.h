@@ -33,7 +33,8 @@ private:
     std::uint64_t inode_ = 0;
 };
 
-/// What tells one kubelet.sock from the next; empty when there is none.
+/// What tells one kubelet.sock from the next, by when it was made: a new mode, label or hard link leaves
+/// the old one (where the file system keeps no birth times, it does not). Empty when there is none.
 std::optional<os::FileStatus::Identity> socket_identity(const os::Root& root,
                                                         const std::string& path);
 

@@ -32,7 +32,7 @@ struct FileStatus {
     struct Identity {
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
-        std::int64_t changed_ns = 0;
+        std::int64_t changed_ns = 0;  // of content, mode, owner or links
         friend bool operator==(const Identity&, const Identity&) = default;
     } identity;
 };

@@ -96,23 +96,19 @@ private:
     std::map<YAML::anchor_t, Anchored> anchors_;
     std::size_t nodes_ = 0;
     std::size_t alias_bytes_ = 0;
-    // Finding the line of a mark: yaml-cpp's marks grow, so look onwards from the last one.
-    mutable unsigned seen_line_ = 1;
-    mutable std::size_t seen_offset_ = 0;
+    // Where the lines begin that were asked for so far. Marks run onwards and back again, by a key of
+    // a value that is not there, and each look must be short all the same.
+    mutable std::vector<std::size_t> lines_{0};
 };
 
-/// The text from `mark` on. Only for marks that do not run backwards by lines.
+/// The text from `mark` on.
 std::string_view Builder::at(Mark mark) const {
-    if (mark.line < seen_line_) {
-        seen_line_ = 1;
-        seen_offset_ = 0;
-    }
-    for (; seen_line_ < mark.line; ++seen_line_) {
-        const auto end = text_.find('\n', seen_offset_);
+    while (lines_.size() < mark.line) {
+        const auto end = text_.find('\n', lines_.back());
         if (end == std::string_view::npos) return {};
-        seen_offset_ = end + 1;
+        lines_.push_back(end + 1);
     }
-    const std::size_t offset = seen_offset_ + mark.column - 1;
+    const std::size_t offset = lines_[mark.line - 1] + mark.column - 1;
     return offset < text_.size() ? text_.substr(offset) : std::string_view{};
 }
 

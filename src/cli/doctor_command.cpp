@@ -22,8 +22,8 @@
 #include "doctor/bundle.h"
 #include "doctor/cluster_api.h"
 #include "doctor/collect.h"
+#include "doctor/fix.h"
 #include "doctor/live.h"
-#include "doctor/mend.h"
 #include "doctor/report.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
@@ -212,19 +212,19 @@ bool agreed(Context& context) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-void mend(Context& context, const DoctorOptions& words, const doctor::Report& report,
-          const doctor::Facts& facts) {
+void apply_fixes(Context& context, const DoctorOptions& words, const doctor::Report& report,
+                 const doctor::Facts& facts) {
     if (!words.bundle.empty() || !words.facts.empty()) {
         fail(context, kUsage, "--fix needs the machine itself, not saved facts");
         return;
     }
-    const auto mends = doctor::safe_mends(report, facts);
-    if (mends.empty()) context.err << "aliquot: nothing here that can be mended safely\n";
+    const auto fixes = doctor::safe_fixes(report, facts);
+    if (fixes.empty()) context.err << "aliquot: nothing here that can be fixed safely\n";
     const os::Root root(words.root.empty() ? "/" : words.root);
     // What programs read stays what they can read.
     const bool for_programs = words.format == "json" || words.format == "junit";
     std::ostream& out = for_programs ? context.err : context.out;
-    for (const doctor::Mend& one : mends) {
+    for (const doctor::SafeFix& one : fixes) {
         if (!one.path.empty() && one.before == one.after) {
             out << '\n'
                 << one.path << " says so already"
@@ -298,7 +298,7 @@ void run(Context& context, DoctorOptions& words) {
     print(context, words, report, took.count());
     const bool warned = words.fail_on == "warning" && report.count(doctor::Outcome::kWarning) > 0;
     if (!report.success() || warned) context.exit_code = kFindings;
-    if (words.fix) mend(context, words, report, facts);
+    if (words.fix) apply_fixes(context, words, report, facts);
 }
 
 }  // namespace
@@ -306,7 +306,7 @@ void run(Context& context, DoctorOptions& words) {
 void add_doctor_command(CLI::App& program, Context& context) {
     CLI::App* command = program.add_subcommand(
         "doctor",
-        "Say which layer between GPU and pod is broken, why, and what mends it\n\n"
+        "Say which layer between GPU and pod is broken, why, and what fixes it\n\n"
         "Looks at the PCI bus, the driver, NVML, the container runtime, the kubelet, the device\n"
         "plugin, the node, scheduling, containers and speed, in this order; the first broken layer "
         "is\n"

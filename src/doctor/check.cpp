@@ -10,13 +10,6 @@
 namespace aliquot::doctor {
 namespace {
 
-std::string source_of(std::string_view path) {
-    if (path.starts_with("k8s/")) return "api";
-    if (path.starts_with("cmd/")) return "command";
-    if (path.starts_with("logs/") || path.starts_with("/var/log/")) return "log";
-    return "file";
-}
-
 Verdict verdict(Outcome outcome, std::string message) {
     Verdict made;
     made.outcome = outcome;
@@ -25,6 +18,13 @@ Verdict verdict(Outcome outcome, std::string message) {
 }
 
 }  // namespace
+
+Source source_of(std::string_view path) {
+    if (path.starts_with("k8s/")) return Source::kApi;
+    if (path.starts_with("cmd/")) return Source::kCommand;
+    if (path.starts_with("logs/") || path.starts_with("/var/log/")) return Source::kLog;
+    return Source::kFile;
+}
 
 Evidence evidence_of(const Said& said, std::string expected) {
     return {
@@ -35,6 +35,23 @@ std::string_view to_text(Outcome outcome) {
     constexpr std::array<std::string_view, 5> kWords{"ok", "warning", "failed", "skipped",
                                                      "unknown"};
     return kWords.at(static_cast<std::size_t>(outcome));
+}
+
+std::string_view to_text(Source source) {
+    constexpr std::array<std::string_view, 4> kWords{"file", "command", "api", "log"};
+    return kWords.at(static_cast<std::size_t>(source));
+}
+
+std::string_view to_text(Risk risk) {
+    constexpr std::array<std::string_view, 9> kWords{
+        "none",  "restart-pods",  "restart-runtime", "restart-kubelet", "reload the module",
+        "drain", "drain, reboot", "reboot",          "data-loss"};
+    return kWords.at(static_cast<std::size_t>(risk));
+}
+
+std::string_view to_text(Fix::Kind kind) {
+    constexpr std::array<std::string_view, 3> kWords{"command", "edit", "note"};
+    return kWords.at(static_cast<std::size_t>(kind));
 }
 
 std::string_view to_text(Confidence confidence) {
@@ -50,7 +67,6 @@ std::string_view to_text(Level level) {
 }
 
 Verdict& Verdict::because(Evidence one) & {
-    if (one.source.empty()) one.source = source_of(one.path);
     one.value = clip(one.value, 300);
     constexpr std::size_t kMostEvidence = 20;
     if (evidence.size() < kMostEvidence) evidence.push_back(std::move(one));
@@ -64,18 +80,18 @@ Verdict& Verdict::because(const Place& place, std::string expected) & {
                             .expected = std::move(expected)});
 }
 
-Verdict& Verdict::mend(std::string command, std::string risk) & {
-    fixes.push_back({"command", std::move(risk), std::move(command)});
+Verdict& Verdict::fix(std::string command, Risk risk) & {
+    fixes.push_back({Fix::Kind::kCommand, risk, std::move(command)});
     return *this;
 }
 
 Verdict& Verdict::note(std::string text) & {
-    fixes.push_back({"note", "none", std::move(text)});
+    fixes.push_back({Fix::Kind::kNote, Risk::kNone, std::move(text)});
     return *this;
 }
 
-Verdict& Verdict::edit(std::string text, std::string risk) & {
-    fixes.push_back({"edit", std::move(risk), std::move(text)});
+Verdict& Verdict::edit(std::string text, Risk risk) & {
+    fixes.push_back({Fix::Kind::kEdit, risk, std::move(text)});
     return *this;
 }
 

@@ -11,24 +11,46 @@
 
 namespace aliquot::doctor {
 
+/// Where a piece of evidence was read.
+enum class Source : std::uint8_t { kFile, kCommand, kApi, kLog };
+std::string_view to_text(Source source);
+
 /// What was read, the value seen, the value expected. No finding without it.
 struct Evidence {
-    std::string source;  // "file", "command", "api", "log"
-    std::string path;
+    std::string path;  // its beginning says the source: see source_of()
     unsigned line = 0;
     std::string value;
     std::string expected;
 };
 
+/// "k8s/..." is the API, "cmd/..." a command, "logs/..." and /var/log a log, all else a file.
+Source source_of(std::string_view path);
+
 struct Said;
 /// What an object of the cluster said, as evidence.
 Evidence evidence_of(const Said& said, std::string expected = {});
 
+/// The most that a fix does to what runs on the node.
+enum class Risk : std::uint8_t {
+    kNone,
+    kRestartPods,
+    kRestartRuntime,
+    kRestartKubelet,
+    kReloadModule,
+    kDrain,
+    kDrainReboot,
+    kReboot,
+    kDataLoss,
+};
+std::string_view to_text(Risk risk);
+
 struct Fix {
-    std::string kind;  // "command", "edit", "note"
-    std::string risk;  // "none", "restart-runtime", "drain", "reboot", ...
+    enum class Kind : std::uint8_t { kCommand, kEdit, kNote };
+    Kind kind = Kind::kNote;
+    Risk risk = Risk::kNone;
     std::string text;
 };
+std::string_view to_text(Fix::Kind kind);
 
 enum class Outcome : std::uint8_t { kOk, kWarning, kFailed, kSkipped, kUnknown };
 std::string_view to_text(Outcome outcome);
@@ -46,9 +68,9 @@ struct Verdict {
 
     Verdict& because(Evidence one) &;
     Verdict& because(const Place& place, std::string expected = {}) &;
-    Verdict& mend(std::string command, std::string risk = "none") &;
+    Verdict& fix(std::string command, Risk risk = Risk::kNone) &;
     Verdict& note(std::string text) &;
-    Verdict& edit(std::string text, std::string risk = "none") &;
+    Verdict& edit(std::string text, Risk risk = Risk::kNone) &;
     Verdict& as(Confidence how) &;
 };
 

@@ -85,7 +85,7 @@ Verdict judge_healthy(const Facts& facts) {
         if (condition == nullptr) continue;
         if (++count == 1) {
             verdict = failed("");
-            verdict.mend("aliquot node show " + node->name);
+            verdict.fix("aliquot node show " + node->name);
         }
         std::string first;
         verdict.because(place_of(*node, *condition), "True");
@@ -114,8 +114,8 @@ Verdict judge_config_served(const Facts& facts) {
                              " does not serve the configuration that it is "
                              "asked to: " +
                              clip(text_at(condition, {"message"}), 200));
-            verdict.mend("aliquot node config list");
-            verdict.mend("aliquot node config set " + node->name + " KEY --wait");
+            verdict.fix("aliquot node config list");
+            verdict.fix("aliquot node config set " + node->name + " KEY --wait");
             verdict.note("Until then the last good configuration is served.");
         }
         verdict.because(place_of(*node, *condition), "True");
@@ -147,7 +147,7 @@ Verdict judge_mig_served(const Facts& facts) {
                                      " the MIG configuration " + wanted + ": " +
                                      clip(why.empty() ? text_at(condition, {"message"}) : why, 200);
             verdict = waits ? warning(text) : failed(text);
-            verdict.mend("aliquot node show " + node->name);
+            verdict.fix("aliquot node show " + node->name);
             verdict.note(
                 "The GPUs are as they were. Free them, then set the label again: kubectl label "
                 "node " +
@@ -190,7 +190,7 @@ Verdict judge_offered(const Facts& facts) {
                                               whole(devices) + " " + resource +
                                               ", status.capacity " + whole(capacity),
                                      .expected = "the same"});
-            verdict.mend(
+            verdict.fix(
                 "kubectl -n aliquot-system get pods -o wide --field-selector spec.nodeName=" +
                 node->name);
             verdict.note(
@@ -233,7 +233,7 @@ Verdict judge_stale(const Facts& facts) {
                                           annotation(*node, "aliquot.dev/agent") +
                                           (told.empty() ? "" : ", last told " + told),
                                  .expected = "a pod of the DaemonSet aliquot-agent on the node"});
-        verdict.mend("kubectl -n aliquot-system get daemonset aliquot-agent -o wide");
+        verdict.fix("kubectl -n aliquot-system get daemonset aliquot-agent -o wide");
         verdict.note("If it was taken away on purpose: aliquot uninstall removes what is left.");
         return verdict;
     }

@@ -101,7 +101,7 @@ Verdict judge_pattern(const Facts& facts, const ContainerPattern& pattern) {
                       std::string(pattern.cause);
     verdict.confidence = Confidence::kLikely;
     add_pod_facts(facts, *first, pattern.id, verdict);
-    if (!pattern.command.empty()) verdict.mend(std::string(pattern.command));
+    if (!pattern.command.empty()) verdict.fix(std::string(pattern.command));
     verdict.note(std::string(pattern.fix));
     return verdict;
 }

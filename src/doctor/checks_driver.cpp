@@ -56,12 +56,12 @@ Verdict judge_nouveau(const Facts& facts) {
     }
     verdict.edit(
         "/etc/modprobe.d/aliquot-nouveau.conf: blacklist nouveau; options nouveau modeset=0",
-        "reboot");
-    verdict.mend(
+        Risk::kReboot);
+    verdict.fix(
         "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee "
         "/etc/modprobe.d/aliquot-nouveau.conf && (sudo update-initramfs -u || sudo dracut "
         "-f) && sudo reboot",
-        "reboot");
+        Risk::kReboot);
     return verdict;
 }
 
@@ -105,14 +105,14 @@ Verdict judge_blacklist(const Facts& facts) {
                                  .value = argument,
                                  .expected = "no blacklist of nvidia"});
     }
-    verdict.mend(found != nullptr ? "sudo sed -i '" + std::to_string(found->place.line) +
-                                        "s/^/# /' " + found->place.path +
-                                        " && (sudo update-initramfs -u || sudo dracut -f) && sudo "
-                                        "modprobe nvidia"
-                                  : "remove " + argument +
-                                        " from GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo "
-                                        "update-grub && sudo reboot",
-                 found != nullptr ? "none" : "reboot");
+    verdict.fix(found != nullptr ? "sudo sed -i '" + std::to_string(found->place.line) +
+                                       "s/^/# /' " + found->place.path +
+                                       " && (sudo update-initramfs -u || sudo dracut -f) && sudo "
+                                       "modprobe nvidia"
+                                 : "remove " + argument +
+                                       " from GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo "
+                                       "update-grub && sudo reboot",
+                found != nullptr ? Risk::kNone : Risk::kReboot);
     return verdict;
 }
 
@@ -164,7 +164,8 @@ Verdict judge_secure_boot(const Facts& facts) {
             Evidence{.path = at->second.path, .value = "no signer", .expected = "a signer"});
     }
     if (!refused && !foreign) verdict.as(Confidence::kLikely);
-    verdict.mend("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot", "reboot");
+    verdict.fix("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot",
+                Risk::kReboot);
     verdict.note(
         "Or install signed modules (Ubuntu: linux-modules-nvidia-NNN-$(uname -r)); with "
         "gpu-operator use precompiled drivers; or turn Secure Boot off in the firmware.");
@@ -203,10 +204,10 @@ Verdict judge_other_kernel(const Facts& facts) {
     if (facts.tree.complete && !headers) {
         verdict.because(Evidence{.path = "/usr/src/linux-headers-" + kernel, .value = "not there"});
     }
-    verdict.mend(
+    verdict.fix(
         "sudo apt install linux-headers-$(uname -r) && sudo dkms autoinstall && sudo modprobe "
         "nvidia");
-    verdict.mend(
+    verdict.fix(
         "sudo dnf install kernel-devel-$(uname -r) && sudo dkms autoinstall && sudo modprobe "
         "nvidia");
     return verdict;
@@ -235,7 +236,7 @@ Verdict judge_selinux(const Facts& facts) {
     if (facts.host.driver.ok()) return ok("SELinux denials are logged, but the driver is loaded");
     auto verdict = failed("SELinux keeps modprobe from loading the nvidia module.");
     verdict.because(line != nullptr ? line->place : audit, "no denial");
-    verdict.mend(
+    verdict.fix(
         "sudo ausearch -m avc -c modprobe --raw | audit2allow -M nvidia-driver && sudo "
         "semodule -i nvidia-driver.pp");
     verdict.note("Or install the driver on the host instead of in a container.");
@@ -268,13 +269,13 @@ Verdict judge_loaded(const Facts& facts) {
         verdict.because(Evidence{.path = "/run/nvidia/validations/.driver-ctr-ready",
                                  .value = "not there",
                                  .expected = "made by the driver container when it is ready"});
-        verdict.mend("kubectl -n gpu-operator logs -l app=nvidia-driver-daemonset --tail=50");
+        verdict.fix("kubectl -n gpu-operator logs -l app=nvidia-driver-daemonset --tail=50");
     } else if (installed) {
         verdict.message += " It is installed for this kernel.";
-        verdict.mend("sudo modprobe nvidia");
+        verdict.fix("sudo modprobe nvidia");
     } else {
         verdict.message += " No module file of it was seen either.";
-        verdict.mend(
+        verdict.fix(
             "sudo ubuntu-drivers install --gpgpu   # or: sudo dnf install nvidia-driver-cuda");
     }
     return verdict;
@@ -294,9 +295,9 @@ Verdict wrong_flavour(bool needs_open, const Place& place) {
                             "are loaded."
                           : "This GPU cannot use the open kernel modules.");
     verdict.because(place, needs_open ? "open kernel modules" : "proprietary kernel modules");
-    verdict.mend(needs_open ? "sudo apt install nvidia-open   # or nvidia-driver-NNN-open"
-                            : "sudo apt install cuda-drivers-580   # the proprietary modules",
-                 "reboot");
+    verdict.fix(needs_open ? "sudo apt install nvidia-open   # or nvidia-driver-NNN-open"
+                           : "sudo apt install cuda-drivers-580   # the proprietary modules",
+                Risk::kReboot);
     verdict.note(needs_open ? "With gpu-operator: driver.kernelModuleType=open (or auto)."
                             : "With gpu-operator: driver.kernelModuleType=proprietary (or auto).");
     return verdict;

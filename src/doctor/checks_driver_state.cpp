@@ -52,10 +52,10 @@ Verdict judge_two_drivers(const Facts& facts) {
     if (on_host) verdict.because(facts.host.library.place, "one driver");
     if (pod != nullptr) verdict.because(Evidence{.path = pod->path, .value = "pod " + pod->id()});
     if (container) verdict.because(Evidence{.path = "/run/nvidia/driver", .value = "present"});
-    verdict.mend(
+    verdict.fix(
         "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
         "driver.enabled=false",
-        "restart-pods");
+        Risk::kRestartPods);
     return verdict;
 }
 
@@ -87,11 +87,11 @@ Verdict judge_all_initialised(const Facts& facts) {
         });
         if (about || line.text.contains("RmInitAdapter")) verdict.because(line.place);
     }
-    verdict.mend(
+    verdict.fix(
         "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo ipmitool chassis "
         "power "
         "cycle",
-        "drain");
+        Risk::kDrain);
     verdict.note(
         "A GPU that is missing after a power cycle is a hardware matter: power cables, seat, "
         "then a replacement.");
@@ -132,7 +132,7 @@ Verdict judge_persistence(const Facts& facts) {
                                  .line = gpu.place.line,
                                  .value = "GPU " + std::to_string(gpu.index) + ": off",
                                  .expected = "on"});
-        verdict.mend("sudo systemctl enable --now nvidia-persistenced");
+        verdict.fix("sudo systemctl enable --now nvidia-persistenced");
         return verdict;
     }
     if (told || facts.host.program("nvidia-persiste") != nullptr)
@@ -150,15 +150,15 @@ Verdict judge_nodes(const Facts& facts) {
             failed("nvidia-uvm is not loaded: NVML works, but CUDA fails with error 999 or 3.");
         verdict.because(
             Evidence{.path = "/dev/nvidia-uvm", .value = "not there", .expected = "a device node"});
-        verdict.mend("sudo nvidia-modprobe -u -c 0");
-        verdict.edit("/etc/modules-load.d/aliquot-nvidia-uvm.conf: nvidia-uvm", "none");
+        verdict.fix("sudo nvidia-modprobe -u -c 0");
+        verdict.edit("/etc/modules-load.d/aliquot-nvidia-uvm.conf: nvidia-uvm", Risk::kNone);
         return verdict;
     }
     if (!tree.has("/dev/nvidiactl")) {
         auto verdict = failed("/dev/nvidiactl is missing: no program can reach the driver.");
         verdict.because(
             Evidence{.path = "/dev/nvidiactl", .value = "not there", .expected = "a device node"});
-        verdict.mend("sudo nvidia-modprobe");
+        verdict.fix("sudo nvidia-modprobe");
         return verdict;
     }
     return ok("the device nodes are there");
@@ -185,7 +185,7 @@ Verdict judge_device_links(const Facts& facts) {
     verdict.because(
         Evidence{.path = "/dev/char", .value = "no 195:*", .expected = "links to /dev/nvidia*"});
     verdict.because(handler->place);
-    verdict.mend("sudo nvidia-ctk system create-dev-char-symlinks --create-all");
+    verdict.fix("sudo nvidia-ctk system create-dev-char-symlinks --create-all");
     verdict.note("Or use CDI, which gives systemd the device names themselves.");
     verdict.as(Confidence::kLikely);
     return verdict;
@@ -207,10 +207,10 @@ Verdict judge_permissions(const Facts& facts) {
         "The driver gives its device files a mode that shuts out users who are not "
         "root; pods with runAsUser cannot open the GPU.");
     verdict.because(mode_place, "DeviceFileMode: 438 (0666)");
-    verdict.mend(
+    verdict.fix(
         "echo 'options nvidia NVreg_DeviceFileMode=0666' | sudo tee "
         "/etc/modprobe.d/nvidia-mode.conf",
-        "reload the module");
+        Risk::kReloadModule);
     return verdict;
 }
 
@@ -241,7 +241,7 @@ Verdict judge_upgraded(const Facts& facts) {
             found = warning("NVIDIA packages were changed on " + day_of(when) +
                             ", after the last boot (" + day_of(facts.host.booted_s.value) + ").");
             found.because(place_in(path, number, line), "a reboot after it");
-            found.mend("sudo reboot", "reboot");
+            found.fix("sudo reboot", Risk::kReboot);
             found.note(
                 "Hold the packages so that it does not happen by itself: sudo apt-mark hold "
                 "'*nvidia*'");
@@ -274,11 +274,11 @@ Verdict judge_fabric_version(const Facts& facts) {
                                   facts.host.driver.value + ": they must be the same build.");
             verdict.because(place, facts.host.driver.value);
             verdict.because(facts.host.driver.place);
-            verdict.mend("sudo apt install nvidia-fabricmanager-" +
-                             facts.host.driver.value.substr(0, facts.host.driver.value.find('.')) +
-                             "=" + facts.host.driver.value +
-                             "-1 && sudo systemctl restart nvidia-fabricmanager",
-                         "none");
+            verdict.fix("sudo apt install nvidia-fabricmanager-" +
+                            facts.host.driver.value.substr(0, facts.host.driver.value.find('.')) +
+                            "=" + facts.host.driver.value +
+                            "-1 && sudo systemctl restart nvidia-fabricmanager",
+                        Risk::kNone);
             return verdict;
         }
     }

@@ -26,7 +26,7 @@ Verdict judge_exclusive(const Facts& facts) {
                           " is in EXCLUSIVE_PROCESS (left by MPS) and no MPS daemon "
                           "runs: the second process gets error 46, devices busy or unavailable.");
     verdict.because(place_of(*gpu, "compute mode " + gpu->compute_mode), "Default");
-    verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu->index) + " -c DEFAULT");
+    verdict.fix("sudo nvidia-smi -i " + std::to_string(gpu->index) + " -c DEFAULT");
     return verdict;
 }
 
@@ -42,11 +42,11 @@ Verdict judge_mig_pending(const Facts& facts) {
     verdict.because(
         place_of(*gpu, "MIG current " + gpu->mig_current + ", pending " + gpu->mig_pending),
         "the same");
-    verdict.mend(
+    verdict.fix(
         "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
         "--gpu-reset -i " +
             std::to_string(gpu->index),
-        "drain");
+        Risk::kDrain);
     return verdict;
 }
 
@@ -60,7 +60,7 @@ Verdict judge_mig_empty(const Facts& facts) {
                           ": MIG is on but there are 0 instances, so it offers "
                           "nothing.");
     verdict.because(place_of(*gpu, "MIG Enabled, 0 GPU instances"), "at least one");
-    verdict.mend("sudo nvidia-smi mig -i " + std::to_string(gpu->index) + " -lgip");
+    verdict.fix("sudo nvidia-smi mig -i " + std::to_string(gpu->index) + " -lgip");
     verdict.note(
         "Then create instances (nvidia-smi mig -cgi PROFILE -C, or the label "
         "nvidia.com/mig.config for mig-manager), or turn MIG off.");
@@ -85,7 +85,7 @@ Verdict judge_ecc(const Facts& facts) {
                                ": a row remapping is pending; it takes effect with "
                                "the next reset.");
         verdict.because(place_of(*gpu, "pending"), "none pending");
-        verdict.mend("sudo nvidia-smi --gpu-reset -i " + std::to_string(gpu->index), "drain");
+        verdict.fix("sudo nvidia-smi --gpu-reset -i " + std::to_string(gpu->index), Risk::kDrain);
         return verdict;
     }
     if (const NvmlGpu* gpu = first_gpu(
@@ -93,11 +93,11 @@ Verdict judge_ecc(const Facts& facts) {
         auto verdict = failed(name_of(*gpu) + ": " + std::to_string(*gpu->ecc_uncorrected) +
                               " uncorrectable memory errors since the driver was loaded.");
         verdict.because(place_of(*gpu, std::to_string(*gpu->ecc_uncorrected)), "0");
-        verdict.mend(
+        verdict.fix(
             "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
             "--gpu-reset -i " +
                 std::to_string(gpu->index),
-            "drain");
+            Risk::kDrain);
         verdict.note("When they come back after a reset: replace the card.");
         return verdict;
     }
@@ -113,7 +113,7 @@ Verdict judge_license(const Facts& facts) {
                           ": the vGPU has no licence; its clocks are limited after 20 "
                           "minutes.");
     verdict.because(place_of(*gpu, gpu->license), "Licensed");
-    verdict.mend("sudo systemctl restart nvidia-gridd && nvidia-smi -q | grep -i license");
+    verdict.fix("sudo systemctl restart nvidia-gridd && nvidia-smi -q | grep -i license");
     verdict.note(
         "Put the client token into /etc/nvidia/ClientConfigToken/ and look at "
         "/etc/nvidia/gridd.conf.");

@@ -101,7 +101,7 @@ Verdict judge_present(const Facts& facts) {
     verdict.note(
         "Bare metal: seat the card, its power cables, and see it in the BIOS. Cloud: "
         "choose an instance type with a GPU. Virtual machine: pass the GPU through.");
-    verdict.mend("lspci -nn -d 10de:");
+    verdict.fix("lspci -nn -d 10de:");
     return verdict;
 }
 
@@ -116,7 +116,7 @@ Verdict judge_vfio(const Facts& facts) {
         if (verdict.message.empty()) {
             verdict.message =
                 "GPU " + gpu.address + " is bound to vfio-pci; containers cannot use it.";
-            verdict.mend("driverctl unset-override " + gpu.address, "none");
+            verdict.fix("driverctl unset-override " + gpu.address, Risk::kNone);
         }
         verdict.because(Evidence{
             .path = gpu.place.path + "/driver", .value = gpu.driver, .expected = "nvidia"});
@@ -129,8 +129,8 @@ Verdict judge_vfio(const Facts& facts) {
         verdict.because(Evidence{.path = node.path,
                                  .value = "label nvidia.com/gpu.workload.config=" + found->second,
                                  .expected = "container"});
-        verdict.mend("kubectl label node " + node.name +
-                     " nvidia.com/gpu.workload.config=container --overwrite");
+        verdict.fix("kubectl label node " + node.name +
+                    " nvidia.com/gpu.workload.config=container --overwrite");
     }
     return verdict;
 }
@@ -144,8 +144,8 @@ Verdict judge_mixed_drivers(const Facts& facts) {
                               " is held by nouveau although the nvidia driver is loaded.");
         verdict.because(
             Evidence{.path = gpu.place.path + "/driver", .value = "nouveau", .expected = "nvidia"});
-        verdict.mend("echo " + gpu.address + " > /sys/bus/pci/drivers/nouveau/unbind && echo " +
-                     gpu.address + " > /sys/bus/pci/drivers/nvidia/bind");
+        verdict.fix("echo " + gpu.address + " > /sys/bus/pci/drivers/nouveau/unbind && echo " +
+                    gpu.address + " > /sys/bus/pci/drivers/nvidia/bind");
         return verdict;
     }
     return ok("no GPU is held by nouveau");

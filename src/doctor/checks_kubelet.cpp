@@ -59,9 +59,9 @@ Verdict judge_root(const Facts& facts) {
                 verdict.because(Place{object.path, path->mark.line, "hostPath: " + path->scalar},
                                 root + "/device-plugins");
                 verdict.because(Evidence{.path = facts.kubelet.root_reason, .value = root});
-                verdict.mend("kubectl -n " + object.space + " edit daemonset " + object.name +
-                                 "   # hostPath: " + root + "/device-plugins",
-                             "restart-pods");
+                verdict.fix("kubectl -n " + object.space + " edit daemonset " + object.name +
+                                "   # hostPath: " + root + "/device-plugins",
+                            Risk::kRestartPods);
                 verdict.note("With gpu-operator: hostPaths.kubeletRootDir=" + root + ".");
                 return verdict;
             }
@@ -75,8 +75,8 @@ Verdict judge_root(const Facts& facts) {
                                  .value = "a directory",
                                  .expected = "a link to " + root + ", or nothing"});
         verdict.because(Evidence{.path = facts.kubelet.root_reason, .value = root});
-        verdict.mend("sudo mv /var/lib/kubelet /var/lib/kubelet.old && sudo ln -s " + root +
-                     " /var/lib/kubelet");
+        verdict.fix("sudo mv /var/lib/kubelet /var/lib/kubelet.old && sudo ln -s " + root +
+                    " /var/lib/kubelet");
         return verdict;
     }
     return ok("the kubelet's directory is " + root);
@@ -92,7 +92,7 @@ Verdict judge_socket(const Facts& facts) {
     verdict.because(Evidence{.path = facts.kubelet.plugin_path,
                              .value = directory.value.empty() ? "empty" : join(directory.value),
                              .expected = "kubelet.sock"});
-    verdict.mend("sudo systemctl status kubelet && sudo systemctl restart kubelet");
+    verdict.fix("sudo systemctl status kubelet && sudo systemctl restart kubelet");
     return verdict;
 }
 
@@ -115,8 +115,8 @@ Verdict judge_registered(const Facts& facts) {
     verdict.because(Evidence{.path = facts.kubelet.plugin_path,
                              .value = join(directory.value),
                              .expected = "nvidia-gpu.sock"});
-    verdict.mend("kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset",
-                 "restart-pods");
+    verdict.fix("kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset",
+                Risk::kRestartPods);
     return verdict;
 }
 
@@ -132,9 +132,9 @@ Verdict judge_checkpoint(const Facts& facts) {
         auto verdict =
             failed("The kubelet's device checkpoint is corrupt: " + checkpoint.reason + ".");
         verdict.because(Evidence{.path = path, .value = checkpoint.reason, .expected = "JSON"});
-        verdict.mend(
+        verdict.fix(
             "sudo systemctl stop kubelet && sudo rm " + path + " && sudo systemctl start kubelet",
-            "restart-pods");
+            Risk::kRestartPods);
         return verdict;
     }
     std::vector<std::string> present;
@@ -158,9 +158,9 @@ Verdict judge_checkpoint(const Facts& facts) {
                 failed("The kubelet's checkpoint holds " + uuid +
                        (mig ? ", of a MIG layout that is gone." : ", a GPU that is gone."));
             verdict.because(Place{path, device.mark.line, device.scalar}, "devices that exist");
-            verdict.mend("sudo systemctl stop kubelet && sudo rm " + path +
-                             " && sudo systemctl start kubelet",
-                         "restart-pods");
+            verdict.fix("sudo systemctl stop kubelet && sudo rm " + path +
+                            " && sudo systemctl start kubelet",
+                        Risk::kRestartPods);
             return verdict;
         }
     }
@@ -185,13 +185,13 @@ Verdict judge_pod_resources(const Facts& facts) {
             verdict.because(Evidence{.path = object.path,
                                      .value = "no hostPath pod-resources",
                                      .expected = facts.kubelet.root + "/pod-resources"});
-            verdict.mend("kubectl -n " + object.space +
-                             " patch daemonset dcgm-exporter --type=json -p "
-                             "'[{\"op\":\"add\",\"path\":\"/spec/template/spec/volumes/"
-                             "-\",\"value\":{\"name\":"
-                             "\"pod-resources\",\"hostPath\":{\"path\":\"" +
-                             facts.kubelet.root + "/pod-resources\"}}}]'",
-                         "restart-pods");
+            verdict.fix("kubectl -n " + object.space +
+                            " patch daemonset dcgm-exporter --type=json -p "
+                            "'[{\"op\":\"add\",\"path\":\"/spec/template/spec/volumes/"
+                            "-\",\"value\":{\"name\":"
+                            "\"pod-resources\",\"hostPath\":{\"path\":\"" +
+                            facts.kubelet.root + "/pod-resources\"}}}]'",
+                        Risk::kRestartPods);
             return verdict;
         }
     }
@@ -225,9 +225,10 @@ Verdict judge_admission(const Facts& facts) {
     if (line != nullptr) verdict.because(line->place, "no such line");
     if (said != nullptr) verdict.because(evidence_of(*said, "the pod is admitted"));
     if (stale) {
-        verdict.mend("sudo systemctl restart kubelet");
+        verdict.fix("sudo systemctl restart kubelet");
     } else {
-        verdict.mend("kubectl delete pods -A --field-selector=status.phase=Failed", "restart-pods");
+        verdict.fix("kubectl delete pods -A --field-selector=status.phase=Failed",
+                    Risk::kRestartPods);
     }
     verdict.as(Confidence::kLikely);
     return verdict;
@@ -255,10 +256,10 @@ Verdict judge_cpu_manager(const Facts& facts) {
             Evidence{.path = pod.path,
                      .value = pod.id() + " without PASS_DEVICE_SPECS",
                      .expected = "PASS_DEVICE_SPECS=true, or DEVICE_LIST_STRATEGY=cdi-cri"});
-        verdict.mend(
+        verdict.fix(
             "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n nvidia-device-plugin "
             "--reuse-values --set compatWithCPUManager=true",
-            "restart-pods");
+            Risk::kRestartPods);
         return verdict;
     }
     return unknown("no device plugin pod was seen");
@@ -281,7 +282,7 @@ Verdict judge_topology(const Facts& facts) {
     if (line != nullptr) verdict.because(line->place);
     if (said != nullptr) verdict.because(evidence_of(*said, "the pod is admitted"));
     verdict.edit(facts.kubelet.config_text.place.path + ": topologyManagerPolicy: best-effort",
-                 "restart-kubelet");
+                 Risk::kRestartKubelet);
     verdict.note("Or ask for so few CPUs and GPUs that one NUMA node holds them.");
     return verdict;
 }
@@ -305,7 +306,7 @@ Verdict judge_selinux(const Facts& facts) {
     if (place.path.empty()) return ok("SELinux denied no plugin socket");
     auto verdict = failed("SELinux denies the device plugin the kubelet's socket.");
     verdict.because(place, "no denial");
-    verdict.mend(
+    verdict.fix(
         "sudo ausearch -m avc --raw | audit2allow -M device-plugin && sudo semodule -i "
         "device-plugin.pp");
     verdict.note("Or give the plugin securityContext.seLinuxOptions.type: spc_t.");

@@ -63,10 +63,10 @@ Verdict judge_daemon(const Facts& facts) {
         "The MPS control daemon for nvidia.com/gpu does not answer on "
         "/run/nvidia/mps/nvidia.com/gpu/pipe.");
     verdict.because(place, "the daemon answers");
-    verdict.mend(
+    verdict.fix(
         "kubectl -n nvidia-device-plugin rollout restart daemonset "
         "nvidia-device-plugin-mps-control-daemon",
-        "restart-pods");
+        Risk::kRestartPods);
     verdict.note("The daemon's pod only runs on nodes with the label nvidia.com/mps.capable=true.");
     return verdict;
 }
@@ -83,8 +83,7 @@ Verdict judge_competing(const Facts& facts) {
         "other pipe.");
     verdict.because(Evidence{
         .path = "/tmp/nvidia-mps/control", .value = "present", .expected = "only /run/nvidia/mps"});
-    verdict.mend(
-        "echo quit | sudo CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control");
+    verdict.fix("echo quit | sudo CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control");
     return verdict;
 }
 
@@ -112,7 +111,8 @@ Verdict judge_own_pipe(const Facts& facts) {
                          .line = container->mark.line,
                          .value = "CUDA_MPS_PIPE_DIRECTORY=" + pipe,
                          .expected = "not set: the plugin sets /mps/nvidia.com/gpu/pipe"});
-            verdict.edit("remove the variable and the hostPath mount from the pod", "restart-pods");
+            verdict.edit("remove the variable and the hostPath mount from the pod",
+                         Risk::kRestartPods);
             return verdict;
         }
         for (const Node& volume : items_at(pod->body, {"spec", "volumes"})) {
@@ -122,7 +122,7 @@ Verdict judge_own_pipe(const Facts& facts) {
                                   ", which is not the plugin's MPS directory.");
             verdict.because(Place{pod->path, path->mark.line, "hostPath: " + path->scalar},
                             "no such mount");
-            verdict.edit("remove the hostPath mount from the pod", "restart-pods");
+            verdict.edit("remove the hostPath mount from the pod", Risk::kRestartPods);
             return verdict;
         }
     }
@@ -141,7 +141,7 @@ Verdict judge_own_shm(const Facts& facts) {
                                        "collides with the mount that MPS needs.");
                 verdict.because(Place{pod->path, path->mark.line, "mountPath: /dev/shm"},
                                 "no mount at /dev/shm");
-                verdict.edit("remove the pod's mount at /dev/shm", "restart-pods");
+                verdict.edit("remove the pod's mount at /dev/shm", Risk::kRestartPods);
                 return verdict;
             }
         }
@@ -169,7 +169,7 @@ Verdict judge_fit(const Facts& facts) {
                      .value = old ? "compute capability " + gpu.compute_capability : "MIG Enabled",
                      .expected = old ? "7.0 or more" : "MIG off"});
         verdict.edit("sharing.mps -> sharing.timeSlicing in the device plugin's configuration",
-                     "restart-pods");
+                     Risk::kRestartPods);
         return verdict;
     }
     return ok("the GPUs can do MPS");
@@ -184,7 +184,7 @@ Verdict judge_identity(const Facts& facts) {
     verdict.note(
         "The control daemon's pod needs hostPID: true; clients must have the server's user id, or "
         "the daemon must run as root.");
-    verdict.mend(
+    verdict.fix(
         "kubectl -n nvidia-device-plugin get daemonset "
         "nvidia-device-plugin-mps-control-daemon -o jsonpath={.spec.template.spec.hostPID}");
     return verdict;
@@ -215,7 +215,7 @@ Verdict judge_clients(const Facts& facts) {
             "The plugin refuses so many MPS replicas: at most 48, and 16 on GPUs below "
             "compute capability 7.5.");
         verdict.because(place, "48 at most");
-        verdict.edit("sharing.mps.resources[].replicas: 16", "restart-pods");
+        verdict.edit("sharing.mps.resources[].replicas: 16", Risk::kRestartPods);
         return verdict;
     }
     if (!uses_mps(facts)) return no_mps();
@@ -234,7 +234,7 @@ Verdict judge_clients(const Facts& facts) {
                                          .line = entry.first.mark.line,
                                          .value = "replicas: " + std::to_string(*count),
                                          .expected = "48 at most"});
-                verdict.edit("replicas: 48", "restart-pods");
+                verdict.edit("replicas: 48", Risk::kRestartPods);
                 return verdict;
             }
         }
@@ -265,7 +265,7 @@ Verdict judge_memory_limit(const Facts& facts) {
                               " reached the memory limit of its MPS share: " + limit + ".");
         verdict.because(Evidence{.path = said.path, .line = said.line, .value = said.text});
         verdict.edit("fewer sharing.mps.resources[].replicas, or a smaller model or batch",
-                     "restart-pods");
+                     Risk::kRestartPods);
         verdict.as(Confidence::kLikely);
         return verdict;
     }
@@ -303,7 +303,7 @@ Verdict judge_option(const Facts& facts) {
             verdict.because(Evidence{.path = object.path,
                                      .value = "nvidia-cuda-mps-control -s",
                                      .expected = "echo get_server_list | nvidia-cuda-mps-control"});
-            verdict.mend("echo get_server_list | nvidia-cuda-mps-control");
+            verdict.fix("echo get_server_list | nvidia-cuda-mps-control");
             return verdict;
         }
     }

@@ -38,8 +38,8 @@ Verdict judge_capacity(const Facts& facts) {
                                  .value = resources.empty() ? "no GPU resource in status.capacity"
                                                             : resources[0] + ": 0",
                                  .expected = "nvidia.com/gpu: 1 or more"});
-        verdict.mend("kubectl get pods -A -o wide --field-selector spec.nodeName=" + node->name +
-                     " | grep -i device-plugin");
+        verdict.fix("kubectl get pods -A -o wide --field-selector spec.nodeName=" + node->name +
+                    " | grep -i device-plugin");
         verdict.note("The device plugin of that node did not register: look at its log.");
         return verdict;
     }
@@ -69,9 +69,9 @@ Verdict judge_unhealthy(const Facts& facts) {
                         Evidence{.path = said.path, .line = said.line, .value = said.text});
                 }
             }
-            verdict.mend(
+            verdict.fix(
                 "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset",
-                "restart-pods");
+                Risk::kRestartPods);
             verdict.note(
                 "NVIDIA's plugin calls a GPU unhealthy after any Xid but 13, 31, 43, 45, 68 and "
                 "109, and never takes it back by itself. Mend the GPU first (reset), then restart "
@@ -108,10 +108,10 @@ Verdict judge_replicas(const Facts& facts) {
                                               ", gpu.count=" + std::to_string(*count) +
                                               ", gpu.replicas=" + std::to_string(*replicas),
                                      .expected = std::to_string(expected)});
-            verdict.mend(
+            verdict.fix(
                 "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset "
                 "gpu-feature-discovery",
-                "restart-pods");
+                Risk::kRestartPods);
             return verdict;
         }
         if (*replicas > 1 || shared) {
@@ -141,10 +141,10 @@ Verdict judge_mig_names(const Facts& facts) {
         verdict.because(Evidence{.path = node->path,
                                  .value = joined({"nvidia.com/mig.strategy=", strategy, ", ", mig}),
                                  .expected = "strategy mixed"});
-        verdict.mend(
+        verdict.fix(
             "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
             "'{\"spec\":{\"mig\":{\"strategy\":\"mixed\"}}}'",
-            "restart-pods");
+            Risk::kRestartPods);
         return verdict;
     }
     return ok("resource names fit the MIG strategy");
@@ -167,7 +167,7 @@ Verdict judge_conditions(const Facts& facts) {
                 Place{node->path, condition.mark.line,
                       joined({type, "=", status, " ", text_at(condition, {"message"})})},
                 type == "Ready" ? "True" : "False");
-            verdict.mend("kubectl describe node " + node->name);
+            verdict.fix("kubectl describe node " + node->name);
             if (type == "DiskPressure") {
                 verdict.note(
                     "GPU images have 10 GB and more: make the image store larger, or remove old "
@@ -206,9 +206,9 @@ Verdict judge_held(const Facts& facts) {
                 verdict.because(Evidence{.path = ending->path,
                                          .value = ending->id() + " is terminating",
                                          .expected = "it is gone"});
-                verdict.mend("kubectl -n " + ending->space + " delete pod " + ending->name +
-                                 " --grace-period=0 --force",
-                             "data-loss");
+                verdict.fix("kubectl -n " + ending->space + " delete pod " + ending->name +
+                                " --grace-period=0 --force",
+                            Risk::kDataLoss);
                 return verdict;
             }
             if (held > offered) {

@@ -32,7 +32,7 @@ Verdict judge_taint_values(const Facts& facts) {
                                     joined({key, "=", own}));
                     verdict.because(Place{pod.path, one.mark.line, "value: " + own}, value);
                     verdict.edit("tolerations: [{key: " + key + ", operator: Exists}]",
-                                 "restart-pods");
+                                 Risk::kRestartPods);
                     return verdict;
                 }
             }
@@ -73,7 +73,7 @@ Verdict judge_labels(const Facts& facts) {
                                      .value = joined({name, "=", value}),
                                      .expected = std::string(is->key)});
             verdict.because(Evidence{.path = where, .value = real});
-            verdict.mend(joined(
+            verdict.fix(joined(
                 {"kubectl label node ", node->name, " ", name, "=", is->key, " --overwrite"}));
             return verdict;
         }
@@ -111,10 +111,10 @@ Verdict judge_discovery(const Facts& facts) {
         for (const Node& taint : items_at(node->body, {"spec", "taints"})) {
             taints.push_back(text_at(taint, {"key"}));
         }
-        verdict.mend(
+        verdict.fix(
             "helm upgrade nfd node-feature-discovery/node-feature-discovery --reuse-values --set "
             "'worker.tolerations[0].operator=Exists'",
-            "restart-pods");
+            Risk::kRestartPods);
         if (!taints.empty()) verdict.note("Its taints: " + join(taints));
         return verdict;
     }

@@ -33,8 +33,8 @@ Verdict judge_same_version(const Facts& facts) {
     if (!loaded.empty()) verdict.because(host.driver.place);
     if (differs) verdict.because(host.library.place, "libnvidia-ml.so." + loaded);
     if (said) verdict.because(facts.nvml.place, "NVML initialises");
-    verdict.mend("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data; sudo reboot",
-                 "drain, reboot");
+    verdict.fix("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data; sudo reboot",
+                Risk::kDrainReboot);
     verdict.note(
         "Without a reboot, when no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm "
         "nvidia_modeset nvidia && sudo modprobe nvidia. Hold the packages afterwards: sudo "
@@ -65,7 +65,7 @@ Verdict judge_library(const Facts& facts) {
     const std::string branch = facts.host.driver.ok() ? facts.host.driver.value.substr(
                                                             0, facts.host.driver.value.find('.'))
                                                       : "NNN";
-    verdict.mend("sudo apt install libnvidia-compute-" + branch);
+    verdict.fix("sudo apt install libnvidia-compute-" + branch);
     return verdict;
 }
 
@@ -98,11 +98,11 @@ Verdict judge_lost(const Facts& facts) {
     } else if (line != nullptr) {
         verdict.because(line->place, "no such message");
     }
-    verdict.mend(
+    verdict.fix(
         "kubectl cordon NODE && kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && "
         "sudo "
         "ipmitool chassis power cycle",
-        "drain");
+        Risk::kDrain);
     verdict.note(
         "A reboot alone often does not bring it back: power must go. If it happens again: "
         "power cables, riser, cooling, then a replacement. With NVIDIA's device plugin no pod "
@@ -127,11 +127,11 @@ Verdict judge_reset(const Facts& facts) {
     if (gpu != nullptr && !gpu->recovery_action.empty()) {
         verdict.because(place_of(*gpu, "recovery action " + gpu->recovery_action), "None");
     }
-    verdict.mend(
+    verdict.fix(
         "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data && sudo nvidia-smi "
         "--gpu-reset -i " +
             index,
-        "drain");
+        Risk::kDrain);
     verdict.note("When the reset is refused: reboot the node.");
     return verdict;
 }
@@ -147,7 +147,7 @@ Verdict judge_count(const Facts& facts) {
     verdict.because(facts.nvml.place, std::to_string(kernel) + " GPUs");
     verdict.because(
         Evidence{.path = "/proc/driver/nvidia/gpus", .value = std::to_string(kernel) + " GPUs"});
-    verdict.mend("sudo dmesg | grep -iE 'nvrm|xid'");
+    verdict.fix("sudo dmesg | grep -iE 'nvrm|xid'");
     verdict.note("Look at the missing GPU's messages, then power cycle the node.");
     return verdict;
 }
@@ -192,7 +192,7 @@ Verdict judge_fabric(const Facts& facts) {
                                  .value = "no process nv-fabricmanager",
                                  .expected = "nv-fabricmanager"});
     }
-    verdict.mend("sudo systemctl enable --now nvidia-fabricmanager");
+    verdict.fix("sudo systemctl enable --now nvidia-fabricmanager");
     verdict.note("It must have exactly the driver's version.");
     return verdict;
 }
@@ -216,8 +216,8 @@ Verdict judge_answers(const Facts& facts) {
     auto verdict = failed("NVML did not answer within its deadline: the driver hangs.");
     verdict.because(facts.nvml.place, "an answer within 10 s");
     for (const Xid& xid : facts.host.xids) verdict.because(xid.place);
-    verdict.mend("kubectl cordon NODE; sudo dmesg | grep -E 'Xid|NVRM' | tail; sudo reboot",
-                 "reboot");
+    verdict.fix("kubectl cordon NODE; sudo dmesg | grep -E 'Xid|NVRM' | tail; sudo reboot",
+                Risk::kReboot);
     return verdict;
 }
 
@@ -229,7 +229,7 @@ Verdict judge_code(const Facts& facts) {
     if (code == 4) {
         auto verdict = failed("NVML: insufficient permissions (code 4).");
         verdict.because(facts.nvml.place, "NVML initialises");
-        verdict.mend("ls -lZ /dev/nvidia*");
+        verdict.fix("ls -lZ /dev/nvidia*");
         verdict.note("The mode of /dev/nvidia* shuts this user out, or SELinux does.");
         return verdict;
     }
@@ -245,7 +245,7 @@ Verdict judge_code(const Facts& facts) {
     auto verdict = failed("NVML fails with code " + std::to_string(code) + ": " + meaning + ".");
     verdict.because(facts.nvml.place, "NVML initialises");
     for (const Xid& xid : facts.host.xids) verdict.because(xid.place);
-    verdict.mend("sudo dmesg | grep -E 'NVRM|Xid' | tail -50");
+    verdict.fix("sudo dmesg | grep -E 'NVRM|Xid' | tail -50");
     verdict.note(code == 11
                      ? "Look at the interrupt of the GPU in /proc/interrupts; a BIOS update or "
                        "another slot mends it."

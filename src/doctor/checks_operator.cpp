@@ -55,8 +55,8 @@ Verdict judge_chain(const Facts& facts) {
                                              .line = one.mark.line,
                                              .value = text_at(one, {"name"}) + ": " + reason,
                                              .expected = "it ends well"});
-                    verdict.mend("kubectl -n " + pod.space + " logs " + pod.name + " -c " +
-                                 text_at(one, {"name"}) + " --previous");
+                    verdict.fix("kubectl -n " + pod.space + " logs " + pod.name + " -c " +
+                                text_at(one, {"name"}) + " --previous");
                     return verdict;
                 }
             }
@@ -68,7 +68,7 @@ Verdict judge_chain(const Facts& facts) {
     verdict.because(Evidence{.path = "k8s/pods.json",
                              .value = std::to_string(waiting) + " pods in Init",
                              .expected = "0"});
-    verdict.mend("ls /run/nvidia/validations   # on the node: which *-ready file is missing?");
+    verdict.fix("ls /run/nvidia/validations   # on the node: which *-ready file is missing?");
     return verdict;
 }
 
@@ -82,8 +82,8 @@ Verdict judge_upgrade(const Facts& facts) {
         verdict.because(Evidence{.path = node.path,
                                  .value = "nvidia.com/gpu-driver-upgrade-state=upgrade-failed",
                                  .expected = "upgrade-done"});
-        verdict.mend("kubectl label node " + node.name +
-                     " nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite");
+        verdict.fix("kubectl label node " + node.name +
+                    " nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite");
         return verdict;
     }
     return facts.cluster.asked("Node") ? ok("no driver upgrade failed") : not_read(facts, {"Node"});
@@ -104,8 +104,8 @@ Verdict judge_mig_manager(const Facts& facts) {
             verdict.because(Evidence{.path = node.path,
                                      .value = joined({name, "=", value}),
                                      .expected = paused ? "true" : "success"});
-            verdict.mend(joined({"kubectl label node ", node.name, " ", name, "=",
-                                 paused ? "true" : "pending", " --overwrite"}));
+            verdict.fix(joined({"kubectl label node ", node.name, " ", name, "=",
+                                paused ? "true" : "pending", " --overwrite"}));
             verdict.note(
                 "Then set nvidia.com/mig.config to another value and back, so that it is applied "
                 "again; no pod may use the GPU meanwhile.");
@@ -125,7 +125,7 @@ Verdict judge_policy(const Facts& facts) {
         for (const Object& one : policies) {
             verdict.because(Evidence{.path = one.path, .value = one.name, .expected = "one"});
         }
-        verdict.mend("kubectl delete clusterpolicies.nvidia.com " + policies[1].name);
+        verdict.fix("kubectl delete clusterpolicies.nvidia.com " + policies[1].name);
         return verdict;
     }
     const std::string state = text_at(policies[0].body, {"status", "state"});
@@ -134,7 +134,7 @@ Verdict judge_policy(const Facts& facts) {
         auto verdict =
             failed("gpu-operator's CRDs are from an older chart (Helm does not upgrade CRDs).");
         verdict.because(evidence_of(said, "known fields"));
-        verdict.mend(
+        verdict.fix(
             "kubectl apply --server-side -f "
             "deployments/gpu-operator/crds/nvidia.com_clusterpolicies.yaml");
         return verdict;
@@ -143,7 +143,7 @@ Verdict judge_policy(const Facts& facts) {
     auto verdict = failed("ClusterPolicy " + policies[0].name + " is " + state + ".");
     verdict.because(
         Evidence{.path = policies[0].path, .value = "state: " + state, .expected = "ready"});
-    verdict.mend("kubectl describe clusterpolicies.nvidia.com " + policies[0].name);
+    verdict.fix("kubectl describe clusterpolicies.nvidia.com " + policies[0].name);
     return verdict;
 }
 
@@ -166,7 +166,7 @@ Verdict judge_operator_memory(const Facts& facts) {
             "gpu-operator was killed for memory (its limit of 350Mi is too small for a "
             "large cluster).");
         verdict.because(Evidence{.path = pod->path, .value = pod->id() + ": OOMKilled"});
-        verdict.mend(
+        verdict.fix(
             "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
             "operator.resources.limits.memory=1400Mi");
         return verdict;
@@ -186,11 +186,11 @@ Verdict judge_exporter(const Facts& facts) {
                                    (memory ? ": killed for memory." : "."));
             verdict.because(Evidence{
                 .path = pod.path, .line = one.mark.line, .value = reason, .expected = "running"});
-            verdict.mend(memory ? "kubectl -n " + pod.space +
-                                      " set resources daemonset dcgm-exporter "
-                                      "--limits=memory=1Gi"
-                                : "kubectl -n " + pod.space + " logs " + pod.name + " --previous",
-                         "restart-pods");
+            verdict.fix(memory ? "kubectl -n " + pod.space +
+                                     " set resources daemonset dcgm-exporter "
+                                     "--limits=memory=1Gi"
+                               : "kubectl -n " + pod.space + " logs " + pod.name + " --previous",
+                        Risk::kRestartPods);
             verdict.note(
                 "It needs the host engine (a NetworkPolicy may cut it off) and SYS_ADMIN for the "
                 "profiling metrics.");

@@ -74,8 +74,8 @@ Verdict judge_power_cap(const Facts& facts) {
                     digits(*gpu.power_limit_w) + " W of " + digits(*gpu.power_default_w) + " W.");
         verdict.because(
             seen(gpu, digits(*gpu.power_limit_w) + " W", digits(*gpu.power_default_w) + " W"));
-        verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -pl " +
-                     digits(*gpu.power_default_w));
+        verdict.fix("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -pl " +
+                    digits(*gpu.power_default_w));
         return verdict;
     }
     return ok("power limits are at their defaults");
@@ -94,7 +94,7 @@ Verdict judge_clocks(const Facts& facts) {
             (gpu.sm_clock_mhz ? " (" + std::to_string(*gpu.sm_clock_mhz) + " MHz)" : "") + ".");
         verdict.because(seen(
             gpu, gpu.performance_state + " at " + std::to_string(*gpu.utilization) + " %", "P0"));
-        verdict.mend("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -rgc");
+        verdict.fix("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -rgc");
         return verdict;
     }
     return ok("clocks rise when there is work");
@@ -205,7 +205,7 @@ Verdict judge_nvlink(const Facts& facts) {
                              inactive > 0 ? std::to_string(inactive) + " inactive"
                                           : std::to_string(errors) + " errors",
                              "0"));
-        verdict.mend("nvidia-smi nvlink -s -i " + std::to_string(gpu.index));
+        verdict.fix("nvidia-smi nvlink -s -i " + std::to_string(gpu.index));
         return verdict;
     }
     return ok("NVLinks are up");

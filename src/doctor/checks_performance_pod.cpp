@@ -107,7 +107,7 @@ Verdict judge_cpu_bound(const Facts& facts) {
                            digits(part) + " % of its periods.");
     verdict.because(
         Evidence{.path = where, .value = digits(part) + " % throttled", .expected = "near 0"});
-    verdict.edit("resources.limits.cpu: higher, or none", "restart-pods");
+    verdict.edit("resources.limits.cpu: higher, or none", Risk::kRestartPods);
     return verdict;
 }
 
@@ -215,7 +215,7 @@ Verdict judge_slice(const Facts& facts) {
                         (small ? "small" : "large") + ": it uses " +
                         std::to_string(one.memory_mib) + " of " + std::to_string(total) + " MiB.");
             verdict.because(one.place, small ? "some memory to spare" : "a smaller slice");
-            verdict.mend("aliquot plan --help");
+            verdict.fix("aliquot plan --help");
             return verdict;
         }
     }

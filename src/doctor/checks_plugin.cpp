@@ -66,11 +66,11 @@ Verdict judge_installed(const Facts& facts) {
         .value =
             std::to_string(daemon_sets(facts).size()) + " DaemonSets, none a GPU device plugin",
         .expected = "nvidia-device-plugin-daemonset or aliquot-agent"});
-    verdict.mend(operated
-                     ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
-                       "'{\"spec\":{\"devicePlugin\":{\"enabled\":true}}}'"
-                     : "helm upgrade -i nvidia-device-plugin nvdp/nvidia-device-plugin -n "
-                       "nvidia-device-plugin --create-namespace");
+    verdict.fix(operated
+                    ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
+                      "'{\"spec\":{\"devicePlugin\":{\"enabled\":true}}}'"
+                    : "helm upgrade -i nvidia-device-plugin nvdp/nvidia-device-plugin -n "
+                      "nvidia-device-plugin --create-namespace");
     return verdict;
 }
 
@@ -125,12 +125,12 @@ Verdict judge_desired(const Facts& facts) {
             verdict.because(Evidence{.path = node.path,
                                      .value = joined({node.name, ": no ", key, "=", value}),
                                      .expected = joined({key, "=", value})});
-            verdict.mend(
+            verdict.fix(
                 joined({"kubectl label node ", node.name, " ", key, "=", value, " --overwrite"}));
             return verdict;
         }
     }
-    verdict.mend("kubectl -n " + set->space + " describe daemonset " + set->name);
+    verdict.fix("kubectl -n " + set->space + " describe daemonset " + set->name);
     verdict.note(
         "Taints of the GPU nodes that the DaemonSet does not tolerate are the next thing to "
         "look at.");
@@ -146,10 +146,10 @@ Verdict judge_sees_none(const Facts& facts) {
             "The device plugin runs but sees no GPU: it was started without the nvidia "
             "runtime (or CDI).");
         verdict.because(evidence_of(*said, "the GPUs are listed"));
-        verdict.mend(
+        verdict.fix(
             "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n "
             "nvidia-device-plugin --reuse-values --set runtimeClassName=nvidia",
-            "restart-pods");
+            Risk::kRestartPods);
         verdict.note(
             "Or make nvidia the default runtime of the node. `aliquot doctor host` on the node "
             "says more.");
@@ -183,7 +183,7 @@ Verdict judge_config_error(const Facts& facts) {
                          .value = "ConfigMap " + map.id() + ", key " + entry.first.scalar});
         }
     }
-    verdict.mend("kubectl -n NAMESPACE get configmap NAME -o yaml | aliquot config check -");
+    verdict.fix("kubectl -n NAMESPACE get configmap NAME -o yaml | aliquot config check -");
     return verdict;
 }
 
@@ -227,8 +227,8 @@ Verdict judge_key(const Facts& facts) {
         auto verdict = failed("The plugin reads ConfigMap " + name + ", which does not exist.");
         verdict.because(Evidence{
             .path = "k8s/configmaps.json", .value = "no ConfigMap " + name, .expected = name});
-        verdict.mend("kubectl -n NAMESPACE create configmap " + name +
-                     " --from-file=any=sharing.yaml");
+        verdict.fix("kubectl -n NAMESPACE create configmap " + name +
+                    " --from-file=any=sharing.yaml");
         return verdict;
     }
     std::vector<std::string> keys;
@@ -247,8 +247,8 @@ Verdict judge_key(const Facts& facts) {
                                  .value = "label nvidia.com/device-plugin.config=" + wanted->second,
                                  .expected = join(keys)});
         if (!keys.empty()) {
-            verdict.mend("kubectl label node " + node.name +
-                         " nvidia.com/device-plugin.config=" + keys.front() + " --overwrite");
+            verdict.fix("kubectl label node " + node.name +
+                        " nvidia.com/device-plugin.config=" + keys.front() + " --overwrite");
         }
         return verdict;
     }
@@ -257,7 +257,7 @@ Verdict judge_key(const Facts& facts) {
                               "` is no key of ConfigMap " + name + " (" + join(keys) + ").");
         verdict.because(
             Evidence{.path = map->path, .value = "keys: " + join(keys), .expected = default_key});
-        verdict.mend(
+        verdict.fix(
             "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
             "'{\"spec\":{\"devicePlugin\":{\"config\":{\"default\":\"" +
             (keys.empty() ? "any" : keys.front()) + "\"}}}}'");
@@ -296,10 +296,10 @@ Verdict judge_newer(const Facts& facts) {
                 .path = pod->path,
                 .value = pod->id() + " started " + text_at(pod->body, {"status", "startTime"}),
                 .expected = "after the change"});
-            verdict.mend("kubectl -n " + pod->space + " rollout restart daemonset " +
-                             (plugin_set(facts) != nullptr ? plugin_set(facts)->name
-                                                           : "nvidia-device-plugin-daemonset"),
-                         "restart-pods");
+            verdict.fix("kubectl -n " + pod->space + " rollout restart daemonset " +
+                            (plugin_set(facts) != nullptr ? plugin_set(facts)->name
+                                                          : "nvidia-device-plugin-daemonset"),
+                        Risk::kRestartPods);
             return verdict;
         }
     }
@@ -324,15 +324,15 @@ Verdict judge_wired(const Facts& facts) {
                                  .expected = "named by the DaemonSet or the ClusterPolicy"});
         const bool operated = !facts.cluster.all("ClusterPolicy").empty();
         const auto& data = entries_at(map.body, {"data"});
-        verdict.mend(
-            operated
-                ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
-                  "'{\"spec\":{\"devicePlugin\":{\"config\":{\"name\":\"" +
-                      map.name + "\",\"default\":\"" +
-                      (data.empty() ? "any" : data.front().first.scalar) + "\"}}}}'"
-                : "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n " +
-                      plugin_set(facts)->space + " --reuse-values --set config.name=" + map.name,
-            "restart-pods");
+        verdict.fix(operated
+                        ? "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
+                          "'{\"spec\":{\"devicePlugin\":{\"config\":{\"name\":\"" +
+                              map.name + "\",\"default\":\"" +
+                              (data.empty() ? "any" : data.front().first.scalar) + "\"}}}}'"
+                        : "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n " +
+                              plugin_set(facts)->space +
+                              " --reuse-values --set config.name=" + map.name,
+                    Risk::kRestartPods);
         return verdict;
     }
     return ok("every plugin configuration is read by somebody");
@@ -358,8 +358,8 @@ Verdict judge_two_plugins(const Facts& facts) {
             verdict.because(
                 Evidence{.path = pod->path, .value = pod->id(), .expected = "one plugin"});
         }
-        verdict.mend("kubectl -n " + pods[1]->space + " get pod " + pods[1]->name +
-                     " -o jsonpath={.metadata.ownerReferences[0].name}");
+        verdict.fix("kubectl -n " + pods[1]->space + " get pod " + pods[1]->name +
+                    " -o jsonpath={.metadata.ownerReferences[0].name}");
         verdict.note("Remove the DaemonSet of one of them.");
         return verdict;
     }

@@ -90,15 +90,15 @@ Verdict judge_template_words(const Facts& facts) {
         verdict.because(place, word.contains("SNAPSHOTTER") ? "a real snapshotter name (overlayfs)"
                                                             : "a value");
         if (facts.runtime.files.front().path == file.path) {
-            verdict.mend("sudo nvidia-ctk runtime configure --runtime=containerd --config=" +
-                             file.path + " && sudo " + facts.runtime.restart,
-                         "restart-runtime");
+            verdict.fix("sudo nvidia-ctk runtime configure --runtime=containerd --config=" +
+                            file.path + " && sudo " + facts.runtime.restart,
+                        Risk::kRestartRuntime);
             verdict.note(
                 "Write the file anew from the one that the runtime generated, not from its "
                 "template.");
         } else {
-            verdict.mend("sudo rm " + file.path + " && sudo " + facts.runtime.restart,
-                         "restart-runtime");
+            verdict.fix("sudo rm " + file.path + " && sudo " + facts.runtime.restart,
+                        Risk::kRestartRuntime);
             verdict.note(
                 "Then run nvidia-ctk on the generated file (containerd.toml), not on its "
                 "template.");
@@ -119,9 +119,9 @@ Verdict judge_cri_disabled(const Facts& facts) {
                 "docker.io package): the kubelet cannot use it.");
             verdict.because(Place{file.path, plugin.mark.line, "disabled_plugins = [\"cri\"]"},
                             "disabled_plugins = []");
-            verdict.mend("sudo sed -i 's/^disabled_plugins.*/disabled_plugins = []/' " + file.path +
-                             " && sudo " + facts.runtime.restart,
-                         "restart-runtime");
+            verdict.fix("sudo sed -i 's/^disabled_plugins.*/disabled_plugins = []/' " + file.path +
+                            " && sudo " + facts.runtime.restart,
+                        Risk::kRestartRuntime);
             return verdict;
         }
     }
@@ -159,8 +159,8 @@ Verdict judge_wrong_file(const Facts& facts) {
         if (!runtime.files.empty()) {
             verdict.because(Evidence{.path = main_file(runtime), .value = "no runtime nvidia"});
         }
-        verdict.edit(runtime.edit + ":\n" + entry_text(runtime), "restart-runtime");
-        verdict.mend("sudo " + runtime.restart, "restart-runtime");
+        verdict.edit(runtime.edit + ":\n" + entry_text(runtime), Risk::kRestartRuntime);
+        verdict.fix("sudo " + runtime.restart, Risk::kRestartRuntime);
         return verdict;
     }
     return ok("no stray definition of the nvidia runtime");
@@ -196,8 +196,8 @@ Verdict judge_handler(const Facts& facts) {
     if (has_nvidia_spec(facts)) {
         verdict.because(runtime.cdi_place, "enable_cdi = true");
     }
-    verdict.edit(runtime.edit + ":\n" + entry_text(runtime), "restart-runtime");
-    verdict.mend(configure_command(runtime), "restart-runtime");
+    verdict.edit(runtime.edit + ":\n" + entry_text(runtime), Risk::kRestartRuntime);
+    verdict.fix(configure_command(runtime), Risk::kRestartRuntime);
     return verdict;
 }
 
@@ -224,8 +224,8 @@ Verdict judge_binary(const Facts& facts) {
             "stayed. Install the toolkit again, or remove the entry from " +
             handler->place.path + ".");
     }
-    verdict.mend("sudo apt install nvidia-container-toolkit && " + configure_command(facts.runtime),
-                 "restart-runtime");
+    verdict.fix("sudo apt install nvidia-container-toolkit && " + configure_command(facts.runtime),
+                Risk::kRestartRuntime);
     return verdict;
 }
 
@@ -251,7 +251,7 @@ Verdict judge_restart_pending(const Facts& facts) {
                                           std::to_string((entry->modified_s - started) / 60) +
                                           " minutes after the start",
                                  .expected = "older than the process"});
-        verdict.mend("sudo " + runtime.restart, "restart-runtime");
+        verdict.fix("sudo " + runtime.restart, Risk::kRestartRuntime);
         return verdict;
     }
     return ok("the runtime started after its last change");
@@ -283,10 +283,10 @@ Verdict judge_default(const Facts& facts) {
                         ? Place{main_file(runtime), 0, "no default_runtime_name"}
                         : runtime.default_place,
                     "default_runtime_name = \"nvidia\", or runtimeClassName: nvidia in the pod");
-    verdict.mend(
+    verdict.fix(
         "helm upgrade nvidia-device-plugin nvdp/nvidia-device-plugin -n nvidia-device-plugin "
         "--reuse-values --set runtimeClassName=nvidia",
-        "restart-pods");
+        Risk::kRestartPods);
     return verdict;
 }
 
@@ -304,10 +304,10 @@ Verdict judge_runtime_type(const Facts& facts) {
                               "with 'container.Runtime.Name must be set'.");
         verdict.because(handler.place, "runtime_type = \"io.containerd.runc.v2\"");
         verdict.edit(handler.place.path + ": runtime_type = \"io.containerd.runc.v2\"",
-                     "restart-runtime");
-        verdict.mend(
+                     Risk::kRestartRuntime);
+        verdict.fix(
             "sudo apt install 'nvidia-container-toolkit>=1.20' && " + configure_command(runtime),
-            "restart-runtime");
+            Risk::kRestartRuntime);
         return verdict;
     }
     return ok("every nvidia runtime has its type");
@@ -334,8 +334,8 @@ Verdict judge_cgroup(const Facts& facts) {
                                  .value = "cgroupDriver: " + driver});
     }
     verdict.edit(handler->place.path + ": SystemdCgroup = " + (own ? "false" : "true"),
-                 "restart-runtime");
-    verdict.mend("sudo " + facts.runtime.restart, "restart-runtime");
+                 Risk::kRestartRuntime);
+    verdict.fix("sudo " + facts.runtime.restart, Risk::kRestartRuntime);
     return verdict;
 }
 
@@ -354,7 +354,7 @@ Verdict judge_docker_only(const Facts& facts) {
                               runtime.flavour + ", which has no nvidia runtime.");
         verdict.because(handler.place, "the same for " + runtime.flavour);
         verdict.because(runtime.place);
-        verdict.mend(configure_command(runtime), "restart-runtime");
+        verdict.fix(configure_command(runtime), Risk::kRestartRuntime);
         return verdict;
     }
     return ok("no setting of Docker that only Docker reads");

@@ -81,7 +81,7 @@ Verdict judge_one_share(const Facts& facts) {
                           " asks for more than one share of a time-sliced GPU: the plugin "
                           "refuses it (failRequestsGreaterThanOne).");
     verdict.because(evidence_of(*line));
-    verdict.edit("resources.limits: {nvidia.com/gpu: 1}", "restart-pods");
+    verdict.edit("resources.limits: {nvidia.com/gpu: 1}", Risk::kRestartPods);
     verdict.note("Two shares give no more of the GPU than one.");
     return verdict;
 }
@@ -91,7 +91,7 @@ Verdict judge_quota(const Facts& facts) {
         line != nullptr && (line->text.contains("gpu") || line->text.contains("nvidia"))) {
         auto verdict = failed("A quota refuses the pod: " + clip(line->text, 160));
         verdict.because(evidence_of(*line));
-        verdict.mend("kubectl describe resourcequota -A | grep -A3 nvidia");
+        verdict.fix("kubectl describe resourcequota -A | grep -A3 nvidia");
         return verdict;
     }
     for (const Object& quota : facts.cluster.all("ResourceQuota")) {
@@ -125,7 +125,7 @@ Verdict judge_runtime_class(const Facts& facts) {
                                             : not_read(facts, {"Event"});
     auto verdict = failed("Pods are refused: their RuntimeClass does not exist.");
     verdict.because(evidence_of(*line));
-    verdict.mend(
+    verdict.fix(
         "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":\"RuntimeClass\","
         "\"metadata\":{\"name\":\"nvidia\"},\"handler\":\"nvidia\"}'");
     return verdict;
@@ -143,7 +143,7 @@ Verdict judge_owner(const Facts& facts) {
         auto verdict =
             failed("A Job, CronJob or Deployment cannot create its pods: " + clip(one.text, 160));
         verdict.because(evidence_of(one));
-        verdict.mend("kubectl get events -A --field-selector reason=FailedCreate");
+        verdict.fix("kubectl get events -A --field-selector reason=FailedCreate");
         return verdict;
     }
     for (const char* const kind : {"Job", "Deployment", "ReplicaSet"}) {
@@ -159,8 +159,8 @@ Verdict judge_owner(const Facts& facts) {
                 verdict.because(
                     Place{owner.path, condition.mark.line, joined({type, ": ", message})},
                     "no failure");
-                verdict.mend("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " +
-                             owner.name);
+                verdict.fix("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " +
+                            owner.name);
                 return verdict;
             }
         }
@@ -181,9 +181,9 @@ Verdict judge_gate(const Facts& facts) {
             "Job " + job.id() + " is suspended" +
             (queue == labels.end() ? "." : ": it waits in the queue " + queue->second + "."));
         held.because(Place{job.path, suspend->mark.line, "suspend: true"}, "false");
-        held.mend(queue == labels.end() ? "kubectl -n " + job.space + " patch job " + job.name +
-                                              " -p '{\"spec\":{\"suspend\":false}}'"
-                                        : "kubectl -n " + job.space + " get workloads");
+        held.fix(queue == labels.end() ? "kubectl -n " + job.space + " patch job " + job.name +
+                                             " -p '{\"spec\":{\"suspend\":false}}'"
+                                       : "kubectl -n " + job.space + " get workloads");
         return held;
     }
     return verdict;
@@ -196,7 +196,7 @@ Verdict judge_preempted(const Facts& facts) {
                                             : not_read(facts, {"Event"});
     auto verdict = warning("Pod " + line->pod + " was preempted by one of a higher priority.");
     verdict.because(evidence_of(*line));
-    verdict.mend("kubectl get priorityclasses");
+    verdict.fix("kubectl get priorityclasses");
     return verdict;
 }
 
@@ -219,8 +219,8 @@ Verdict judge_annotations(const Facts& facts) {
                 verdict.because(Place{pod.path, entry.first.mark.line,
                                       pod.id() + ": " + key + "=" + entry.second.scalar},
                                 "a GPU in the limits of a container");
-                verdict.mend("kubectl -n aliquot-system get deployment aliquot-controller");
-                verdict.mend("kubectl get mutatingwebhookconfiguration aliquot");
+                verdict.fix("kubectl -n aliquot-system get deployment aliquot-controller");
+                verdict.fix("kubectl get mutatingwebhookconfiguration aliquot");
                 verdict.note(left_out ? "Pods of " + pod.space + " are left out on purpose."
                                       : "The webhook lets pods through when it does not answer. "
                                         "Once it does, delete the pod so that it is made again.");

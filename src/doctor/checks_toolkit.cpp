@@ -15,7 +15,7 @@ Verdict judge_retired(const Facts& facts) {
     if (facts.toolkit.nvidia_docker2) {
         auto verdict = warning("nvidia-docker2 is a retired meta package.");
         verdict.because(facts.toolkit.docker2_place, "nvidia-container-toolkit");
-        verdict.mend("sudo apt install nvidia-container-toolkit && sudo apt remove nvidia-docker2");
+        verdict.fix("sudo apt install nvidia-container-toolkit && sudo apt remove nvidia-docker2");
         return verdict;
     }
     if (facts.toolkit.version.empty() && !facts.toolkit.on_host && !facts.toolkit.from_operator) {
@@ -40,7 +40,7 @@ Verdict judge_settings(const Facts& facts) {
             failed("The toolkit's mode '" + mode->scalar + "' is not one that it knows.");
         verdict.because(place_of(toolkit, *mode, "mode = \"" + mode->scalar + "\""),
                         "auto, legacy, cdi or jit-cdi");
-        verdict.mend("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=auto");
+        verdict.fix("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=auto");
         return verdict;
     }
     const Node* const cgroups = dig(root, {"nvidia-container-cli", "no-cgroups"});
@@ -49,7 +49,7 @@ Verdict judge_settings(const Facts& facts) {
             "no-cgroups = true: containers get the GPU's files but not the right to "
             "open them (that is for rootless runtimes).");
         verdict.because(place_of(toolkit, *cgroups, "no-cgroups = true"), "false");
-        verdict.mend(
+        verdict.fix(
             "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
         return verdict;
     }
@@ -68,7 +68,7 @@ Verdict judge_settings(const Facts& facts) {
                                    "containers.");
             verdict.because(place_of(toolkit, *ldconfig, "ldconfig = " + ldconfig->scalar),
                             "@/sbin/ldconfig.real");
-            verdict.mend(
+            verdict.fix(
                 "sudo nvidia-ctk config --in-place --set "
                 "nvidia-container-cli.ldconfig=@/sbin/ldconfig.real");
             return verdict;
@@ -85,7 +85,7 @@ Verdict judge_settings(const Facts& facts) {
         verdict.because(place_of(toolkit, *envvar,
                                  "accept-nvidia-visible-devices-envvar-when-unprivileged = false"),
                         "accept-nvidia-visible-devices-as-volume-mounts = true beside it");
-        verdict.mend(
+        verdict.fix(
             "sudo nvidia-ctk config --in-place --set "
             "accept-nvidia-visible-devices-as-volume-mounts=true");
         verdict.note(
@@ -107,10 +107,10 @@ Verdict judge_two_toolkits(const Facts& facts) {
         "gpu-operator's.");
     verdict.because(Evidence{.path = "/usr/bin/nvidia-container-runtime", .value = "present"});
     verdict.because(Evidence{.path = "/usr/local/nvidia/toolkit", .value = "present"});
-    verdict.mend(
+    verdict.fix(
         "helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator --reuse-values --set "
         "toolkit.enabled=false",
-        "restart-pods");
+        Risk::kRestartPods);
     return verdict;
 }
 
@@ -124,7 +124,7 @@ Verdict judge_escapes(const Facts& facts) {
     auto verdict = warning("Container toolkit " + version +
                            " lets a container escape to the host (" + which + ").");
     verdict.because(facts.toolkit.version_place, "1.17.8 or newer");
-    verdict.mend("sudo apt update && sudo apt install --only-upgrade nvidia-container-toolkit");
+    verdict.fix("sudo apt update && sudo apt install --only-upgrade nvidia-container-toolkit");
     return verdict;
 }
 
@@ -159,7 +159,7 @@ Verdict judge_spec_there(const Facts& facts) {
         auto verdict =
             failed("The CDI spec " + spec.place.path + " cannot be read: " + spec.problem);
         verdict.because(spec.place, "a CDI spec");
-        verdict.mend("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
+        verdict.fix("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
         return verdict;
     }
     if (!facts.cdi.empty()) return ok("CDI spec " + facts.cdi.front().place.path);
@@ -172,7 +172,7 @@ Verdict judge_spec_there(const Facts& facts) {
     verdict.because(place);
     verdict.because(Evidence{
         .path = "/etc/cdi, /var/run/cdi", .value = "no NVIDIA spec", .expected = "nvidia.yaml"});
-    verdict.mend(
+    verdict.fix(
         "sudo systemctl restart nvidia-cdi-refresh || sudo nvidia-ctk cdi generate "
         "--output=/var/run/cdi/nvidia.yaml");
     return verdict;
@@ -187,7 +187,7 @@ Verdict judge_spec_fresh(const Facts& facts) {
                                   ", driver " + driver + " is loaded. Containers will not start.");
             verdict.because(spec.driver_place, "files of driver " + driver);
             verdict.because(facts.host.driver.place);
-            verdict.mend("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
+            verdict.fix("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
             verdict.note(
                 "nvidia-cdi-refresh does not notice the removal of a driver or a change of "
                 "MIG devices.");
@@ -208,7 +208,7 @@ Verdict judge_spec_fresh(const Facts& facts) {
                                   ", which does not exist: it is "
                                   "from before a GPU went away.");
             verdict.because(node, "a device node that exists");
-            verdict.mend("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
+            verdict.fix("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
             return verdict;
         }
     }
@@ -228,7 +228,7 @@ Verdict judge_spec_twice(const Facts& facts) {
                        " and in " + spec.place.path + "; the runtime refuses both.");
             verdict.because(at->second->place);
             verdict.because(spec.place, "one file per device name");
-            verdict.mend("sudo rm " + at->second->place.path);
+            verdict.fix("sudo rm " + at->second->place.path);
             verdict.as(Confidence::kLikely);
             return verdict;
         }
@@ -256,7 +256,7 @@ Verdict judge_unresolved(const Facts& facts) {
                 "nvidia.com/gpu. Use the plugin's strategy cdi-cri, or do not set "
                 "runtimeClassName nvidia-cdi.");
         }
-        verdict.mend(
+        verdict.fix(
             "sudo nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml && nvidia-ctk cdi "
             "list");
         return verdict;
@@ -283,7 +283,7 @@ Verdict judge_spec_version(const Facts& facts) {
                                  .line = 1,
                                  .value = "cdiVersion: " + spec.version,
                                  .expected = "0.6.0, or a newer runtime"});
-        verdict.mend(
+        verdict.fix(
             "sudo nvidia-ctk cdi generate --feature-flag=no-additional-gids-for-device-nodes "
             "--output=" +
             spec.place.path);
@@ -297,7 +297,7 @@ Verdict no_such_class(const Object& object, const Node& name) {
                           ", which does not exist.");
     verdict.because(Place{object.path, name.mark.line, "runtimeClassName: " + name.scalar},
                     "an existing RuntimeClass");
-    verdict.mend(
+    verdict.fix(
         "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
         "\"RuntimeClass\",\"metadata\":{\"name\":\"" +
         name.scalar + "\"},\"handler\":\"nvidia\"}'");
@@ -323,7 +323,7 @@ Verdict judge_class(const Facts& facts) {
                    "; this node's " + facts.runtime.flavour + " only has " + join(names) + ".");
         verdict.because(
             Evidence{.path = object.path, .value = "handler: " + handler, .expected = join(names)});
-        verdict.mend(
+        verdict.fix(
             "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
             "\"RuntimeClass\",\"metadata\":{\"name\":\"" +
             object.name + "-runtime\"},\"handler\":\"" + names.back() + "\"}'");
@@ -368,7 +368,7 @@ Verdict judge_class_placement(const Facts& facts) {
         verdict.because(Place{object.path, first.first.mark.line,
                               first.first.scalar + ": " + first.second.scalar},
                         "a label that some node has");
-        verdict.mend("kubectl label node NODE " + first.first.scalar + "=" + first.second.scalar);
+        verdict.fix("kubectl label node NODE " + first.first.scalar + "=" + first.second.scalar);
         return verdict;
     }
     return ok("RuntimeClasses leave their pods a node");

@@ -132,12 +132,12 @@ private:
     void fixes(const Judged& one) {
         bool first = true;
         for (const Fix& fix : one.verdict.fixes) {
-            if (fix.kind == "note") continue;
+            if (fix.kind == Fix::Kind::kNote) continue;
             lines(first ? "Fix:  " : " or   ", fix.text);
             first = false;
         }
         for (const Fix& fix : one.verdict.fixes) {
-            if (fix.kind == "note") lines(first ? "Fix:  " : "      ", fix.text);
+            if (fix.kind == Fix::Kind::kNote) lines(first ? "Fix:  " : "      ", fix.text);
         }
     }
 
@@ -201,7 +201,7 @@ std::string json_of(const Judged& one) {
     bool first = true;
     for (const Evidence& evidence : one.verdict.evidence) {
         text += first ? "{" : ",{";
-        text += "\"source\":" + json_text(evidence.source) +
+        text += "\"source\":" + json_text(to_text(source_of(evidence.path))) +
                 ",\"path\":" + json_text(evidence.path) +
                 ",\"line\":" + std::to_string(evidence.line) +
                 ",\"value\":" + json_text(evidence.value) +
@@ -212,8 +212,9 @@ std::string json_of(const Judged& one) {
     first = true;
     for (const Fix& fix : one.verdict.fixes) {
         text += first ? "{" : ",{";
-        text += "\"kind\":" + json_text(fix.kind) + ",\"risk\":" + json_text(fix.risk) +
-                ",\"text\":" + json_text(fix.text) + "}";
+        text += "\"kind\":" + json_text(to_text(fix.kind)) +
+                ",\"risk\":" + json_text(to_text(fix.risk)) + ",\"text\":" + json_text(fix.text) +
+                "}";
         first = false;
     }
     text += "],\"blockedBy\":" + list_of(one.blocked_by.empty()
@@ -333,7 +334,7 @@ void print_markdown(std::ostream& out, const Report& report) {
         if (one == nullptr) continue;
         out << "**Root cause: " << id << ".** " << cell(one->verdict.message) << "\n\n";
         for (const Fix& fix : one->verdict.fixes) {
-            if (fix.kind == "note") {
+            if (fix.kind == Fix::Kind::kNote) {
                 out << cell(fix.text) << "\n\n";
             } else {
                 out << "```sh\n" << fix.text << "\n```\n\n";

@@ -14,7 +14,7 @@ struct PrintOptions {
     double seconds = -1;   // how long it took; negative: not told
 };
 
-/// By level, one line per check, then the root cause with its evidence and its mend.
+/// By level, one line per check, then the root cause with its evidence and its fix.
 void print_text(std::ostream& out, const Report& report, const PrintOptions& options);
 /// Only warnings and failures, one line each: "DRV003 failed  nouveau holds the GPU ...".
 void print_short(std::ostream& out, const Report& report);

@@ -8,9 +8,9 @@
 
 #include "doctor/bundle.h"
 #include "doctor/check.h"
+#include "doctor/fix.h"
 #include "doctor/json.h"
 #include "doctor/judge.h"
-#include "doctor/mend.h"
 #include "doctor/redact.h"
 #include "doctor/text.h"
 #include "doctor/toml.h"
@@ -230,10 +230,10 @@ TEST(Mends, WriteOnlyWhatIsSafeAndShowIt) {
     const Facts facts = facts_of(tree, {});
     const Report report = judge(facts);
     EXPECT_EQ(report.root_causes, std::vector<std::string>{"DRV003"});
-    const auto mends = safe_mends(report, facts);
-    ASSERT_EQ(mends.size(), 1U);
-    EXPECT_EQ(mends[0].path, "/etc/modprobe.d/aliquot-nouveau.conf");
-    EXPECT_TRUE(show(mends[0]).contains("+blacklist nouveau\n")) << show(mends[0]);
+    const auto fixes = safe_fixes(report, facts);
+    ASSERT_EQ(fixes.size(), 1U);
+    EXPECT_EQ(fixes[0].path, "/etc/modprobe.d/aliquot-nouveau.conf");
+    EXPECT_TRUE(show(fixes[0]).contains("+blacklist nouveau\n")) << show(fixes[0]);
 }
 
 TEST(Mends, LeaveAFileAloneThatChangedMeanwhile) {

@@ -54,9 +54,9 @@ PendingCause gated(const Object& pod) {
     auto made = cause("SCH014", pod, "held back by the scheduling gate " + gate + ".");
     made.verdict.because(Place{pod.path, gates[0].mark.line, "schedulingGates: " + gate},
                          "no gate");
-    made.verdict.mend(gate.contains("kueue")
-                          ? "kubectl get workloads -n " + pod.space
-                          : "kubectl -n " + pod.space + " describe pod " + pod.name);
+    made.verdict.fix(gate.contains("kueue")
+                         ? "kubectl get workloads -n " + pod.space
+                         : "kubectl -n " + pod.space + " describe pod " + pod.name);
     made.verdict.note(
         "Whoever set the gate (a queue such as Kueue) must open it: look at its quota.");
     return made;
@@ -71,7 +71,7 @@ PendingCause other_scheduler(const Facts& facts, const Object& pod) {
     if (runs) return {};
     auto made = cause("SCH014", pod, "names the scheduler " + name + ", of which no pod runs.");
     made.verdict.because(of_pod(pod, "schedulerName: " + name, "a scheduler that runs"));
-    made.verdict.mend("kubectl get pods -A | grep -i scheduler");
+    made.verdict.fix("kubectl get pods -A | grep -i scheduler");
     return made;
 }
 
@@ -84,7 +84,7 @@ PendingCause volumes(const Facts& facts, const Object& pod) {
     auto made =
         cause("SCH010", pod, "not the GPU keeps it waiting but a volume, a port or a spread rule.");
     made.verdict.because(Evidence{.path = said->path, .line = said->line, .value = said->text});
-    made.verdict.mend("kubectl -n " + pod.space + " describe pod " + pod.name);
+    made.verdict.fix("kubectl -n " + pod.space + " describe pod " + pod.name);
     made.verdict.note(
         "Volumes: kubectl get pvc, and the zone of the volume; ports: another hostPort.");
     return made;
@@ -115,8 +115,8 @@ PendingCause claims(const Facts& facts, const Object& pod) {
                                             " is not allocated: no device matches its selectors.");
         made.verdict.because(Evidence{
             .path = claim.path, .value = "ResourceClaim " + claim.id() + " without allocation"});
-        made.verdict.mend("kubectl get deviceclasses,resourceslices && kubectl -n " + claim.space +
-                          " describe resourceclaim " + claim.name);
+        made.verdict.fix("kubectl get deviceclasses,resourceslices && kubectl -n " + claim.space +
+                         " describe resourceclaim " + claim.name);
         return made;
     }
     return {};
@@ -163,7 +163,7 @@ PendingCause names(const Facts& facts, const Object& pod) {
                    list.empty() ? "a resource that some node offers" : join(list)));
         if (!near.empty()) {
             made.verdict.edit("resources.limits: {" + near + ": " + count_text(count) + "}",
-                              "restart-pods");
+                              Risk::kRestartPods);
         }
         made.verdict.note(
             name.contains("mig-")
@@ -265,7 +265,7 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
     switch (first.miss) {
         case Miss::kTaint:
             made = cause("SCH006", pod, nearest_text(nodes) + ".");
-            made.verdict.edit(first.remedy, "restart-pods");
+            made.verdict.edit(first.remedy, Risk::kRestartPods);
             break;
         case Miss::kLabel: {
             const auto fitting = std::ranges::count_if(nodes, [](const NodeFit& one) {
@@ -275,22 +275,22 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
             made = cause("SCH007", pod,
                          std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
                              " nodes have the labels it asks for; " + nearest_text(nodes) + ".");
-            if (!first.remedy.empty()) made.verdict.mend(first.remedy);
+            if (!first.remedy.empty()) made.verdict.fix(first.remedy);
             made.verdict.note(
                 "Or change the pod's nodeSelector or affinity to labels that nodes have.");
             break;
         }
         case Miss::kNotReady:
             made = cause("SCH006", pod, nearest_text(nodes) + ".");
-            made.verdict.mend(first.remedy.starts_with("kubectl")
-                                  ? first.remedy
-                                  : "kubectl describe node " + best.node->name);
+            made.verdict.fix(first.remedy.starts_with("kubectl")
+                                 ? first.remedy
+                                 : "kubectl describe node " + best.node->name);
             break;
         case Miss::kOther:
             made = cause("SCH008", pod, "a GPU is there; " + nearest_text(nodes) + ".");
             made.verdict.edit(
                 "resources.requests." + first.resource + ": less than the node has left",
-                "restart-pods");
+                Risk::kRestartPods);
             made.verdict.note(
                 "Or use a larger machine: allocatable is less than the machine's size.");
             break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/mend.h"
+#include "doctor/fix.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,17 +10,17 @@
 namespace aliquot::doctor {
 namespace {
 
-Mend write_file(const Facts& facts, std::string id, std::string path, std::string text,
-                std::string then) {
-    Mend mend{.id = std::move(id), .path = std::move(path)};
-    if (const std::string* const now = facts.tree.text(mend.path)) mend.before = *now;
-    mend.after = std::move(text);
-    mend.then = std::move(then);
-    return mend;
+SafeFix write_file(const Facts& facts, std::string id, std::string path, std::string text,
+                   std::string then) {
+    SafeFix fix{.id = std::move(id), .path = std::move(path)};
+    if (const std::string* const now = facts.tree.text(fix.path)) fix.before = *now;
+    fix.after = std::move(text);
+    fix.then = std::move(then);
+    return fix;
 }
 
 /// The file without what refuses nvidia: the line stays as a comment.
-std::optional<Mend> lift_blacklist(const Judged& judged, const Facts& facts) {
+std::optional<SafeFix> lift_blacklist(const Judged& judged, const Facts& facts) {
     for (const Evidence& evidence : judged.verdict.evidence) {
         const std::string* const text = facts.tree.text(evidence.path);
         if (text == nullptr || evidence.line == 0 ||
@@ -49,28 +49,28 @@ std::vector<std::string> label_command(std::string_view text) {
 
 }  // namespace
 
-std::vector<Mend> safe_mends(const Report& report, const Facts& facts) {
-    std::vector<Mend> mends;
+std::vector<SafeFix> safe_fixes(const Report& report, const Facts& facts) {
+    std::vector<SafeFix> fixes;
     for (const Judged& one : report.checks) {
         const bool bad =
             one.verdict.outcome == Outcome::kFailed || one.verdict.outcome == Outcome::kWarning;
         if (!bad) continue;
         if (one.id == "DRV003") {
-            mends.push_back(
+            fixes.push_back(
                 write_file(facts, one.id, "/etc/modprobe.d/aliquot-nouveau.conf",
                            "# Written by aliquot doctor: nouveau must not take the GPU.\n"
                            "blacklist nouveau\noptions nouveau modeset=0\n",
                            "sudo update-initramfs -u || sudo dracut -f; sudo reboot"));
         } else if (one.id == "DRV007") {
-            if (auto mend = lift_blacklist(one, facts)) mends.push_back(*std::move(mend));
+            if (auto fix = lift_blacklist(one, facts)) fixes.push_back(*std::move(fix));
         } else if (one.id == "DRV012") {
-            mends.push_back(
+            fixes.push_back(
                 write_file(facts, one.id, "/etc/modules-load.d/aliquot-nvidia-uvm.conf",
                            "# Written by aliquot doctor: CUDA needs nvidia-uvm at boot.\n"
                            "nvidia-uvm\n",
                            "sudo modprobe nvidia-uvm"));
         } else if (one.id == "DRV014") {
-            mends.push_back(
+            fixes.push_back(
                 write_file(facts, one.id, "/etc/modprobe.d/aliquot-nvidia-mode.conf",
                            "# Written by aliquot doctor: the GPU's files are for everybody.\n"
                            "options nvidia NVreg_DeviceFileMode=0666\n",
@@ -78,21 +78,21 @@ std::vector<Mend> safe_mends(const Report& report, const Facts& facts) {
         }
         for (const Fix& fix : one.verdict.fixes) {
             auto argv = label_command(fix.text);
-            if (!argv.empty()) mends.push_back({.id = one.id, .command = std::move(argv)});
+            if (!argv.empty()) fixes.push_back({.id = one.id, .command = std::move(argv)});
         }
     }
-    return mends;
+    return fixes;
 }
 
-std::string show(const Mend& mend) {
-    if (!mend.command.empty()) return mend.id + "\n$ " + join(mend.command, " ") + "\n";
-    std::string text = mend.id + "\n--- " + (mend.before.empty() ? "/dev/null" : mend.path) +
-                       "\n+++ " + mend.path + "\n";
+std::string show(const SafeFix& fix) {
+    if (!fix.command.empty()) return fix.id + "\n$ " + join(fix.command, " ") + "\n";
+    std::string text = fix.id + "\n--- " + (fix.before.empty() ? "/dev/null" : fix.path) +
+                       "\n+++ " + fix.path + "\n";
     std::vector<std::string> old_lines;
     std::vector<std::string> new_lines;
-    for_each_line(mend.before,
+    for_each_line(fix.before,
                   [&](std::string_view line, unsigned) { old_lines.emplace_back(line); });
-    for_each_line(mend.after,
+    for_each_line(fix.after,
                   [&](std::string_view line, unsigned) { new_lines.emplace_back(line); });
     std::size_t head = 0;
     while (head < old_lines.size() && head < new_lines.size() &&
@@ -111,21 +111,20 @@ std::string show(const Mend& mend) {
     return text;
 }
 
-Result<Done> apply(const Mend& mend, const os::Root& root) {
-    if (!mend.command.empty()) {
+Result<Done> apply(const SafeFix& fix, const os::Root& root) {
+    if (!fix.command.empty()) {
         auto process =
-            os::Process::start({.argv = mend.command, .environment = os::current_environment()});
+            os::Process::start({.argv = fix.command, .environment = os::current_environment()});
         if (!process) return std::move(process).error();
         const auto exit = process->wait(std::chrono::seconds(30));
         if (exit && exit->code == 0) return Done{};
-        return Error{ErrorCode::kUnavailable, join(mend.command, " ") + ": failed"};
+        return Error{ErrorCode::kUnavailable, join(fix.command, " ") + ": failed"};
     }
-    const auto now = root.read(mend.path);
-    if (now ? *now != mend.before : !mend.before.empty()) {
-        return Error{ErrorCode::kConflict,
-                     mend.path + ": was changed since it was read; run again"};
+    const auto now = root.read(fix.path);
+    if (now ? *now != fix.before : !fix.before.empty()) {
+        return Error{ErrorCode::kConflict, fix.path + ": was changed since it was read; run again"};
     }
-    return root.write_atomically(mend.path, mend.after);
+    return root.write_atomically(fix.path, fix.after);
 }
 
 }  // namespace aliquot::doctor

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "http/stream.h"
+
 namespace aliquot::http {
 namespace {
 
@@ -39,9 +41,16 @@ Connection::Connection(Descriptor socket, std::shared_ptr<const Auth> auth)
     }
 }
 
+Connection::~Connection() {
+    if (reply_.stream != nullptr) reply_.stream->close();
+}
+
 Progress Connection::greet() {
     const Progress progress = tls_->greet();
-    if (progress == Progress::kDone) peer_name = tls_->peer_name();
+    if (progress == Progress::kDone) {
+        peer_name = tls_->peer_name();
+        peer_groups = tls_->peer_groups();
+    }
     return progress;
 }
 
@@ -80,7 +89,30 @@ Progress Connection::drain() {
         sent_ += bytes;
     }
     reply_.body.reset();
+    sent_ = 0;
     return Progress::kDone;
+}
+
+Progress Connection::pump() {
+    while (true) {
+        if (sent_ == streamed_.size()) {
+            streamed_.clear();
+            sent_ = 0;
+            const StreamPipe::State state = reply_.stream->take(streamed_);
+            if (streamed_.empty()) {
+                if (state == StreamPipe::State::kOpen) return Progress::kWantsRead;
+                reply_.stream.reset();
+                return state == StreamPipe::State::kEnded ? Progress::kDone : Progress::kClosed;
+            }
+        }
+        std::size_t bytes = 0;
+        const Progress progress =
+            write_some(std::string_view(streamed_).substr(sent_), false, bytes);
+        if (progress != Progress::kDone) {
+            return progress == Progress::kClosed ? progress : Progress::kWantsWrite;
+        }
+        sent_ += bytes;
+    }
 }
 
 void Connection::say(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "http/auth.h"
@@ -15,11 +16,14 @@ namespace aliquot::http {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
+class StreamPipe;
+
 /// An answer as bytes.
 struct Reply {
-    std::string head;
+    std::string head;                         // empty: no answer, just the end
     std::shared_ptr<const std::string> body;  // may be null
     bool close = false;
+    std::shared_ptr<StreamPipe> stream;  // what follows; may be null
 };
 
 /// One client's socket, and what came in and is to go out. Used by the loop's thread only.
@@ -30,10 +34,14 @@ public:
         kReading,    // a request, or the wait for one
         kWorking,    // the handler runs
         kWriting,    // the answer
+        kStreaming,  // the answer goes on as long as its writer likes
         kLingering,  // the answer is out: the other side has a moment to read it before we close
     };
 
     Connection(Descriptor socket, std::shared_ptr<const Auth> auth);
+    ~Connection();  // tells the writer of a stream
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
 
     [[nodiscard]] int socket() const { return socket_.get(); }
     [[nodiscard]] const std::shared_ptr<const Auth>& auth() const { return auth_; }
@@ -46,7 +54,11 @@ public:
     Progress fill();
     /// Writes what is left of the reply. kDone: all is out.
     Progress drain();
+    /// Writes what there is of a stream. kWantsRead: all is out, more may come; kDone: it has
+    /// ended; kClosed: its writer broke it off, or the other side is gone.
+    Progress pump();
     void start_reply(Reply reply);
+    [[nodiscard]] bool has_stream() const { return reply_.stream != nullptr; }
     /// Sends a few bytes that must not wait for anything else.
     void say(std::string_view text);
     /// Sends bytes past TLS: for who does not speak it.
@@ -62,6 +74,7 @@ public:
     SteadyTime since;   // begin of the phase
     std::string input;  // not yet used
     std::string peer_name;
+    std::vector<std::string> peer_groups;
     unsigned requests = 0;  // answered
     bool told_continue = false;
 
@@ -73,7 +86,8 @@ private:
     std::shared_ptr<const Auth> auth_;
     std::unique_ptr<TlsSession> tls_;
     Reply reply_;
-    std::size_t sent_ = 0;  // of head and body
+    std::string streamed_;
+    std::size_t sent_ = 0;  // of head and body, or of streamed_
     std::size_t discarded_ = 0;
 };
 

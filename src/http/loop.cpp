@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "http/reply.h"
+#include "http/stream.h"
 
 namespace aliquot::http {
 namespace {
@@ -54,9 +55,26 @@ void Loop::start(std::function<void(Job)> submit) {
 void Loop::stop() {
     if (!thread_.joinable()) return;
     stopping_ = true;
+    wake();
+    thread_.join();
+}
+
+void Loop::wake() {
     const std::uint64_t one = 1;
     (void)!::write(wake_.get(), &one, sizeof one);
-    thread_.join();
+}
+
+void Loop::cut() {
+    cutting_ = true;
+    wake();
+}
+
+void Loop::go_on(std::uint64_t connection) {
+    {
+        const std::scoped_lock lock(mutex_);
+        streaming_.push_back(connection);
+    }
+    wake();
 }
 
 void Loop::answer(std::uint64_t connection, Reply reply) {
@@ -64,8 +82,7 @@ void Loop::answer(std::uint64_t connection, Reply reply) {
         const std::scoped_lock lock(mutex_);
         replies_.emplace_back(connection, std::move(reply));
     }
-    const std::uint64_t one = 1;
-    (void)!::write(wake_.get(), &one, sizeof one);
+    wake();
 }
 
 void Loop::run() {
@@ -73,6 +90,7 @@ void Loop::run() {
         if (stopping_ && end_by_ == SteadyTime{}) begin_end();
         if (end_by_ != SteadyTime{} && (connections_.empty() || now() >= end_by_)) break;
         wait();
+        if (cutting_.exchange(false)) connections_.clear();
         take_answers();
         drop_late();
     }
@@ -113,7 +131,13 @@ void Loop::wait() {
             std::uint64_t times = 0;
             (void)!::read(wake_.get(), &times, sizeof times);
         } else if (const auto found = connections_.find(id); found != connections_.end()) {
-            advance(id, *found->second);
+            constexpr std::uint32_t kGone = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+            const bool gone = (events[static_cast<std::size_t>(i)].events & kGone) != 0;
+            if (gone && found->second->phase == Phase::kStreaming) {
+                connections_.erase(found);
+            } else {
+                advance(id, *found->second);
+            }
         }
     }
     if (!accepting_ && end_by_ == SteadyTime{} && now() >= accept_again_) {
@@ -168,17 +192,27 @@ bool Loop::make_room() {
 
 void Loop::take_answers() {
     std::vector<std::pair<std::uint64_t, Reply>> replies;
+    std::vector<std::uint64_t> streaming;
     {
         const std::scoped_lock lock(mutex_);
         replies.swap(replies_);
+        streaming.swap(streaming_);
     }
     for (auto& [id, reply] : replies) {
         const auto found = connections_.find(id);
-        if (found == connections_.end()) continue;
+        if (found == connections_.end()) {
+            if (reply.stream != nullptr) reply.stream->close();
+            continue;
+        }
         Connection& connection = *found->second;
         connection.start_reply(std::move(reply));
         enter(connection, Phase::kWriting, options_.request_limit);
         advance(id, connection);
+    }
+    for (const std::uint64_t id : streaming) {
+        const auto found = connections_.find(id);
+        if (found == connections_.end() || found->second->phase != Phase::kStreaming) continue;
+        advance(id, *found->second);
     }
 }
 
@@ -241,9 +275,13 @@ bool Loop::step(std::uint64_t id, Connection& connection) {
             return false;
         case Phase::kWriting: {
             const Progress progress = connection.drain();
-            return progress == Progress::kDone ? finish_reply(connection)
-                                               : pause(id, connection, progress);
+            if (progress != Progress::kDone) return pause(id, connection, progress);
+            if (!connection.has_stream()) return finish_reply(connection);
+            connection.phase = Phase::kStreaming;
+            return true;
         }
+        case Phase::kStreaming:
+            return pump(id, connection);
         case Phase::kLingering:
             return pause(id, connection, connection.discard());
     }
@@ -282,6 +320,8 @@ bool Loop::give_away(std::uint64_t id, Connection& connection, Head head) {
     Job job{.connection = id, .request = std::move(head.request)};
     job.request.body = connection.input.substr(head.head_bytes, head.body_bytes);
     job.request.peer_name = connection.peer_name;
+    job.request.peer_groups = connection.peer_groups;
+    job.takes_chunks = head.takes_chunks;
     connection.input.erase(0, head.head_bytes + head.body_bytes);
     if (connection.input.empty()) connection.input.shrink_to_fit();
     connection.told_continue = false;
@@ -300,6 +340,20 @@ bool Loop::refuse(Connection& connection, int status, std::string_view reason) {
     connection.start_reply(refusal(status, reason));
     enter(connection, Phase::kWriting, options_.request_limit);
     return true;
+}
+
+bool Loop::pump(std::uint64_t id, Connection& connection) {
+    const Progress progress = stopping_ ? Progress::kClosed : connection.pump();
+    if (progress == Progress::kDone) return finish_reply(connection);
+    if (progress == Progress::kClosed) {
+        done_.push_back(id);
+        return false;
+    }
+    // The writer may take its time, the reader may not.
+    const bool reader = progress == Progress::kWantsWrite;
+    connection.deadline = reader ? now() + options_.request_limit : SteadyTime::max();
+    arm(connection.socket(), id, reader ? EPOLLOUT | EPOLLRDHUP : EPOLLRDHUP);
+    return false;
 }
 
 bool Loop::finish_reply(Connection& connection) {

@@ -24,6 +24,7 @@ struct Job {
     std::uint64_t connection = 0;
     Request request;
     bool keep_alive = false;
+    bool takes_chunks = false;
     std::shared_ptr<const Auth> auth;
 };
 
@@ -41,9 +42,14 @@ public:
     void stop();
     /// The reply to a job. Thread-safe; of a connection that is gone it is dropped.
     void answer(std::uint64_t connection, Reply reply);
+    /// There is something to take from a reply's stream. Thread-safe.
+    void go_on(std::uint64_t connection);
+    /// Closes all connections as they are. Thread-safe.
+    void cut();
 
 private:
     void run();
+    void wake();
     void wait();
     void accept_all();
     bool make_room();
@@ -56,6 +62,7 @@ private:
     bool read_request(std::uint64_t id, Connection& connection);
     bool give_away(std::uint64_t id, Connection& connection, Head head);
     bool refuse(Connection& connection, int status, std::string_view reason);
+    bool pump(std::uint64_t id, Connection& connection);
     bool finish_reply(Connection& connection);
     bool linger(Connection& connection);
     /// Acts on what did not come to an end; always false.
@@ -78,9 +85,11 @@ private:
     SteadyTime end_by_{};
 
     std::atomic<bool> stopping_{false};
-    std::mutex mutex_;
+    std::atomic<bool> cutting_{false};
+    std::mutex mutex_;  // guards what follows
     std::vector<std::pair<std::uint64_t, Reply>> replies_;
-    std::jthread thread_;  // last: it uses all the others
+    std::vector<std::uint64_t> streaming_;  // connections whose stream goes on
+    std::jthread thread_;                   // last: it uses all the others
 };
 
 }  // namespace aliquot::http

@@ -52,17 +52,6 @@ std::string_view take(std::string_view& text, std::string_view separator) {
     return taken;
 }
 
-void split_target(std::string_view target, Request& request) {
-    target = target.substr(0, target.find('#'));
-    request.path = percent_decoded(take(target, "?"), false);
-    while (!target.empty()) {
-        std::string_view pair = take(target, "&");
-        if (pair.empty()) continue;
-        std::string name = percent_decoded(take(pair, "="), true);
-        request.query.emplace_back(std::move(name), percent_decoded(pair, true));
-    }
-}
-
 /// Whether a comma-separated list has the word, in any case.
 bool lists(std::string_view list, std::string_view word) {
     while (!list.empty()) {
@@ -147,6 +136,7 @@ int read_framing(const Request& request, unsigned minor, Head& head) {
     }
     const std::string_view connection = request.header("connection");
     head.keep_alive = minor == 1 ? !lists(connection, "close") : lists(connection, "keep-alive");
+    head.takes_chunks = minor == 1;
     head.expects_continue = minor == 1 && lower(request.header("expect")) == "100-continue";
     return 0;
 }
@@ -155,6 +145,10 @@ std::string_view phrase_of(int status) {
     switch (status) {
         case 200:
             return "OK";
+        case 201:
+            return "Created";
+        case 202:
+            return "Accepted";
         case 204:
             return "No Content";
         case 304:
@@ -173,12 +167,22 @@ std::string_view phrase_of(int status) {
             return "Not Acceptable";
         case 408:
             return "Request Timeout";
+        case 409:
+            return "Conflict";
+        case 410:
+            return "Gone";
         case 411:
             return "Length Required";
         case 413:
             return "Content Too Large";
         case 414:
             return "URI Too Long";
+        case 415:
+            return "Unsupported Media Type";
+        case 422:
+            return "Unprocessable Content";
+        case 429:
+            return "Too Many Requests";
         case 431:
             return "Request Header Fields Too Large";
         case 500:
@@ -187,6 +191,8 @@ std::string_view phrase_of(int status) {
             return "Not Implemented";
         case 503:
             return "Service Unavailable";
+        case 504:
+            return "Gateway Timeout";
         case 505:
             return "HTTP Version Not Supported";
         default:
@@ -232,6 +238,18 @@ std::string percent_decoded(std::string_view text, bool plus_is_space) {
     return made;
 }
 
+void read_target(std::string_view target, Request& request) {
+    request.target = target;
+    target = target.substr(0, target.find('#'));
+    request.path = percent_decoded(take(target, "?"), false);
+    while (!target.empty()) {
+        std::string_view pair = take(target, "&");
+        if (pair.empty()) continue;
+        std::string name = percent_decoded(take(pair, "="), true);
+        request.query.emplace_back(std::move(name), percent_decoded(pair, true));
+    }
+}
+
 Reading read_head(std::string_view bytes) {
     std::size_t skipped = 0;
     while (skipped < 8 && bytes.substr(skipped).starts_with("\r\n")) skipped += 2;
@@ -266,7 +284,7 @@ Reading read_head(std::string_view bytes) {
     if (refused == 431) return refuse(431, "more than 100 headers");
     if (refused == 413) return refuse(413, "the body is too large");
     if (refused != 0) return refuse(refused, "the headers are broken");
-    split_target(line.target, request);
+    read_target(line.target, request);
     return made;
 }
 
@@ -279,7 +297,11 @@ std::string write_head(const AnswerHead& head,
         if (!head.content_type.empty() && !has_control(head.content_type)) {
             text.append("\r\nContent-Type: ").append(head.content_type);
         }
-        text.append("\r\nContent-Length: ").append(std::to_string(head.body_bytes));
+        if (head.length == AnswerHead::Length::kKnown) {
+            text.append("\r\nContent-Length: ").append(std::to_string(head.body_bytes));
+        } else if (head.length == AnswerHead::Length::kChunks) {
+            text.append("\r\nTransfer-Encoding: chunked");
+        }
     }
     if (head.gzip) text.append("\r\nContent-Encoding: gzip");
     if (head.varies) text.append("\r\nVary: Accept-Encoding");

@@ -13,12 +13,15 @@ namespace aliquot::http {
 struct ServerOptions {
     std::string address = ":9400";  // as listen_on() takes them; port 0: a free one
     Access access;
-    std::vector<std::string> methods = {"GET"};  // others are 405; HEAD goes with GET
-    unsigned threads = 4;                        // handlers at once; started when there is need
+    /// Others are 405; HEAD goes with GET. Empty: the handler gets them all.
+    std::vector<std::string> methods = {"GET"};
+    unsigned threads = 4;  // handlers at once; started when there is need
     /// Connections at once. A further one takes the place of one that waits for its next request,
     /// or has not sent a whole request for a second; else it is closed.
     std::size_t most_connections = 64;
     std::size_t most_body_bytes = 1 << 20;  // of a request; a longer one is 413
+    std::size_t most_streams = 16;          // at once, each with a thread; a further one is 503
+    std::size_t compress_from = 1024;       // bytes of an answer's body
     /// To read a request (with the TLS greeting), and again to write its answer.
     std::chrono::milliseconds request_limit{10'000};
     std::chrono::milliseconds idle_limit{90'000};  // between the requests of a connection

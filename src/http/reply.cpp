@@ -7,6 +7,8 @@ namespace aliquot::http {
 
 Reply render(Answer answer, const AnswerForm& form, const Access& access,
              CompressedBodies& bodies) {
+    if (answer.status == 0) return {.close = true};
+    const bool streams = answer.stream != nullptr;
     const bool shared = answer.shared_body != nullptr;
     auto body = shared ? std::move(answer.shared_body)
                        : std::make_shared<const std::string>(std::move(answer.body));
@@ -14,7 +16,8 @@ Reply render(Answer answer, const AnswerForm& form, const Access& access,
     for (const auto& [name, value] : answer.headers) {
         set_encoding = set_encoding || name == "Content-Encoding";
     }
-    const bool varies = !set_encoding && is_compressible(answer.content_type, body->size());
+    const bool varies = !set_encoding && !streams && body->size() >= form.compress_from &&
+                        is_compressible(answer.content_type, body->size());
     std::shared_ptr<const std::string> compressed;
     if (varies && takes_gzip(form.accept_encoding)) {
         if (shared) {
@@ -25,14 +28,22 @@ Reply render(Answer answer, const AnswerForm& form, const Access& access,
     }
     for (const auto& header : access.response_headers) answer.headers.push_back(header);
     Reply reply{.body = compressed != nullptr ? compressed : body, .close = !form.keep_alive};
+    using Length = AnswerHead::Length;
+    Length length = Length::kKnown;
+    if (streams) {
+        length = form.takes_chunks ? Length::kChunks : Length::kUntilClose;
+        reply.close = reply.close || !form.takes_chunks;
+    }
     reply.head = write_head({.status = answer.status,
                              .content_type = answer.content_type,
+                             .length = length,
                              .body_bytes = reply.body->size(),
                              .gzip = compressed != nullptr,
                              .varies = varies,
                              .close = reply.close},
                             answer.headers);
-    if (form.without_body || answer.status == 204 || answer.status == 304) reply.body.reset();
+    if (form.without_body || streams || answer.status == 204 || answer.status == 304)
+        reply.body.reset();
     return reply;
 }
 

@@ -14,10 +14,12 @@ namespace aliquot::http {
 struct AnswerForm {
     bool keep_alive = false;
     bool without_body = false;  // HEAD
+    bool takes_chunks = false;
     std::string_view accept_encoding;
+    std::size_t compress_from = 0;  // bytes
 };
 
-/// An answer as bytes, compressed where that pays.
+/// An answer as bytes, compressed where that pays. Of one that is a stream: the head.
 Reply render(Answer answer, const AnswerForm& form, const Access& access, CompressedBodies& bodies);
 
 /// A short plain answer; the connection is closed after it.

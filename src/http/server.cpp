@@ -10,6 +10,7 @@
 #include "http/address.h"
 #include "http/loop.h"
 #include "http/reply.h"
+#include "http/stream.h"
 
 namespace aliquot::http {
 namespace {
@@ -36,9 +37,11 @@ public:
     Implementation(Descriptor listener, AuthWatch auth, ServerOptions options, Handler handler)
         : address_(options.address),
           methods_(options.methods),
+          compress_from_(options.compress_from),
           handler_(std::move(handler)),
           port_(port_of(listener)),
           loop_(std::move(listener), std::move(auth), options),
+          streams_(options.most_streams),
           pool_(options.threads, "web-work") {
         loop_.start([this](Job job) { submit(std::move(job), ThreadPool::Lane::kQuick); });
     }
@@ -47,6 +50,7 @@ public:
         remove_socket_file(address_);
     }
 
+    void cut_connections() { loop_.cut(); }
     [[nodiscard]] unsigned port() const { return port_; }
 
 private:
@@ -78,17 +82,36 @@ private:
         const Entry entry = enter(job, slow);
         if (entry == Entry::kNotKnownYet) return std::nullopt;
         Answer answer = entry == Entry::kGranted ? answer_to(job.request) : unauthorized();
-        return render(std::move(answer),
-                      {.keep_alive = job.keep_alive,
-                       .without_body = job.request.method == "HEAD",
-                       .accept_encoding = job.request.header("accept-encoding")},
-                      job.auth->access, bodies_);
+        const bool head = job.request.method == "HEAD";
+        std::shared_ptr<StreamPipe> stream;
+        if (answer.stream && !head) stream = start_stream(job, answer);
+        Reply reply = render(std::move(answer),
+                             {.keep_alive = job.keep_alive,
+                              .without_body = head,
+                              .takes_chunks = job.takes_chunks,
+                              .accept_encoding = job.request.header("accept-encoding"),
+                              .compress_from = compress_from_},
+                             job.auth->access, bodies_);
+        reply.stream = std::move(stream);
+        return reply;
+    }
+
+    /// Null: there is no room, and the answer says so.
+    std::shared_ptr<StreamPipe> start_stream(const Job& job, Answer& answer) {
+        auto pipe = std::make_shared<StreamPipe>(job.takes_chunks,
+                                                 [this, id = job.connection] { loop_.go_on(id); });
+        if (streams_.start(pipe, answer.stream)) return pipe;
+        answer = {.status = 503,
+                  .body = "too many answers are being written; ask later\n",
+                  .headers = {{"Retry-After", "1"}}};
+        return nullptr;
     }
 
     Answer answer_to(const Request& request) {
         const bool head = request.method == "HEAD";
         const std::string_view method = head ? "GET" : std::string_view(request.method);
-        if (std::find(methods_.begin(), methods_.end(), method) == methods_.end()) {
+        if (!methods_.empty() &&
+            std::find(methods_.begin(), methods_.end(), method) == methods_.end()) {
             std::string allowed;
             for (const std::string& name : methods_) {
                 allowed += (allowed.empty() ? "" : ", ") + name;
@@ -105,16 +128,19 @@ private:
 
     const std::string address_;
     const std::vector<std::string> methods_;
+    const std::size_t compress_from_;
     const Handler handler_;
     const unsigned port_;
     CompressedBodies bodies_;
     Loop loop_;
+    StreamThreads streams_;
     ThreadPool pool_;  // last: its threads use all the others
 };
 
 Server::Server(std::unique_ptr<Implementation> implementation)
     : implementation_(std::move(implementation)) {}
 Server::~Server() = default;
+void Server::cut_connections() { implementation_->cut_connections(); }
 unsigned Server::port() const { return implementation_->port(); }
 
 Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler handler) {

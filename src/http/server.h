@@ -11,13 +11,17 @@
 namespace aliquot::http {
 
 /// A server on threads of its own: one that waits for all connections, so that an idle or a slow
-/// one costs a few KiB and no thread, and few that run the handler. Answers are compressed (gzip)
-/// where the asker takes that and it pays. HEAD is answered as GET without body.
+/// one costs a few KiB and no thread, and few that run the handler; and one for each answer that is
+/// written as a stream. Answers are compressed (gzip) where the asker takes that and it pays, streams
+/// are not. HEAD is answered as GET without body.
 class Server {
 public:
     /// errors   kInvalidInput: address, certificate; kConflict: address in use; kPermission
     static Result<std::unique_ptr<Server>> listen(ServerOptions options, Handler handler);
-    ~Server();  // stops; open requests end within request_limit
+    ~Server();  // stops; open requests end within request_limit, streams are cut
+
+    /// Cuts every open connection, as a restart would. Thread-safe.
+    void cut_connections();
 
     [[nodiscard]] unsigned port() const;  // 0 for a unix socket
 

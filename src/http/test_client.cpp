@@ -132,6 +132,20 @@ std::optional<TestAnswer> TestClient::get(const std::string& path,
     return receive();
 }
 
+std::optional<std::string> TestClient::chunk() {
+    std::size_t line = 0;
+    while ((line = input_.find("\r\n")) == std::string::npos) {
+        if (!more()) return std::nullopt;
+    }
+    const std::size_t size = std::stoul(input_.substr(0, line), nullptr, 16);
+    while (input_.size() < line + 2 + size + 2) {
+        if (!more()) return std::nullopt;
+    }
+    std::string part = input_.substr(line + 2, size);
+    input_.erase(0, line + 2 + size + 2);
+    return part;
+}
+
 bool TestClient::ends() {
     std::array<char, 4096> room{};
     ssize_t got = 0;

@@ -42,6 +42,9 @@ public:
     bool send(std::string_view bytes);
     /// One answer; nothing when the connection ended first.
     std::optional<TestAnswer> receive(bool without_body = false);
+    /// The next part of an answer that is written in chunks; empty: its end. Nothing when the
+    /// connection ended first.
+    std::optional<std::string> chunk();
     std::optional<TestAnswer> get(const std::string& path, const std::string& more_headers = "");
     /// Whether the server ends the connection (what it still says is thrown away).
     bool ends();

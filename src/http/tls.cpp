@@ -246,21 +246,31 @@ void TlsSession::close() {
     ::ERR_clear_error();
 }
 
-std::string TlsSession::peer_name() const {
-    if (!context_->verifies_ || ::SSL_get_verify_result(session_) != X509_V_OK) return {};
+std::vector<std::string> TlsSession::subject(int field) const {
+    std::vector<std::string> found;
+    if (!context_->verifies_ || ::SSL_get_verify_result(session_) != X509_V_OK) return found;
     const X509* const certificate = ::SSL_get0_peer_certificate(session_);
-    if (certificate == nullptr) return {};
+    if (certificate == nullptr) return found;
     const X509_NAME* const subject = ::X509_get_subject_name(certificate);
-    const int index = ::X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-    if (index < 0) return {};
-    unsigned char* utf8 = nullptr;
-    const int size = ::ASN1_STRING_to_UTF8(
-        &utf8, ::X509_NAME_ENTRY_get_data(::X509_NAME_get_entry(subject, index)));
-    if (size < 0) return {};
-    std::string name(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size));
-    ::OPENSSL_free(utf8);
-    // "front-proxy\0.evil" is not "front-proxy".
-    return name.contains('\0') ? std::string{} : name;
+    for (int at = ::X509_NAME_get_index_by_NID(subject, field, -1); at >= 0;
+         at = ::X509_NAME_get_index_by_NID(subject, field, at)) {
+        unsigned char* utf8 = nullptr;
+        const int size = ::ASN1_STRING_to_UTF8(
+            &utf8, ::X509_NAME_ENTRY_get_data(::X509_NAME_get_entry(subject, at)));
+        if (size < 0) return {};
+        found.emplace_back(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size));
+        ::OPENSSL_free(utf8);
+        // "front-proxy\0.evil" is not "front-proxy".
+        if (found.back().contains('\0')) return {};
+    }
+    return found;
 }
+
+std::string TlsSession::peer_name() const {
+    const auto names = subject(NID_commonName);
+    return names.empty() ? std::string{} : names.front();
+}
+
+std::vector<std::string> TlsSession::peer_groups() const { return subject(NID_organizationName); }
 
 }  // namespace aliquot::http

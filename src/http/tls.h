@@ -55,8 +55,12 @@ public:
     void close();
     /// Common name of the client's verified certificate; else empty.
     [[nodiscard]] std::string peer_name() const;
+    /// Its organisations.
+    [[nodiscard]] std::vector<std::string> peer_groups() const;
 
 private:
+    /// What the subject of that certificate says of a field (a NID), in its order.
+    [[nodiscard]] std::vector<std::string> subject(int field) const;
     Progress progress_of(int result);
     std::shared_ptr<const TlsContext> context_;
     ssl_st* session_ = nullptr;

@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "http/server.h"
+#include "os/root.h"
+#include "os/temporary_directory.h"
 #include "sim/apiserver/authority.h"
 #include "sim/apiserver/collector.h"
 #include "sim/apiserver/manifests.h"
@@ -45,6 +48,19 @@ Result<Done> write_private(const std::string& path, const std::string& content) 
     return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};
 }
 
+http::ServerOptions listening_on(const std::string& address) {
+    using std::chrono::seconds;
+    return {.address = address,
+            .methods = {},
+            .threads = 64,
+            .most_connections = 4000,
+            .most_body_bytes = 8U << 20U,
+            .most_streams = 4000,
+            .compress_from = 128U << 10U,  // as kube-apiserver
+            .request_limit = seconds(30),
+            .idle_limit = seconds(120)};
+}
+
 }  // namespace
 
 namespace apiserver {
@@ -72,7 +88,7 @@ public:
     ~Implementation() {
         world.stopping = true;
         world.store.interrupt();
-        http.reset();
+        plain.reset();
         https.reset();
         world.collector.reset();
     }
@@ -85,13 +101,13 @@ public:
         world.tokens[admin_token] = User{"admin", "", {"system:masters"}, {}};
         if (world.options.collect_garbage) world.collector = std::make_unique<Collector>(world);
         plant_first_objects(world);
-        const auto handler = [this](const HttpRequest& request) {
-            return answer_request(world, request);
+        const auto handler = [this](const http::Request& request) -> http::Answer {
+            return answer_request(world, read_request(request));
         };
         if (!world.options.http_address.empty()) {
-            auto server = HttpServer::listen(world.options.http_address, {}, handler);
+            auto server = http::Server::listen(listening_on(world.options.http_address), handler);
             if (!server) return std::move(server).error();
-            http = std::move(*server);
+            plain = std::move(*server);
         }
         if (world.options.https_address.empty()) return Done{};
         return start_tls(handler);
@@ -104,18 +120,30 @@ public:
     World world;
     std::string admin_token;
     std::string kubeconfig;
-    std::unique_ptr<HttpServer> http, https;
+    os::TemporaryDirectory certificates;
+    std::unique_ptr<http::Server> plain, https;
 
 private:
-    Result<Done> start_tls(const HttpServer::Handler& handler) {
+    Result<Done> start_tls(const http::Handler& handler) {
         std::vector<std::string> names = {"localhost", "127.0.0.1", "kubernetes",
                                           "kubernetes.default", "kubernetes.default.svc"};
         for (const std::string& name : world.options.certificate_names) names.push_back(name);
         auto pair = world.authority->issue_server("kube-apiserver", names);
         if (!pair) return std::move(pair).error();
-        auto server = HttpServer::listen(
-            world.options.https_address,
-            {pair->certificate, pair->key, world.authority->certificate()}, handler);
+        const std::vector<std::pair<std::string, const std::string*>> files = {
+            {"tls.crt", &pair->certificate},
+            {"tls.key", &pair->key},
+            {"client-ca.crt", &world.authority->certificate()}};
+        for (const auto& [name, text] : files) {
+            auto done = write_private(certificates.path() / name, *text);
+            if (!done) return done;
+        }
+        auto options = listening_on(world.options.https_address);
+        options.access.tls = {.certificate_file = certificates.path() / "tls.crt",
+                              .key_file = certificates.path() / "tls.key",
+                              .client_ca_file = certificates.path() / "client-ca.crt",
+                              .client_auth = http::Tls::ClientAuth::kVerifyIfGiven};
+        auto server = http::Server::listen(std::move(options), handler);
         if (!server) return std::move(server).error();
         https = std::move(*server);
         auto admin = world.authority->issue_client("admin", {"system:masters"});
@@ -161,9 +189,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(ApiServerOptions options) {
 }
 
 std::string ApiServer::http_url() const {
-    if (implementation_->http == nullptr) return {};
+    if (implementation_->plain == nullptr) return {};
     return "http://" + implementation_->host_of(implementation_->world.options.http_address) + ":" +
-           std::to_string(implementation_->http->port());
+           std::to_string(implementation_->plain->port());
 }
 
 std::string ApiServer::https_url() const {
@@ -252,7 +280,7 @@ void ApiServer::release_watches(std::string_view resource) {
 }
 
 void ApiServer::cut_connections() {
-    if (implementation_->http != nullptr) implementation_->http->cut_connections();
+    if (implementation_->plain != nullptr) implementation_->plain->cut_connections();
     if (implementation_->https != nullptr) implementation_->https->cut_connections();
 }
 

@@ -92,7 +92,7 @@ HttpAnswer finished(const Call& call, HttpAnswer answer) {
 HttpAnswer faulty(const ApiFault& fault) {
     HttpAnswer answer;
     if (fault.break_connection) {
-        answer.break_connection = true;
+        answer.status = 0;
         return answer;
     }
     Failure failure;

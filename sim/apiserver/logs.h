@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/apiserver/http_server.h"
+#include "sim/apiserver/http.h"
 
 namespace aliquot::sim::apiserver {
 

@@ -23,13 +23,6 @@ std::uint64_t random_number() {
     return source();
 }
 
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 std::string format(Time time, bool micro) {
     const auto whole = std::chrono::floor<std::chrono::seconds>(time);
     const std::time_t seconds = std::chrono::system_clock::to_time_t(whole);
@@ -87,20 +80,6 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
     if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
     return value;
-}
-
-std::string decode_url(std::string_view text, bool plus_is_blank) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-            hex_digit(text[i + 2]) >= 0) {
-            out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-            i += 2;
-        } else {
-            out += plus_is_blank && text[i] == '+' ? ' ' : text[i];
-        }
-    }
-    return out;
 }
 
 std::string encode_base64(std::string_view bytes) {

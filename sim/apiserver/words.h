@@ -17,9 +17,6 @@ std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
-/// "%2F" and "+" decoded; broken escapes stay as they are.
-std::string decode_url(std::string_view text, bool plus_is_blank);
-
 std::string encode_base64(std::string_view bytes);
 std::optional<std::string> decode_base64(std::string_view text);
 

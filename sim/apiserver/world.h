@@ -13,7 +13,7 @@
 
 #include "sim/apiserver/api_server.h"
 #include "sim/apiserver/faults.h"
-#include "sim/apiserver/http_server.h"
+#include "sim/apiserver/http.h"
 #include "sim/apiserver/logs.h"
 #include "sim/apiserver/resources.h"
 #include "sim/apiserver/status.h"

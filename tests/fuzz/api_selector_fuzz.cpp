@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/apiserver/amount.h"
-#include "sim/apiserver/http_server.h"
+#include "sim/apiserver/http.h"
 #include "sim/apiserver/route.h"
 #include "sim/apiserver/selector.h"
 #include "sim/apiserver/table.h"

@@ -15,7 +15,7 @@ namespace {
 using document::Node;
 
 constexpr std::array<std::string_view, 7> kGroups{"native",  "self", "guard",    "classic",
-                                                  "renamed", "seed", "openshift"};
+                                                  "renamed", "older", "openshift"};
 using Sets = std::map<std::string, std::string, std::less<>>;
 
 Error refuse(std::string_view file, document::Mark mark, const std::string& message) {

@@ -27,7 +27,7 @@ constexpr std::array<Chapter, 7> kChapters{{
     {"renamed", "NVIDIA's names of exporter 4.9",
      "With `--metrics-compat=4.9` or `both`. A classic family that has no other name here is "
      "answered under its classic one."},
-    {"seed", "Names that dashboards still ask for",
+    {"older", "Names that dashboards still ask for",
      "Of older exporters, and one (`nvidia_gpu_utilization`) that none ever had. Answered with "
      "every `--metrics-compat` but `off`."},
     {"openshift", "Names that OpenShift reads",

@@ -26,7 +26,7 @@ struct DetectOptions {
     std::string lines;
     std::string kind = "auto";
     std::string format = "text";
-    bool legacy = false;
+    bool keywords_only = false;
     bool explain = false;
 };
 
@@ -176,7 +176,7 @@ void judge_files(Context& context, const DetectOptions& words) {
         detect::Kind kind = kind_named(words.kind);
         if (kind == detect::Kind::kUnknown) kind = detect::sniff_kind(input->name, text);
         const auto verdict =
-            words.legacy ? detect::detect_legacy(text) : detect::detect(text, kind);
+            words.keywords_only ? detect::detect_keywords(text) : detect::detect(text, kind);
         note_cut(context, input->name, verdict);
         if (words.format == "text") {
             print_text(context.out, input->name, verdict, text, words.explain);
@@ -203,7 +203,8 @@ std::string judge_line(Context& context, const DetectOptions& words, std::string
         unescaped = detect::unescape_line(line);
         line = unescaped;
     }
-    const auto verdict = words.legacy ? detect::detect_legacy(line) : detect::detect(line, kind);
+    const auto verdict =
+        words.keywords_only ? detect::detect_keywords(line) : detect::detect(line, kind);
     if (verdict.cut) note_cut(context, "line " + std::to_string(number_of_line), verdict);
     return detect::to_json_line(verdict, line);
 }
@@ -283,8 +284,9 @@ void add_detect_command(CLI::App& program, Context& context) {
         ->check(CLI::IsMember({"text", "json", "yaml"}))
         ->option_text("FORMAT (text, json, yaml)");
     command->add_flag("--explain", words->explain, "Show all evidence and how the score adds up");
-    command->add_flag("--legacy", words->legacy,
-                      "The old substring detector, for comparison; it always names a GPU");
+    command->add_flag("--keywords-only", words->keywords_only,
+                      "Judge by fourteen keywords alone, for comparison; it always names a GPU");
+    command->add_flag("--legacy", words->keywords_only)->group("");  // its name up to 0.1
     command->callback([words, &context] { detect_all(context, *words); });
 }
 

@@ -87,8 +87,12 @@ TEST_F(Detect, RefusesADirectoryOfLines) {
     EXPECT_THAT(err_.str(), HasSubstr("is a directory"));
 }
 
-TEST_F(Detect, CanBeTheOldDetector) {
+TEST_F(Detect, JudgesByKeywordsAloneUnderBothNamesOfTheOption) {
     EXPECT_EQ(detect({"--legacy", "--lines", "-"}, "one billion CVs\n"), kOk);
+    const std::string former = out_.str();
+    out_.str("");
+    EXPECT_EQ(detect({"--keywords-only", "--lines", "-"}, "one billion CVs\n"), kOk);
+    EXPECT_EQ(out_.str(), former);
     const auto answer = nlohmann::json::parse(out_.str());
     EXPECT_EQ(answer["label"], "gpu");
     EXPECT_EQ(answer["gpu_count"], 4);

@@ -89,20 +89,21 @@ TEST_P(EitherFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, CaseFile,
-                         testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv",
-                                         "unseen_1.tsv", "unseen_2.tsv", "unseen_3.tsv",
-                                         "unseen_4.tsv", "unseen_5.tsv", "unseen_6.tsv",
-                                         "unseen_7.tsv", "unseen_8.tsv", "unseen_9.tsv",
-                                         "unseen_10.tsv", "unseen_11.tsv", "unseen_12.tsv",
-                                         "unseen_13.tsv", "unseen_14.tsv", "unseen_15.tsv",
-                                         "unseen_16.tsv", "unseen_17.tsv", "unseen_18.tsv",
-                                         "unseen_19.tsv", "unseen_20.tsv", "unseen_21.tsv",
-                                         "unseen_22.tsv", "unseen_23.tsv", "unseen_24.tsv",
-                                         "unseen_25.tsv", "unseen_26.tsv", "unseen_27.tsv"));
+INSTANTIATE_TEST_SUITE_P(
+    Files, CaseFile,
+    testing::Values("task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv", "task_notes_4.tsv",
+                    "task_notes_5.tsv", "sentences.tsv", "task_notes_6.tsv", "task_notes_7.tsv",
+                    "task_notes_8.tsv", "task_notes_9.tsv", "agent_tasks_1.tsv",
+                    "plain_requests_1.tsv", "tickets_files_readmes.tsv", "mixed_1.tsv",
+                    "short_jobs.tsv", "denials_1.tsv", "denials_2.tsv", "plain_requests_2.tsv",
+                    "task_notes_10.tsv", "chat_titles_files.tsv", "denials_far_away.tsv",
+                    "tickets_files.tsv", "mixed_2.tsv", "plain_requests_3.tsv", "mixed_3.tsv",
+                    "task_notes_11.tsv", "agent_tasks_2.tsv", "denials_homonyms.tsv",
+                    "task_notes_12.tsv", "agent_tasks_3.tsv", "task_notes_13.tsv"));
 
 INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
-                         testing::Values("design.tsv", "holdout.tsv", "fresh.tsv", "last.tsv"));
+                         testing::Values("task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv",
+                                         "task_notes_4.tsv"));
 
 /// "-" for none; "?" where either is right.
 bool agrees(const std::string& wanted, const std::string& found) {

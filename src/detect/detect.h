@@ -89,9 +89,9 @@ inline constexpr std::size_t kMostEvidence = 24;
 /// thread   safe; keeps a buffer per thread
 Verdict detect(std::string_view text, Kind kind = Kind::kUnknown);
 
-/// The first detector: substrings, and always a GPU in `need` (count, type, and the host memory it
-/// asked for). Kept bit by bit, for those who compare. Its evidence has weight 1 for each keyword.
-Verdict detect_legacy(std::string_view text);
+/// The plain detector: substrings, and always a GPU in `need` (count, type, and the host memory it
+/// asks for). Kept bit by bit, for those who compare. Its evidence has weight 1 for each keyword.
+Verdict detect_keywords(std::string_view text);
 
 /// What a file is, from its name ("" when it has none) and its content.
 Kind sniff_kind(std::string_view name, std::string_view text);

@@ -88,10 +88,10 @@ void run(benchmark::State& state, const std::string& text, Kind kind) {
                             static_cast<std::int64_t>(text.size()));
 }
 
-void run_legacy(benchmark::State& state, const std::string& text) {
+void run_keywords(benchmark::State& state, const std::string& text) {
     for (auto round : state) {
         (void)round;
-        auto verdict = detect_legacy(text);
+        auto verdict = detect_keywords(text);
         benchmark::DoNotOptimize(verdict);
     }
     state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
@@ -112,8 +112,8 @@ void smart_denials(benchmark::State& state) { run(state, filled("no gpu "), Kind
 void smart_unknown_units(benchmark::State& state) { run(state, filled("7q "), Kind::kText); }
 void smart_unknown_names(benchmark::State& state) { run(state, filled("aBcdefghi "), Kind::kText); }
 void smart_letters(benchmark::State& state) { run(state, filled("a "), Kind::kText); }
-void legacy_prose(benchmark::State& state) { run_legacy(state, prose()); }
-void legacy_noise(benchmark::State& state) { run_legacy(state, noise()); }
+void keywords_prose(benchmark::State& state) { run_keywords(state, prose()); }
+void keywords_noise(benchmark::State& state) { run_keywords(state, noise()); }
 BENCHMARK(smart_prose);
 BENCHMARK(smart_yaml);
 BENCHMARK(smart_noise);
@@ -128,8 +128,8 @@ BENCHMARK(smart_letters);
 BENCHMARK(smart_denials);
 BENCHMARK(smart_unknown_units);
 BENCHMARK(smart_unknown_names);
-BENCHMARK(legacy_prose);
-BENCHMARK(legacy_noise);
+BENCHMARK(keywords_prose);
+BENCHMARK(keywords_noise);
 
 /// One line, as `--lines` reads it.
 void smart_line(benchmark::State& state) {

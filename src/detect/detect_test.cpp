@@ -249,7 +249,7 @@ TEST(Detect, TakesAnyBytesAndReadsOneMebibyteAtMost) {
     for (char& byte : bytes)
         byte = static_cast<char>((state = state * 1664525U + 1013904223U) >> 24U);
     EXPECT_TRUE(detect(bytes).cut);
-    EXPECT_TRUE(detect_legacy(bytes).cut);
+    EXPECT_TRUE(detect_keywords(bytes).cut);
     for (const char* piece :
          {"no gpu ", "without ", "gpu", "4x", "\n", "nvidia.com/gpu: ", "\xE2\x80", "#", "7b "}) {
         std::string text;
@@ -282,7 +282,7 @@ TEST(Line, AnswersWithOneJsonObjectWhateverTheBytes) {
     const std::string line = to_json_line(detect(text), text);
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_NE(line.find("\"label\":\"gpu\""), std::string::npos);
-    const std::string old = to_json_line(detect_legacy("billion"), "billion");
+    const std::string old = to_json_line(detect_keywords("billion"), "billion");
     EXPECT_NE(old.find("\"gpu_count\":4,\"gpu_memory_gib\":64,\"gpu_type\":\"a100\""),
               std::string::npos);
 }

@@ -11,9 +11,6 @@ namespace {
 
 constexpr double kSwitchedOff = -4.2;  // log-odds
 
-}  // namespace
-namespace {
-
 constexpr bool is_value_byte(char byte) {
     return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
            (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == ',' || byte == '.';
@@ -28,10 +25,6 @@ std::size_t end_of_value_key(std::string_view text, std::size_t end) {
     if (!rest.substr(word).starts_with("value")) return end;
     return end + word + std::string_view("value").size();
 }
-
-}  // namespace
-
-namespace {
 
 constexpr bool ends_sentence(char byte) {
     return byte == '?' || byte == '.' || byte == '!' || byte == ';' || byte == '\n';

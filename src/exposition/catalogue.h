@@ -17,7 +17,7 @@ enum class Group : std::uint8_t {
     kGuard,      // for each guarded container
     kClassic,    // NVIDIA's DCGM exporter up to 4.8
     kRenamed,    // the same in 4.9
-    kSeed,       // older exporters' names
+    kOlder,      // older exporters' names
     kOpenshift,  // names that OpenShift's console reads
 };
 

@@ -30,7 +30,7 @@ std::string render(const telemetry::Snapshot& snapshot, const Style& style, cons
     write_gpus(text, scene);
     write_pods(text, scene);
     write_fields(text, scene);
-    write_seeds(text, scene);
+    write_older_names(text, scene);
     write_guards(text, scene);
     write_self(text, scene, own);
     text.finish();

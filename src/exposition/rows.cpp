@@ -62,7 +62,7 @@ public:
         return kept();
     }
 
-    Block seed(const Device& device, const Part* part) {
+    Block older(const Device& device, const Part* part) {
         std::string& text = fresh();
         append_label(text, "minor_number", device.gpu.minor);
         if (part == nullptr) {
@@ -100,7 +100,7 @@ public:
         if (style_.compat != Compat::kClassic || style_.counters) {
             names.renamed = dcgm(device, part, true);
         }
-        names.seed = seed(device, part);
+        names.older = older(device, part);
         return names;
     }
 

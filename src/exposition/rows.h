@@ -46,7 +46,7 @@ struct Names {
     Block native;
     Block classic;
     Block renamed;
-    Block seed;
+    Block older;
 };
 
 struct PartRow {

@@ -21,7 +21,7 @@ void write_pods(Text& text, const Scene& scene);       // native: pods, what is 
 void write_self(Text& text, const Scene& scene, const Own& own);
 void write_guards(Text& text, const Scene& scene);
 void write_fields(Text& text, const Scene& scene);  // classic and renamed
-void write_seeds(Text& text, const Scene& scene);   // seed and openshift
+void write_older_names(Text& text, const Scene& scene);   // older and openshift
 
 /// Seconds since 1970, to the millisecond.
 Decimal seconds_of(telemetry::Moment moment);

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const Kind kind : {Kind::kUnknown, Kind::kText, Kind::kManifest, Kind::kCode}) {
         check(aliquot::detect::detect(text, kind), text);
     }
-    check(aliquot::detect::detect_legacy(text), text);
+    check(aliquot::detect::detect_keywords(text), text);
     if (aliquot::detect::unescape_line(text).size() > size) std::abort();
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first detector. Fourteen substrings of the lower-cased text, whatever they are part of; and a
+// The plain detector. Fourteen substrings of the lower-cased text, whatever they are part of; and a
 // GPU for every text, by three more substrings in a fixed order. One pass of a keyword automaton.
 #include <array>
 #include <cstdint>
@@ -119,7 +119,7 @@ private:
 
 }  // namespace
 
-Verdict detect_legacy(std::string_view text) {
+Verdict detect_keywords(std::string_view text) {
     static const Automaton automaton;
     Verdict verdict;
     verdict.confidence = 1;

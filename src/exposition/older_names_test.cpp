@@ -15,7 +15,7 @@ std::vector<Sample> samples(const telemetry::Snapshot& snapshot, std::string_vie
     return read_text(render(snapshot, Style{}), false).samples(name);
 }
 
-TEST(SeedNames, WithoutSelector) {
+TEST(OlderNames, WithoutSelector) {
     for (const std::string_view name : {"nvidia_gpu_utilization", "nvidia_gpu_memory_used_bytes",
                                         "nvidia_gpu_temperature_celsius"}) {
         for (const auto make : {exclusive_a2, time_sliced_four, gtx_1070}) {
@@ -28,7 +28,7 @@ TEST(SeedNames, WithoutSelector) {
     }
 }
 
-TEST(SeedNames, ByKubernetesNode) {
+TEST(OlderNames, ByKubernetesNode) {
     for (const std::string_view name :
          {"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_GPU_TEMP"}) {
         for (const auto make : {exclusive_a2, time_sliced_four}) {
@@ -41,7 +41,7 @@ TEST(SeedNames, ByKubernetesNode) {
     }
 }
 
-TEST(SeedNames, ByPodOnASharedGpu) {
+TEST(OlderNames, ByPodOnASharedGpu) {
     telemetry::Snapshot snapshot = time_sliced_four();
     for (telemetry::Tenant& tenant : snapshot.devices[0].parts[0].tenants) {
         tenant.memory_limit_bytes = 5757ULL << 20U;

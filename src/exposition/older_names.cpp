@@ -15,7 +15,7 @@ constexpr unsigned kPercentDigits = 4;  // parts per million as percent
 constexpr unsigned kMilliDigits = 3;
 
 Text& alone_row(Text& text, const Scene& scene, const DeviceRow& device) {
-    text.row(scene.rows.view(device.names.seed));
+    text.row(scene.rows.view(device.names.older));
     if (!device.cut && device.parts.size() == 1 && device.parts.front().alone != nullptr) {
         text.more(scene.rows.view(device.parts.front().alone->native));
     }
@@ -25,7 +25,7 @@ Text& alone_row(Text& text, const Scene& scene, const DeviceRow& device) {
 std::uint64_t write_part(Text& text, const Scene& scene, const PartRow& part, Amount amount,
                          unsigned digits) {
     const auto total = part.part->total.*amount;
-    const std::string_view labels = scene.rows.view(part.names.seed);
+    const std::string_view labels = scene.rows.view(part.names.older);
     if (part.alone != nullptr) {
         const auto value = total ? total : part.alone->amounts.*amount;
         if (!value) return 0;
@@ -107,7 +107,7 @@ void write_openshift(Text& text, const Scene& scene) {
 
 }  // namespace
 
-void write_seeds(Text& text, const Scene& scene) {
+void write_older_names(Text& text, const Scene& scene) {
     if (scene.style.compat == Compat::kOff) return;
     std::string node;
     append_label(node, "node", scene.snapshot.node);

@@ -8,13 +8,13 @@
 namespace aliquot::detect {
 namespace {
 
-TEST(Legacy, KnowsExactlyItsFourteenKeywords) {
+TEST(Keywords, KnowsExactlyItsFourteenKeywords) {
     for (const char* keyword :
          {"machine learning", "deep learning", "neural network", "pytorch", "tensorflow",
           "computer vision", "cv", "object detection", "image classification", "nlp",
           "model training", "inference", "gpu", "cuda"}) {
         const std::string text = std::string("xx") + keyword + "yy";
-        const Verdict verdict = detect_legacy(text);
+        const Verdict verdict = detect_keywords(text);
         EXPECT_EQ(verdict.label, Label::kGpu) << keyword;
         ASSERT_EQ(verdict.evidence.size(), 1U) << keyword;
         EXPECT_EQ(text.substr(verdict.evidence[0].start,
@@ -23,23 +23,23 @@ TEST(Legacy, KnowsExactlyItsFourteenKeywords) {
     }
     for (const char* other : {"", "vllm", "training", "large model", "billion", "machine  learning",
                               "deep-learning", "c v", "n\nlp", "transformer"}) {
-        EXPECT_EQ(detect_legacy(other).label, Label::kCpu) << other;
+        EXPECT_EQ(detect_keywords(other).label, Label::kCpu) << other;
     }
 }
 
-TEST(Legacy, DoesNotMindCase) {
-    EXPECT_EQ(detect_legacy("PyTorch").label, Label::kGpu);
-    EXPECT_EQ(detect_legacy("DEEP Learning").label, Label::kGpu);
-    EXPECT_EQ(detect_legacy("neural networ\xE2\x84\xAA").label, Label::kGpu);  // the Kelvin sign
+TEST(Keywords, DoesNotMindCase) {
+    EXPECT_EQ(detect_keywords("PyTorch").label, Label::kGpu);
+    EXPECT_EQ(detect_keywords("DEEP Learning").label, Label::kGpu);
+    EXPECT_EQ(detect_keywords("neural networ\xE2\x84\xAA").label, Label::kGpu);  // the Kelvin sign
 }
 
-TEST(Legacy, FindsKeywordsInsideWordsAndDenials) {
+TEST(Keywords, FindsKeywordsInsideWordsAndDenials) {
     for (const char* text : {"CVE", "recvmsg", "barracuda", "nlpd", "No GPU needed", "csv cvs"}) {
-        EXPECT_EQ(detect_legacy(text).label, Label::kGpu) << text;
+        EXPECT_EQ(detect_keywords(text).label, Label::kGpu) << text;
     }
 }
 
-TEST(Legacy, SizesByLargeModelOrBillionThenTrainingThenTheRest) {
+TEST(Keywords, SizesByLargeModelOrBillionThenTrainingThenTheRest) {
     struct Row {
         const char* text;
         unsigned count;
@@ -52,15 +52,15 @@ TEST(Legacy, SizesByLargeModelOrBillionThenTrainingThenTheRest) {
           Row{"billion-parameter training", 4, "a100", 64}, Row{"staff training", 1, "a100", 32},
           Row{"restraining order", 1, "a100", 32}, Row{"a web shop", 1, "v100", 16},
           Row{"", 1, "v100", 16}}) {
-        const Verdict verdict = detect_legacy(row.text);
+        const Verdict verdict = detect_keywords(row.text);
         EXPECT_EQ(verdict.need.count, row.count) << row.text;
         EXPECT_EQ(verdict.need.type, row.type) << row.text;
         EXPECT_EQ(verdict.need.memory_gib, row.memory) << row.text;
     }
 }
 
-TEST(Legacy, FindsKeywordsThatOverlap) {
-    const Verdict verdict = detect_legacy("pytorcpytorch nncvlp machine deep learning");
+TEST(Keywords, FindsKeywordsThatOverlap) {
+    const Verdict verdict = detect_keywords("pytorcpytorch nncvlp machine deep learning");
     EXPECT_EQ(verdict.evidence.size(), 3U);  // pytorch, cv, deep learning
 }
 

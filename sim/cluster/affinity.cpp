@@ -14,7 +14,7 @@ constexpr auto kAffinityFields =
     std::to_array<std::string_view>({"nodeAffinity", "podAffinity", "podAntiAffinity"});
 constexpr auto kNodeAffinityFields =
     std::to_array<std::string_view>({"preferredDuringSchedulingIgnoredDuringExecution", kRequired});
-constexpr auto kSelectorFields = std::to_array<std::string_view>({"nodeSelectorTerms"});
+constexpr auto kNodeSelectorFields = std::to_array<std::string_view>({"nodeSelectorTerms"});
 constexpr auto kTermFields = std::to_array<std::string_view>({"matchExpressions", "matchFields"});
 constexpr auto kRuleFields = std::to_array<std::string_view>({"key", "operator", "values"});
 
@@ -90,7 +90,7 @@ std::vector<std::vector<LabelRule>> read_required_node_affinity(Object& pod) {
     Object node(report, *node_affinity, all.path_of("nodeAffinity"), kNodeAffinityFields);
     const Node* const required = node.mapping(kRequired);
     if (required == nullptr) return terms;
-    Object selector(report, *required, node.path_of(kRequired), kSelectorFields);
+    Object selector(report, *required, node.path_of(kRequired), kNodeSelectorFields);
     const auto nodes = selector.list("nodeSelectorTerms");
     if (nodes.empty()) selector.complain("nodeSelectorTerms", "is missing or empty");
     for (std::size_t i = 0; i < nodes.size(); ++i) {

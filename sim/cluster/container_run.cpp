@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstBackOff = 1000ms;
 constexpr auto kLongestBackOff = 30'000ms;
-constexpr auto kGoodRun = 60s;
+constexpr auto kGoodContainerRun = 60s;
 constexpr int kStartFailed = 128;  // as containerd reports a program that cannot be started
 
 /// Has this child ended? It stays a zombie, so that its group id is nobody else's yet.
@@ -65,7 +65,7 @@ void ContainerRun::after_end(RestartPolicy policy, TimePoint now) {
         enter(State::kEnded, now);
         return;
     }
-    if (now - started_ >= kGoodRun) back_off_ = 0ms;
+    if (now - started_ >= kGoodContainerRun) back_off_ = 0ms;
     back_off_ = std::clamp(back_off_ * 2, std::chrono::milliseconds(kFirstBackOff),
                            std::chrono::milliseconds(kLongestBackOff));
     next_start_ = now + back_off_;

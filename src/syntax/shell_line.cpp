@@ -14,7 +14,7 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-constexpr std::array<std::string_view, 14> kKeywords{
+constexpr std::array<std::string_view, 14> kShellKeywords{
     "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "&&", "||"};
 
 constexpr std::array<std::string_view, 69> kPrograms{"kubectl",
@@ -184,7 +184,7 @@ std::optional<Command> make_command(const std::vector<Word>& words) {
         const Word& word = words[at];
         const bool exports =
             word.text == "export" && at + 1 < words.size() && is_assignment(words[at + 1].text);
-        if ((!word.quoted && is_one_of(word.text, kKeywords)) || exports) {
+        if ((!word.quoted && is_one_of(word.text, kShellKeywords)) || exports) {
             ++at;
         } else if (is_assignment(word.text)) {
             command.assignments.push_back(word);

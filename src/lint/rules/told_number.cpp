@@ -4,15 +4,10 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
-namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-}  // namespace
-
 std::vector<ToldNumber> numbers_in(std::string_view text) {
     std::vector<ToldNumber> numbers;
     for (std::size_t at = 0; at < text.size() && numbers.size() < 50;) {

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "base/quantity.h"
+#include "command_line/command.h"
 
 namespace aliquot::sim {
 namespace {
@@ -67,7 +67,7 @@ void run_env(const std::string& state, cli::Context& context) {
     context.out << environment_text(directory);
 }
 
-void add_up(CLI::App& sim, cli::Context& context) {
+void add_up(command_line::Command& sim, cli::Context& context) {
     auto* const up = sim.add_subcommand("up", "make a simulated node; returns when it is there");
     const auto options = std::make_shared<UpOptions>();
     up->add_option("--gpu", options->gpus, "model[:count], as a2 or h100-80:8; may be repeated")
@@ -96,8 +96,8 @@ void add_up(CLI::App& sim, cli::Context& context) {
 }
 
 /// A command that takes only --state.
-void add_simple(CLI::App& sim, cli::Context& context, const char* name, const char* help,
-                void (*run)(const std::string&, cli::Context&)) {
+void add_simple(command_line::Command& sim, cli::Context& context, const char* name,
+                const char* help, void (*run)(const std::string&, cli::Context&)) {
     auto* const command = sim.add_subcommand(name, help);
     const auto state = std::make_shared<std::string>();
     command->add_option("--state", *state, "directory of the node")->type_name("DIR");
@@ -127,7 +127,7 @@ bool means(std::string_view item, const GpuView& gpu, const MigDeviceView& devic
 
 }  // namespace
 
-void add_sim_command(CLI::App& program, cli::Context& context) {
+void add_sim_command(command_line::Command& program, cli::Context& context) {
     auto* const sim = program.add_subcommand("sim", "a simulated GPU node on this machine");
     sim->require_subcommand(1);
     add_up(*sim, context);

@@ -15,12 +15,12 @@
 namespace aliquot::sim {
 
 /// `aliquot sim`: up, down, status, env, fault, use.
-void add_sim_command(CLI::App& program, cli::Context& context);
+void add_sim_command(command_line::Command& program, cli::Context& context);
 
 /// The parts of it, one file each.
-void add_sim_fault(CLI::App& sim, cli::Context& context);
-void add_sim_status(CLI::App& sim, cli::Context& context);
-void add_sim_use(CLI::App& sim, cli::Context& context);
+void add_sim_fault(command_line::Command& sim, cli::Context& context);
+void add_sim_status(command_line::Command& sim, cli::Context& context);
+void add_sim_use(command_line::Command& sim, cli::Context& context);
 
 /// --state, or $ALIQUOT_SIM_STATE, or /tmp/aliquot-sim-<uid>. Absolute.
 std::filesystem::path state_directory(const std::string& option);

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "command_line/command.h"
 #include "document/yaml.h"
 #include "os/temporary_directory.h"
 
@@ -29,14 +29,10 @@ protected:
         err_.str("");
         cli::Context context{
             .out = out_, .err = err_, .program_directory = temporary_.path() / "bin"};
-        CLI::App app;
+        command_line::Command app;
         add_sim_command(app, context);
-        try {
-            app.parse("sim " + words + " --state " + state_.native());
-        } catch (const CLI::ParseError&) {
-            return cli::kUsage;
-        }
-        return context.exit_code;
+        const auto parsed = app.parse("sim " + words + " --state " + state_.native());
+        return parsed.kind == command_line::Parsed::Kind::kRun ? context.exit_code : cli::kUsage;
     }
 
     os::TemporaryDirectory temporary_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <memory>
 #include <ostream>
 
 #include "cmd/aliquot/sim_command.h"
+#include "command_line/command.h"
 
 namespace aliquot::sim {
 namespace {
@@ -155,7 +155,7 @@ Result<FaultWords> parse_fault(const std::string& word, const std::optional<std:
     return fault;
 }
 
-void add_sim_fault(CLI::App& sim, cli::Context& context) {
+void add_sim_fault(command_line::Command& sim, cli::Context& context) {
     auto* const command = sim.add_subcommand("fault", "break a GPU of the node, or mend it");
     const auto options = std::make_shared<FaultOptions>();
     command

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -8,6 +7,7 @@
 
 #include "base/quantity.h"
 #include "cmd/aliquot/sim_command.h"
+#include "command_line/command.h"
 #include "document/write.h"
 
 namespace aliquot::sim {
@@ -123,11 +123,11 @@ void run_status(const StatusOptions& options, cli::Context& context) {
 
 }  // namespace
 
-void add_sim_status(CLI::App& sim, cli::Context& context) {
+void add_sim_status(command_line::Command& sim, cli::Context& context) {
     auto* const command = sim.add_subcommand("status", "show the GPUs of the node");
     const auto options = std::make_shared<StatusOptions>();
     command->add_option("-o,--output", options->format, "table, json or yaml")
-        ->check(CLI::IsMember({"table", "json", "yaml"}))
+        ->one_of({"table", "json", "yaml"})
         ->capture_default_str()
         ->type_name("FORMAT");
     command->add_option("--state", options->state, "directory of the node")->type_name("DIR");

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "base/quantity.h"
 #include "cmd/aliquot/sim_command.h"
+#include "command_line/command.h"
 #include "sim/mps/client.h"
 #include "sim/node/script.h"
 
@@ -215,7 +215,7 @@ void run_use(const UseOptions& options, cli::Context& context) {
 
 }  // namespace
 
-void add_sim_use(CLI::App& sim, cli::Context& context) {
+void add_sim_use(command_line::Command& sim, cli::Context& context) {
     auto* const command =
         sim.add_subcommand("use", "stand in for a workload: hold memory of a GPU");
     const auto options = std::make_shared<UseOptions>();
@@ -224,7 +224,7 @@ void add_sim_use(CLI::App& sim, cli::Context& context) {
             ->type_name("SIZE");
     auto* const busy =
         command->add_option("--sm", options->sm_percent, "how busy it keeps the GPU, in percent")
-            ->check(CLI::Range(0U, 100U))
+            ->range(0U, 100U)
             ->capture_default_str()
             ->type_name("PERCENT");
     command
@@ -237,10 +237,10 @@ void add_sim_use(CLI::App& sim, cli::Context& context) {
     command
         ->add_option("--for", options->seconds,
                      "end after so long; otherwise when it gets a signal")
-        ->check(CLI::Range(0.0, kLongestSeconds))
+        ->range(0.0, kLongestSeconds)
         ->type_name("SECONDS");
     command->add_option("--gpus", options->gpus, "how many of the visible GPUs it uses")
-        ->check(CLI::Range(1U, 32U))
+        ->range(1U, 32U)
         ->capture_default_str()
         ->type_name("N");
     command

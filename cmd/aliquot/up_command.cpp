@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/aliquot/up_command.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <memory>
 
 #include "cmd/aliquot/up_session.h"
+#include "command_line/command.h"
 #include "sim/cluster/manifest_object.h"
 
 namespace aliquot::up {
@@ -67,9 +67,9 @@ std::string settle(Words& words) {
 
 }  // namespace
 
-void add_up_command(CLI::App& program, cli::Context& context) {
+void add_up_command(command_line::Command& program, cli::Context& context) {
     auto words = std::make_shared<Words>();
-    CLI::App* const command = program.add_subcommand("up", kDescription);
+    command_line::Command* const command = program.add_subcommand("up", kDescription);
     UpOptions& options = words->options;
     command
         ->add_option("--gpu", options.gpus,
@@ -91,7 +91,7 @@ void add_up_command(CLI::App& program, cli::Context& context) {
     command->add_flag("--once", options.once,
                       "end as soon as each pod runs, has ended, or is known to wait");
     command->add_option("-o,--output", words->format, "table, json or yaml")
-        ->check(CLI::IsMember({"table", "json", "yaml"}))
+        ->one_of({"table", "json", "yaml"})
         ->type_name("FORMAT");
     command
         ->add_option("--timeout", words->timeout,

@@ -6,6 +6,6 @@
 namespace aliquot::up {
 
 /// `aliquot up`
-void add_up_command(CLI::App& program, cli::Context& context);
+void add_up_command(command_line::Command& program, cli::Context& context);
 
 }  // namespace aliquot::up

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/option_reader.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <sstream>
+
+#include "command_line/command.h"
 
 namespace aliquot::agent {
 
@@ -20,7 +21,7 @@ void refuse_word(const std::string& name, const std::string& text, const std::st
 }
 
 void refuse_option(const std::string& name, const std::string& reason) {
-    throw CLI::ValidationError(name, reason);
+    throw command_line::UsageError(name, reason);
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -39,14 +40,14 @@ void Reader::add(const std::string& flags, std::vector<std::string> variables,
     std::string text = help;
     if (!entry.variables.empty()) text += " [" + entry.variables.front() + "]";
     entry.option = app_.add_option(flags, entry.values, text);
-    entry.option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    entry.option->allow_extra_args(false)->take_all();
     if (boolean) entry.option->expected(0, 1)->type_name("BOOL");
 }
 
 void Reader::finish() {
     for (Entry& entry : entries_) {
         if (entry.option->count() > 0) {
-            const std::string name = entry.option->get_name();
+            const std::string name = entry.option->name();
             std::string joined;
             for (const std::string& value : entry.values) {
                 joined += (joined.empty() ? "" : ",") + value;

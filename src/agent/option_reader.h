@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {
-class App;
+namespace aliquot::command_line {
+class Command;
 class Option;
-}  // namespace CLI
+}  // namespace aliquot::command_line
 
 namespace aliquot::agent {
 
@@ -27,7 +27,7 @@ template <class T>
 using Words = std::vector<std::pair<std::string, T>>;
 const Words<bool>& booleans();
 
-/// Throws CLI11's error, which read_options() catches: "--flag: 'x' is not one of a, b".
+/// Throws the UsageError that read_options() catches: "--flag: 'x' is not one of a, b".
 [[noreturn]] void refuse_word(const std::string& name, const std::string& text,
                               const std::string& expected);
 /// The same with any reason.
@@ -51,9 +51,10 @@ class Reader {
 public:
     using Set = std::function<void(const std::string& name, const std::string& text)>;
 
-    Reader(CLI::App& app, const Environment& environment) : app_(app), environment_(environment) {}
+    Reader(command_line::Command& app, const Environment& environment)
+        : app_(app), environment_(environment) {}
 
-    /// One option: `flags` as CLI11 writes them, `variables` in order of precedence.
+    /// One option: `flags` as "-o,--output", `variables` in order of precedence.
     void add(const std::string& flags, std::vector<std::string> variables, const std::string& help,
              Set set, bool boolean = false);
 
@@ -87,11 +88,11 @@ private:
         Set set;
         std::vector<std::string> variables;
         std::vector<std::string> values;
-        CLI::Option* option = nullptr;
+        command_line::Option* option = nullptr;
     };
-    CLI::App& app_;
+    command_line::Command& app_;
     const Environment& environment_;
-    std::list<Entry> entries_;  // CLI11 keeps addresses of `values`
+    std::list<Entry> entries_;  // the command keeps addresses of `values`
 };
 
 // Parts of the command line.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/options.h"
 
-#include <CLI/CLI.hpp>
 #include <sstream>
 
 #include "agent/option_reader.h"
+#include "command_line/command.h"
 
 namespace aliquot::agent {
 namespace {
@@ -73,7 +73,8 @@ void add_nvidia_options(Reader& reader, Options& options) {
                    for (const std::string& word : split(text)) {
                        strategies.push_back(word_value(list_strategies(), name, word));
                    }
-                   if (strategies.empty()) throw CLI::ValidationError(name, "names no strategy");
+                   if (strategies.empty())
+                       throw command_line::UsageError(name, "names no strategy");
                    flags.plugin.device_list_strategy = std::move(strategies);
                });
     reader.word("--device-id-strategy", {"DEVICE_ID_STRATEGY"}, "uuid or index (default uuid)",
@@ -99,7 +100,7 @@ void add_nvidia_options(Reader& reader, Options& options) {
     reader.add("--imex-channel-ids", {"IMEX_CHANNEL_IDS"}, "0 or nothing",
                [&options](const std::string& name, const std::string& text) {
                    if (text != "0")
-                       throw CLI::ValidationError(name, "'" + text + "': only 0 is valid");
+                       throw command_line::UsageError(name, "'" + text + "': only 0 is valid");
                    options.imex_channel_ids = std::vector<unsigned>{0};
                });
     reader.word("--imex-required", {"IMEX_REQUIRED"}, "IMEX channels must exist", booleans(),
@@ -184,7 +185,7 @@ std::string variable(const Environment& environment, const std::string& name) {
 std::variant<Options, Answer> read_options(int argc, const char* const* argv,
                                            const Environment& environment) {
     Options options;
-    CLI::App app(
+    command_line::Command app(
         "Offers this node's NVIDIA GPUs, whole or in shares, to kubelet.\n"
         "Example: aliquot-agent --config-file /etc/aliquot/sharing.yaml --device-list-strategy "
         "cdi-cri",
@@ -200,19 +201,21 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
     add_label_options(reader, options);
     add_telemetry_options(reader, options.telemetry);
     add_cluster_options(reader, options.cluster);
-    try {
-        app.parse(argc, argv);
-        reader.finish();
-    } catch (const CLI::Success& wanted) {
-        std::ostringstream text;
-        app.exit(wanted, text, text);
-        return Answer{.text = text.str()};
-    } catch (const CLI::ParseError& problem) {
-        return Answer{.text = std::string("aliquot-agent: ") + problem.what() +
-                              "; see aliquot-agent --help\n",
+    using Kind = command_line::Parsed::Kind;
+    command_line::Parsed parsed = app.parse(argc, argv);
+    if (parsed.kind == Kind::kRun) {
+        try {
+            reader.finish();
+        } catch (const command_line::UsageError& problem) {
+            parsed = {.kind = Kind::kWrong, .text = problem.what(), .unwanted = {}};
+        }
+    }
+    if (parsed.kind == Kind::kWrong) {
+        return Answer{.text = "aliquot-agent: " + parsed.text + "; see aliquot-agent --help\n",
                       .exit_code = 2,
                       .to_stderr = true};
     }
+    if (parsed.kind != Kind::kRun) return Answer{.text = parsed.text};
     options.disabled_health_checks = variable(environment, "DP_DISABLE_HEALTHCHECKS");
     options.enabled_health_checks = variable(environment, "DP_ENABLE_HEALTHCHECKS");
     options.cluster.in_a_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty();

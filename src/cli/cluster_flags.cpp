@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cluster_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <utility>
+
+#include "command_line/command.h"
 
 namespace aliquot::cli {
 namespace {
@@ -31,7 +32,7 @@ std::string hint() {
 
 }  // namespace
 
-void add_cluster_flags(CLI::App& command, ClusterWords& words) {
+void add_cluster_flags(command_line::Command& command, ClusterWords& words) {
     command
         .add_option("--kubeconfig", words.kubeconfig,
                     "How to reach the cluster; default: KUBECONFIG, the pod's service account, "
@@ -42,11 +43,12 @@ void add_cluster_flags(CLI::App& command, ClusterWords& words) {
     command
         .add_option("--request-timeout", words.request_timeout_seconds,
                     "Seconds until a request is given up, its repetitions counted in")
-        ->check(CLI::Range(1, 600))
+        ->range(1, 600)
         ->option_text("SECONDS (1 to 600)");
 }
 
-void add_namespace_flag(CLI::App& command, ClusterWords& words, const std::string& what) {
+void add_namespace_flag(command_line::Command& command, ClusterWords& words,
+                        const std::string& what) {
     command.add_option("-n,--namespace", words.namespace_name, what)->option_text("NAME");
 }
 

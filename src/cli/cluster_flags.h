@@ -22,11 +22,12 @@ struct ClusterWords {
 
 /// Adds --kubeconfig, --context and --request-timeout.
 /// words      outlives the parsing
-void add_cluster_flags(CLI::App& command, ClusterWords& words);
+void add_cluster_flags(command_line::Command& command, ClusterWords& words);
 
 /// Adds -n, --namespace.
 /// what       of the objects that the command is about: "Namespace of the pod"
-void add_namespace_flag(CLI::App& command, ClusterWords& words, const std::string& what);
+void add_namespace_flag(command_line::Command& command, ClusterWords& words,
+                        const std::string& what);
 
 /// The limit of time of one request.
 kube_client::Call call_of(const ClusterWords& words);

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
-class App;
+namespace aliquot::command_line {
+class Command;
 }
 
 /// The command line of `aliquot`: one file per command, an explicit list of them in cmd/aliquot.
@@ -34,9 +34,9 @@ struct Context {
     int exit_code = kOk;                      // set by the command that ran
 };
 
-/// Adds one command to the program. The callback of the CLI11 subcommand sets context.exit_code.
+/// Adds one command to the program. The callback of the command sets context.exit_code.
 /// The context outlives the run.
-using AddCommand = void (*)(CLI::App& program, Context& context);
+using AddCommand = void (*)(command_line::Command& program, Context& context);
 
 /// A command as the program lists it.
 struct Command {
@@ -57,24 +57,24 @@ int run(int argc, char** argv, std::span<const Command> commands);
 void fail(Context& context, int exit_code, const std::string& message);
 
 // The commands of this folder.
-void add_completion_command(CLI::App& program, Context& context);
-void add_config_command(CLI::App& program, Context& context);
-void add_detect_command(CLI::App& program, Context& context);
-void add_doctor_command(CLI::App& program, Context& context);
-void add_explain_command(CLI::App& program, Context& context);
-void add_gpu_command(CLI::App& program, Context& context);
-void add_guard_command(CLI::App& program, Context& context);
-void add_install_command(CLI::App& program, Context& context);
-void add_lint_command(CLI::App& program, Context& context);
-void add_metrics_api_command(CLI::App& program, Context& context);
-void add_mig_command(CLI::App& program, Context& context);
-void add_node_command(CLI::App& program, Context& context);
-void add_plan_command(CLI::App& program, Context& context);
-void add_run_command(CLI::App& program, Context& context);
-void add_simulate_command(CLI::App& program, Context& context);
-void add_size_command(CLI::App& program, Context& context);
-void add_top_command(CLI::App& program, Context& context);
-void add_uninstall_command(CLI::App& program, Context& context);
-void add_version_command(CLI::App& program, Context& context);
+void add_completion_command(command_line::Command& program, Context& context);
+void add_config_command(command_line::Command& program, Context& context);
+void add_detect_command(command_line::Command& program, Context& context);
+void add_doctor_command(command_line::Command& program, Context& context);
+void add_explain_command(command_line::Command& program, Context& context);
+void add_gpu_command(command_line::Command& program, Context& context);
+void add_guard_command(command_line::Command& program, Context& context);
+void add_install_command(command_line::Command& program, Context& context);
+void add_lint_command(command_line::Command& program, Context& context);
+void add_metrics_api_command(command_line::Command& program, Context& context);
+void add_mig_command(command_line::Command& program, Context& context);
+void add_node_command(command_line::Command& program, Context& context);
+void add_plan_command(command_line::Command& program, Context& context);
+void add_run_command(command_line::Command& program, Context& context);
+void add_simulate_command(command_line::Command& program, Context& context);
+void add_size_command(command_line::Command& program, Context& context);
+void add_top_command(command_line::Command& program, Context& context);
+void add_uninstall_command(command_line::Command& program, Context& context);
+void add_version_command(command_line::Command& program, Context& context);
 
 }  // namespace aliquot::cli

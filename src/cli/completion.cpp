@@ -1,74 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion scripts, written from the commands themselves so that they cannot fall behind.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 #include <sstream>
 
 #include "cli/command.h"
-#include "cli/help.h"
+#include "command_line/command.h"
+#include "command_line/help.h"
 
 namespace aliquot::cli {
 namespace {
 
-struct OptionWords {
-    std::vector<std::string> names;  // "--output", "-o"
-    std::string description;
-    bool takes_value = false;
-    std::vector<std::string> choices;  // of its value; empty: anything
-};
+using command_line::Description;
+using command_line::summary_of;
 
 struct CommandWords {
     std::string path;  // "aliquot config check"
-    std::string description;
-    std::vector<const CLI::App*> commands;
-    std::vector<OptionWords> options;
+    std::vector<const command_line::Command*> commands;
+    std::vector<Description> options;
     std::vector<std::string> choices;  // of its first argument; empty: files
 };
 
-/// The words that CLI11 shows as "TEXT:{a,b}" for an option checked by IsMember.
-std::vector<std::string> choices_of(const CLI::Option& option) {
-    const std::string type = option.get_type_name();
-    const auto open = type.find('{');
-    const auto close = type.find('}', open);
-    std::vector<std::string> choices;
-    if (open == std::string::npos || close == std::string::npos) return choices;
-    std::istringstream words(type.substr(open + 1, close - open - 1));
-    for (std::string word; std::getline(words, word, ',');) choices.push_back(word);
-    return choices;
-}
-
-void collect(const CLI::App& command, const std::string& path,
-             const std::vector<OptionWords>& inherited, std::vector<CommandWords>& all) {
+void collect(const command_line::Command& command, const std::vector<Description>& inherited,
+             std::vector<CommandWords>& all) {
     CommandWords words;
-    words.path = path;
-    words.description = summary_of(command.get_description());
+    words.path = command.path();
     words.options = inherited;
-    for (const CLI::Option* option : command.get_options()) {
-        if (!option->nonpositional()) {
-            if (words.choices.empty()) words.choices = choices_of(*option);
+    for (Description& option : command.options()) {
+        if (option.names.empty()) {
+            if (words.choices.empty()) words.choices = option.choices;
             continue;
         }
-        OptionWords one;
-        for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
-        for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
-        one.description = summary_of(option->get_description());
-        one.takes_value = option->get_items_expected_max() > 0;
-        one.choices = choices_of(*option);
+        option.text = summary_of(option.text);
         // Every command has its own --help and shares the program's other options.
-        if (one.names.front() == "--help" && !inherited.empty()) continue;
-        words.options.push_back(std::move(one));
+        if (option.names.front() == "--help" && !inherited.empty()) continue;
+        words.options.push_back(std::move(option));
     }
-    words.commands = command.get_subcommands(
-        [](const CLI::App* one) { return !one->get_name().empty() && !one->get_group().empty(); });
-    std::vector<OptionWords> passed_on = words.options;
+    words.commands = command.commands();
+    std::vector<Description> passed_on = words.options;
     std::erase_if(passed_on,
-                  [](const OptionWords& one) { return one.names.front() == "--version"; });
+                  [](const Description& one) { return one.names.front() == "--version"; });
     const auto below = words.commands;
     const bool top = inherited.empty();
     all.push_back(std::move(words));
-    for (const CLI::App* one : below) {
-        collect(*one, path + ' ' + one->get_name(), top ? passed_on : inherited, all);
+    for (const command_line::Command* one : below) {
+        collect(*one, top ? passed_on : inherited, all);
     }
 }
 
@@ -89,7 +65,7 @@ std::string quoted(std::string text) {
 
 std::string names_of(const CommandWords& command) {
     std::vector<std::string> names;
-    for (const OptionWords& option : command.options) {
+    for (const Description& option : command.options) {
         names.insert(names.end(), option.names.begin(), option.names.end());
     }
     return join(names);
@@ -97,7 +73,7 @@ std::string names_of(const CommandWords& command) {
 
 std::string commands_of(const CommandWords& command) {
     std::vector<std::string> names;
-    for (const CLI::App* one : command.commands) names.push_back(one->get_name());
+    for (const command_line::Command* one : command.commands) names.push_back(one->name());
     return join(names);
 }
 
@@ -119,7 +95,7 @@ void write_bash(std::ostream& out, const std::vector<CommandWords>& all) {
         << "        esac\n    done\n"
            "    case \"$at ${COMP_WORDS[COMP_CWORD - 1]}\" in\n";
     for (const CommandWords& command : all) {
-        for (const OptionWords& option : command.options) {
+        for (const Description& option : command.options) {
             if (!option.takes_value) continue;
             std::vector<std::string> patterns;
             for (const std::string& name : option.names) {
@@ -162,7 +138,7 @@ void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
         << "        esac\n    done\n"
            "    case \"$at ${words[CURRENT-1]}\" in\n";
     for (const CommandWords& command : all) {
-        for (const OptionWords& option : command.options) {
+        for (const Description& option : command.options) {
             if (!option.takes_value) continue;
             std::vector<std::string> patterns;
             for (const std::string& name : option.names) {
@@ -181,9 +157,9 @@ void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
     for (const CommandWords& command : all) {
         out << "        \"" << command.path << "\")\n"
             << "            if [[ ${words[CURRENT]} == -* ]]; then\n                found=(";
-        for (const OptionWords& option : command.options) {
+        for (const Description& option : command.options) {
             for (const std::string& name : option.names) {
-                out << ' ' << described(name, option.description);
+                out << ' ' << described(name, option.text);
             }
         }
         out << ")\n                _describe option found\n            else\n";
@@ -193,8 +169,8 @@ void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
                 << '\n';
         } else {
             out << "                found=(";
-            for (const CLI::App* one : command.commands) {
-                out << ' ' << described(one->get_name(), summary_of(one->get_description()));
+            for (const command_line::Command* one : command.commands) {
+                out << ' ' << described(one->name(), summary_of(one->description()));
             }
             out << ")\n                _describe command found\n";
         }
@@ -220,13 +196,13 @@ void write_fish(std::ostream& out, const std::vector<CommandWords>& all) {
         const std::string here =
             "complete -c aliquot -n \"__aliquot_at " + quoted(command.path) + "\"";
         if (!command.commands.empty() || !command.choices.empty()) out << here << " -f\n";
-        for (const CLI::App* one : command.commands) {
-            out << here << " -a " << one->get_name() << " -d "
-                << quoted(summary_of(one->get_description())) << '\n';
+        for (const command_line::Command* one : command.commands) {
+            out << here << " -a " << one->name() << " -d " << quoted(summary_of(one->description()))
+                << '\n';
         }
         if (!command.choices.empty())
             out << here << " -a " << quoted(join(command.choices)) << '\n';
-        for (const OptionWords& option : command.options) {
+        for (const Description& option : command.options) {
             out << here;
             for (const std::string& name : option.names) {
                 out << (name.rfind("--", 0) == 0 ? " -l " + name.substr(2)
@@ -234,15 +210,15 @@ void write_fish(std::ostream& out, const std::vector<CommandWords>& all) {
             }
             if (!option.choices.empty()) out << " -x -a " << quoted(join(option.choices));
             if (option.takes_value && option.choices.empty()) out << " -r";
-            out << " -d " << quoted(option.description) << '\n';
+            out << " -d " << quoted(option.text) << '\n';
         }
     }
 }
 
 }  // namespace
 
-void add_completion_command(CLI::App& program, Context& context) {
-    CLI::App* command =
+void add_completion_command(command_line::Command& program, Context& context) {
+    command_line::Command* command =
         program.add_subcommand("completion", "Write a completion script for your shell");
     command->footer(
         "source <(aliquot completion bash)     # in ~/.bashrc\n"
@@ -251,11 +227,11 @@ void add_completion_command(CLI::App& program, Context& context) {
     auto shell = std::make_shared<std::string>();
     command->add_option("SHELL", *shell, "bash, zsh or fish")
         ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+        ->one_of({"bash", "zsh", "fish"})
         ->option_text(" ");
     command->callback([shell, &program, &context] {
         std::vector<CommandWords> all;
-        collect(program, "aliquot", {}, all);
+        collect(program, {}, all);
         if (*shell == "bash") write_bash(context.out, all);
         if (*shell == "zsh") write_zsh(context.out, all);
         if (*shell == "fish") write_fish(context.out, all);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 #include <vector>
 
 #include "cli/config_command.h"
+#include "command_line/command.h"
 #include "findings/finding.h"
 #include "sharing/config_file.h"
 
@@ -52,8 +52,8 @@ void check(Context& context, const ConfigCheckOptions& words) {
 
 }  // namespace
 
-void add_config_check(CLI::App& config, Context& context) {
-    CLI::App* command = config.add_subcommand(
+void add_config_check(command_line::Command& config, Context& context) {
+    command_line::Command* command = config.add_subcommand(
         "check",
         "Say what is wrong in sharing configurations, and how to mend it\n\n"
         "A FILE is the configuration itself, a ConfigMap that holds it, or gpu-operator Helm\n"
@@ -69,12 +69,12 @@ void add_config_check(CLI::App& config, Context& context) {
         ->required()
         ->option_text("...");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml", "table"}))
+        ->one_of({"text", "json", "yaml", "table"})
         ->option_text("FORMAT (text, json, yaml, table)");
     command
         ->add_option("--compat", words->compatibility,
                      "Read as NVIDIA's plugin does: pass over what it passes over, with a warning")
-        ->check(CLI::IsMember({"none", "nvidia"}))
+        ->one_of({"none", "nvidia"})
         ->option_text("MODE (none, nvidia)");
     command->callback([words, &context] { check(context, *words); });
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/config_command.h"
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <system_error>
+
+#include "command_line/command.h"
 
 namespace aliquot::cli {
 namespace {
@@ -56,8 +57,9 @@ Result<Input> read_input(const std::string& file, std::size_t most_mib) {
     return input;
 }
 
-void add_config_command(CLI::App& program, Context& context) {
-    CLI::App* config = program.add_subcommand("config", "Check or explain a sharing configuration");
+void add_config_command(command_line::Command& program, Context& context) {
+    command_line::Command* config =
+        program.add_subcommand("config", "Check or explain a sharing configuration");
     config->footer("aliquot config check sharing.yaml\naliquot config explain sharing.yaml");
     add_config_check(*config, context);
     add_config_explain(*config, context);

@@ -20,7 +20,7 @@ struct Input {
 ///            the file
 Result<Input> read_input(const std::string& file, std::size_t most_mib = 4);
 
-void add_config_check(CLI::App& config, Context& context);
-void add_config_explain(CLI::App& config, Context& context);
+void add_config_check(command_line::Command& config, Context& context);
+void add_config_explain(command_line::Command& config, Context& context);
 
 }  // namespace aliquot::cli

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "base/quantity.h"
 #include "cli/config_command.h"
 #include "cli/node_offer.h"
+#include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "sharing/offer.h"
@@ -172,8 +172,8 @@ void explain(Context& context, const NodeWords& words, const std::string& format
 
 }  // namespace
 
-void add_config_explain(CLI::App& config, Context& context) {
-    CLI::App* command = config.add_subcommand(
+void add_config_explain(command_line::Command& config, Context& context) {
+    command_line::Command* command = config.add_subcommand(
         "explain", "Say which resources this node would offer under a sharing configuration");
     command->footer(
         "aliquot config explain sharing.yaml\n"
@@ -183,7 +183,7 @@ void add_config_explain(CLI::App& config, Context& context) {
     auto format = std::make_shared<std::string>("text");
     add_node_words(*command, *words, true);
     command->add_option("-o,--output", *format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, format, &context] { explain(context, *words, *format); });
 }

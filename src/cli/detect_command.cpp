@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/config_command.h"
+#include "command_line/command.h"
 #include "detect/detect.h"
 #include "document/write.h"
 #include "document/yaml.h"
@@ -256,8 +256,8 @@ void detect_all(Context& context, const DetectOptions& words) {
 
 }  // namespace
 
-void add_detect_command(CLI::App& program, Context& context) {
-    CLI::App* command =
+void add_detect_command(command_line::Command& program, Context& context) {
+    command_line::Command* command =
         program.add_subcommand("detect",
                                "Say whether a text or file asks for a GPU, and by what evidence\n\n"
                                "Reads free text, requirements, Dockerfiles, manifests, code and "
@@ -277,11 +277,10 @@ void add_detect_command(CLI::App& program, Context& context) {
                      "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each")
         ->option_text("FILE");
     command->add_option("--kind", words->kind, "What the input is, when its name does not tell")
-        ->check(CLI::IsMember(
-            {"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"}))
+        ->one_of({"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"})
         ->option_text("KIND (auto, text, requirements, dockerfile, manifest, code, command)");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->add_flag("--explain", words->explain, "Show all evidence and how the score adds up");
     command->add_flag("--keywords-only", words->keywords_only,

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -10,6 +9,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "command_line/command.h"
 #include "os/temporary_directory.h"
 
 namespace aliquot::cli {
@@ -23,15 +23,14 @@ protected:
     int detect(std::vector<std::string> words, const std::string& input = "") {
         out_.str("");
         err_.str("");
-        CLI::App program;
+        command_line::Command program;
         Context context{.out = out_, .err = err_};
         add_detect_command(program, context);
         std::istringstream in(input);
         auto* const real_in = std::cin.rdbuf(in.rdbuf());
         std::cin.clear();
-        std::reverse(words.begin(), words.end());
-        words.emplace_back("detect");
-        program.parse(words);
+        words.insert(words.begin(), "detect");
+        program.parse(std::move(words));
         std::cin.rdbuf(real_in);
         return context.exit_code;
     }

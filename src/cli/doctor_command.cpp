@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -19,6 +18,7 @@
 #include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "cli/doctor_tree.h"
+#include "command_line/command.h"
 #include "doctor/bundle.h"
 #include "doctor/cluster_api.h"
 #include "doctor/collect.h"
@@ -303,8 +303,8 @@ void run(Context& context, DoctorOptions& words) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_doctor_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "doctor",
         "Say which layer between GPU and pod is broken, why, and what fixes it\n\n"
         "Looks at the PCI bus, the driver, NVML, the container runtime, the kubelet, the device\n"
@@ -351,12 +351,12 @@ void add_doctor_command(CLI::App& program, Context& context) {
     command->add_flag("--fix", words->fix, "Offer the changes that are safe, each with its diff");
     command->add_flag("-y,--yes", words->yes, "With --fix: apply them without asking");
     command->add_option("--fail-on", words->fail_on, "Exit with 1 from this severity on")
-        ->check(CLI::IsMember({"error", "warning"}))
+        ->one_of({"error", "warning"})
         ->option_text("SEVERITY (error, warning)");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"text", "table", "short", "json", "junit", "markdown"}))
+        ->one_of({"text", "table", "short", "json", "junit", "markdown"})
         ->option_text("FORMAT (text, short, json, junit, markdown)");
-    command->add_option("--ask-nvml", words->ask_nvml)->group("");
+    command->add_option("--ask-nvml", words->ask_nvml)->hidden();
     command->callback([words, &context] { run(context, *words); });
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "cli/command.h"
 #include "cli/placement_input.h"
+#include "command_line/command.h"
 #include "trace/explanation.h"
 
 namespace aliquot::cli {
@@ -37,12 +37,12 @@ void explain(Context& context, const ExplainOptions& words) {
 
 }  // namespace
 
-void add_explain_command(CLI::App& program, Context& context) {
-    CLI::App* explanations =
+void add_explain_command(command_line::Command& program, Context& context) {
+    command_line::Command* explanations =
         program.add_subcommand("explain", "Tell why a task got its place, or got none");
     explanations->footer(
         "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
-    CLI::App* command = explanations->add_subcommand(
+    command_line::Command* command = explanations->add_subcommand(
         "placement",
         "Tell one decision: the place, the next best ones, and what each would have cost\n\n"
         "Replays the same arrivals as 'aliquot simulate placement' up to the task, so the same\n"
@@ -63,10 +63,10 @@ void add_explain_command(CLI::App& program, Context& context) {
                      "Ask what it would get after so many arrivals; without it: what it got")
         ->option_text("NUMBER");
     command->add_option("--top", words->top, "How many other nodes to show (5)")
-        ->check(CLI::Range(0U, 1000U))
+        ->range(0U, 1000U)
         ->option_text("NUMBER");
     command->add_option("-o,--output", words->placement.format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, &context] { explain(context, *words); });
 }

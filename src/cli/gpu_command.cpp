@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "cli/agent_page.h"
 #include "cli/command.h"
 #include "cli/rows.h"
+#include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "gpu/health.h"
@@ -233,12 +233,13 @@ void show(Context& context, const GpuOptions& words) {
              (known.empty() ? "" : "; expected an index (" + known + "), a uuid or a PCI address"));
 }
 
-CLI::App* add(CLI::App& parent, const char* name, const char* what, GpuOptions& words) {
-    CLI::App* command = parent.add_subcommand(name, what);
-    CLI::Option* state = command->add_option("--node-state", words.node_state,
-                                             "Directory of a simulated node (aliquot sim up)");
+command_line::Command* add(command_line::Command& parent, const char* name, const char* what,
+                           GpuOptions& words) {
+    command_line::Command* command = parent.add_subcommand(name, what);
+    command_line::Option* state = command->add_option(
+        "--node-state", words.node_state, "Directory of a simulated node (aliquot sim up)");
     state->option_text("DIR");
-    CLI::Option* root =
+    command_line::Option* root =
         command->add_option("--driver-root", words.driver_root,
                             "Ask the driver installed there, or this libnvidia-ml.so.1, directly");
     root->option_text("DIR")->excludes(state);
@@ -249,25 +250,26 @@ CLI::App* add(CLI::App& parent, const char* name, const char* what, GpuOptions& 
         ->excludes(state)
         ->excludes(root);
     command->add_option("-o,--output", words.format, "How to print")
-        ->check(CLI::IsMember({"table", "json", "yaml"}))
+        ->one_of({"table", "json", "yaml"})
         ->option_text("FORMAT (table, json, yaml)");
     return command;
 }
 
 }  // namespace
 
-void add_gpu_command(CLI::App& program, Context& context) {
-    CLI::App* gpu = program.add_subcommand("gpu", "Say how the GPUs of this node are");
+void add_gpu_command(command_line::Command& program, Context& context) {
+    command_line::Command* gpu = program.add_subcommand("gpu", "Say how the GPUs of this node are");
     gpu->require_subcommand(1);
     gpu->footer("aliquot gpu list\naliquot gpu show 0");
     auto words = std::make_shared<GpuOptions>();
-    CLI::App* all = add(*gpu, "list", "List the GPUs with their health, reason and advice", *words);
+    command_line::Command* all =
+        add(*gpu, "list", "List the GPUs with their health, reason and advice", *words);
     all->footer(
         "aliquot gpu list\n"
         "aliquot gpu list -o json\n"
         "aliquot gpu list --node-state /tmp/node   # a simulated node");
     all->callback([words, &context] { list(context, *words); });
-    CLI::App* one = add(*gpu, "show", "Show all that is known of one GPU", *words);
+    command_line::Command* one = add(*gpu, "show", "Show all that is known of one GPU", *words);
     one->add_option("GPU", words->which, "Index, uuid or PCI address")
         ->required()
         ->option_text(" ");

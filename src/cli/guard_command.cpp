@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "cli/agent_page.h"
 #include "cli/command.h"
 #include "cli/rows.h"
+#include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "guard_region/config_reader.h"
@@ -232,15 +232,15 @@ void status(Context& context, const GuardOptions& words) {
 
 }  // namespace
 
-void add_guard_command(CLI::App& program, Context& context) {
-    CLI::App* guard =
+void add_guard_command(command_line::Command& program, Context& context) {
+    command_line::Command* guard =
         program.add_subcommand("guard", "Show what containers with limits use of their GPUs");
     guard->require_subcommand(1);
     guard->footer("aliquot guard status");
-    CLI::App* command = guard->add_subcommand(
+    command_line::Command* command = guard->add_subcommand(
         "status", "Show limit, use, denied requests and GPU time of each container");
     const auto words = std::make_shared<GuardOptions>();
-    CLI::Option* agent =
+    command_line::Option* agent =
         command
             ->add_option("--agent", words->agent,
                          "Ask the node agent there; default: the container that this runs in, else "
@@ -253,7 +253,7 @@ void add_guard_command(CLI::App& program, Context& context) {
         ->option_text("DIR|FILE")
         ->excludes(agent);
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"table", "json", "yaml"}))
+        ->one_of({"table", "json", "yaml"})
         ->option_text("FORMAT (table, json, yaml)");
     command->footer(
         "aliquot guard status\n"

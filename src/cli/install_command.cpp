@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot install: what a cluster needs, printed or applied.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "cli/install_words.h"
 #include "cli/step_line.h"
+#include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "install/apply.h"
@@ -258,18 +258,18 @@ void run(Context& context, const InstallOptions& words) {
     apply(context, words, *values, manifests);
 }
 
-void add_doing(CLI::App& command, InstallOptions& words) {
+void add_doing(command_line::Command& command, InstallOptions& words) {
     command
         .add_option("-o,--output", words.format,
                     "yaml prints the manifests and touches no cluster; json tells what was done")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command
         .add_option("--dry-run", words.dry_run,
                     "client: print the manifests; server: let the API server check them")
         ->expected(0, 1)
         ->default_str("client")
-        ->check(CLI::IsMember({"none", "client", "server"}))
+        ->one_of({"none", "client", "server"})
         ->option_text("[=WORD] (none, client, server)");
     command.add_flag("--diff", words.diff, "Show how each object changes");
     command.add_flag("--force-conflicts", words.force_conflicts,
@@ -278,15 +278,15 @@ void add_doing(CLI::App& command, InstallOptions& words) {
                      "Install although the cluster has another device plugin for NVIDIA's GPUs");
     command.add_flag("--no-wait", words.no_wait, "Do not wait for the agents");
     command.add_option("--timeout", words.timeout_seconds, "Seconds to wait for the agents")
-        ->check(CLI::Range(1, 3600))
+        ->range(1, 3600)
         ->option_text("SECONDS (120)");
     command.add_flag("--explain", words.explain, "Say what nodes of this --profile need");
 }
 
 }  // namespace
 
-void add_install_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_install_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "install",
         "Serve the GPU nodes of a cluster: agent, controller, and what they may do\n\n"
         "Applies the manifests by server-side apply and waits until the agents are ready. It may "

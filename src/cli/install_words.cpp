@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/install_words.h"
 
-#include <CLI/CLI.hpp>
-
+#include "command_line/command.h"
 #include "os/root.h"
 
 namespace aliquot::cli {
 namespace {
 
-void add_image_words(CLI::App& command, InstallWords& words) {
+void add_image_words(command_line::Command& command, InstallWords& words) {
     install::Values& values = words.values;
     command
         .add_option("--profile", words.profile, "The kind of cluster; --explain says what it needs")
-        ->check(CLI::IsMember(install::profile_names()))
+        ->one_of(install::profile_names())
         ->option_text("NAME (kubeadm, microk8s, k3s, eks)");
     command.add_option("--image,--set-image", values.image, "The image of agent and controller")
         ->option_text("REFERENCE");
     command.add_option("--image-pull-policy", values.pull_policy, "When nodes fetch it")
-        ->check(CLI::IsMember({"Always", "IfNotPresent", "Never"}))
+        ->one_of({"Always", "IfNotPresent", "Never"})
         ->option_text("WORD (Always, IfNotPresent, Never)");
     command
         .add_option("--node-selector", words.node_selector,
@@ -30,13 +29,13 @@ void add_image_words(CLI::App& command, InstallWords& words) {
         ->option_text("KEY[=VALUE][:EFFECT]");
 }
 
-void add_node_words(CLI::App& command, InstallWords& words) {
+void add_node_words(command_line::Command& command, InstallWords& words) {
     install::Values& values = words.values;
     command
         .add_option("--gpu-access", words.gpu_access,
                     "How the agent may open the GPUs' device nodes: privileged works everywhere; "
                     "runtime is not privileged and needs NVIDIA's container runtime")
-        ->check(CLI::IsMember({"privileged", "runtime"}))
+        ->one_of({"privileged", "runtime"})
         ->option_text("WORD (privileged, runtime)");
     command.add_option("--runtime-class", values.runtime_class, "RuntimeClass of the agent's pod")
         ->option_text("NAME");
@@ -54,7 +53,7 @@ void add_node_words(CLI::App& command, InstallWords& words) {
     command
         .add_option("--api-port", values.api_port,
                     "Where the API server listens, for the network policy; by profile")
-        ->check(CLI::Range(1, 65535))
+        ->range(1, 65535)
         ->option_text("PORT");
     command
         .add_option("--agent-flag", values.agent_args,
@@ -63,7 +62,7 @@ void add_node_words(CLI::App& command, InstallWords& words) {
         ->option_text("--NAME=VALUE");
 }
 
-void add_sharing_words(CLI::App& command, InstallWords& words) {
+void add_sharing_words(command_line::Command& command, InstallWords& words) {
     install::Values& values = words.values;
     command
         .add_option("--config", words.config,
@@ -80,7 +79,7 @@ void add_sharing_words(CLI::App& command, InstallWords& words) {
     command
         .add_option("--mig-drain", values.mig_drain,
                     "What happens to pods that use a GPU which is to be cut")
-        ->check(CLI::IsMember({"refuse", "wait", "evict"}))
+        ->one_of({"refuse", "wait", "evict"})
         ->option_text("WORD (refuse, wait, evict)");
     command.add_option("--mig-config", words.mig_config, "MIG configurations, mig-parted's format")
         ->option_text("FILE");
@@ -88,12 +87,12 @@ void add_sharing_words(CLI::App& command, InstallWords& words) {
         .add_option(
             "--labels", values.labels,
             "Who writes the node's labels: the agent itself, node-feature-discovery, nobody")
-        ->check(CLI::IsMember({"node", "nodefeature", "off"}))
+        ->one_of({"node", "nodefeature", "off"})
         ->option_text("WORD (node, nodefeature, off)");
     command
         .add_option("--label-profile", values.label_profiles,
                     "Labels as people set them by hand, besides; may be repeated")
-        ->check(CLI::IsMember({"present", "accelerator", "model", "resource", "role", "type"}))
+        ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
         ->delimiter(',')
         ->option_text("NAME (present, accelerator, model, resource, role, type)");
     command
@@ -103,11 +102,11 @@ void add_sharing_words(CLI::App& command, InstallWords& words) {
     command
         .add_option("--unhealthy-taint", values.unhealthy_taint,
                     "When aliquot.dev/gpu-unhealthy is set: all GPUs of a node are ill, any, never")
-        ->check(CLI::IsMember({"all", "any", "off"}))
+        ->one_of({"all", "any", "off"})
         ->option_text("WORD (all, any, off)");
 }
 
-void add_surroundings(CLI::App& command, InstallWords& words) {
+void add_surroundings(command_line::Command& command, InstallWords& words) {
     install::Values& values = words.values;
     command.add_flag("--no-webhook", words.no_webhook,
                      "Without the controller: annotations aliquot.dev/gpu-... do nothing");
@@ -156,7 +155,7 @@ bool read_files(Context& context, const InstallWords& words, install::Values& va
 
 }  // namespace
 
-void add_install_words(CLI::App& command, InstallWords& words) {
+void add_install_words(command_line::Command& command, InstallWords& words) {
     add_image_words(command, words);
     add_sharing_words(command, words);
     add_node_words(command, words);

@@ -26,7 +26,7 @@ struct InstallWords {
 
 /// Adds all flags that say what is installed.
 /// words    outlives the parsing
-void add_install_words(CLI::App& command, InstallWords& words);
+void add_install_words(command_line::Command& command, InstallWords& words);
 
 /// Reads the files that are named and checks everything. Empty: it was said what is wrong.
 std::optional<install::Values> values_of(Context& context, const InstallWords& words);

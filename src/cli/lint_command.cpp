@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "command_line/command.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
 #include "lint/baseline.h"
@@ -178,19 +178,19 @@ void lint_paths(Context& context, const LintOptions& words) {
         context.exit_code = kFindings;
 }
 
-void add_options(CLI::App& command, LintOptions& words) {
+void add_options(command_line::Command& command, LintOptions& words) {
     command.add_option("PATH", words.paths, "Files and directories; - is the standard input")
         ->option_text("...");
     command
         .add_option("-o,--output", words.formats,
                     "How to print; with =PATH into a file; may be given several times")
-        ->check(CLI::Validator(check_format, ""))
+        ->check(check_format)
         ->take_all()
         ->allow_extra_args(false)  // -o json PATH: PATH is no format
         ->option_text("FORMAT[=PATH] (text, wide, table, json, yaml, sarif, github, junit)");
     command
         .add_option("--fail-on", words.fail_on, "The lowest severity that makes the exit code 1")
-        ->check(CLI::IsMember({"error", "warning", "info", "never"}))
+        ->one_of({"error", "warning", "info", "never"})
         ->option_text("SEVERITY (error, warning, info, never)");
     command.add_flag("--fix", words.fix, "Apply the mechanical fixes, then report what is left");
     command.add_flag("--diff", words.diff, "Show those fixes as a diff; with --fix apply them too");
@@ -207,8 +207,8 @@ void add_options(CLI::App& command, LintOptions& words) {
 
 }  // namespace
 
-void add_lint_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_lint_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "lint",
         "Say what is wrong in GPU manifests, configurations, runbooks and Dockerfiles\n\n"
         "Reads YAML and JSON (also inside ConfigMaps and scripts), Helm values, Markdown, "

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigtimedwait is POSIX
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <ostream>
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "command_line/command.h"
 #include "kube_client/connect.h"
 #include "os/root.h"
 #include "scaling/manifests.h"
@@ -113,7 +113,7 @@ void serve(Context& context, MetricsApiOptions& words) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void add_agents(CLI::App& command, MetricsApiOptions& words) {
+void add_agents(command_line::Command& command, MetricsApiOptions& words) {
     scaling::GatherOptions& gather = words.options.gather;
     command.add_option("--agents", gather.agents, "Agents: HOST:PORT or https://HOST:PORT")
         ->delimiter(',')
@@ -124,9 +124,9 @@ void add_agents(CLI::App& command, MetricsApiOptions& words) {
         ->option_text("NAME:PORT");
     command.add_option("--agents-ca-file", gather.ca_file, "Who signs the agents' certificates")
         ->option_text("FILE");
-    CLI::Option* certificate = command.add_option("--agents-cert-file", gather.certificate_file,
-                                                  "Our certificate for the agents");
-    CLI::Option* key = command.add_option("--agents-key-file", gather.key_file, "Its key");
+    command_line::Option* certificate = command.add_option(
+        "--agents-cert-file", gather.certificate_file, "Our certificate for the agents");
+    command_line::Option* key = command.add_option("--agents-key-file", gather.key_file, "Its key");
     certificate->option_text("FILE")->needs(key);
     key->option_text("FILE")->needs(certificate);
     command.add_flag("--agents-insecure", gather.any_certificate,
@@ -137,14 +137,14 @@ void add_agents(CLI::App& command, MetricsApiOptions& words) {
                     "File with the password for the agents")
         ->option_text("FILE");
     command.add_option("--every", words.every_seconds, "Seconds between two rounds of questions")
-        ->check(CLI::Range(1, 60))
+        ->range(1, 60)
         ->option_text("SECONDS (10)");
     command.add_option("--window", words.window_seconds, "Seconds that a value is a mean of")
-        ->check(CLI::Range(1, 600))
+        ->range(1, 600)
         ->option_text("SECONDS (60)");
 }
 
-void add_serving(CLI::App& command, MetricsApiOptions& words) {
+void add_serving(command_line::Command& command, MetricsApiOptions& words) {
     scaling::MetricsApiOptions& options = words.options;
     command.add_option("--listen", options.listen, "Where to answer")
         ->option_text("ADDRESS:PORT (:6443)");
@@ -156,7 +156,7 @@ void add_serving(CLI::App& command, MetricsApiOptions& words) {
     command
         .add_option("--authentication", words.authentication,
                     "Who is answered; none is for 127.0.0.1 only")
-        ->check(CLI::IsMember({"front-proxy", "none"}))
+        ->one_of({"front-proxy", "none"})
         ->option_text("KIND (front-proxy, none)");
     command
         .add_option("--requestheader-client-ca-file", options.front_proxy_ca_file,
@@ -175,14 +175,14 @@ void add_serving(CLI::App& command, MetricsApiOptions& words) {
                      "Do not ask the API server: pods are known by name only");
 }
 
-void add_printing(CLI::App& command, MetricsApiOptions& words) {
+void add_printing(command_line::Command& command, MetricsApiOptions& words) {
     command.add_flag("--print-manifests", words.print_manifests,
                      "Print what the cluster needs, instead of serving");
     command.add_option("--namespace", words.manifests.namespace_name, "Where it is to run")
         ->option_text("NAME (aliquot-system)");
     command.add_option("--image", words.manifests.image, "Its image")->option_text("REFERENCE");
     command.add_option("--replicas", words.manifests.replicas, "How many")
-        ->check(CLI::Range(1, 10))
+        ->range(1, 10)
         ->option_text("NUMBER (2)");
     command.add_flag("--without-certificate", words.without_certificate,
                      "Print no certificate: each server makes its own, which nobody checks");
@@ -190,8 +190,8 @@ void add_printing(CLI::App& command, MetricsApiOptions& words) {
 
 }  // namespace
 
-void add_metrics_api_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_metrics_api_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "metrics-api",
         "Serve GPU metrics to Kubernetes' autoscalers: custom.metrics.k8s.io and "
         "external.metrics.k8s.io");

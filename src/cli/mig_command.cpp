@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/mig_command.h"
 
-#include <CLI/CLI.hpp>
+#include "command_line/command.h"
 
 namespace aliquot::cli {
 namespace {
 
 using Act = void (*)(Context& context, const MigWords& words);
 
-void add_output(CLI::App* command, MigWords& words, std::vector<std::string> formats) {
+void add_output(command_line::Command* command, MigWords& words, std::vector<std::string> formats) {
     std::string names;
     for (const std::string& format : formats) names += (names.empty() ? "" : ", ") + format;
     command->add_option("-o,--output", words.format, "How to print")
-        ->check(CLI::IsMember(std::move(formats)))
+        ->one_of(std::move(formats))
         ->option_text("FORMAT (" + names + ")");
 }
 
-void add_node(CLI::App* command, MigWords& words) {
-    CLI::Option* state = command->add_option("--node-state", words.node_state,
-                                             "Directory of a simulated node (aliquot sim up)");
+void add_node(command_line::Command* command, MigWords& words) {
+    command_line::Option* state = command->add_option(
+        "--node-state", words.node_state, "Directory of a simulated node (aliquot sim up)");
     state->option_text("DIR");
     command
         ->add_option("--driver-root", words.driver_root,
@@ -31,19 +31,19 @@ void add_node(CLI::App* command, MigWords& words) {
         ->option_text("FILE");
 }
 
-void add_state(CLI::App* command, MigWords& words) {
+void add_state(command_line::Command* command, MigWords& words) {
     words.state = mig::kDefaultStateDirectory;
     command->add_option("--state", words.state, "Where changes are remembered")->option_text("DIR");
 }
 
-void add_choice(CLI::App* command, MigWords& words) {
+void add_choice(command_line::Command* command, MigWords& words) {
     command->add_option("--gpu-index,--uuid", words.gpus, "Which GPUs; several with commas")
         ->delimiter(',')
         ->option_text("GPU");
     command->add_flag("--all", words.all, "All GPUs of this node that have MIG");
 }
 
-void add_wish(CLI::App* command, MigWords& words, bool positional) {
+void add_wish(command_line::Command* command, MigWords& words, bool positional) {
     if (positional) {
         command->add_option("FILE", words.file, "Configurations, as mig-parted reads them")
             ->option_text(" ");
@@ -59,23 +59,25 @@ void add_wish(CLI::App* command, MigWords& words, bool positional) {
         ->option_text("WISH");
 }
 
-void add_busy(CLI::App* command, MigWords& words) {
+void add_busy(command_line::Command* command, MigWords& words) {
     command->add_flag("--leave-busy", words.leave_busy,
                       "Busy instances that are not in the wish may stay beside it");
     command->add_flag("--no-reset", words.no_reset, "Refuse what needs a reset of a GPU");
 }
 
-CLI::App* add(CLI::App& group, Context& context, const std::shared_ptr<MigWords>& words,
-              const std::string& name, const std::string& description, Act act) {
-    CLI::App* command = group.add_subcommand(name, description);
+command_line::Command* add(command_line::Command& group, Context& context,
+                           const std::shared_ptr<MigWords>& words, const std::string& name,
+                           const std::string& description, Act act) {
+    command_line::Command* command = group.add_subcommand(name, description);
     command->callback([words, &context, act] { act(context, *words); });
     return command;
 }
 
-void add_reading(CLI::App& group, Context& context) {
+void add_reading(command_line::Command& group, Context& context) {
     auto words = std::make_shared<MigWords>();
-    CLI::App* command = add(group, context, words, "profiles",
-                            "List what can be cut out of a GPU, and where", mig_profiles);
+    command_line::Command* command =
+        add(group, context, words, "profiles", "List what can be cut out of a GPU, and where",
+            mig_profiles);
     command->footer("aliquot mig profiles --gpu a100-40\naliquot mig profiles -o json");
     command->add_option("--gpu", words->model, "A model from the tables; else this node's GPUs")
         ->option_text("MODEL");
@@ -112,9 +114,9 @@ void add_reading(CLI::App& group, Context& context) {
     add_node(command, *words);
 }
 
-void add_plan(CLI::App& group, Context& context) {
+void add_plan(command_line::Command& group, Context& context) {
     auto words = std::make_shared<MigWords>();
-    CLI::App* command = add(
+    command_line::Command* command = add(
         group, context, words, "plan",
         "Say how to get from the instances that are there to those that are wished\n\n"
         "Tries all placements: if there is one it is found. Busy instances stay where they are;\n"
@@ -139,9 +141,9 @@ void add_plan(CLI::App& group, Context& context) {
     add_output(command, *words, {"table", "json", "yaml"});
 }
 
-void add_apply(CLI::App& group, Context& context) {
+void add_apply(command_line::Command& group, Context& context) {
     auto words = std::make_shared<MigWords>();
-    CLI::App* command = add(
+    command_line::Command* command = add(
         group, context, words, "apply",
         "Cut GPUs as a configuration says, all of them or none\n\n"
         "Plans every GPU before it touches one. Busy instances and GPUs that are not named are\n"
@@ -162,10 +164,10 @@ void add_apply(CLI::App& group, Context& context) {
     add_state(command, *words);
     command
         ->add_option("--timeout", words->limit_s, "For the whole change; as long for the way back")
-        ->check(CLI::Range(1U, 3600U))
+        ->range(1U, 3600U)
         ->option_text("SECONDS");
     command->add_option("--wait", words->wait_s, "For another apply to end")
-        ->check(CLI::Range(0U, 3600U))
+        ->range(0U, 3600U)
         ->option_text("SECONDS");
     add_node(command, *words);
     add_output(command, *words, {"table", "json", "yaml"});
@@ -173,8 +175,8 @@ void add_apply(CLI::App& group, Context& context) {
 
 }  // namespace
 
-void add_mig_command(CLI::App& program, Context& context) {
-    CLI::App* group = program.add_subcommand(
+void add_mig_command(command_line::Command& program, Context& context) {
+    command_line::Command* group = program.add_subcommand(
         "mig", "Cut GPUs into MIG instances: what fits, how to get there, and doing it");
     group->footer(
         "aliquot mig profiles --gpu a100-40\n"

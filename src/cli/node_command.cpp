@@ -2,13 +2,13 @@
 // aliquot node: the nodes of a cluster; what this one tells it.
 #include "cli/node_command.h"
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/node_offer.h"
+#include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "labels/labels.h"
@@ -70,8 +70,8 @@ void print_labels(Context& context, const LabelWords& words) {
 
 }  // namespace
 
-void add_node_command(CLI::App& program, Context& context) {
-    CLI::App* node =
+void add_node_command(command_line::Command& program, Context& context) {
+    command_line::Command* node =
         program.add_subcommand("node", "See, label and configure the GPU nodes of a cluster");
     node->require_subcommand(1);
     node->footer(
@@ -82,7 +82,7 @@ void add_node_command(CLI::App& program, Context& context) {
     add_node_show(*node, context);
     add_node_label(*node, context);
     add_node_config(*node, context);
-    CLI::App* command = node->add_subcommand(
+    command_line::Command* command = node->add_subcommand(
         "labels", "Print the labels that this node has by its GPUs and its sharing configuration");
     command->footer(
         "aliquot node labels sharing.yaml\n"
@@ -93,15 +93,15 @@ void add_node_command(CLI::App& program, Context& context) {
     command
         ->add_option("--profile", words->profiles,
                      "Labels as people set them by hand, besides; may be repeated")
-        ->check(CLI::IsMember({"present", "accelerator", "model", "resource", "role", "type"}))
+        ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
         ->option_text("NAME (present, accelerator, model, resource, role, type)");
     command->add_flag("--no-features", words->no_features,
                       "Without the labels of NVIDIA's gpu-feature-discovery");
     command->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's")
-        ->check(CLI::IsMember({"none", "single", "mixed"}))
+        ->one_of({"none", "single", "mixed"})
         ->option_text("WORD (none, single, mixed)");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, &context] { print_labels(context, *words); });
 }

@@ -59,9 +59,9 @@ kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const Cl
                                                  const std::string& node,
                                                  const LabelChange& change);
 
-void add_node_list(CLI::App& node, Context& context);
-void add_node_show(CLI::App& node, Context& context);
-void add_node_label(CLI::App& node, Context& context);
-void add_node_config(CLI::App& node, Context& context);
+void add_node_list(command_line::Command& node, Context& context);
+void add_node_show(command_line::Command& node, Context& context);
+void add_node_label(command_line::Command& node, Context& context);
+void add_node_config(command_line::Command& node, Context& context);
 
 }  // namespace aliquot::cli

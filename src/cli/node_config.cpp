@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot node config: which sharing configuration a node serves.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "cli/node_command.h"
 #include "cli/node_config_wait.h"
 #include "cli/rows.h"
+#include "command_line/command.h"
 #include "findings/finding.h"
 #include "node/names.h"
 #include "sharing/config_file.h"
@@ -268,7 +268,7 @@ void put(Context& context, const NodeConfigOptions& words) {
                 << '\n';
 }
 
-void add_map_flags(CLI::App& command, NodeConfigOptions& words) {
+void add_map_flags(command_line::Command& command, NodeConfigOptions& words) {
     add_cluster_flags(command, words.cluster);
     add_namespace_flag(command, words.cluster,
                        "Namespace of the ConfigMap; default aliquot-system");
@@ -276,8 +276,8 @@ void add_map_flags(CLI::App& command, NodeConfigOptions& words) {
         ->option_text("NAME");
 }
 
-void add_set(CLI::App& config, Context& context) {
-    CLI::App* command = config.add_subcommand(
+void add_set(command_line::Command& config, Context& context) {
+    command_line::Command* command = config.add_subcommand(
         "set",
         "Let nodes serve one configuration, or none of their own (--clear)\n\n"
         "Checks first that the key exists and is good. Then sets the label\n"
@@ -298,7 +298,7 @@ void add_set(CLI::App& config, Context& context) {
     command
         ->add_option("--timeout", words->timeout_seconds,
                      "With --wait: seconds until it is given up")
-        ->check(CLI::Range(1, 3600))
+        ->range(1, 3600)
         ->option_text("SECONDS (1 to 3600)");
     command->add_flag("--dry-run", words->dry_run, "Let the server check it, and change nothing");
     add_map_flags(*command, *words);
@@ -307,8 +307,9 @@ void add_set(CLI::App& config, Context& context) {
 
 }  // namespace
 
-void add_node_config(CLI::App& node, Context& context) {
-    CLI::App* config = node.add_subcommand("config", "Which sharing configuration a node serves");
+void add_node_config(command_line::Command& node, Context& context) {
+    command_line::Command* config =
+        node.add_subcommand("config", "Which sharing configuration a node serves");
     config->require_subcommand(1);
     config->footer(
         "aliquot node config list\n"
@@ -316,17 +317,17 @@ void add_node_config(CLI::App& node, Context& context) {
         "aliquot node config set gpu-1 quarters --wait");
     add_set(*config, context);
 
-    CLI::App* all = config->add_subcommand(
+    command_line::Command* all = config->add_subcommand(
         "list", "List the keys of the ConfigMap, what they mean and which nodes serve them");
     all->footer("aliquot node config list\naliquot node config list -o json");
     auto listed = std::make_shared<NodeConfigOptions>();
     all->add_option("-o,--output", listed->format, "How to print")
-        ->check(CLI::IsMember({"table", "json"}))
+        ->one_of({"table", "json"})
         ->option_text("FORMAT (table, json)");
     add_map_flags(*all, *listed);
     all->callback([listed, &context] { list(context, *listed); });
 
-    CLI::App* one = config->add_subcommand(
+    command_line::Command* one = config->add_subcommand(
         "put", "Check a configuration and write it into the ConfigMap under a key");
     one->footer(
         "aliquot node config put quarters sharing.yaml\n"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot node label: labels that people put on nodes, owned by us and nobody else.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "cli/node_command.h"
+#include "command_line/command.h"
 #include "labels/labels.h"
 
 namespace aliquot::cli {
@@ -106,8 +106,8 @@ void label_nodes(Context& context, NodeLabelOptions& words) {
 
 }  // namespace
 
-void add_node_label(CLI::App& node, Context& context) {
-    CLI::App* command = node.add_subcommand(
+void add_node_label(command_line::Command& node, Context& context) {
+    command_line::Command* command = node.add_subcommand(
         "label",
         "Set and remove labels of nodes; only labels that aliquot has set are removed\n\n"
         "The labels belong to the field manager aliquot (server-side apply): a label that somebody "
@@ -126,7 +126,7 @@ void add_node_label(CLI::App& node, Context& context) {
     command
         ->add_option("--profile", words->profiles,
                      "Labels by the GPUs of the node; may be repeated")
-        ->check(CLI::IsMember({"present", "accelerator", "model", "resource", "role", "type"}))
+        ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
         ->option_text("NAME (present, accelerator, model, resource, role, type)");
     command->add_flag("--force", words->change.force, "Take over labels that others have set");
     command->add_flag("--dry-run", words->change.dry_run,

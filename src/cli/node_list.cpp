@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot node list: what the nodes of a cluster have, offer and give away.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <thread>
 
 #include "cli/node_picture.h"
+#include "command_line/command.h"
 
 namespace aliquot::cli {
 namespace {
@@ -117,8 +117,8 @@ void list(Context& context, const NodeListOptions& words) {
 
 }  // namespace
 
-void add_node_list(CLI::App& node, Context& context) {
-    CLI::App* command = node.add_subcommand(
+void add_node_list(command_line::Command& node, Context& context) {
+    command_line::Command* command = node.add_subcommand(
         "list",
         "List the GPU nodes of the cluster: GPUs, shares and how many of them pods hold, health\n\n"
         "SHARES is RESOURCE HELD/USABLE. Exit code 0: all is well; 1: a GPU is unhealthy or a\n"
@@ -134,7 +134,7 @@ void add_node_list(CLI::App& node, Context& context) {
     command->add_flag("--all", words->all, "Nodes without GPUs, too");
     command->add_flag("-w,--watch", words->watch, "Go on, and print a node again when it changes");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
+        ->one_of({"table", "wide", "json", "yaml"})
         ->option_text("FORMAT (table, wide, json, yaml)");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { list(context, *words); });

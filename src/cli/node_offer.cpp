@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/node_offer.h"
 
-#include <CLI/CLI.hpp>
 #include <vector>
 
 #include "cli/config_command.h"
+#include "command_line/command.h"
 #include "findings/finding.h"
 #include "nvml/driver.h"
 #include "os/root.h"
@@ -64,14 +64,14 @@ Result<gpu::Inventory> look_at_gpus(const NodeWords& words, const sharing::Confi
 
 }  // namespace
 
-void add_node_words(CLI::App& command, NodeWords& words, bool file_required) {
+void add_node_words(command_line::Command& command, NodeWords& words, bool file_required) {
     command
         .add_option("FILE", words.file,
                     "The configuration, or a ConfigMap; - is the standard input")
         ->required(file_required)
         ->option_text(" ");
-    CLI::Option* state = command.add_option("--node-state", words.node_state,
-                                            "Directory of a simulated node (aliquot sim up)");
+    command_line::Option* state = command.add_option(
+        "--node-state", words.node_state, "Directory of a simulated node (aliquot sim up)");
     state->option_text("DIR");
     command
         .add_option("--driver-root", words.driver_root,
@@ -81,7 +81,7 @@ void add_node_words(CLI::App& command, NodeWords& words, bool file_required) {
     command.add_option("--key", words.key, "Which key of a ConfigMap, when it has several")
         ->option_text("KEY");
     command.add_option("--compat", words.compatibility, "Read the file as NVIDIA's plugin does")
-        ->check(CLI::IsMember({"none", "nvidia"}))
+        ->one_of({"none", "nvidia"})
         ->option_text("MODE (none, nvidia)");
 }
 

@@ -22,7 +22,7 @@ struct NodeWords {
 
 /// The options of a command that asks what a node would offer.
 /// words      outlives the parsing
-void add_node_words(CLI::App& command, NodeWords& words, bool file_required);
+void add_node_words(command_line::Command& command, NodeWords& words, bool file_required);
 
 /// A node's GPUs and what it offers of them.
 struct NodeOffer {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot node show: all that is known of one node.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "cli/node_picture.h"
+#include "command_line/command.h"
 #include "node/names.h"
 
 namespace aliquot::cli {
@@ -114,14 +114,14 @@ void show(Context& context, const NodeShowOptions& words) {
 
 }  // namespace
 
-void add_node_show(CLI::App& node, Context& context) {
-    CLI::App* command = node.add_subcommand(
+void add_node_show(command_line::Command& node, Context& context) {
+    command_line::Command* command = node.add_subcommand(
         "show", "Show all that is known of one node: GPUs with advice, shares, pods, conditions");
     command->footer("aliquot node show gpu-1\naliquot node show gpu-1 -o yaml");
     auto words = std::make_shared<NodeShowOptions>();
     command->add_option("NODE", words->name, "Its name")->required()->option_text(" ");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"table", "json", "yaml"}))
+        ->one_of({"table", "json", "yaml"})
         ->option_text("FORMAT (table, json, yaml)");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { show(context, *words); });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/placement_input.h"
 
-#include <CLI/CLI.hpp>
 #include <ostream>
 #include <vector>
 
 #include "cli/config_command.h"
+#include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "trace/draw.h"
@@ -57,7 +57,7 @@ Result<std::vector<placement::TaskType>> find_workload(const PlacementWords& wor
 
 }  // namespace
 
-void add_placement_options(CLI::App& command, PlacementWords& words) {
+void add_placement_options(command_line::Command& command, PlacementWords& words) {
     command.add_option("--nodes", words.nodes, "Node list: sn,cpu_milli,memory_mib,gpu,model")
         ->required()
         ->option_text("CSV");
@@ -74,14 +74,14 @@ void add_placement_options(CLI::App& command, PlacementWords& words) {
     std::vector<std::string> policies;
     for (const std::string_view word : placement::policy_words()) policies.emplace_back(word);
     command.add_option("--policy", words.policy, "Which score chooses the place")
-        ->check(CLI::IsMember(policies))
+        ->one_of(policies)
         ->option_text(
             "POLICY (aliquot, fgd, best-fit, dot-product, packing, clustering, random, "
             "spread)");
     command
         .add_option("--inflate", words.inflate,
                     "Tasks arrive until their GPU demand is this many times the capacity (1.3)")
-        ->check(CLI::Range(0.001, 1000.0))
+        ->range(0.001, 1000.0)
         ->option_text("NUMBER");
     command
         .add_option("--seed", words.seed,
@@ -99,13 +99,13 @@ void add_placement_options(CLI::App& command, PlacementWords& words) {
     command
         .add_option("--migrate", words.migrate,
                     "Allow moving running tasks: at most this share of the arrivals, each once")
-        ->check(CLI::Range(0.0, 1.0))
+        ->range(0.0, 1.0)
         ->option_text("SHARE");
     command
         .add_option("--patience", words.patience,
                     "When the cluster is nearly full, a share of a GPU waits for so many arrivals "
                     "before it takes a place that leaves an unusable rest (0; policy aliquot)")
-        ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}))
+        ->range(std::size_t{0}, std::size_t{1'000'000})
         ->option_text("ARRIVALS");
 }
 

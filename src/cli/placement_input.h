@@ -27,7 +27,7 @@ struct PlacementWords {
     std::string format = "text";
 };
 
-void add_placement_options(CLI::App& command, PlacementWords& words);
+void add_placement_options(command_line::Command& command, PlacementWords& words);
 
 trace::ReplayOptions replay_options(const PlacementWords& words);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
 
@@ -164,7 +164,7 @@ void make(Context& context, const PlanWords& words) {
     print_value(context, root, words.format);
 }
 
-void add_inputs(CLI::App& command, PlanWords& words) {
+void add_inputs(command_line::Command& command, PlanWords& words) {
     command.add_option("--gpu", words.gpus, "A GPU model, with a count if there are several")
         ->option_text("MODEL (\"2x A2\")");
     command.add_option("--node-type", words.node_types, "A cloud machine: all its GPUs")
@@ -184,7 +184,7 @@ void add_inputs(CLI::App& command, PlanWords& words) {
         ->option_text("PATH");
     command
         .add_option("--services", words.services, "That many equal services, nothing more known")
-        ->check(CLI::Range(1U, 1000U))
+        ->range(1U, 1000U)
         ->option_text("N");
     auto* const model = command.add_option("--model", words.model, "A neural network to run")
                             ->option_text("NAME (llama-3-8b)");
@@ -193,18 +193,18 @@ void add_inputs(CLI::App& command, PlanWords& words) {
         ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
     command.add_option("--ctx", words.context, "Its context in tokens")
         ->needs(model)
-        ->check(CLI::Range(1U, 100'000'000U))
+        ->range(1U, 100'000'000U)
         ->option_text("TOKENS");
     command.add_option("--batch", words.batch, "Requests at a time")
         ->needs(model)
-        ->check(CLI::Range(1U, 1'000'000U))
+        ->range(1U, 1'000'000U)
         ->option_text("N");
 }
 
 }  // namespace
 
-void add_plan_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_plan_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "plan",
         "Say how to share GPUs: technique, sizes, files, and why not otherwise\n\n"
         "Without workloads the answer is about the card alone. Exit code 0: everything has a\n"
@@ -222,12 +222,12 @@ void add_plan_command(CLI::App& program, Context& context) {
     command
         ->add_option("--guard", words->guard,
                      "Whether limits of a share are enforced; off: plain time-slicing")
-        ->check(CLI::IsMember({"on", "off"}))
+        ->one_of({"on", "off"})
         ->option_text("on|off");
     command->add_flag("--no-reboot", words->no_reboot,
                       "Nothing that drains a node or resets a GPU");
     command->add_option("--usd-per-kwh", words->usd_per_kwh, "Price of energy, for own hardware")
-        ->check(CLI::Range(0.0, 100.0))
+        ->range(0.0, 100.0)
         ->option_text("USD");
     command->add_option("--what-if", words->what_if, "Plan again with more of a workload")
         ->option_text("add=NxNAME");
@@ -236,7 +236,7 @@ void add_plan_command(CLI::App& program, Context& context) {
     command
         ->add_option("-o,--output", words->format,
                      "How to print; aliquot, nvidia: the configuration itself")
-        ->check(CLI::IsMember({"text", "table", "json", "yaml", "aliquot", "nvidia"}))
+        ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia"})
         ->option_text("FORMAT (text, json, yaml, aliquot, nvidia)");
     command->callback([words, &context] { make(context, *words); });
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -10,7 +9,7 @@
 
 #include "base/nearest_word.h"
 #include "cli/command.h"
-#include "cli/help.h"
+#include "command_line/command.h"
 
 namespace aliquot::cli {
 namespace {
@@ -28,45 +27,25 @@ bool wants_colour(const std::string& choice, bool terminal) {
     return terminal && (kind == nullptr || std::string_view(kind) != "dumb");
 }
 
-/// The command whose words were understood last: "aliquot config" of `aliquot config chekc`.
-const CLI::App* deepest(const CLI::App& program) {
-    const CLI::App* command = &program;
-    while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
-    return command;
-}
-
-std::string path_of(const CLI::App* command) {
-    std::string path = command->get_name();
-    while ((command = command->get_parent()) != nullptr) {
-        path.insert(0, 1, ' ').insert(0, command->get_name());
-    }
-    return path;
-}
-
-std::vector<const CLI::App*> commands_of(const CLI::App* command) {
-    return command->get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); });
-}
-
 /// What to say of a word that nothing wanted.
-std::string explain_extra(const CLI::App* command, const std::string& word) {
+std::string explain_extra(const command_line::Command& command, const std::string& word) {
     const bool option = word.size() > 1 && word.front() == '-';
     const std::string name = option ? word.substr(0, word.find('=')) : word;
     std::vector<std::string> names;
     if (option) {
-        for (const CLI::App* one = command; one != nullptr; one = one->get_parent()) {
-            for (const CLI::Option* known : one->get_options()) {
-                for (const std::string& text : known->get_lnames()) names.push_back("--" + text);
-                for (const std::string& text : known->get_snames()) names.push_back("-" + text);
+        for (const auto* one = &command; one != nullptr; one = one->parent()) {
+            for (const command_line::Description& known : one->options()) {
+                names.insert(names.end(), known.names.begin(), known.names.end());
             }
         }
     } else {
-        for (const CLI::App* one : commands_of(command)) names.push_back(one->get_name());
+        for (const auto* one : command.commands()) names.push_back(one->name());
     }
     const std::vector<std::string_view> known(names.begin(), names.end());
     const std::string_view near = nearest_word(name, known);
-    std::string message = option                         ? "unknown option '"
-                          : commands_of(command).empty() ? "unexpected argument '"
-                                                         : "unknown command '";
+    std::string message = option                       ? "unknown option '"
+                          : command.commands().empty() ? "unexpected argument '"
+                                                       : "unknown command '";
     message += name + '\'';
     if (!near.empty()) message += ", did you mean '" + std::string(near) + "'?";
     return message;
@@ -80,27 +59,20 @@ std::string one_line(std::string text) {
     return text;
 }
 
-int refuse(const CLI::App& program, Context& context, const CLI::ParseError& error) {
-    const CLI::App* command = deepest(program);
-    std::string message = one_line(error.what());
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-        const auto extras = program.remaining(true);
-        if (!extras.empty()) message = explain_extra(command, extras.front());
-    } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
-               !program.remaining(true).empty()) {
-        // A wrong word explains better why something is missing than that it is.
-        message = explain_extra(command, program.remaining(true).front());
-    }
+void refuse(const command_line::Command& program, Context& context,
+            const command_line::Parsed& parsed) {
+    const command_line::Command& command = program.deepest();
+    std::string message =
+        parsed.unwanted.empty() ? one_line(parsed.text) : explain_extra(command, parsed.unwanted);
     if (message.back() != '?') message += ';';
-    fail(context, kUsage, one_line(message) + " see '" + path_of(command) + " --help'");
-    return context.exit_code;
+    fail(context, kUsage, one_line(message) + " see '" + command.path() + " --help'");
 }
 
 /// A command that only holds others says what they are.
-void ask_for_command(const CLI::App& program, Context& context) {
-    const CLI::App* command = deepest(program);
-    if (commands_of(command).empty()) return;
-    context.err << command->help();
+void ask_for_command(const command_line::Command& program, Context& context) {
+    const command_line::Command& command = program.deepest();
+    if (command.commands().empty()) return;
+    context.err << command.help();
     context.exit_code = kUsage;
 }
 
@@ -148,15 +120,15 @@ int run(int argc, char** argv, std::span<const Command> commands) {
     context.program_directory =
         std::filesystem::read_symlink("/proc/self/exe", problem).parent_path();
 
-    CLI::App program("GPU sharing for Kubernetes: try it here, check it, explain it.", "aliquot");
-    program.formatter(make_help());
+    command_line::Command program("GPU sharing for Kubernetes: try it here, check it, explain it.",
+                                  "aliquot", command_line::HelpStyle::kExamples);
     program.set_help_flag("-h,--help", "Say what this command does");
     program.set_version_flag("--version", "aliquot " ALIQUOT_VERSION, "Say which version this is");
     program.fallthrough();
     program.require_subcommand(0, 1);
     std::string colour = "auto";
     program.add_option("--color", colour, "Colours in the output: auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->one_of({"auto", "always", "never"})
         ->option_text("WHEN");
     program.parse_complete_callback(
         [&] { context.colour = wants_colour(colour, context.out_is_terminal); });
@@ -168,15 +140,19 @@ int run(int argc, char** argv, std::span<const Command> commands) {
         "aliquot config check sharing.yaml                     # what is wrong, and how to mend "
         "it\n"
         "aliquot config explain sharing.yaml                   # what this node would offer");
-    try {
-        program.parse(argc, argv);
-        ask_for_command(program, context);
-    } catch (const CLI::CallForHelp&) {
-        context.out << deepest(program)->help();
-    } catch (const CLI::CallForVersion& version) {
-        context.out << version.what() << '\n';
-    } catch (const CLI::ParseError& error) {
-        return refuse(program, context, error);
+    const command_line::Parsed parsed = program.parse(argc, argv);
+    switch (parsed.kind) {
+        using enum command_line::Parsed::Kind;
+        case kRun:
+            ask_for_command(program, context);
+            break;
+        case kHelp:
+        case kVersion:
+            context.out << parsed.text;
+            break;
+        case kWrong:
+            refuse(program, context, parsed);
+            return context.exit_code;
     }
     return finish(context);
 }

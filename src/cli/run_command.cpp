@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/guarded_process.h"
 #include "cli/run_device.h"
+#include "command_line/command.h"
 #include "guard_region/config_file.h"
 #include "guard_region/guard_library.h"
 #include "guard_region/meter.h"
@@ -241,20 +241,20 @@ void run(Context& context, const RunOptions& words) {
 
 }  // namespace
 
-void add_run_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_run_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "run", "Run a program with a limit of GPU memory and a share of the GPU");
     const auto words = std::make_shared<RunOptions>();
     command->add_option("--gpu-memory", words->memory, "GPU memory it may use: 2Gi, 512Mi")
         ->option_text("AMOUNT");
-    CLI::Option* compute =
+    command_line::Option* compute =
         command->add_option("--gpu-compute", words->compute, "Most GPU time, percent of one GPU")
-            ->check(CLI::Range(1U, 100U))
+            ->range(1U, 100U)
             ->option_text("PERCENT");
     command
         ->add_option("--gpu-weight", words->weight,
                      "Share of the GPU when others want it too: 30 beside 70 gets 30 %")
-        ->check(CLI::Range(1U, 10'000U))
+        ->range(1U, 10'000U)
         ->excludes(compute)
         ->option_text("N");
     command
@@ -264,14 +264,14 @@ void add_run_command(CLI::App& program, Context& context) {
     command
         ->add_option("--fail", words->fail,
                      "What to do where limits cannot be set up: not run (closed), or run without")
-        ->check(CLI::IsMember({"open", "closed"}))
+        ->one_of({"open", "closed"})
         ->option_text("open|closed");
     command->add_flag("--overcommit", words->overcommit,
                       "Run also where the limits of all runs together exceed the GPU's memory");
     command->add_flag("-v,--verbose", words->verbose,
                       "Say at the end what it used, in a line on stderr");
-    CLI::Option* state = command->add_option("--node-state", words->node_state,
-                                             "Directory of a simulated node (aliquot sim up)");
+    command_line::Option* state = command->add_option(
+        "--node-state", words->node_state, "Directory of a simulated node (aliquot sim up)");
     state->option_text("DIR");
     command
         ->add_option("--driver-root", words->driver_root,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -8,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/placement_input.h"
+#include "command_line/command.h"
 #include "trace/outcome_text.h"
 #include "trace/plot.h"
 
@@ -139,11 +139,11 @@ void simulate(Context& context, const SimulateOptions& words) {
 
 }  // namespace
 
-void add_simulate_command(CLI::App& program, Context& context) {
-    CLI::App* simulations =
+void add_simulate_command(command_line::Command& program, Context& context) {
+    command_line::Command* simulations =
         program.add_subcommand("simulate", "Replay a cluster's trace: what would be placed where");
     simulations->footer("aliquot simulate placement --nodes nodes.csv --pods pods.csv");
-    CLI::App* command = simulations->add_subcommand(
+    command_line::Command* command = simulations->add_subcommand(
         "placement",
         "Replay arrivals of tasks on a cluster: how much of its GPUs gets allocated\n\n"
         "Every task is placed at once or dropped. Values are means over the arrivals at which\n"
@@ -164,18 +164,18 @@ void add_simulate_command(CLI::App& program, Context& context) {
     command
         ->add_option("--compare", words->compare, "Run several policies, one after another; or all")
         ->delimiter(',')
-        ->check(CLI::IsMember(known))
+        ->one_of(known)
         ->option_text("POLICY,POLICY,...");
     command->add_option("--at", words->at, "Loads, in percent of the capacity, to print (100,130)")
         ->delimiter(',')
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000}))
+        ->range(std::int64_t{0}, std::int64_t{100'000})
         ->option_text("LOAD,LOAD,...");
     command->add_option("--curve", words->curve, "Write all loads: a .csv table or an .svg plot")
         ->option_text("FILE");
     command->add_option("--log", words->log, "Write every placement, drop, move and end as CSV")
         ->option_text("FILE");
     command->add_option("-o,--output", words->placement.format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, &context] { simulate(context, *words); });
 }

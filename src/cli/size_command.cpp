@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/size_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
 #include <vector>
 
 #include "catalog/gpu_models.h"
+#include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "plan/pool.h"
@@ -136,15 +136,15 @@ void print_answer(Context& context, const Node& node, std::string_view format) {
     }
 }
 
-void add_format(CLI::App& command, std::string& format) {
+void add_format(command_line::Command& command, std::string& format) {
     command.add_option("-o,--output", format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->transform([](const std::string& word) { return word == "table" ? "text" : word; })
         ->option_text("FORMAT (text, json, yaml)");
 }
 
-void add_size_batch(CLI::App& size, Context& context) {
-    CLI::App* command = size.add_subcommand(
+void add_size_batch(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
         "batch",
         "Say a first batch size for a vision model on a GPU\n\n"
         "Without a GPU: a table of all known ones. The numbers are for YOLOv8 at 640 pixels.");
@@ -155,23 +155,23 @@ void add_size_batch(CLI::App& size, Context& context) {
     auto words = std::make_shared<BatchWords>();
     command->add_option("--gpu", words->gpus, "A GPU model")->option_text("MODEL");
     command->add_option("--memory", words->memory_gib, "GPU memory in GiB, in place of a model")
-        ->check(CLI::Range(0.1, 1e6))
+        ->range(0.1, 1e6)
         ->option_text("GIB");
     command->add_option("--per-sample", words->per_sample_gib, "What one sample takes, in GiB")
-        ->check(CLI::Range(0.0001, 1e6))
+        ->range(0.0001, 1e6)
         ->option_text("GIB");
     command->add_option("--weights", words->weights_gib, "What the weights take, in GiB")
-        ->check(CLI::Range(0.0, 1e6))
+        ->range(0.0, 1e6)
         ->option_text("GIB");
     command->add_option("--failed-at", words->failed_at, "A batch size that ran out of memory")
-        ->check(CLI::Range(1U, 1U << 30U))
+        ->range(1U, 1U << 30U)
         ->option_text("N");
     add_format(*command, words->format);
     command->callback([words, &context] { advise(context, *words); });
 }
 
-void add_size_command(CLI::App& program, Context& context) {
-    CLI::App* size = program.add_subcommand(
+void add_size_command(command_line::Command& program, Context& context) {
+    command_line::Command* size = program.add_subcommand(
         "size", "Say how much GPU a model, a pod or a batch needs, and on which machine");
     size->require_subcommand(1);
     size->footer(

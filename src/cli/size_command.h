@@ -13,12 +13,12 @@ namespace aliquot::cli {
 void print_answer(Context& context, const document::Node& node, std::string_view format);
 
 /// Adds -o text|json|yaml.
-void add_format(CLI::App& command, std::string& format);
+void add_format(command_line::Command& command, std::string& format);
 
-void add_size_batch(CLI::App& size, Context& context);
-void add_size_instance(CLI::App& size, Context& context);
-void add_size_measured(CLI::App& size, Context& context);
-void add_size_model(CLI::App& size, Context& context);
-void add_size_node(CLI::App& size, Context& context);
+void add_size_batch(command_line::Command& size, Context& context);
+void add_size_instance(command_line::Command& size, Context& context);
+void add_size_measured(command_line::Command& size, Context& context);
+void add_size_model(command_line::Command& size, Context& context);
+void add_size_node(command_line::Command& size, Context& context);
 
 }  // namespace aliquot::cli

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "base/units.h"
 #include "cli/config_command.h"
 #include "cli/size_command.h"
+#include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "sizing/floor.h"
@@ -301,8 +301,8 @@ void right_size_runs(Context& context, const MeasuredWords& words) {
 
 }  // namespace
 
-void add_size_instance(CLI::App& size, Context& context) {
-    CLI::App* command = size.add_subcommand(
+void add_size_instance(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
         "instance",
         "Say which machine takes a pod, by what it leaves for pods and not by its name\n\n"
         "Exit code 1: the pod can never be scheduled.");
@@ -316,12 +316,12 @@ void add_size_instance(CLI::App& size, Context& context) {
         ->option_text("AMOUNT (16Gi)");
     command->add_option("--gpu", words->gpu, "GPU model; any if left out")->option_text("MODEL");
     command->add_option("--count", words->count, "GPUs of the pod")
-        ->check(CLI::Range(1U, 64U))
+        ->range(1U, 64U)
         ->option_text("N");
     command->add_option("--gpu-memory", words->gpu_memory, "Memory that each GPU must have")
         ->option_text("AMOUNT (40Gi)");
     command->add_option("--cloud", words->cloud, "Only this cloud")
-        ->check(CLI::IsMember({"aws", "azure", "gcp"}))
+        ->one_of({"aws", "azure", "gcp"})
         ->option_text("aws|azure|gcp");
     command->add_option("--type", words->type, "Only this machine: does it take the pod?")
         ->option_text("TYPE");
@@ -333,8 +333,8 @@ void add_size_instance(CLI::App& size, Context& context) {
     command->callback([words, &context] { choose(context, *words); });
 }
 
-void add_size_node(CLI::App& size, Context& context) {
-    CLI::App* command =
+void add_size_node(command_line::Command& size, Context& context) {
+    command_line::Command* command =
         size.add_subcommand("node",
                             "Hold a GPU node against the least that work of a kind needs\n\n"
                             "Exit code 1: something is below the floor.");
@@ -345,17 +345,17 @@ void add_size_node(CLI::App& size, Context& context) {
     auto words = std::make_shared<NodeWords>();
     command->add_option("TYPE", words->type, "A cloud machine");
     command->add_option("--profile", words->profile, "Which floor")
-        ->check(CLI::IsMember({"training", "vision"}))
+        ->one_of({"training", "vision"})
         ->option_text("training|vision");
     command->add_option("--gpu", words->facts.gpu, "GPU model")->option_text("MODEL");
     command->add_option("--gpus", words->facts.gpus, "GPUs of the node")
-        ->check(CLI::Range(1U, 64U))
+        ->range(1U, 64U)
         ->option_text("N");
     command->add_option("--cpu", words->facts.cpu, "CPU cores")
-        ->check(CLI::Range(0.0, 1e5))
+        ->range(0.0, 1e5)
         ->option_text("CORES");
     command->add_option("--memory", words->facts.memory_gib, "Memory in GiB")
-        ->check(CLI::Range(0.0, 1e6))
+        ->range(0.0, 1e6)
         ->option_text("GIB");
     command->add_option("--driver", words->facts.driver, "Driver version")->option_text("VERSION");
     command->add_option("--kubernetes", words->facts.kubernetes, "Kubernetes version")
@@ -364,8 +364,8 @@ void add_size_node(CLI::App& size, Context& context) {
     command->callback([words, &context] { check_node(context, *words); });
 }
 
-void add_size_measured(CLI::App& size, Context& context) {
-    CLI::App* command = size.add_subcommand(
+void add_size_measured(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
         "measured", "Say which machine would do, from what was measured on the one it runs on");
     command->footer(
         "aliquot size measured runs.yaml\n"
@@ -376,7 +376,7 @@ void add_size_measured(CLI::App& size, Context& context) {
                      "A list of runs: workload, instance and peaks; - is the standard input")
         ->required();
     command->add_option("--runs", words->runs, "Runs that are needed to go down")
-        ->check(CLI::Range(1U, 10000U))
+        ->range(1U, 10000U)
         ->option_text("N");
     add_format(*command, words->format);
     command->callback([words, &context] { right_size_runs(context, *words); });

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "base/units.h"
 #include "cli/config_command.h"
 #include "cli/size_command.h"
+#include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "sizing/choice.h"
@@ -221,39 +221,39 @@ void estimate(Context& context, const ModelWords& words) {
     }
 }
 
-void add_load(CLI::App& command, ModelWords& words) {
+void add_load(command_line::Command& command, ModelWords& words) {
     command.add_option("--dtype", words.dtype, "Number format of the weights")
         ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
     command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache")
         ->option_text("FORMAT");
     command.add_option("--ctx", words.context, "Context in tokens; 4096 unless told")
-        ->check(CLI::Range(1.0, 1e8))
+        ->range(1.0, 1e8)
         ->option_text("TOKENS");
     command.add_option("--batch", words.batch, "Requests, or samples on each GPU, at a time")
-        ->check(CLI::Range(1.0, 1e6))
+        ->range(1.0, 1e6)
         ->option_text("N");
     command.add_option("--train", words.train, "Training in place of inference")
-        ->check(CLI::IsMember({"full", "lora", "qlora"}))
+        ->one_of({"full", "lora", "qlora"})
         ->option_text("full|lora|qlora");
     command.add_option("--optimizer", words.optimizer, "Of full training")
-        ->check(CLI::IsMember({"adam", "adam8bit", "sgd", "adafactor"}))
+        ->one_of({"adam", "adam8bit", "sgd", "adafactor"})
         ->option_text("adam|adam8bit|sgd|adafactor");
     command.add_option("--checkpointing", words.checkpointing, "Of activations")
-        ->check(CLI::IsMember({"none", "selective", "full"}))
+        ->one_of({"none", "selective", "full"})
         ->option_text("none|selective|full");
     command.add_option("--zero", words.zero, "ZeRO stage over several GPUs")
-        ->check(CLI::Range(0U, 3U))
+        ->range(0U, 3U)
         ->option_text("0..3");
     command.add_option("--lora-percent", words.lora_percent, "Trainable share of the parameters")
-        ->check(CLI::Range(0.001, 100.0))
+        ->range(0.001, 100.0)
         ->option_text("PERCENT");
     command.add_flag("--fp32-gradients", words.fp32_gradients, "18 in place of 16 bytes");
 }
 
 }  // namespace
 
-void add_size_model(CLI::App& size, Context& context) {
-    CLI::App* command = size.add_subcommand(
+void add_size_model(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
         "model",
         "Say how much GPU memory a neural network needs, and which GPUs are the cheapest\n\n"
         "Exit code 1: no machine of the table holds it.");
@@ -271,14 +271,14 @@ void add_size_model(CLI::App& size, Context& context) {
         ->option_text("FILE");
     add_load(*command, *words);
     command->add_option("--gpus", words->gpus, "Only this many")
-        ->check(CLI::IsMember({1, 2, 4, 8}))
+        ->one_of({"1", "2", "4", "8"})
         ->option_text("1|2|4|8");
     command->add_option("--gpu", words->gpu, "Only this model of GPU")->option_text("MODEL");
     command->add_option("--cloud", words->cloud, "Only this cloud")
-        ->check(CLI::IsMember({"aws", "azure", "gcp"}))
+        ->one_of({"aws", "azure", "gcp"})
         ->option_text("aws|azure|gcp");
     command->add_option("--cpu", words->cpu, "CPU cores of the machine for each GPU")
-        ->check(CLI::Range(0.0, 1e4))
+        ->range(0.0, 1e4)
         ->option_text("CORES");
     command->add_option("--memory", words->memory, "Memory of the machine for the pod")
         ->option_text("AMOUNT (16Gi)");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "cli/top_driver.h"
 #include "cli/top_live.h"
 #include "cli/top_source.h"
+#include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "document/yaml.h"
@@ -202,15 +202,16 @@ void show(Context& context, const TopOptions& words) {
               .style = {.charset = charset_of(words), .colour = context.colour}});
 }
 
-void add_options(CLI::App& top, TopOptions& words) {
-    CLI::Option* agent = top.add_option(
+void add_options(command_line::Command& top, TopOptions& words) {
+    command_line::Option* agent = top.add_option(
         "--agent", words.agents,
         "Node agents to ask: HOST:PORT, unix:/PATH, http(s)://HOST:PORT; several with "
         "commas or by repeating. Default: the one of this machine");
     agent->delimiter(',')->option_text("ADDRESS");
-    CLI::Option* state = top.add_option("--node-state", words.node_state,
-                                        "Directory of a simulated node: its agent (aliquot up "
-                                        "--state), else its driver (aliquot sim up)");
+    command_line::Option* state =
+        top.add_option("--node-state", words.node_state,
+                       "Directory of a simulated node: its agent (aliquot up "
+                       "--state), else its driver (aliquot sim up)");
     state->option_text("DIR")->excludes(agent);
     top.add_option("--driver-root", words.driver_root,
                    "Ask the driver installed there, or this libnvidia-ml.so.1, directly")
@@ -219,15 +220,15 @@ void add_options(CLI::App& top, TopOptions& words) {
         ->excludes(state);
     top.add_flag("--once", words.once, "Print once and end; so it is on a pipe, too");
     top.add_option("-o,--output", words.format, "How to print once")
-        ->check(CLI::IsMember({"table", "wide", "json", "yaml", "csv"}))
+        ->one_of({"table", "wide", "json", "yaml", "csv"})
         ->option_text("FORMAT (table, wide, json, yaml, csv)");
     top.add_option("--view", words.view, "What to begin with")
-        ->check(CLI::IsMember(texts(top::kind_names())))
+        ->one_of(texts(top::kind_names()))
         ->option_text("VIEW (nodes, gpus, pods, processes, tree, waste, errors)");
     top.add_option("--sort", words.sort,
                    "By which column: pod, ns, node, gpu, share, util, "
                    "share-util, memory, throttled, power, idle, age, ...")
-        ->check(CLI::IsMember(texts(top::sort_names())))
+        ->one_of(texts(top::sort_names()))
         ->option_text("COLUMN");
     top.add_flag("--reverse", words.reverse, "The other way round");
     top.add_option(
@@ -237,13 +238,13 @@ void add_options(CLI::App& top, TopOptions& words) {
     top.add_flag("--idle", words.idle, "Only those that hold a share and do not use it");
     top.add_flag("--all", words.all, "Also what belongs to no pod, so that all adds up");
     top.add_option("--interval", words.interval_s, "Between looks, live")
-        ->check(CLI::Range(0.2, 3600.0))
+        ->range(0.2, 3600.0)
         ->option_text("SECONDS");
     top.add_option("--timeout", words.timeout_s, "How long to wait for agents")
-        ->check(CLI::Range(0.1, 60.0))
+        ->range(0.1, 60.0)
         ->option_text("SECONDS");
     top.add_option("--ca-file", words.ca_file, "Certificates that vouch for https agents")
-        ->check(CLI::ExistingFile)
+        ->existing_file()
         ->option_text("FILE");
     top.add_option("--credentials", words.credentials,
                    "File with name:password, for agents that want one")
@@ -253,8 +254,8 @@ void add_options(CLI::App& top, TopOptions& words) {
 
 }  // namespace
 
-void add_top_command(CLI::App& program, Context& context) {
-    CLI::App* top = program.add_subcommand(
+void add_top_command(command_line::Command& program, Context& context) {
+    command_line::Command* top = program.add_subcommand(
         "top",
         "Show live who uses which GPU: nodes, GPUs, pods, processes\n\n"
         "Keys: arrows and Enter open, Esc goes back, s sorts, / filters, i idle only, w waste,\n"

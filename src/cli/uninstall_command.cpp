@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot uninstall: leaves the cluster and its nodes as they were.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -8,6 +7,7 @@
 #include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "cli/step_line.h"
+#include "command_line/command.h"
 #include "install/uninstall.h"
 
 namespace aliquot::cli {
@@ -73,8 +73,8 @@ void run(Context& context, const UninstallOptions& words) {
 
 }  // namespace
 
-void add_uninstall_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_uninstall_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "uninstall",
         "Take everything away that install brought: agents, what they left on nodes, objects\n\n"
         "Of a Node only what the agent wrote is removed: it keeps a list there. May be run again.");
@@ -94,10 +94,10 @@ void add_uninstall_command(CLI::App& program, Context& context) {
                      "Image of the pods that clean up; default: the agent's")
         ->option_text("REFERENCE");
     command->add_option("--timeout", words->timeout_seconds, "Seconds to wait at each step")
-        ->check(CLI::Range(1, 3600))
+        ->range(1, 3600)
         ->option_text("SECONDS (120)");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"text", "json"}))
+        ->one_of({"text", "json"})
         ->option_text("FORMAT (text, json)");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { run(context, *words); });

@@ -4,13 +4,13 @@
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigwait is POSIX
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <ostream>
 #include <thread>
 
 #include "cli/cluster_flags.h"
+#include "command_line/command.h"
 #include "verify/verify.h"
 
 namespace aliquot::cli {
@@ -94,8 +94,8 @@ void run(Context& context, VerifyOptions& words) {
 
 }  // namespace
 
-void add_verify_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand(
+void add_verify_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
         "verify",
         "Prove with test pods that every GPU node gives what it offers\n\n"
         "Per node and resource: a pod gets one device, sees one GPU, computes right, and is "
@@ -119,7 +119,7 @@ void add_verify_command(CLI::App& program, Context& context) {
         ->add_option(
             "--timeout", words->timeout_seconds,
             "Seconds until a test pod must have answered, the pull of its image counted in")
-        ->check(CLI::Range(5, 3600))
+        ->range(5, 3600)
         ->option_text("SECONDS (5 to 3600)");
     command
         ->add_option("--runtime-class", words->options.runtime_class,
@@ -133,14 +133,14 @@ void add_verify_command(CLI::App& program, Context& context) {
         ->add_option("--pod-security", words->options.pod_security,
                      "Pod Security level of the namespace, where something adds to all pods what "
                      "'restricted' refuses")
-        ->check(CLI::IsMember({"restricted", "baseline", "privileged"}))
+        ->one_of({"restricted", "baseline", "privileged"})
         ->option_text("LEVEL (restricted, baseline, privileged)");
     command->add_option("--agent-namespace", words->options.agent_namespace, "Where the agent runs")
         ->option_text("NAME");
     add_namespace_flag(*command, words->cluster,
                        "Namespace that is made for the test pods; default aliquot-verify");
     command->add_option("-o,--output", words->format, "How to print")
-        ->check(CLI::IsMember({"text", "json"}))
+        ->one_of({"text", "json"})
         ->option_text("FORMAT (text, json)");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { run(context, *words); });

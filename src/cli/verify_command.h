@@ -6,6 +6,6 @@
 namespace aliquot::cli {
 
 /// aliquot verify.
-void add_verify_command(CLI::App& program, Context& context);
+void add_verify_command(command_line::Command& program, Context& context);
 
 }  // namespace aliquot::cli

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "command_line/command.h"
 
 namespace aliquot::cli {
 namespace {
@@ -18,12 +18,12 @@ std::string compiler() {
 
 }  // namespace
 
-void add_version_command(CLI::App& program, Context& context) {
-    CLI::App* command = program.add_subcommand("version", "Say which version this is");
+void add_version_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand("version", "Say which version this is");
     command->footer("aliquot version\naliquot version -o json");
     auto format = std::make_shared<std::string>("text");
     command->add_option("-o,--output", *format, "How to print")
-        ->check(CLI::IsMember({"text", "json", "yaml"}))
+        ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([format, &context] {
         const std::string version = ALIQUOT_VERSION;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <sstream>
 
+#include "command_line/command.h"
 #include "http/address.h"
 
 namespace aliquot::controller {
@@ -26,7 +26,7 @@ struct Words {
     std::string log_format = "text";
 };
 
-void add_names(CLI::App& app, Options& options) {
+void add_names(command_line::Command& app, Options& options) {
     app.add_option("--namespace", options.namespace_name,
                    "where Secret and Lease are [POD_NAMESPACE]")
         ->option_text("NS (aliquot-system)");
@@ -49,7 +49,7 @@ void add_names(CLI::App& app, Options& options) {
     app.add_option("--context", options.context, "context of the kubeconfig")->option_text("NAME");
 }
 
-void add_behaviour(CLI::App& app, Options& options, Words& words) {
+void add_behaviour(command_line::Command& app, Options& options, Words& words) {
     app.add_option("--webhook-listen", options.webhook_listen, "HTTPS: POST /mutate/pods")
         ->option_text("ADDRESS:PORT (:8443)");
     app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics")
@@ -71,10 +71,10 @@ void add_behaviour(CLI::App& app, Options& options, Words& words) {
     app.add_option("--drain", words.drain, "answers so long after SIGTERM, not ready any more")
         ->option_text("DURATION (5s)");
     app.add_option("--log-format", words.log_format, "text or json")
-        ->check(CLI::IsMember({"text", "json"}))
+        ->one_of({"text", "json"})
         ->option_text("FORMAT (text)");
     app.add_option("--log-level", words.log_level, "debug, info, warning, error, off")
-        ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+        ->one_of({"debug", "info", "warning", "error", "off"})
         ->option_text("LEVEL (info)");
 }
 
@@ -88,9 +88,9 @@ log::Level level_of(const std::string& word) {
 std::chrono::seconds duration_of(const char* flag, const std::string& text,
                                  std::chrono::seconds least) {
     const auto duration = parse_duration(text);
-    if (!duration) throw CLI::ValidationError(flag, duration.error().message);
+    if (!duration) throw command_line::UsageError(flag, duration.error().message);
     if (*duration < least) {
-        throw CLI::ValidationError(
+        throw command_line::UsageError(
             flag, "'" + text + "' is below " + std::to_string(least.count()) + "s");
     }
     return *duration;
@@ -105,8 +105,8 @@ void finish(const Words& words, Options& options) {
         duration_of("--trust-delay", words.trust_delay, std::chrono::seconds(0));
     // A third of the authority's life is left when the next one is made.
     if (options.lifetimes.trust_delay * 3 >= options.lifetimes.authority) {
-        throw CLI::ValidationError("--trust-delay",
-                                   "must be below a third of --authority-lifetime");
+        throw command_line::UsageError("--trust-delay",
+                                       "must be below a third of --authority-lifetime");
     }
     options.lease_duration =
         duration_of("--lease-duration", words.lease_duration, std::chrono::seconds(3));
@@ -116,12 +116,12 @@ void finish(const Words& words, Options& options) {
     for (const auto& [flag, address] : {std::pair{"--webhook-listen", &options.webhook_listen},
                                         {"--health-listen", &options.health_listen}}) {
         const auto known = http::check_address(*address);
-        if (!known) throw CLI::ValidationError(flag, known.error().message);
+        if (!known) throw command_line::UsageError(flag, known.error().message);
     }
     for (const std::string& name : options.certificate_names) {
         if (!name.starts_with("DNS:") && !name.starts_with("IP:")) {
-            throw CLI::ValidationError("--certificate-names",
-                                       "'" + name + "' is neither DNS:host nor IP:address");
+            throw command_line::UsageError("--certificate-names",
+                                           "'" + name + "' is neither DNS:host nor IP:address");
         }
     }
 }
@@ -163,7 +163,7 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
         found != environment.end() && !found->second.empty()) {
         options.namespace_name = found->second;
     }
-    CLI::App app(
+    command_line::Command app(
         "Turns what a person writes on a pod (aliquot.dev/gpu-memory: 3Gi) into resources,\n"
         "tolerations and node affinity, as an admission webhook with certificates of its own.\n"
         "Example: aliquot-controller --namespace aliquot-system --runtime-class nvidia",
@@ -173,19 +173,22 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
     Words words;
     add_names(app, options);
     add_behaviour(app, options, words);
-    try {
-        app.parse(argc, argv);
-        finish(words, options);
-    } catch (const CLI::Success& wanted) {
-        std::ostringstream text;
-        app.exit(wanted, text, text);
-        return Answer{.text = text.str()};
-    } catch (const CLI::ParseError& problem) {
-        return Answer{.text = std::string("aliquot-controller: ") + problem.what() +
-                              "; see aliquot-controller --help\n",
-                      .exit_code = kUsage,
-                      .to_stderr = true};
+    using Kind = command_line::Parsed::Kind;
+    command_line::Parsed parsed = app.parse(argc, argv);
+    if (parsed.kind == Kind::kRun) {
+        try {
+            finish(words, options);
+        } catch (const command_line::UsageError& problem) {
+            parsed = {.kind = Kind::kWrong, .text = problem.what(), .unwanted = {}};
+        }
     }
+    if (parsed.kind == Kind::kWrong) {
+        return Answer{
+            .text = "aliquot-controller: " + parsed.text + "; see aliquot-controller --help\n",
+            .exit_code = kUsage,
+            .to_stderr = true};
+    }
+    if (parsed.kind != Kind::kRun) return Answer{.text = parsed.text};
     return options;
 }
 

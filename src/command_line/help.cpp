@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/help.h"
+#include "command_line/help.h"
 
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-namespace aliquot::cli {
+namespace aliquot::command_line {
 namespace {
 
 class Help final : public CLI::Formatter {
@@ -74,4 +74,4 @@ std::string summary_of(std::string_view description) {
 
 std::shared_ptr<CLI::FormatterBase> make_help() { return std::make_shared<Help>(); }
 
-}  // namespace aliquot::cli
+}  // namespace aliquot::command_line

@@ -9,7 +9,7 @@ namespace CLI {
 class FormatterBase;
 }
 
-namespace aliquot::cli {
+namespace aliquot::command_line {
 
 /// How --help looks: what the command does, examples, then usage, arguments and options. The
 /// examples are the footer of the CLI11 command, one per line.
@@ -19,4 +19,4 @@ std::shared_ptr<CLI::FormatterBase> make_help();
 /// line break.
 std::string summary_of(std::string_view description);
 
-}  // namespace aliquot::cli
+}  // namespace aliquot::command_line

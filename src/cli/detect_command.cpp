@@ -285,7 +285,7 @@ void add_detect_command(command_line::Command& program, Context& context) {
     command->add_flag("--explain", words->explain, "Show all evidence and how the score adds up");
     command->add_flag("--keywords-only", words->keywords_only,
                       "Judge by fourteen keywords alone, for comparison; it always names a GPU");
-    command->add_flag("--legacy", words->keywords_only)->group("");  // its name up to 0.1
+    command->add_flag("--legacy", words->keywords_only)->hidden();  // its name up to 0.1
     command->callback([words, &context] { detect_all(context, *words); });
 }
 

@@ -163,7 +163,9 @@ bool Observer::note_events(const std::vector<gpu::FaultEvent>& events) {
         } else {
             log::warning("gpu.xid", {{"gpu", event.gpu.text}, {"xid", event.xid}});
         }
-        (event.reconfigured ? instances : faults) = true;
+        // Whoever has a GPU withheld changes it, and has it looked at when he is done.
+        if (event.reconfigured) instances = instances || !withheld_.contains(event.gpu);
+        if (!event.reconfigured) faults = true;
     }
     bool changed = book_.note_faults(events, wall_time());
     if (faults) changed = probe() || changed;

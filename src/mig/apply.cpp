@@ -33,6 +33,7 @@ public:
     Result<Done> run(Report& report) {
         auto written = write_journal();
         if (!written) return written;
+        fresh_ = true;
         return resume(report);
     }
 
@@ -71,6 +72,7 @@ private:
     /// The first thing that went wrong; the GPUs after it are not touched.
     std::optional<Error> forward(Report& report) {
         for (const JournalEntry& entry : journal_.gpus) {
+            if (fresh_ && entry.before.enabled == entry.wanted.enabled) continue;
             auto mode = converger_.converge_mode(entry.gpu, entry.index, entry.wanted);
             if (mode) continue;
             line(report, entry).message = mode.error().message;
@@ -146,6 +148,7 @@ private:
     const StateDirectory& state_;
     Converger converger_;
     Journal journal_;
+    bool fresh_ = false;  // the journal was written just now, so `before` is how it is
 };
 
 bool has_half(const Report& report) {

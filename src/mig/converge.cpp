@@ -166,31 +166,34 @@ Result<Done> Converger::call(const std::string& name, Tries tries,
     }
 }
 
-Result<Done> Converger::converge_mode(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
-    index_ = index;
+Result<gpu::Partitions> Converger::with_mode(const gpu::Uuid& gpu, const Cut& wanted) {
     auto now = gpus_.look(gpu);
-    if (!now) return std::move(now).error();
-    if (now->enabled == wanted.enabled && now->pending == wanted.enabled) return Done{};
+    if (!now || (now->enabled == wanted.enabled && now->pending == wanted.enabled)) return now;
     if (!wanted.enabled) {
         auto emptied = change_instances(gpu, *now, {.enabled = true});
-        if (!emptied) return emptied;
+        if (!emptied) return std::move(emptied).error();
     }
     auto changed = set_mode(gpu, wanted.enabled);
-    if (!changed) return changed;
+    if (!changed) return std::move(changed).error();
     now = gpus_.look(gpu);
-    if (!now) return std::move(now).error();
-    if (now->enabled == wanted.enabled) return Done{};
+    if (!now || now->enabled == wanted.enabled) return now;
     return Error{ErrorCode::kConflict, std::string("MIG mode is still ") +
                                            (wanted.enabled ? "off" : "on") +
                                            " after the change; the machine must be rebooted"};
 }
 
-Result<Done> Converger::converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
-    auto mode = converge_mode(gpu, index, wanted);
-    if (!mode || !wanted.enabled) return mode;
-    auto now = gpus_.look(gpu);
+Result<Done> Converger::converge_mode(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
+    index_ = index;
+    auto now = with_mode(gpu, wanted);
     if (!now) return std::move(now).error();
-    if (difference_of(*now, wanted).empty()) return Done{};
+    return Done{};
+}
+
+Result<Done> Converger::converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
+    index_ = index;
+    auto now = with_mode(gpu, wanted);
+    if (!now) return std::move(now).error();
+    if (!wanted.enabled || difference_of(*now, wanted).empty()) return Done{};
     auto changed = change_instances(gpu, *now, wanted);
     if (!changed) return changed;
     now = gpus_.look(gpu);

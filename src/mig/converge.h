@@ -51,6 +51,8 @@ private:
     enum class Tries : std::uint8_t { kOne, kSeveral };
     Result<Done> call(const std::string& name, Tries tries,
                       const std::function<Result<Done>()>& action);
+    /// What the GPU looks like once its mode is as wanted.
+    Result<gpu::Partitions> with_mode(const gpu::Uuid& gpu, const Cut& wanted);
     Result<Done> set_mode(const gpu::Uuid& gpu, bool enabled);
     Result<Done> destroy(const gpu::Uuid& gpu, const gpu::MigInstance& instance);
     Result<Done> create(const gpu::Uuid& gpu, const gpu::Partitions& now, const Instance& instance);

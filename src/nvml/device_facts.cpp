@@ -117,7 +117,7 @@ std::vector<unsigned> count_nvlinks(const Library& library, nvmlDevice_t device,
 }  // namespace
 
 gpu::Gpu read_gpu(const Library& library, const KernelFiles& kernel, unsigned index,
-                  nvmlDevice_t device, std::optional<MigMinors>& minors) {
+                  nvmlDevice_t device, std::optional<MigMinors>& minors, KnownProfiles& known) {
     gpu::Gpu gpu{.index = index};
     Verdict verdict;
     read_identity(library, device, verdict, gpu);
@@ -127,7 +127,7 @@ gpu::Gpu read_gpu(const Library& library, const KernelFiles& kernel, unsigned in
     read_mig(library, device, verdict, gpu);
     if (gpu.mig_enabled) {
         if (!minors) minors = kernel.mig_minors();
-        auto devices = read_mig_devices(library, *minors, device, gpu);
+        auto devices = read_mig_devices(library, *minors, device, gpu, known);
         if (verdict.good(devices.code)) gpu.mig_devices = std::move(devices.value);
     }
     verdict.good(library.temperature(device).code);  // reaches the GPU itself

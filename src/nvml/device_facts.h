@@ -8,14 +8,16 @@
 #include "gpu/inventory.h"
 #include "nvml/kernel_files.h"
 #include "nvml/library.h"
+#include "nvml/mig_profiles.h"
 
 namespace aliquot::nvml {
 
 /// All that one GPU tells about itself. The first call that fails makes it unhealthy; the others
 /// are still asked.
 /// minors   for the MIG devices; read when a GPU in MIG mode is met
+/// known    of this GPU; what it lacks is asked and added
 gpu::Gpu read_gpu(const Library& library, const KernelFiles& kernel, unsigned index,
-                  nvmlDevice_t device, std::optional<MigMinors>& minors);
+                  nvmlDevice_t device, std::optional<MigMinors>& minors, KnownProfiles& known);
 
 /// Gives GPUs that could not even tell their address the identity that the kernel has for the
 /// addresses nobody else claims, when there are as many of these: both are in bus order.

@@ -2,6 +2,7 @@
 #include "nvml/driver.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -17,6 +18,12 @@ using SteadyClock = std::chrono::steady_clock;
 
 /// The longest that wait_faults() keeps the thread from the calls of others.
 constexpr std::chrono::milliseconds kFaultSlice{50};
+
+/// Whoever has asked so lately will ask again: a change of MIG is hundreds of short questions, and
+/// each would wait for a slice of faults.
+constexpr std::chrono::milliseconds kConversation{100};
+/// How often faults are looked for beside that.
+constexpr std::chrono::milliseconds kBesideOthers{10};
 
 /// What a reset takes besides the program that does it.
 constexpr std::chrono::milliseconds kResetGrace{5000};
@@ -36,10 +43,20 @@ public:
 
     template <class T>
     Result<T> ask(const std::string& what, std::function<Result<T>(Session&)> question) {
+        last_asked_ = SteadyClock::now();
         return ask_within<T>(deadline_, what, std::move(question));
+    }
+    Result<FaultEvents::Look> look_for_faults(std::chrono::milliseconds slice) {
+        return ask_within<FaultEvents::Look>(
+            deadline_, "wait for faults",
+            [slice](Session& session) { return session.look_for_faults(slice); });
+    }
+    [[nodiscard]] bool in_conversation() const {
+        return SteadyClock::now() - last_asked_.load() < kConversation;
     }
     template <class T>
     Result<T> change(const std::string& what, std::function<Result<T>(Session&)> question) {
+        last_asked_ = SteadyClock::now();
         return ask_within<T>(change_deadline_, what, std::move(question));
     }
     template <class T>
@@ -69,6 +86,7 @@ private:
     std::chrono::milliseconds deadline_;
     std::chrono::milliseconds change_deadline_;
     std::chrono::milliseconds reset_deadline_;
+    std::atomic<SteadyClock::time_point> last_asked_{SteadyClock::time_point{}};
     CallThread thread_;  // last: its end comes first
 };
 
@@ -181,15 +199,15 @@ Result<std::vector<gpu::FaultEvent>> Driver::wait_faults(std::chrono::millisecon
     for (;;) {
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
-        const auto slice = std::clamp(left, std::chrono::milliseconds{0}, kFaultSlice);
-        auto look = implementation_->ask<FaultEvents::Look>(
-            "wait for faults",
-            [slice](Session& session) { return session.look_for_faults(slice); });
+        const bool beside = implementation_->in_conversation();
+        const auto slice =
+            std::clamp(left, std::chrono::milliseconds{0}, beside ? kBesideOthers : kFaultSlice);
+        auto look = implementation_->look_for_faults(beside ? std::chrono::milliseconds{0} : slice);
         if (!look) return std::move(look).error();
         if (!look->events.empty()) return std::move(look->events);
         if (SteadyClock::now() >= end) return std::vector<gpu::FaultEvent>{};
-        // Nobody to listen to: pass the time here, not in the driver and not in a busy loop.
-        if (!look->listening) std::this_thread::sleep_for(slice);
+        // Polled: nobody else can be listened to, and the library's thread is for those who ask.
+        if (beside || !look->listening) std::this_thread::sleep_for(slice);
     }
 }
 

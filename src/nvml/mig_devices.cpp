@@ -103,15 +103,16 @@ Answer<std::vector<MigHandle>> read_mig_handles(const Library& library, nvmlDevi
 
 Answer<std::vector<gpu::MigDevice>> read_mig_devices(const Library& library,
                                                      const MigMinors& minors, nvmlDevice_t device,
-                                                     const gpu::Gpu& gpu) {
+                                                     const gpu::Gpu& gpu, KnownProfiles& known) {
     Answer<std::vector<gpu::MigDevice>> answer;
     const auto handles = read_mig_handles(library, device);
     answer.code = handles.code;
     if (!handles.ok() || handles.value.empty()) return answer;
     // A driver that does not tell its profiles leaves the names to the handles.
-    const auto profiles = read_profiles(
+    const auto profiles = gpu_profiles(
         library,
-        {.device = device, .pci_device_id = gpu.pci_device_id, .memory_bytes = gpu.memory_bytes});
+        {.device = device, .pci_device_id = gpu.pci_device_id, .memory_bytes = gpu.memory_bytes},
+        known);
     for (const MigHandle& from : handles.value) {
         gpu::MigDevice made{.index = from.index,
                             .gpu_instance = from.gpu_instance,

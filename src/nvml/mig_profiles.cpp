@@ -138,8 +138,7 @@ gpu::MigProfile make(const ProfileGround& ground, unsigned kind, const Told& tol
     return profile;
 }
 
-}  // namespace
-
+/// Without placements.
 Answer<std::vector<gpu::MigProfile>> read_profiles(const Library& library,
                                                    const ProfileGround& ground) {
     Answer<std::vector<gpu::MigProfile>> answer;
@@ -164,6 +163,7 @@ Answer<std::vector<gpu::MigProfile>> read_profiles(const Library& library,
     return answer;
 }
 
+/// Fills in where each profile may lie.
 nvmlReturn_t read_placements(const Library& library, const ProfileGround& ground,
                              std::vector<gpu::MigProfile>& profiles) {
     for (gpu::MigProfile& profile : profiles) {
@@ -181,6 +181,37 @@ nvmlReturn_t read_placements(const Library& library, const ProfileGround& ground
         std::ranges::sort(profile.placements);
     }
     return NVML_SUCCESS;
+}
+
+}  // namespace
+
+Answer<std::vector<gpu::MigProfile>> gpu_profiles(const Library& library,
+                                                  const ProfileGround& ground,
+                                                  KnownProfiles& known) {
+    if (!known.gpu.empty()) return {NVML_SUCCESS, known.gpu};
+    auto answer = read_profiles(library, ground);
+    if (answer.ok()) answer.code = read_placements(library, ground, answer.value);
+    if (answer.ok()) known.gpu = answer.value;
+    return answer;
+}
+
+const std::vector<nvmlComputeInstanceProfileInfo_t>& compute_profiles(const Library& library,
+                                                                      nvmlGpuInstance_t instance,
+                                                                      unsigned profile_id,
+                                                                      KnownProfiles& known) {
+    auto& profiles = known.compute[profile_id];
+    if (!profiles.empty()) return profiles;
+    for (unsigned kind = 0; kind < NVML_COMPUTE_INSTANCE_PROFILE_COUNT; ++kind) {
+        nvmlComputeInstanceProfileInfo_t info{};
+        const auto code = library.nvml().nvmlGpuInstanceGetComputeInstanceProfileInfo(
+            instance, kind, NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED, &info);
+        if (code != NVML_SUCCESS) continue;
+        const bool twice = std::ranges::any_of(
+            profiles,
+            [&](const nvmlComputeInstanceProfileInfo_t& one) { return one.id == info.id; });
+        if (!twice) profiles.push_back(info);
+    }
+    return profiles;
 }
 
 }  // namespace aliquot::nvml

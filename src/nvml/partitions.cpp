@@ -56,23 +56,6 @@ bool is_busy(const std::vector<Running>& running, unsigned gpu_instance,
     });
 }
 
-/// The ways to cut a compute instance out of a GPU instance.
-std::vector<nvmlComputeInstanceProfileInfo_t> compute_profiles(const Library& library,
-                                                               nvmlGpuInstance_t instance) {
-    std::vector<nvmlComputeInstanceProfileInfo_t> profiles;
-    for (unsigned kind = 0; kind < NVML_COMPUTE_INSTANCE_PROFILE_COUNT; ++kind) {
-        nvmlComputeInstanceProfileInfo_t info{};
-        const auto code = library.nvml().nvmlGpuInstanceGetComputeInstanceProfileInfo(
-            instance, kind, NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED, &info);
-        if (code != NVML_SUCCESS) continue;
-        const bool twice = std::ranges::any_of(
-            profiles,
-            [&](const nvmlComputeInstanceProfileInfo_t& one) { return one.id == info.id; });
-        if (!twice) profiles.push_back(info);
-    }
-    return profiles;
-}
-
 Answer<nvmlComputeInstanceInfo_t> compute_info(const Library& library,
                                                nvmlComputeInstance_t compute) {
     const Functions& nvml = library.nvml();
@@ -147,8 +130,9 @@ gpu::Uuid device_uuid(const Library& library, const Surroundings& around, unsign
 }
 
 nvmlReturn_t read_compute(const Library& library, nvmlGpuInstance_t handle,
-                          const Surroundings& around, gpu::MigInstance& instance) {
-    for (const auto& profile : compute_profiles(library, handle)) {
+                          const Surroundings& around, KnownProfiles& known,
+                          gpu::MigInstance& instance) {
+    for (const auto& profile : compute_profiles(library, handle, instance.profile_id, known)) {
         std::vector<nvmlComputeInstanceInfo_t> infos;
         const auto code = list_compute(library, handle, profile, infos);
         if (code != NVML_SUCCESS) return code;
@@ -166,7 +150,7 @@ nvmlReturn_t read_compute(const Library& library, nvmlGpuInstance_t handle,
 }
 
 nvmlReturn_t read_instances(const Library& library, nvmlDevice_t device, const Surroundings& around,
-                            gpu::Partitions& partitions) {
+                            KnownProfiles& known, gpu::Partitions& partitions) {
     for (const gpu::MigProfile& profile : partitions.profiles) {
         std::vector<nvmlGpuInstance_t> found(std::max(profile.most, 16U));
         auto count = static_cast<unsigned>(found.size());
@@ -182,7 +166,7 @@ nvmlReturn_t read_instances(const Library& library, nvmlDevice_t device, const S
                                       .profile_id = info.profileId,
                                       .placement = {info.placement.start, info.placement.size},
                                       .compute = {}};
-            code = read_compute(library, handle, around, instance);
+            code = read_compute(library, handle, around, known, instance);
             if (code != NVML_SUCCESS) return code;
             partitions.instances.push_back(std::move(instance));
         }
@@ -218,7 +202,8 @@ bool is_in_use(const Library& library, nvmlDevice_t device) {
     return !running.empty();
 }
 
-Answer<gpu::Partitions> look_at_partitions(const Library& library, const PartitionedGpu& gpu) {
+Answer<gpu::Partitions> look_at_partitions(const Library& library, const PartitionedGpu& gpu,
+                                           KnownProfiles& known) {
     Answer<gpu::Partitions> answer;
     gpu::Partitions& partitions = answer.value;
     unsigned current = NVML_DEVICE_MIG_DISABLE;
@@ -242,16 +227,15 @@ Answer<gpu::Partitions> look_at_partitions(const Library& library, const Partiti
 
     const ProfileGround ground{
         .device = gpu.handle, .pci_device_id = gpu.pci_device_id, .memory_bytes = gpu.memory_bytes};
-    auto profiles = read_profiles(library, ground);
+    auto profiles = gpu_profiles(library, ground, known);
     // A driver may tell nothing of the profiles while the mode is off.
     if (!profiles.ok() && (partitions.enabled || !is_not_reported(profiles.code))) {
         answer.code = profiles.code;
         return answer;
     }
     partitions.profiles = std::move(profiles.value);
-    answer.code = read_placements(library, ground, partitions.profiles);
-    if (answer.ok() && partitions.enabled) {
-        answer.code = read_instances(library, gpu.handle, around, partitions);
+    if (partitions.enabled) {
+        answer.code = read_instances(library, gpu.handle, around, known, partitions);
     }
     return answer;
 }
@@ -296,13 +280,16 @@ Answer<unsigned> create_gpu_instance(const Library& library, nvmlDevice_t device
 }
 
 Answer<unsigned> create_compute_instance(const Library& library, nvmlDevice_t device,
-                                         unsigned instance, unsigned slices) {
+                                         unsigned instance, unsigned slices, KnownProfiles& known) {
     const Functions& nvml = library.nvml();
     const auto handle = instance_handle(library, device, instance);
     Answer<unsigned> answer;
     answer.code = handle.code;
     if (!answer.ok()) return answer;
-    const auto profiles = compute_profiles(library, handle.value);
+    nvmlGpuInstanceInfo_t parent{};
+    answer.code = nvml.nvmlGpuInstanceGetInfo(handle.value, &parent);
+    if (!answer.ok()) return answer;
+    const auto& profiles = compute_profiles(library, handle.value, parent.profileId, known);
     const auto profile =
         std::ranges::find(profiles, slices, &nvmlComputeInstanceProfileInfo_t::sliceCount);
     if (profile == profiles.end()) {

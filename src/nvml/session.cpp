@@ -44,7 +44,12 @@ Result<Attachment::Visit> Session::enter() {
 
 void Session::forget() {
     faults_.forget();
+    forget_devices();
+}
+
+void Session::forget_devices() {
     devices_.clear();
+    profiles_.clear();
 }
 
 void Session::end() {
@@ -108,7 +113,7 @@ Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
         case NVML_ERROR_NO_PERMISSION:
             return {ErrorCode::kPermission, gpu.text + ": " + library_->text(code)};
         case NVML_ERROR_INVALID_ARGUMENT:
-            devices_.clear();  // its handle is no longer one
+            forget_devices();  // its handle is no longer one
             break;
         default:
             lost_gpu_seen_ = true;
@@ -146,7 +151,8 @@ Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
             gpu.health = {gpu::Health::State::kUnhealthy, library_->text(device.problem)};
             inventory.gpus.push_back(std::move(gpu));
         } else {
-            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle, minors));
+            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle, minors,
+                                              profiles_[device.handle]));
         }
         const bool ok = inventory.gpus.back().health.ok();
         answering.push_back(ok ? device.handle : nullptr);

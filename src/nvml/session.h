@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "nvml/fault_events.h"
 #include "nvml/kernel_files.h"
 #include "nvml/library.h"
+#include "nvml/mig_profiles.h"
 #include "os/root.h"
 
 namespace aliquot::nvml {
@@ -67,6 +69,7 @@ private:
     Result<T> ask_gpu(const gpu::Uuid& gpu, const std::string& subject, Question question);
     Result<Attachment::Visit> enter();
     void forget();
+    void forget_devices();
     void refresh_when_due();
 
     Result<Done> list_devices();
@@ -91,6 +94,7 @@ private:
     std::chrono::steady_clock::time_point listening_since_;
     std::vector<gpu::PciAddress> kernel_gpus_;  // when the hold was taken
     std::vector<Device> devices_;               // by the driver's index
+    std::map<nvmlDevice_t, KnownProfiles> profiles_;
     FaultEvents faults_;
     bool faults_wanted_ = false;
     /// Some GPU waits for a reset to change its MIG mode, and no process may have it open then:

@@ -65,7 +65,7 @@ Error Session::refused(const gpu::Uuid& gpu, const std::string& subject, nvmlRet
         case NVML_ERROR_RESET_REQUIRED:
             return {ErrorCode::kConflict, what + "; reset the GPU or reboot the node first"};
         case NVML_ERROR_INVALID_ARGUMENT:
-            devices_.clear();  // perhaps its handle is no longer one
+            forget_devices();  // perhaps its handle is no longer one
             return {ErrorCode::kNotFound,
                     what + "; no such GPU, profile, place or instance, or MIG mode is off"};
         case NVML_ERROR_NOT_FOUND:
@@ -95,7 +95,7 @@ Result<T> Session::ask_gpu(const gpu::Uuid& gpu, const std::string& subject, Que
 Result<gpu::Partitions> Session::look(const gpu::Uuid& gpu) {
     return ask_gpu<gpu::Partitions>(gpu, "MIG instances", [this](nvmlDevice_t device) {
         const auto ground = partitioned_gpu(*library_, device);
-        if (ground.ok()) return look_at_partitions(*library_, ground.value);
+        if (ground.ok()) return look_at_partitions(*library_, ground.value, profiles_[device]);
         return Answer<gpu::Partitions>{.code = ground.code, .value = {}};
     });
 }
@@ -125,7 +125,7 @@ Result<unsigned> Session::create_compute(const gpu::Uuid& gpu, unsigned instance
     const std::string subject = "compute instance of " + std::to_string(slices) +
                                 " slices in GPU instance " + std::to_string(instance);
     return ask_gpu<unsigned>(gpu, subject, [&](nvmlDevice_t device) {
-        return create_compute_instance(*library_, device, instance, slices);
+        return create_compute_instance(*library_, device, instance, slices, profiles_[device]);
     });
 }
 

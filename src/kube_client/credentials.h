@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "kube_client/carrier.h"
+#include "kube_client/transport.h"
 #include "kube_client/kubeconfig.h"
 #include "os/clock.h"
 #include "os/root.h"

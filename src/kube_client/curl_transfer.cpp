@@ -61,7 +61,7 @@ bool is_hopeless(CURLcode code) {
 }  // namespace
 
 CurlTransfer::CurlTransfer(Letter letter, const Destination& destination,
-                           const CarrierOptions& options, bool stream, Carrier::Time until)
+                           const TransportOptions& options, bool stream, Transport::Time until)
     : letter_(std::move(letter)),
       destination_(destination),
       options_(options),

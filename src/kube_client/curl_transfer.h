@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "kube_client/carrier.h"
+#include "kube_client/transport.h"
 
 namespace aliquot::kube_client {
 
@@ -20,8 +20,8 @@ namespace aliquot::kube_client {
 /// the caller's. `mutex` guards what both touch; the rest belongs to the loop once submitted.
 class CurlTransfer {
 public:
-    CurlTransfer(Letter letter, const Destination& destination, const CarrierOptions& options,
-                 bool stream, Carrier::Time until);
+    CurlTransfer(Letter letter, const Destination& destination, const TransportOptions& options,
+                 bool stream, Transport::Time until);
     ~CurlTransfer();
     CurlTransfer(const CurlTransfer&) = delete;
     CurlTransfer& operator=(const CurlTransfer&) = delete;
@@ -35,7 +35,7 @@ public:
     // For the caller.
     /// Waits until `ready` of the state or the time; false: the time or a stop came first.
     template <class Ready>
-    bool wait(Carrier::Time until, const std::stop_token& stop, Ready ready) {
+    bool wait(Transport::Time until, const std::stop_token& stop, Ready ready) {
         std::unique_lock lock(mutex_);
         return changed_.wait_until(lock, stop, until, [&] { return ready(state_); });
     }
@@ -64,9 +64,9 @@ private:
 
     const Letter letter_;
     const Destination destination_;
-    const CarrierOptions options_;
+    const TransportOptions options_;
     const bool stream_;
-    const Carrier::Time until_;
+    const Transport::Time until_;
 
     CURL* easy_ = nullptr;
     curl_slist* headers_ = nullptr;

@@ -20,7 +20,7 @@ struct ElectionOptions {
     /// Must differ between all processes that have ever been candidates: see unique_identity().
     std::string identity;
     /// How long others leave a record alone that does not change. Above renew_deadline: what lies
-    /// between is what a write may take on its way and clocks may differ in pace.
+    /// between is what a write may take on its way and clocks may differ in limiter.
     std::chrono::milliseconds lease_duration{15'000};
     /// How long we lead after a renewal. Above twice `retry`.
     std::chrono::milliseconds renew_deadline{10'000};

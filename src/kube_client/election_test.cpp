@@ -170,7 +170,7 @@ TEST(BootClock, SleepsUntilItsTimeOrAStop) {
     EXPECT_FALSE(clock.sleep_until(clock.now() + 1h, stop.get_token()));
 }
 
-// --- A world of processes that are slow, killed, cut off and have clocks of their own pace.
+// --- A world of processes that are slow, killed, cut off and have clocks of their own limiter.
 
 class World {
 public:
@@ -179,18 +179,18 @@ public:
     /// A clock that runs a bit faster or slower than the world's, from a zero of its own.
     class PacedClock final : public os::Clock {
     public:
-        PacedClock(const World& world, double pace, std::chrono::hours zero)
-            : world_(world), pace_(pace), zero_(zero) {}
+        PacedClock(const World& world, double limiter, std::chrono::hours zero)
+            : world_(world), limiter_(limiter), zero_(zero) {}
         [[nodiscard]] TimePoint now() const override {
             const auto real = world_.now_.time_since_epoch();
             return TimePoint(zero_) +
-                   std::chrono::duration_cast<std::chrono::nanoseconds>(real * pace_);
+                   std::chrono::duration_cast<std::chrono::nanoseconds>(real * limiter_);
         }
         bool sleep_until(TimePoint /*when*/, std::stop_token /*stop*/) override { return true; }
 
     private:
         const World& world_;
-        const double pace_;
+        const double limiter_;
         const std::chrono::hours zero_;
     };
 

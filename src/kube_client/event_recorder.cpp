@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "kube_client/micro_time.h"
-#include "kube_client/pace.h"
+#include "kube_client/rate_limiter.h"
 
 namespace aliquot::kube_client {
 namespace {
@@ -191,9 +191,9 @@ private:
             return;
         }
         if (series_.size() >= options_.most_series) tend(true, {});
-        const auto pace = paces_.try_emplace(subject_of(note), options_.burst,
+        const auto limiter = limiters_.try_emplace(subject_of(note), options_.burst,
                                              1.0 / static_cast<double>(options_.refill.count()));
-        if (pace.first->second.take(now, Pace::Wait(0)) > Pace::Wait(0)) {
+        if (limiter.first->second.take(now, RateLimiter::Wait(0)) > RateLimiter::Wait(0)) {
             count(&EventCounts::dropped);
             return;
         }
@@ -277,7 +277,7 @@ private:
                 [](const auto& a, const auto& b) { return a.second.last < b.second.last; }));
         }
         // A bucket that is forgotten is full again: no more than `burst` Events too many.
-        if (paces_.size() > options_.most_series) paces_.clear();
+        if (limiters_.size() > options_.most_series) limiters_.clear();
     }
 
     void count(std::uint64_t EventCounts::*which) {
@@ -290,7 +290,7 @@ private:
     // Of the thread.
     std::map<std::string, Series> series_;
     std::map<std::string, Similar> similar_;
-    std::map<std::string, Pace> paces_;
+    std::map<std::string, RateLimiter> limiters_;
     SteadyClock::time_point tended_{};
 
     mutable std::mutex mutex_;

@@ -37,7 +37,7 @@ struct HttpApi::Try {
 };
 
 struct HttpApi::Attempt {
-    Carrier::Time until;
+    Transport::Time until;
     std::stop_token stop;
     unsigned tries = 0;
     bool renewed = false;  // the credentials, after a 401
@@ -65,9 +65,9 @@ HttpApi::HttpApi(Destination destination, std::unique_ptr<Credentials> credentia
     : options_(std::move(options)),
       server_(destination.url),
       credentials_(std::move(credentials)),
-      pace_(options_.burst, options_.per_second),
-      spread_(seed()),
-      carrier_(std::move(destination), options_.carrier) {}
+      limiter_(options_.burst, options_.per_second),
+      jitter_(seed()),
+      transport_(std::move(destination), options_.transport) {}
 
 HttpApi::~HttpApi() = default;
 
@@ -92,7 +92,7 @@ void HttpApi::tell(const std::vector<std::string>& warnings) {
 
 Outcome<HttpApi::Try> HttpApi::try_once(const Request& request, Attempt& attempt, bool stream) {
     const auto now = SteadyClock::now();
-    const auto place = pace_.take(now, attempt.until - now);
+    const auto place = limiter_.take(now, attempt.until - now);
     if (!wait(place, attempt)) return given_up(request);
     auto identity = credentials_->current(attempt.stop);
     if (!identity) {
@@ -111,7 +111,7 @@ Outcome<HttpApi::Try> HttpApi::try_once(const Request& request, Attempt& attempt
     letter.headers.insert(letter.headers.end(), options_.headers.begin(), options_.headers.end());
     Try made{.shown = *std::move(identity)};
     if (stream) {
-        auto opened = carrier_.open(std::move(letter), attempt.until, attempt.stop);
+        auto opened = transport_.open(std::move(letter), attempt.until, attempt.stop);
         if (auto* lost = std::get_if<Undelivered>(&opened)) {
             made.undelivered = std::move(*lost);
         } else {
@@ -119,7 +119,7 @@ Outcome<HttpApi::Try> HttpApi::try_once(const Request& request, Attempt& attempt
             made.answer = std::move(std::get<0>(opened).refusal);
         }
     } else {
-        auto answer = carrier_.carry(std::move(letter), attempt.until, attempt.stop);
+        auto answer = transport_.carry(std::move(letter), attempt.until, attempt.stop);
         if (auto* lost = std::get_if<Undelivered>(&answer)) {
             made.undelivered = std::move(*lost);
         } else {
@@ -147,7 +147,7 @@ Outcome<HttpApi::Try> HttpApi::persist(const Request& request, bool stream) {
         std::chrono::milliseconds spread{};
         {
             const std::scoped_lock lock(mutex_);
-            spread = spread_.around(*pause);
+            spread = jitter_.around(*pause);
         }
         // Never earlier than the server said.
         if (made->answer.retry_after) spread = std::max(spread, *made->answer.retry_after);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kube_client/api.h"
-#include "kube_client/carrier.h"
+#include "kube_client/transport.h"
 #include "kube_client/credentials.h"
-#include "kube_client/pace.h"
+#include "kube_client/rate_limiter.h"
 
 namespace aliquot::kube_client {
 
@@ -24,10 +24,10 @@ struct HttpApiOptions {
     std::chrono::milliseconds first_wait{100};
     std::chrono::milliseconds longest_wait{5'000};
     std::vector<std::pair<std::string, std::string>> headers;  // with each request: impersonation
-    CarrierOptions carrier;
+    TransportOptions transport;
 };
 
-/// The API server over HTTP: identity, pace, and another try where that is right.
+/// The API server over HTTP: identity, limiter, and another try where that is right.
 ///
 /// Tried again, within the call's deadline and its number of tries: 429 (after what Retry-After
 /// says); 5xx with Retry-After; 500, 502, 503, 504 and broken connections when the request is
@@ -53,12 +53,12 @@ private:
     const HttpApiOptions options_;
     const std::string server_;
     const std::unique_ptr<Credentials> credentials_;
-    Pace pace_;
+    RateLimiter limiter_;
     std::mutex mutex_;
     std::condition_variable_any never_;
-    Spread spread_;
+    Jitter jitter_;
     std::set<std::string> told_;  // warnings
-    Carrier carrier_;
+    Transport transport_;
 };
 
 }  // namespace aliquot::kube_client

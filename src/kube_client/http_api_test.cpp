@@ -269,7 +269,7 @@ TEST(HttpApi, LosesAStreamThatIsReadTooSlowly) {
         sent.count_down();
     });
     HttpApiOptions options;
-    options.carrier.most_unread_bytes = 1'000'000;
+    options.transport.most_unread_bytes = 1'000'000;
     auto api = api_of(server, std::move(options));
     auto watch = api->watch(resources::pods(), {});
     ASSERT_TRUE(watch);

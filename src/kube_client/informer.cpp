@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "base/log.h"
-#include "kube_client/pace.h"
+#include "kube_client/rate_limiter.h"
 #include "kube_client/version_order.h"
 
 namespace aliquot::kube_client {
@@ -48,7 +48,7 @@ public:
           options_(std::move(options)),
           handler_(std::move(handler)),
           store_(options_.indexes),
-          spread_(static_cast<std::uint64_t>(SteadyClock::now().time_since_epoch().count())),
+          jitter_(static_cast<std::uint64_t>(SteadyClock::now().time_since_epoch().count())),
           wait_(options_.first_wait) {}
 
     void start() {
@@ -139,7 +139,7 @@ private:
         // Between one and two durations, so that many clients do not come back at once.
         const auto most = std::max(std::chrono::seconds(1), options_.watch_duration);
         const auto duration = most + std::chrono::duration_cast<std::chrono::seconds>(
-                                         (spread_.around(most) - most * 4 / 5) * 2);
+                                         (jitter_.around(most) - most * 4 / 5) * 2);
         auto opened = api_.watch(resource_,
                                  {.namespace_name = options_.namespace_name,
                                   .label_selector = options_.label_selector,
@@ -226,7 +226,7 @@ private:
     }
 
     void pause(const std::stop_token& stop) {
-        const auto wait = spread_.around(wait_);
+        const auto wait = jitter_.around(wait_);
         wait_ = std::min(wait_ * 2, options_.longest_wait);
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, stop, wait, [] { return false; });
@@ -278,7 +278,7 @@ private:
     // Of the thread.
     std::string version_;  // where a watch goes on
     Graves graves_;
-    Spread spread_;
+    Jitter jitter_;
     std::chrono::milliseconds wait_;
 
     mutable std::mutex mutex_;

@@ -13,7 +13,7 @@ std::size_t WorkQueue::Hash::operator()(const ObjectKey& key) const {
 
 WorkQueue::WorkQueue(WorkQueueOptions options)
     : options_(options),
-      spread_(
+      jitter_(
           static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())) {
 }
 
@@ -111,7 +111,7 @@ std::chrono::milliseconds WorkQueue::retry(const ObjectKey& key) {
         const std::scoped_lock lock(mutex_);
         const unsigned failures = ++failures_[key];
         const unsigned doublings = std::min(failures - 1, 30U);
-        wait = spread_.around(
+        wait = jitter_.around(
             std::min(options_.first_wait * (std::int64_t{1} << doublings), options_.longest_wait));
         finish_locked(key);
         // A key that failed is never lost, however full the queue is.

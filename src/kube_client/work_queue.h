@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "kube_client/pace.h"
+#include "kube_client/rate_limiter.h"
 #include "kube_client/resource.h"
 
 namespace aliquot::kube_client {
@@ -76,7 +76,7 @@ private:
     std::unordered_map<ObjectKey, Time, Hash> later_of_;
     std::unordered_map<ObjectKey, unsigned, Hash> failures_;
     std::uint64_t changes_ = 0;  // of later_
-    Spread spread_;
+    Jitter jitter_;
 };
 
 }  // namespace aliquot::kube_client

@@ -7,7 +7,7 @@
 #include <map>
 #include <thread>
 
-#include "kube_client/pace.h"
+#include "kube_client/rate_limiter.h"
 
 namespace aliquot::kube_client {
 namespace {
@@ -123,25 +123,25 @@ TEST(WorkQueue, NeverGivesOneKeyToTwoWorkers) {
     EXPECT_GE(worked, kKeys);
 }
 
-TEST(Pace, AllowsAWholeBurstOnAMachineThatHasJustStarted) {
-    Pace pace(25, 1.0 / 300);
-    const Pace::Time now(10s);
-    for (int i = 0; i < 25; ++i) EXPECT_EQ(pace.take(now, 0ms), 0ms) << i;
-    EXPECT_EQ(pace.take(now, 1h), 300s);
+TEST(RateLimiter, AllowsAWholeBurstOnAMachineThatHasJustStarted) {
+    RateLimiter limiter(25, 1.0 / 300);
+    const RateLimiter::Time now(10s);
+    for (int i = 0; i < 25; ++i) EXPECT_EQ(limiter.take(now, 0ms), 0ms) << i;
+    EXPECT_EQ(limiter.take(now, 1h), 300s);
 }
 
-TEST(Pace, LetsABurstThroughAndThenItsRate) {
-    Pace pace(3, 10);
-    const Pace::Time now(1h);
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(pace.take(now, 1h), 0ms);
-    EXPECT_EQ(pace.take(now, 1h), 100ms);
-    EXPECT_EQ(pace.take(now, 1h), 200ms);
-    EXPECT_EQ(pace.take(now, 50ms), 300ms);  // too long: nothing is taken
-    EXPECT_EQ(pace.take(now, 1h), 300ms);
-    EXPECT_EQ(pace.take(now + 10s, 1h), 0ms);
-    EXPECT_EQ(pace.take(now + 10s, 1h), 0ms);
-    EXPECT_EQ(pace.take(now + 10s, 1h), 0ms);
-    EXPECT_EQ(pace.take(now + 10s, 1h), 100ms);
+TEST(RateLimiter, LetsABurstThroughAndThenItsRate) {
+    RateLimiter limiter(3, 10);
+    const RateLimiter::Time now(1h);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(limiter.take(now, 1h), 0ms);
+    EXPECT_EQ(limiter.take(now, 1h), 100ms);
+    EXPECT_EQ(limiter.take(now, 1h), 200ms);
+    EXPECT_EQ(limiter.take(now, 50ms), 300ms);  // too long: nothing is taken
+    EXPECT_EQ(limiter.take(now, 1h), 300ms);
+    EXPECT_EQ(limiter.take(now + 10s, 1h), 0ms);
+    EXPECT_EQ(limiter.take(now + 10s, 1h), 0ms);
+    EXPECT_EQ(limiter.take(now + 10s, 1h), 0ms);
+    EXPECT_EQ(limiter.take(now + 10s, 1h), 100ms);
 }
 
 }  // namespace

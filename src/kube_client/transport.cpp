@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kube_client/carrier.h"
+#include "kube_client/transport.h"
 
 #include <pthread.h>
 
@@ -24,9 +24,9 @@ Undelivered given_up(const std::string& what, const std::stop_token& stop) {
 }  // namespace
 
 /// The thread that owns the multi handle. Others hand it transfers to carry or to drop.
-class Carrier::Loop {
+class Transport::Loop {
 public:
-    Loop(Destination destination, CarrierOptions options)
+    Loop(Destination destination, TransportOptions options)
         : destination_(std::move(destination)), options_(options) {
         if (http::start_libcurl()) multi_ = curl_multi_init();
         if (multi_ == nullptr) return;
@@ -45,7 +45,7 @@ public:
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
-    /// Ends the thread; what is under way fails. Once only, by the carrier.
+    /// Ends the thread; what is under way fails. Once only, by the transport.
     void end() {
         if (!thread_.joinable()) return;
         thread_.request_stop();
@@ -142,7 +142,7 @@ private:
     }
 
     const Destination destination_;
-    const CarrierOptions options_;
+    const TransportOptions options_;
     CURLM* multi_ = nullptr;
     std::mutex mutex_;
     bool ended_ = false;
@@ -194,12 +194,12 @@ private:
 
 }  // namespace
 
-Carrier::Carrier(Destination destination, CarrierOptions options)
+Transport::Transport(Destination destination, TransportOptions options)
     : loop_(std::make_shared<Loop>(std::move(destination), options)) {}
 
-Carrier::~Carrier() { loop_->end(); }
+Transport::~Transport() { loop_->end(); }
 
-Carrier::Delivery<Answer> Carrier::carry(Letter letter, Time until, const std::stop_token& stop) {
+Transport::Delivery<Answer> Transport::carry(Letter letter, Time until, const std::stop_token& stop) {
     const std::string what = letter.what;
     const auto transfer = loop_->submit(std::move(letter), false, until);
     // libcurl's own limit is a bit more precise in what it says; ours is the one that surely holds.
@@ -216,7 +216,7 @@ Carrier::Delivery<Answer> Carrier::carry(Letter letter, Time until, const std::s
     return *std::move(state.failure);
 }
 
-Carrier::Delivery<Carrier::Opened> Carrier::open(Letter letter, Time until,
+Transport::Delivery<Transport::Opened> Transport::open(Letter letter, Time until,
                                                  const std::stop_token& stop) {
     const std::string what = letter.what;
     const auto transfer = loop_->submit(std::move(letter), true, until);

@@ -56,7 +56,7 @@ struct Undelivered {
     bool hopeless = false;  // another try would end the same: a certificate that is not believed
 };
 
-struct CarrierOptions {
+struct TransportOptions {
     std::size_t most_body_bytes = 512UL << 20U;   // of an answer that is no stream
     std::size_t most_unread_bytes = 64UL << 20U;  // of a stream; a slower reader loses it
     std::chrono::milliseconds connect_limit{10'000};
@@ -65,16 +65,16 @@ struct CarrierOptions {
 
 /// Carries HTTP with libcurl: HTTP/2 where the server offers it, so that all requests and watches
 /// share a connection; one thread for all. Thread-safe.
-class Carrier {
+class Transport {
 public:
     using Time = std::chrono::steady_clock::time_point;
     template <class T>
     using Delivery = std::variant<T, Undelivered>;
 
-    explicit Carrier(Destination destination, CarrierOptions options = {});
-    ~Carrier();  // what is under way fails with kStopped
-    Carrier(const Carrier&) = delete;
-    Carrier& operator=(const Carrier&) = delete;
+    explicit Transport(Destination destination, TransportOptions options = {});
+    ~Transport();  // what is under way fails with kStopped
+    Transport(const Transport&) = delete;
+    Transport& operator=(const Transport&) = delete;
 
     Delivery<Answer> carry(Letter letter, Time until, const std::stop_token& stop);
 

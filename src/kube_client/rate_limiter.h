@@ -10,12 +10,12 @@ namespace aliquot::kube_client {
 
 /// A token bucket: `burst` at once from rest, then `per_second`. Who comes is told how long to
 /// wait, in order. Thread-safe.
-class Pace {
+class RateLimiter {
 public:
     using Time = std::chrono::steady_clock::time_point;
     using Wait = std::chrono::nanoseconds;
 
-    Pace(unsigned burst, double per_second)
+    RateLimiter(unsigned burst, double per_second)
         : step_(static_cast<std::int64_t>(1e9 / std::max(per_second, 1e-3))),
           slack_(step_ * (std::max(burst, 1U) - 1)) {}
 
@@ -38,9 +38,9 @@ private:
 };
 
 /// Spreads waits so that many who failed together do not come back together: +-20 %.
-class Spread {
+class Jitter {
 public:
-    explicit Spread(std::uint64_t seed) : state_(seed | 1U) {}
+    explicit Jitter(std::uint64_t seed) : state_(seed | 1U) {}
 
     std::chrono::milliseconds around(std::chrono::milliseconds wait) {
         state_ ^= state_ << 13U;

@@ -73,7 +73,7 @@ public:
           open_retry_(options_.retry_first, options_.retry_limit),
           taken_retry_(options_.retry_first, options_.retry_limit),
           registrar_(root, options_, board_, [this] { wake_.set(); }),
-          registry_vigil_(options_) {}
+          registry_watchdog_(options_) {}
 
     ~Implementation() override { stop(false); }
     Implementation(const Implementation&) = delete;
@@ -86,7 +86,7 @@ public:
             return Error{ErrorCode::kInternal, options_.resource + ": started twice"};
         update(std::move(devices));
         watch_.emplace(directory_);
-        agenda_.begin(options_.poll_interval);
+        timer_.begin(options_.poll_interval);
         const auto opened = open();
         // kubelet makes the directory when it first starts: wait for it.
         if (!opened && opened.error().code != ErrorCode::kNotFound)
@@ -148,15 +148,15 @@ public:
 private:
     void run(const std::stop_token& stop) {
         while (!stop.stop_requested()) {
-            agenda_.begin(options_.poll_interval);
+            timer_.begin(options_.poll_interval);
             watch_->ensure();
             look_at_socket();
             if (options_.registration == Registration::kRegister &&
-                registrar_.kubelet_changed(agenda_)) {
+                registrar_.kubelet_changed(timer_)) {
                 log::info("kubelet.restarted", {{"resource", options_.resource}});
                 close();
             }
-            if (!endpoint_ && agenda_.due(open_at_)) reopen();
+            if (!endpoint_ && timer_.due(open_at_)) reopen();
             if (endpoint_) {
                 publish();
                 drive_registration();
@@ -176,14 +176,14 @@ private:
                   {{"resource", options_.resource}, {"path", path_.native()}});
         close();
         // Two agents that take the socket from each other shall not do it as fast as they can.
-        if (taken) open_at_ = agenda_.now() + taken_retry_.next();
+        if (taken) open_at_ = timer_.now() + taken_retry_.next();
     }
 
     void close() {
         registrar_.forget();
         endpoint_.reset();
         registry_known_ = false;
-        open_at_ = agenda_.now();
+        open_at_ = timer_.now();
     }
 
     Result<Done> open() {
@@ -198,12 +198,12 @@ private:
         auto opened =
             Endpoint::open(path_, options_, decider_, *this, devices, [this] { wake_.set(); });
         if (!opened) {
-            open_at_ = agenda_.now() + open_retry_.next();
+            open_at_ = timer_.now() + open_retry_.next();
             return std::move(opened).error();
         }
         endpoint_ = *std::move(opened);
         open_retry_.reset();
-        registry_vigil_.begin(endpoint_->streams());
+        registry_watchdog_.begin(endpoint_->streams());
         return Done{};
     }
 
@@ -224,9 +224,9 @@ private:
         }
         if (changed) {
             endpoint_->streams().set(devices);
-            if (!push_at_) push_at_ = agenda_.now() + options_.debounce;
+            if (!push_at_) push_at_ = timer_.now() + options_.debounce;
         }
-        if (push_at_ && agenda_.due(*push_at_)) {
+        if (push_at_ && timer_.due(*push_at_)) {
             push_at_.reset();
             endpoint_->streams().push();
         }
@@ -234,19 +234,19 @@ private:
 
     void drive_registration() {
         if (options_.registration == Registration::kRegister) {
-            registrar_.step(endpoint_->streams(), agenda_);
+            registrar_.step(endpoint_->streams(), timer_);
             return;
         }
         {
             const std::scoped_lock lock(mutex_);
             if (registry_news_) {
                 registry_known_ = *registry_news_;
-                registry_vigil_.confirm(agenda_.now());
+                registry_watchdog_.confirm(timer_.now());
             }
             registry_news_.reset();
         }
         // kubelet finds the socket by itself, and registers it again only when it is a new one.
-        if (!registry_known_ || !registry_vigil_.missing(endpoint_->streams(), agenda_)) return;
+        if (!registry_known_ || !registry_watchdog_.missing(endpoint_->streams(), timer_)) return;
         log::warning("plugin.no_stream", {{"resource", options_.resource}});
         close();
         reopen();
@@ -263,12 +263,12 @@ private:
     }
 
     void sleep() {
-        const bool accepting = endpoint_ && agenda_.due(accept_at_);
+        const bool accepting = endpoint_ && timer_.due(accept_at_);
         const int connections = accepting ? endpoint_->listener().descriptor() : -1;
         std::array<pollfd, 3> waits{{{wake_.descriptor(), POLLIN, 0},
                                      {watch_->descriptor(), POLLIN, 0},
                                      {connections, POLLIN, 0}}};
-        const auto timeout = static_cast<int>(agenda_.left().count());
+        const auto timeout = static_cast<int>(timer_.left().count());
         if (::poll(waits.data(), waits.size(), timeout) <= 0) return;
         if (waits[0].revents != 0) wake_.clear();
         if (waits[1].revents != 0) watch_->drain();
@@ -276,7 +276,7 @@ private:
         const auto accepted = endpoint_->accept();
         if (accepted) return;
         // The connection goes on waiting, and poll() would return at once.
-        accept_at_ = agenda_.now() + options_.retry_first;
+        accept_at_ = timer_.now() + options_.retry_first;
         log::error("plugin.no_connection",
                    {{"resource", options_.resource}, {"reason", accepted.error().message}});
     }
@@ -295,7 +295,7 @@ private:
     std::optional<bool> registry_news_;  // what the plugin watcher said last
 
     // Of the thread (before it starts and after it has ended: of the caller).
-    Agenda agenda_;
+    LoopTimer timer_;
     std::optional<DirectoryWatch> watch_;
     std::unique_ptr<Endpoint> endpoint_;
     os::TimePoint open_at_{};
@@ -304,7 +304,7 @@ private:
     BackOff open_retry_;
     BackOff taken_retry_;
     Registrar registrar_;
-    StreamVigil registry_vigil_;
+    StreamWatchdog registry_watchdog_;
     bool registry_known_ = false;
 
     std::mutex life_;  // start and stop

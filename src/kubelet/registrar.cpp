@@ -22,29 +22,29 @@ Registrar::Registrar(const os::Root& root, const PluginOptions& options, StatusB
       wake_(std::move(wake)),
       subject_("Register at " + root.resolve(options.paths.kubelet_socket).native()),
       retry_(options.retry_first, options.retry_limit),
-      vigil_(options) {}
+      watchdog_(options) {}
 
-bool Registrar::kubelet_changed(Agenda& agenda) {
+bool Registrar::kubelet_changed(LoopTimer& timer) {
     const auto found = socket_identity(root_, options_.paths.kubelet_socket);
     if (present_ != found.has_value() && !found)
         log::info("kubelet.gone", {{"resource", options_.resource}});
     present_ = found.has_value();
     if (!found || found == kubelet_) return false;
     kubelet_ = found;
-    appeared_at_ = register_at_ = agenda.now();
+    appeared_at_ = register_at_ = timer.now();
     retry_.reset();
     return registered_ || call_;
 }
 
-void Registrar::step(Streams& streams, Agenda& agenda) {
-    if (call_) finish(agenda);
+void Registrar::step(Streams& streams, LoopTimer& timer) {
+    if (call_) finish(timer);
     if (call_ || !present_) return;
     if (registered_) {
-        if (!vigil_.missing(streams, agenda)) return;
+        if (!watchdog_.missing(streams, timer)) return;
         log::warning("plugin.no_stream", {{"resource", options_.resource}});
         registered_ = false;
     }
-    if (agenda.due(register_at_)) begin(streams, agenda);
+    if (timer.due(register_at_)) begin(streams, timer);
 }
 
 void Registrar::forget() {
@@ -53,38 +53,38 @@ void Registrar::forget() {
     register_at_ = {};
 }
 
-void Registrar::begin(Streams& streams, Agenda& agenda) {
-    vigil_.begin(streams);
+void Registrar::begin(Streams& streams, LoopTimer& timer) {
+    watchdog_.begin(streams);
     auto connection = connect_unix(root_.resolve(options_.paths.kubelet_socket));
     if (!connection) {
-        fail(std::move(connection).error().during("Register"), false, agenda);
+        fail(std::move(connection).error().during("Register"), false, timer);
         return;
     }
     call_ = RegisterCall::start(*std::move(connection), options_.resource, options_.socket_name,
                                 subject_, options_.register_timeout, wake_);
 }
 
-void Registrar::finish(Agenda& agenda) {
+void Registrar::finish(LoopTimer& timer) {
     const auto result = call_->result();
     if (!result) return;
     call_.reset();
     if (!*result) {
-        fail(result->error(), true, agenda);
+        fail(result->error(), true, timer);
         return;
     }
     registered_ = true;
     retry_.reset();
-    vigil_.confirm(agenda.now());
+    watchdog_.confirm(timer.now());
     board_.note_registration({});
     log::info("plugin.registered",
               {{"resource", options_.resource}, {"socket", options_.socket_name}});
 }
 
-void Registrar::fail(const Error& error, bool listens, Agenda& agenda) {
-    const bool starting = !listens && agenda.now() - appeared_at_ < kNewSocketWindow;
+void Registrar::fail(const Error& error, bool listens, LoopTimer& timer) {
+    const bool starting = !listens && timer.now() - appeared_at_ < kNewSocketWindow;
     const auto wait = starting ? kNewSocketRetry : retry_.next();
-    register_at_ = agenda.now() + wait;
-    agenda.due(register_at_);
+    register_at_ = timer.now() + wait;
+    timer.due(register_at_);
     board_.note_registration(error.message);
     if (starting) return;
     log::warning("plugin.register_failed", {{"resource", options_.resource},

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "kubelet/agenda.h"
+#include "kubelet/loop_timer.h"
 #include "kubelet/back_off.h"
 #include "kubelet/device_plugin.h"
 #include "kubelet/register_call.h"
 #include "kubelet/status_board.h"
-#include "kubelet/stream_vigil.h"
+#include "kubelet/stream_watchdog.h"
 #include "os/root.h"
 
 namespace aliquot::kubelet {
@@ -26,10 +26,10 @@ public:
 
     /// Looks at kubelet.sock. True when it is another one than that which knows our endpoint: the
     /// endpoint must then be closed fully and made anew before the next step().
-    bool kubelet_changed(Agenda& agenda);
+    bool kubelet_changed(LoopTimer& timer);
 
     /// Ends and begins calls, as is due.
-    void step(Streams& streams, Agenda& agenda);
+    void step(Streams& streams, LoopTimer& timer);
 
     /// The endpoint is closed: ends a call under way (at once); the next step() registers.
     void forget();
@@ -38,9 +38,9 @@ public:
     [[nodiscard]] bool registered() const { return present_ && registered_; }
 
 private:
-    void begin(Streams& streams, Agenda& agenda);
-    void finish(Agenda& agenda);
-    void fail(const Error& error, bool listens, Agenda& agenda);
+    void begin(Streams& streams, LoopTimer& timer);
+    void finish(LoopTimer& timer);
+    void fail(const Error& error, bool listens, LoopTimer& timer);
 
     const os::Root& root_;
     const PluginOptions& options_;
@@ -54,7 +54,7 @@ private:
     os::TimePoint appeared_at_{};
     os::TimePoint register_at_{};
     BackOff retry_;
-    StreamVigil vigil_;
+    StreamWatchdog watchdog_;
     std::unique_ptr<RegisterCall> call_;
 };
 

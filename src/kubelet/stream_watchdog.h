@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kubelet/agenda.h"
+#include "kubelet/loop_timer.h"
 #include "kubelet/back_off.h"
 #include "kubelet/device_plugin.h"
 #include "kubelet/streams.h"
@@ -13,9 +13,9 @@ namespace aliquot::kubelet {
 /// Notices that kubelet has registered us but does not listen. kubelet never repairs this by
 /// itself: it does not reconnect, and the end of an old stream can make it hang up on the new one,
 /// since it looks clients up by resource name. Not thread-safe.
-class StreamVigil {
+class StreamWatchdog {
 public:
-    explicit StreamVigil(const PluginOptions& options)
+    explicit StreamWatchdog(const PluginOptions& options)
         : no_stream_limit_(options.no_stream_limit),
           retry_(options.retry_first, options.retry_limit) {}
 
@@ -29,18 +29,18 @@ public:
     void confirm(os::TimePoint when) { registered_at_ = when; }
 
     /// Whether to register again: no stream ever came, or the one that came has ended.
-    bool missing(const Streams& streams, Agenda& agenda) {
+    bool missing(const Streams& streams, LoopTimer& timer) {
         if (streams.open_streams() > 0) {
             lost_until_.reset();
-            if (!open_since_) open_since_ = agenda.now();
-            if (agenda.now() - *open_since_ > kSteady) retry_.reset();
+            if (!open_since_) open_since_ = timer.now();
+            if (timer.now() - *open_since_ > kSteady) retry_.reset();
             return false;
         }
         open_since_.reset();
         if (streams.opened_streams() == opened_before_)
-            return agenda.due(registered_at_ + no_stream_limit_);
-        if (!lost_until_) lost_until_ = agenda.now() + retry_.next();
-        return agenda.due(*lost_until_);
+            return timer.due(registered_at_ + no_stream_limit_);
+        if (!lost_until_) lost_until_ = timer.now() + retry_.next();
+        return timer.due(*lost_until_);
     }
 
 private:

@@ -9,7 +9,7 @@
 namespace aliquot::kubelet {
 
 /// One round of a loop: what is due now, and when the next thing will be. Not thread-safe.
-class Agenda {
+class LoopTimer {
 public:
     /// Starts a round that ends after `limit` at the latest.
     void begin(std::chrono::milliseconds limit) {

@@ -71,7 +71,7 @@ void tell_cluster(const Parts& parts, const Settings& settings, const sharing::O
                          .inventory = seen.inventory,
                          .driver_problem = seen.driver_problem,
                          .has_board = labels::has_nvidia_gpu(parts.root),
-                         .shares = node::shares_told(offer)});
+                         .shares = node::share_statuses(offer)});
 }
 
 /// Makes kubelet see what the newest observation and the configuration say.

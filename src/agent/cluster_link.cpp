@@ -147,7 +147,7 @@ void ClusterLink::look_again() {
     supplied.choice =
         node::choose_config(node ? node->label(node::kConfigLabel) : std::nullopt, choices);
     supplied.name = node::file_name(choices, supplied.choice);
-    MigAsked asked;
+    MigSpec asked;
     if (node && options_.mig) asked.config = node->label(node::kMigConfigLabel).value_or("");
     if (mig_configs_ && !asked.config.empty()) {
         const auto found =
@@ -169,9 +169,9 @@ void ClusterLink::look_again() {
                 ? "the Node " + node_ + " cannot be read: " + nodes_->state().last_failure
                 : choices.problem;
     }
-    if (asked.config != mig_asked_.config || asked.text != mig_asked_.text) {
-        asked.version = mig_asked_.version + 1;
-        mig_asked_ = std::move(asked);
+    if (asked.config != mig_spec_.config || asked.text != mig_spec_.text) {
+        asked.version = mig_spec_.version + 1;
+        mig_spec_ = std::move(asked);
     }
     ++wanted_;
     changed_.notify_all();
@@ -182,17 +182,17 @@ SuppliedConfig ClusterLink::config() const {
     return supplied_;
 }
 
-ClusterLink::MigAsked ClusterLink::mig_asked() const {
+ClusterLink::MigSpec ClusterLink::mig_spec() const {
     const std::scoped_lock lock(mutex_);
-    return mig_asked_;
+    return mig_spec_;
 }
 
-ClusterLink::MigAsked ClusterLink::wait_mig_asked(std::uint64_t seen,
+ClusterLink::MigSpec ClusterLink::wait_mig_spec(std::uint64_t seen,
                                                   std::chrono::milliseconds limit,
                                                   const std::stop_token& stop) const {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, limit, [&] { return mig_asked_.version != seen; });
-    return mig_asked_;
+    changed_.wait_for(lock, stop, limit, [&] { return mig_spec_.version != seen; });
+    return mig_spec_;
 }
 
 void ClusterLink::tell(Told told) {
@@ -207,7 +207,7 @@ void ClusterLink::tell(Told told) {
     for (const node::Note& one : notes) note(one);
 }
 
-void ClusterLink::tell_config(const node::ConfigTold& told) {
+void ClusterLink::tell_config(const node::ConfigStatus& told) {
     node::Note news;
     {
         const std::scoped_lock lock(mutex_);
@@ -230,7 +230,7 @@ void ClusterLink::tell_config(const node::ConfigTold& told) {
     if (!news.reason.empty()) note(news);
 }
 
-void ClusterLink::tell_mig(const node::MigTold& told) {
+void ClusterLink::tell_mig(const node::MigStatus& told) {
     node::Note news{.action = "Partition"};
     {
         const std::scoped_lock lock(mutex_);
@@ -239,13 +239,13 @@ void ClusterLink::tell_mig(const node::MigTold& told) {
         mig_told_ = told;
         ++wanted_;
         changed_.notify_all();
-        if (told.state == node::MigTold::State::kNone ||
-            (same_state && told.state == node::MigTold::State::kPending)) {
+        if (told.state == node::MigStatus::State::kNone ||
+            (same_state && told.state == node::MigStatus::State::kPending)) {
             return;
         }
     }
     const node::Condition condition = node::mig_condition(told);
-    news.warning = told.state == node::MigTold::State::kFailed;
+    news.warning = told.state == node::MigStatus::State::kFailed;
     news.reason = condition.reason;
     news.text = condition.message;
     note(news);

@@ -39,15 +39,15 @@ public:
         gpu::Inventory inventory;
         std::string driver_problem;
         bool has_board = false;  // a GPU of NVIDIA's is on the bus, whatever the driver says
-        std::vector<node::ShareTold> shares;
+        std::vector<node::ShareStatus> shares;
     };
 
     /// What the Node asks for by nvidia.com/mig.config.
-    struct MigAsked {
+    struct MigSpec {
         std::string config;               // empty: nothing
         std::optional<std::string> text;  // of the file of configurations; empty: there is none
         std::uint64_t version = 0;        // another one: what is above may be, too
-        friend bool operator==(const MigAsked&, const MigAsked&) = default;
+        friend bool operator==(const MigSpec&, const MigSpec&) = default;
     };
 
     /// api, clock   must outlive this
@@ -62,14 +62,14 @@ public:
 
     /// The configuration that the Node asks for; version 0: not known yet (problem says why).
     [[nodiscard]] SuppliedConfig config() const;
-    [[nodiscard]] MigAsked mig_asked() const;
+    [[nodiscard]] MigSpec mig_spec() const;
     /// The same when it is of another version than `seen`, or at the latest after `limit`.
-    [[nodiscard]] MigAsked wait_mig_asked(std::uint64_t seen, std::chrono::milliseconds limit,
+    [[nodiscard]] MigSpec wait_mig_spec(std::uint64_t seen, std::chrono::milliseconds limit,
                                           const std::stop_token& stop) const;
 
     void tell(Told told);
-    void tell_config(const node::ConfigTold& told);
-    void tell_mig(const node::MigTold& told);
+    void tell_config(const node::ConfigStatus& told);
+    void tell_mig(const node::MigStatus& told);
     void tell_guard(const GuardSnapshot& snapshot);
     void note(const node::Note& note);
 
@@ -101,11 +101,11 @@ private:
     mutable std::mutex mutex_;  // guards what follows, up to the thread's own
     mutable std::condition_variable_any changed_;
     SuppliedConfig supplied_;
-    MigAsked mig_asked_;
+    MigSpec mig_spec_;
     std::optional<Told> told_;
-    node::ConfigTold config_told_;
+    node::ConfigStatus config_told_;
     bool config_known_ = false;
-    node::MigTold mig_told_;
+    node::MigStatus mig_told_;
     std::chrono::system_clock::time_point guard_told_{};
     std::uint64_t wanted_ = 0;   // grows with everything that may have to be written
     std::uint64_t written_ = 0;  // what of it has been looked at

@@ -208,12 +208,12 @@ TEST_F(AClusterLink, PassesOnWhatMigIsAskedFor) {
     api.put(kMaps, {"aliquot-system", "aliquot-mig-config"}, R"({"data":{"config.yaml":"text"}})");
     ClusterLink link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
-    EXPECT_EQ(link.mig_asked().config, "");
+    EXPECT_EQ(link.mig_spec().config, "");
     put_node(R"("labels":{"nvidia.com/mig.config":"all-1g.5gb"})");
-    const auto asked = link.wait_mig_asked(link.mig_asked().version, kSoon, {});
+    const auto asked = link.wait_mig_spec(link.mig_spec().version, kSoon, {});
     EXPECT_EQ(asked.config, "all-1g.5gb");
     link.tell(told());
-    link.tell_mig({.state = node::MigTold::State::kFailed,
+    link.tell_mig({.state = node::MigStatus::State::kFailed,
                    .config = "all-1g.5gb",
                    .problem = "no GPU of this node has MIG"});
     ASSERT_TRUE(link.flush(kSoon));

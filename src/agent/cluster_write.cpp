@@ -25,7 +25,7 @@ kube_client::Resource node_features() {
 }
 
 /// The labels and taints of ours that stand on the Node.
-void keep_standing(const node::NodeObject& node, node::Wish& wish) {
+void keep_standing(const node::NodeObject& node, node::DesiredNode& wish) {
     const auto owned = [&](const char* annotation) {
         const auto found = node.annotations.find(annotation);
         return found == node.annotations.end() ? std::vector<std::string>{}
@@ -41,7 +41,7 @@ void keep_standing(const node::NodeObject& node, node::Wish& wish) {
     }
 }
 
-void add_taint(node::Wish& wish, const node::Taint& taint) {
+void add_taint(node::DesiredNode& wish, const node::Taint& taint) {
     if (std::ranges::find(wish.taints, taint) == wish.taints.end()) wish.taints.push_back(taint);
 }
 
@@ -53,7 +53,7 @@ std::optional<node::Change> ClusterLink::change(const node::NodeObject& node) co
     if (!told_) return std::nullopt;
     const Told& told = *told_;
     const auto now = std::chrono::system_clock::now();
-    node::Wish wish;
+    node::DesiredNode wish;
     if (told.inventory.gpus.empty()) {
         const bool ours = node.annotations.contains(node::kAgent);
         if (told.driver_problem.empty()) {
@@ -72,7 +72,7 @@ std::optional<node::Change> ClusterLink::change(const node::NodeObject& node) co
              node::health_taints(options_.unhealthy_taint, told.inventory, told.driver_problem)) {
             wish.taints.push_back(taint);
         }
-        wish.annotations[node::kGpus] = node::to_json(node::gpus_told(told.inventory));
+        wish.annotations[node::kGpus] = node::to_json(node::gpu_statuses(told.inventory));
         wish.annotations[node::kShares] = node::to_json(told.shares);
     }
     wish.annotations[node::kAgent] = ALIQUOT_VERSION;
@@ -81,7 +81,7 @@ std::optional<node::Change> ClusterLink::change(const node::NodeObject& node) co
         wish.conditions.push_back(node::config_condition(config_told_, place_));
     }
     wish.conditions.push_back(node::health_condition(told.inventory, told.driver_problem));
-    const bool has_mig = mig_told_.state != node::MigTold::State::kNone;
+    const bool has_mig = mig_told_.state != node::MigStatus::State::kNone;
     if (has_mig) {
         wish.conditions.push_back(node::mig_condition(mig_told_));
     } else {

@@ -14,7 +14,7 @@ Configuration::Configuration(const os::Root& root, const Options& options, Statu
               options.compatibility, std::move(supply)),
       board_(board) {}
 
-node::ConfigTold Configuration::told() const {
+node::ConfigStatus Configuration::told() const {
     const node::ConfigChoice& choice = source_.supplied().choice;
     return {.source = choice.source,
             .key = choice.key,

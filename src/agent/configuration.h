@@ -35,7 +35,7 @@ public:
     [[nodiscard]] const Settings& settings() const { return settings_; }
     [[nodiscard]] const ReadSource& pending() const { return pending_; }
     /// What became of the last reading of what is supplied.
-    [[nodiscard]] node::ConfigTold told() const;
+    [[nodiscard]] node::ConfigStatus told() const;
 
 private:
     std::optional<Settings> settled(const ReadSource& read);

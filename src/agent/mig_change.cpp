@@ -9,7 +9,7 @@ namespace {
 
 using Drain = ClusterOptions::Drain;
 using State = MigChange::State;
-using Status = node::MigTold::State;
+using Status = node::MigStatus::State;
 
 constexpr std::size_t kMostNamed = 5;
 

@@ -67,7 +67,7 @@ struct MigAction {
         kEvict,     // ask for `pods` to be evicted
     };
     Kind kind = Kind::kTell;
-    node::MigTold status;
+    node::MigStatus status;
     std::set<gpu::Uuid> gpus;
     std::vector<std::string> pods;
 };

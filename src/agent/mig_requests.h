@@ -76,7 +76,7 @@ private:
     os::Clock& clock_;
     Sources sources_;
     Options options_;
-    ClusterLink::MigAsked asked_;
+    ClusterLink::MigSpec asked_;
     std::vector<mig::GpuWish> wishes_;      // for it
     gpu::Inventory inventory_;              // when it was asked
     std::vector<kubelet::Holder> holders_;  // of the last look

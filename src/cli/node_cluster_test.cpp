@@ -97,20 +97,20 @@ TEST(NodeChoice, NamesTheNearestNode) {
 TEST(ConfigWait, TakesOnlyAnAnswerToWhatWasAsked) {
     using Source = node::ConfigChoice::Source;
     using std::chrono::milliseconds;
-    const node::ConfigTold old{.source = Source::kLabel, .key = "a", .served = false};
+    const node::ConfigStatus old{.source = Source::kLabel, .key = "a", .served = false};
     const ConfigWait wait{.node = "n", .key = "a", .before = old};
     EXPECT_EQ(answer_of(wait, std::nullopt, milliseconds(0)), ConfigAnswer::kNone);
     EXPECT_EQ(answer_of(wait, old, milliseconds(100)), ConfigAnswer::kNone);
     EXPECT_EQ(answer_of(wait, old, milliseconds(9'000)), ConfigAnswer::kRefused);
     EXPECT_EQ(
-        answer_of(wait, node::ConfigTold{.source = Source::kLabel, .key = "a"}, milliseconds(0)),
+        answer_of(wait, node::ConfigStatus{.source = Source::kLabel, .key = "a"}, milliseconds(0)),
         ConfigAnswer::kServed);
     EXPECT_EQ(
-        answer_of(wait, node::ConfigTold{.source = Source::kLabel, .key = "b"}, milliseconds(0)),
+        answer_of(wait, node::ConfigStatus{.source = Source::kLabel, .key = "b"}, milliseconds(0)),
         ConfigAnswer::kNone);
     const ConfigWait cleared{.node = "n", .before = old};
     EXPECT_EQ(answer_of(cleared, old, milliseconds(0)), ConfigAnswer::kNone);
-    EXPECT_EQ(answer_of(cleared, node::ConfigTold{.source = Source::kBuiltIn}, milliseconds(0)),
+    EXPECT_EQ(answer_of(cleared, node::ConfigStatus{.source = Source::kBuiltIn}, milliseconds(0)),
               ConfigAnswer::kServed);
 }
 

@@ -30,7 +30,7 @@ void wait_for_change(kube_client::Api& api, const std::string& node, const std::
 
 }  // namespace
 
-ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigTold>& told,
+ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigStatus>& told,
                        std::chrono::milliseconds waited) {
     constexpr Milliseconds kOldAnswer{5'000};
     if (!told) return ConfigAnswer::kNone;

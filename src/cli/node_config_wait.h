@@ -15,7 +15,7 @@ namespace aliquot::cli {
 struct ConfigWait {
     std::string node;
     std::string key;  // empty: none of its own
-    std::optional<node::ConfigTold> before;
+    std::optional<node::ConfigStatus> before;
 };
 
 /// Waits until the agents of all these nodes say that they serve what they are asked to, and prints
@@ -26,7 +26,7 @@ void wait_until_served(Context& context, kube_client::Api& api, const ClusterWor
 /// Whether the agent has answered. Pure.
 enum class ConfigAnswer : std::uint8_t { kNone, kServed, kRefused };
 /// waited   since the label was written: an old refusal of the same key is no answer at once
-ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigTold>& told,
+ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigStatus>& told,
                        std::chrono::milliseconds waited);
 
 }  // namespace aliquot::cli

@@ -51,7 +51,7 @@ bool sort_out(Context& context, NodeLabelOptions& words) {
 Result<labels::Labels> profile_labels(const node::GpuNode& node, const std::string& word) {
     const auto profile = labels::profile_of(word);
     gpu::Inventory inventory;
-    for (const node::GpuTold& told : node.gpus) {
+    for (const node::GpuStatus& told : node.gpus) {
         gpu::Gpu gpu{.index = told.index};
         gpu.uuid.text = told.uuid;
         gpu.model = told.model;

@@ -118,7 +118,7 @@ std::uint64_t held(const NodePicture& picture, const std::string& node,
 
 std::string mechanism_text(const node::GpuNode& node, const std::string& resource) {
     std::string text;
-    for (const node::ShareTold& share : node.shares) {
+    for (const node::ShareStatus& share : node.shares) {
         if (share.resource != resource) continue;
         const std::string one =
             (share.mechanism == "none" ? "whole" : share.mechanism) +
@@ -139,7 +139,7 @@ std::string config_text(const node::GpuNode& node) {
 std::string mig_text(const node::GpuNode& node) {
     const auto wanted = node.object.label(node::kMigConfigLabel);
     const auto state = node.object.label(node::kMigStateLabel);
-    const bool cut = std::ranges::any_of(node.gpus, &node::GpuTold::mig);
+    const bool cut = std::ranges::any_of(node.gpus, &node::GpuStatus::mig);
     if (wanted) return *wanted + (state ? " (" + *state + ")" : "");
     return cut ? "on" : "";
 }

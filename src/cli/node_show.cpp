@@ -20,7 +20,7 @@ void print_gpus(std::ostream& out, const node::GpuNode& node) {
     if (node.gpus.empty()) return;
     out << '\n';
     std::vector<Row> rows{{"GPU", "MODEL", "MEMORY", "MIG", "HEALTH", "SINCE", "UUID"}};
-    for (const node::GpuTold& gpu : node.gpus) {
+    for (const node::GpuStatus& gpu : node.gpus) {
         std::string devices;
         for (const auto& device : gpu.mig_devices) {
             devices += (devices.empty() ? "" : ",") + device;
@@ -33,7 +33,7 @@ void print_gpus(std::ostream& out, const node::GpuNode& node) {
                         gpu.since, gpu.uuid});
     }
     print_rows(out, rows);
-    for (const node::GpuTold& gpu : node.gpus) {
+    for (const node::GpuStatus& gpu : node.gpus) {
         if (!gpu.advice.empty()) out << "\nGPU " << gpu.index << ": " << gpu.advice << '\n';
     }
 }

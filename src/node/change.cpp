@@ -121,7 +121,7 @@ void shorten(std::string& text) {
     text += kMore;
 }
 
-std::string status_patch(const NodeObject& node, const Wish& wish, Clock::time_point now,
+std::string status_patch(const NodeObject& node, const DesiredNode& wish, Clock::time_point now,
                          std::chrono::seconds heartbeat) {
     Json conditions = Json::array();
     for (Condition wanted : wish.conditions) {
@@ -155,7 +155,7 @@ std::string merge_patch(const NodeObject& node, Json labels, Json annotations,
 
 }  // namespace
 
-Change change_node(const NodeObject& node, const Wish& wish, Clock::time_point now,
+Change change_node(const NodeObject& node, const DesiredNode& wish, Clock::time_point now,
                    std::chrono::seconds heartbeat) {
     const auto labels = labels::change_labels(
         node.labels, split_list(value_of(node.annotations, kOwnedLabels)), wish.labels);
@@ -181,7 +181,7 @@ Change change_node(const NodeObject& node, const Wish& wish, Clock::time_point n
 }
 
 Change clear_node(const NodeObject& node) {
-    Wish wish;
+    DesiredNode wish;
     for (const char* const annotation : kAnnotations) wish.annotations[annotation] = "";
     for (const char* const type : kConditions) wish.ended.emplace_back(type);
     if (node.annotations.contains(kAgent)) wish.answers[kMigStateLabel] = "";

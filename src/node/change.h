@@ -12,7 +12,7 @@
 namespace aliquot::node {
 
 /// What one agent wants its Node to say.
-struct Wish {
+struct DesiredNode {
     labels::Labels labels;
     std::vector<Taint> taints;
     /// Ours only (names.h), without kOwnedLabels and kOwnedTaints. An empty value: to be removed.
@@ -25,7 +25,7 @@ struct Wish {
     std::vector<std::string> ended;  // types of conditions that are to be removed
 };
 
-/// The two requests that bring a Node to a Wish. Each body may be empty: nothing to do.
+/// The two requests that bring a Node to a DesiredNode. Each body may be empty: nothing to do.
 struct Change {
     /// JSON merge patch of the Node, bound to its resourceVersion: two writers cannot undo each
     /// other's labels or taints.
@@ -42,7 +42,7 @@ struct Change {
 /// itself, so that an agent on a new machine knows them too. Pure.
 /// now         for the times of conditions
 /// heartbeat   a condition that has been told so long ago is told again
-Change change_node(const NodeObject& node, const Wish& wish,
+Change change_node(const NodeObject& node, const DesiredNode& wish,
                    std::chrono::system_clock::time_point now, std::chrono::seconds heartbeat);
 
 /// Takes away everything that an agent has written. Pure.

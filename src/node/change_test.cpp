@@ -45,13 +45,13 @@ NodeObject bare() {
     return {.name = "gpu-1", .resource_version = "7", .labels = {{"role", "gpu"}}};
 }
 
-Change change(const NodeObject& node, const Wish& wish) {
+Change change(const NodeObject& node, const DesiredNode& wish) {
     return change_node(node, wish, kNow, kHeartbeat);
 }
 
 TEST(AChange, IsEmptyWhenTheNodeSaysItAll) {
     EXPECT_TRUE(change(bare(), {}).empty());
-    const Wish wish{.labels = {{"nvidia.com/gpu.count", "2"}},
+    const DesiredNode wish{.labels = {{"nvidia.com/gpu.count", "2"}},
                     .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
                     .annotations = {{kAgent, "1.0"}}};
     const auto first = change(bare(), wish);
@@ -69,13 +69,13 @@ TEST(AChange, LeavesWhatOthersHaveWritten) {
          R"({"key":"nvidia.com/gpu","value":"mine","effect":"NoSchedule"})"},
         {{"maintenance", "", "NoExecute"},
          R"({"key":"maintenance","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"})"}};
-    const Wish wish{.labels = {{"role", "other"}},
+    const DesiredNode wish{.labels = {{"role", "other"}},
                     .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}}};
     const auto first = change(node, wish);
     EXPECT_TRUE(first.merge.empty()) << first.merge;
     EXPECT_THAT(first.foreign, testing::ElementsAre("role", "nvidia.com/gpu:NoSchedule"));
     // A taint of ours comes and goes beside them.
-    const Wish more{.taints = {{kUnhealthyTaint, "true", "NoSchedule"}}};
+    const DesiredNode more{.taints = {{kUnhealthyTaint, "true", "NoSchedule"}}};
     const NodeObject with = after(node, change(node, more));
     ASSERT_EQ(with.taints.size(), 3U);
     EXPECT_THAT(with.taints[1].json, testing::HasSubstr("timeAdded"));
@@ -107,7 +107,7 @@ TEST(AChange, RemovesALabelThatIsOursAndNoLongerWanted) {
 
 TEST(ACondition, IsToldWhenItTurnsAndAgainAfterAWhile) {
     NodeObject node = bare();
-    const Wish wish{.conditions = {{.type = kGpuHealthy,
+    const DesiredNode wish{.conditions = {{.type = kGpuHealthy,
                                     .good = true,
                                     .reason = "AllGpusHealthy",
                                     .message = "2 GPUs, all healthy"}}};
@@ -120,7 +120,7 @@ TEST(ACondition, IsToldWhenItTurnsAndAgainAfterAWhile) {
     const json again = json::parse(change(node, wish).status)["status"]["conditions"][0];
     EXPECT_EQ(again["lastTransitionTime"], "2026-11-22T00:00:00Z");  // it has not turned
     EXPECT_EQ(again["lastHeartbeatTime"], "2026-11-22T01:02:03Z");
-    Wish bad = wish;
+    DesiredNode bad = wish;
     bad.conditions[0].good = false;
     const json turned = json::parse(change(node, bad).status)["status"]["conditions"][0];
     EXPECT_EQ(turned["lastTransitionTime"], "2026-11-22T01:02:03Z");
@@ -128,7 +128,7 @@ TEST(ACondition, IsToldWhenItTurnsAndAgainAfterAWhile) {
 
 TEST(ACondition, ThatHasEndedIsTakenAway) {
     NodeObject node = bare();
-    const Wish wish{.ended = {kMigConfigServed}};
+    const DesiredNode wish{.ended = {kMigConfigServed}};
     EXPECT_TRUE(change(node, wish).status.empty());
     node.conditions = {{{.type = kMigConfigServed}, "", ""}};
     const json patch = json::parse(change(node, wish).status)["status"]["conditions"][0];
@@ -136,7 +136,7 @@ TEST(ACondition, ThatHasEndedIsTakenAway) {
 }
 
 TEST(ACondition, HasAMessageOfBoundedLength) {
-    const Wish wish{.conditions = {{.type = kGpuHealthy, .message = std::string(5000, 'x')}}};
+    const DesiredNode wish{.conditions = {{.type = kGpuHealthy, .message = std::string(5000, 'x')}}};
     const json patch = json::parse(change(bare(), wish).status)["status"]["conditions"][0];
     EXPECT_EQ(patch["message"].get<std::string>().size(), 1024U);
 }
@@ -145,7 +145,7 @@ TEST(Clearing, LeavesTheNodeAsItWas) {
     NodeObject node = bare();
     node.annotations["volumes.kubernetes.io/controller-managed-attach-detach"] = "true";
     node.labels[kConfigLabel] = "a2";  // a person's
-    const Wish wish{.labels = {{"nvidia.com/gpu.count", "2"}},
+    const DesiredNode wish{.labels = {{"nvidia.com/gpu.count", "2"}},
                     .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
                     .annotations = {{kAgent, "1.0"}, {kGpus, "[]"}},
                     .answers = {{kMigStateLabel, "success"}}};

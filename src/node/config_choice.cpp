@@ -80,7 +80,7 @@ std::string file_name(const ConfigChoices& choices, const ConfigChoice& choice) 
     return choices.place.substr(slash == std::string::npos ? 0 : slash + 1) + "/" + choice.key;
 }
 
-std::string to_json(const ConfigTold& told) {
+std::string to_json(const ConfigStatus& told) {
     return Json{{"source", to_text(told.source)},
                 {"key", told.key},
                 {"state", told.served ? "served" : "refused"},
@@ -88,7 +88,7 @@ std::string to_json(const ConfigTold& told) {
         .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::optional<ConfigTold> parse_config_told(std::string_view json) {
+std::optional<ConfigStatus> parse_config_status(std::string_view json) {
     const Json root = Json::parse(json, nullptr, false);
     if (!root.is_object()) return std::nullopt;
     const auto text = [&](const char* key) -> std::string {
@@ -97,7 +97,7 @@ std::optional<ConfigTold> parse_config_told(std::string_view json) {
     };
     const auto source = std::ranges::find(kSources, text("source"));
     if (source == kSources.end()) return std::nullopt;
-    return ConfigTold{.source = static_cast<Source>(source - kSources.begin()),
+    return ConfigStatus{.source = static_cast<Source>(source - kSources.begin()),
                       .key = text("key"),
                       .served = text("state") == "served",
                       .problem = text("problem")};

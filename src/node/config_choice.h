@@ -45,15 +45,15 @@ ConfigChoice choose_config(const std::optional<std::string>& label, const Config
 std::string file_name(const ConfigChoices& choices, const ConfigChoice& choice);
 
 /// The annotation kConfig: what is served, or why something else is not.
-struct ConfigTold {
+struct ConfigStatus {
     ConfigChoice::Source source = ConfigChoice::Source::kBuiltIn;
     std::string key;
     bool served = true;   // else an earlier one is
     std::string problem;  // why not; one line
-    friend bool operator==(const ConfigTold&, const ConfigTold&) = default;
+    friend bool operator==(const ConfigStatus&, const ConfigStatus&) = default;
 };
-std::string to_json(const ConfigTold& told);
+std::string to_json(const ConfigStatus& told);
 /// Empty: the text is no such annotation.
-std::optional<ConfigTold> parse_config_told(std::string_view json);
+std::optional<ConfigStatus> parse_config_status(std::string_view json);
 
 }  // namespace aliquot::node

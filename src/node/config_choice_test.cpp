@@ -53,10 +53,10 @@ TEST(AConfig, ThatIsEmptyIsNotTheBuiltInOne) {
 }
 
 TEST(WhatIsTold, IsReadAgain) {
-    const ConfigTold told{.source = Source::kOnly, .key = "a2", .served = false, .problem = "bad"};
-    EXPECT_EQ(parse_config_told(to_json(told)), told);
-    EXPECT_FALSE(parse_config_told("[]"));
-    EXPECT_FALSE(parse_config_told(R"({"source":"elsewhere"})"));
+    const ConfigStatus told{.source = Source::kOnly, .key = "a2", .served = false, .problem = "bad"};
+    EXPECT_EQ(parse_config_status(to_json(told)), told);
+    EXPECT_FALSE(parse_config_status("[]"));
+    EXPECT_FALSE(parse_config_status(R"({"source":"elsewhere"})"));
 }
 
 }  // namespace

@@ -94,12 +94,12 @@ bool GpuNode::has_gpus() const {
 
 unsigned GpuNode::unhealthy_gpus() const {
     return static_cast<unsigned>(
-        std::ranges::count_if(gpus, [](const GpuTold& gpu) { return !gpu.healthy; }));
+        std::ranges::count_if(gpus, [](const GpuStatus& gpu) { return !gpu.healthy; }));
 }
 
 std::string GpuNode::models() const {
     std::map<std::string, unsigned> counts;
-    for (const GpuTold& gpu : gpus) ++counts[gpu.model];
+    for (const GpuStatus& gpu : gpus) ++counts[gpu.model];
     std::string text;
     for (const auto& [model, count] : counts) {
         text += (text.empty() ? "" : ", ") + std::to_string(count) + "x " + model;
@@ -134,9 +134,9 @@ Result<GpuNode> read_gpu_node(std::string_view json) {
     const auto* const ready = node.object.find("Ready");
     node.ready = ready != nullptr && ready->condition.good;
     node.agent = annotation(node, kAgent);
-    node.gpus = parse_gpus_told(annotation(node, kGpus)).value_or(std::vector<GpuTold>());
-    node.shares = parse_shares_told(annotation(node, kShares)).value_or(std::vector<ShareTold>());
-    node.config = parse_config_told(annotation(node, kConfig));
+    node.gpus = parse_gpu_statuses(annotation(node, kGpus)).value_or(std::vector<GpuStatus>());
+    node.shares = parse_share_statuses(annotation(node, kShares)).value_or(std::vector<ShareStatus>());
+    node.config = parse_config_status(annotation(node, kConfig));
     node.mig_problem = annotation(node, kMigProblem);
     read_managers(at(root, "metadata"), node);
     return node;

@@ -30,9 +30,9 @@ struct GpuNode {
     DeviceCounts allocatable;  // without the unhealthy ones
     // What an agent of ours wrote; empty without one.
     std::string agent;  // its version
-    std::vector<GpuTold> gpus;
-    std::vector<ShareTold> shares;
-    std::optional<ConfigTold> config;
+    std::vector<GpuStatus> gpus;
+    std::vector<ShareStatus> shares;
+    std::optional<ConfigStatus> config;
     std::string mig_problem;
     /// Labels that the field manager `manager` set by server-side apply (managedFields).
     [[nodiscard]] std::vector<std::string> labels_of(std::string_view manager) const;

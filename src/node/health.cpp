@@ -141,7 +141,7 @@ std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventor
     return notes;
 }
 
-Condition config_condition(const ConfigTold& told, std::string_view place) {
+Condition config_condition(const ConfigStatus& told, std::string_view place) {
     Condition condition{.type = kGpuConfigServed, .good = told.served};
     if (!told.served) {
         condition.reason = "ConfigRefused";
@@ -160,19 +160,19 @@ Condition config_condition(const ConfigTold& told, std::string_view place) {
     return condition;
 }
 
-std::string_view to_text(MigTold::State state) {
+std::string_view to_text(MigStatus::State state) {
     return kMigStates.at(static_cast<std::size_t>(state));
 }
 
-Condition mig_condition(const MigTold& told) {
-    Condition condition{.type = kMigConfigServed, .good = told.state == MigTold::State::kSuccess};
+Condition mig_condition(const MigStatus& told) {
+    Condition condition{.type = kMigConfigServed, .good = told.state == MigStatus::State::kSuccess};
     const std::string name = "MIG configuration '" + told.config + "'";
     if (condition.good) {
         condition.reason = "MigConfigServed";
         condition.message = name + " is in place";
     } else {
         condition.reason =
-            told.state == MigTold::State::kPending ? "MigConfigPending" : "MigConfigFailed";
+            told.state == MigStatus::State::kPending ? "MigConfigPending" : "MigConfigFailed";
         condition.message = name + ": " + told.problem;
     }
     return condition;

@@ -43,18 +43,18 @@ struct Note {
 std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventory& now);
 
 /// Whether the node serves the configuration that it was asked to.
-Condition config_condition(const ConfigTold& told, std::string_view place);
+Condition config_condition(const ConfigStatus& told, std::string_view place);
 
 /// What became of kMigConfigLabel.
-struct MigTold {
+struct MigStatus {
     enum class State : std::uint8_t { kNone, kPending, kSuccess, kFailed };
     State state = State::kNone;  // kNone: nobody asks
     std::string config;          // as asked
     std::string problem;         // kPending: what it waits for; kFailed: why; one line with advice
-    friend bool operator==(const MigTold&, const MigTold&) = default;
+    friend bool operator==(const MigStatus&, const MigStatus&) = default;
 };
 /// "", "pending", "success", "failed": the value of kMigStateLabel.
-std::string_view to_text(MigTold::State state);
-Condition mig_condition(const MigTold& told);
+std::string_view to_text(MigStatus::State state);
+Condition mig_condition(const MigStatus& told);
 
 }  // namespace aliquot::node

@@ -104,13 +104,13 @@ TEST(ConfigCondition, SaysWhatIsServed) {
 }
 
 TEST(MigCondition, SaysWhatItWaitsFor) {
-    const auto waits = mig_condition({.state = MigTold::State::kPending,
+    const auto waits = mig_condition({.state = MigStatus::State::kPending,
                                       .config = "all-1g.5gb",
                                       .problem = "GPU 0 is held by default/a"});
     EXPECT_FALSE(waits.good);
     EXPECT_EQ(waits.reason, "MigConfigPending");
-    EXPECT_TRUE(mig_condition({.state = MigTold::State::kSuccess, .config = "x"}).good);
-    EXPECT_EQ(to_text(MigTold::State::kFailed), "failed");
+    EXPECT_TRUE(mig_condition({.state = MigStatus::State::kSuccess, .config = "x"}).good);
+    EXPECT_EQ(to_text(MigStatus::State::kFailed), "failed");
 }
 
 }  // namespace

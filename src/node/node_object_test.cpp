@@ -72,16 +72,16 @@ TEST(Shares, AreCountedByKind) {
                      device("NVIDIA T4", 15'360, 4)};
     resource.gpus[0].memory_bytes = resource.gpus[1].memory_bytes = 3839ULL << 20U;
     offer.resources = {resource};
-    const auto told = shares_told(offer);
+    const auto told = share_statuses(offer);
     ASSERT_EQ(told.size(), 2U);
     EXPECT_EQ(told[0].mechanism, "memory");
     EXPECT_EQ(told[0].devices, 8U);
     EXPECT_EQ(told[0].memory_mib, 3839U);
     EXPECT_EQ(told[1].mechanism, "time-slicing");
     EXPECT_EQ(told[1].memory_mib, 15'360U);
-    EXPECT_EQ(parse_shares_told(to_json(told)), told);
-    EXPECT_FALSE(parse_shares_told("{}"));
-    EXPECT_FALSE(parse_shares_told("[7]"));
+    EXPECT_EQ(parse_share_statuses(to_json(told)), told);
+    EXPECT_FALSE(parse_share_statuses("{}"));
+    EXPECT_FALSE(parse_share_statuses("[7]"));
 }
 
 TEST(Gpus, AreToldAndReadAgain) {
@@ -96,12 +96,12 @@ TEST(Gpus, AreToldAndReadAgain) {
                                 .reason = "Xid 79: GPU has fallen off the bus",
                                 .advice = "restart the machine",
                                 .since = gpu::Moment{} + std::chrono::seconds(1)};
-    const auto told = gpus_told(inventory);
+    const auto told = gpu_statuses(inventory);
     EXPECT_THAT(told[0].mig_devices, ElementsAre("1g.5gb"));
     EXPECT_FALSE(told[1].healthy);
     EXPECT_EQ(told[1].since, "1970-01-01T00:00:01Z");
-    EXPECT_EQ(parse_gpus_told(to_json(told)), told);
-    EXPECT_FALSE(parse_gpus_told("7"));
+    EXPECT_EQ(parse_gpu_statuses(to_json(told)), told);
+    EXPECT_FALSE(parse_gpu_statuses("7"));
 }
 
 }  // namespace

@@ -37,9 +37,9 @@ std::string mechanism_of(const sharing::OfferedGpu& device) {
 }
 
 /// Counts `devices` alike in, or adds a row.
-void add(std::vector<ShareTold>& shares, ShareTold row) {
-    for (ShareTold& one : shares) {
-        ShareTold same = one;
+void add(std::vector<ShareStatus>& shares, ShareStatus row) {
+    for (ShareStatus& one : shares) {
+        ShareStatus same = one;
         same.devices = row.devices;
         if (same == row) {
             one.devices += row.devices;
@@ -51,10 +51,10 @@ void add(std::vector<ShareTold>& shares, ShareTold row) {
 
 }  // namespace
 
-std::vector<GpuTold> gpus_told(const gpu::Inventory& inventory) {
-    std::vector<GpuTold> told;
+std::vector<GpuStatus> gpu_statuses(const gpu::Inventory& inventory) {
+    std::vector<GpuStatus> told;
     for (const gpu::Gpu& gpu : inventory.gpus) {
-        GpuTold one{.index = gpu.index,
+        GpuStatus one{.index = gpu.index,
                     .uuid = gpu.uuid.text,
                     .model = gpu.model,
                     .memory_mib = gpu.memory_bytes >> kMibShift,
@@ -73,9 +73,9 @@ std::vector<GpuTold> gpus_told(const gpu::Inventory& inventory) {
     return told;
 }
 
-std::string to_json(const std::vector<GpuTold>& gpus) {
+std::string to_json(const std::vector<GpuStatus>& gpus) {
     Json list = Json::array();
-    for (const GpuTold& gpu : gpus) {
+    for (const GpuStatus& gpu : gpus) {
         list.push_back({{"index", gpu.index},
                         {"uuid", gpu.uuid},
                         {"model", gpu.model},
@@ -90,13 +90,13 @@ std::string to_json(const std::vector<GpuTold>& gpus) {
     return dumped(list);
 }
 
-std::optional<std::vector<GpuTold>> parse_gpus_told(std::string_view json) {
+std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json) {
     const Json root = Json::parse(json, nullptr, false);
     if (!root.is_array()) return std::nullopt;
-    std::vector<GpuTold> told;
+    std::vector<GpuStatus> told;
     for (const Json& one : root) {
         if (!one.is_object()) return std::nullopt;
-        GpuTold gpu{.index = static_cast<unsigned>(number_at(one, "index")),
+        GpuStatus gpu{.index = static_cast<unsigned>(number_at(one, "index")),
                     .uuid = text_at(one, "uuid"),
                     .model = text_at(one, "model"),
                     .memory_mib = number_at(one, "memoryMiB"),
@@ -116,11 +116,11 @@ std::optional<std::vector<GpuTold>> parse_gpus_told(std::string_view json) {
     return told;
 }
 
-std::vector<ShareTold> shares_told(const sharing::Offer& offer) {
-    std::vector<ShareTold> told;
+std::vector<ShareStatus> share_statuses(const sharing::Offer& offer) {
+    std::vector<ShareStatus> told;
     for (const sharing::Resource& resource : offer.resources) {
         for (const sharing::OfferedGpu& device : resource.gpus) {
-            ShareTold row{
+            ShareStatus row{
                 .resource = resource.name,
                 .mechanism = mechanism_of(device),
                 .model = device.gpu.model,
@@ -134,7 +134,7 @@ std::vector<ShareTold> shares_told(const sharing::Offer& offer) {
                 continue;
             }
             for (const sharing::ShareLimits& share : device.shares) {
-                ShareTold one = row;
+                ShareStatus one = row;
                 one.devices = 1;
                 one.memory_mib =
                     share.memory_bytes.value_or(device.device_memory_bytes()) >> kMibShift;
@@ -146,9 +146,9 @@ std::vector<ShareTold> shares_told(const sharing::Offer& offer) {
     return told;
 }
 
-std::string to_json(const std::vector<ShareTold>& shares) {
+std::string to_json(const std::vector<ShareStatus>& shares) {
     Json list = Json::array();
-    for (const ShareTold& share : shares) {
+    for (const ShareStatus& share : shares) {
         Json one{{"resource", share.resource}, {"mechanism", share.mechanism},
                  {"model", share.model},       {"devices", share.devices},
                  {"perGpu", share.per_gpu},    {"memoryMiB", share.memory_mib}};
@@ -158,13 +158,13 @@ std::string to_json(const std::vector<ShareTold>& shares) {
     return dumped(list);
 }
 
-std::optional<std::vector<ShareTold>> parse_shares_told(std::string_view json) {
+std::optional<std::vector<ShareStatus>> parse_share_statuses(std::string_view json) {
     const Json root = Json::parse(json, nullptr, false);
     if (!root.is_array()) return std::nullopt;
-    std::vector<ShareTold> told;
+    std::vector<ShareStatus> told;
     for (const Json& one : root) {
         if (!one.is_object()) return std::nullopt;
-        ShareTold share{.resource = text_at(one, "resource"),
+        ShareStatus share{.resource = text_at(one, "resource"),
                         .mechanism = text_at(one, "mechanism"),
                         .model = text_at(one, "model"),
                         .devices = static_cast<unsigned>(number_at(one, "devices")),

@@ -14,7 +14,7 @@
 namespace aliquot::node {
 
 /// One GPU of the annotation kGpus.
-struct GpuTold {
+struct GpuStatus {
     unsigned index = 0;
     std::string uuid;
     std::string model;
@@ -25,16 +25,16 @@ struct GpuTold {
     std::string advice;
     bool mig = false;
     std::vector<std::string> mig_devices;  // profiles
-    friend bool operator==(const GpuTold&, const GpuTold&) = default;
+    friend bool operator==(const GpuStatus&, const GpuStatus&) = default;
 };
-std::vector<GpuTold> gpus_told(const gpu::Inventory& inventory);
-std::string to_json(const std::vector<GpuTold>& gpus);
+std::vector<GpuStatus> gpu_statuses(const gpu::Inventory& inventory);
+std::string to_json(const std::vector<GpuStatus>& gpus);
 /// Empty: the text is no such annotation.
-std::optional<std::vector<GpuTold>> parse_gpus_told(std::string_view json);
+std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json);
 
 /// One resource of the annotation kShares, by kinds of devices: a resource whose devices differ in
 /// memory has several rows.
-struct ShareTold {
+struct ShareStatus {
     std::string resource;          // "nvidia.com/gpu"
     std::string mechanism;         // none, time-slicing, mps, mig; memory: limited by the guard
     std::string model;             // of the GPU
@@ -42,10 +42,10 @@ struct ShareTold {
     unsigned per_gpu = 1;          // replicas of one device
     std::uint64_t memory_mib = 0;  // of one; of what is not limited, the whole device
     std::optional<unsigned> compute_percent{};  // of one; empty: not limited
-    friend bool operator==(const ShareTold&, const ShareTold&) = default;
+    friend bool operator==(const ShareStatus&, const ShareStatus&) = default;
 };
-std::vector<ShareTold> shares_told(const sharing::Offer& offer);
-std::string to_json(const std::vector<ShareTold>& shares);
-std::optional<std::vector<ShareTold>> parse_shares_told(std::string_view json);
+std::vector<ShareStatus> share_statuses(const sharing::Offer& offer);
+std::string to_json(const std::vector<ShareStatus>& shares);
+std::optional<std::vector<ShareStatus>> parse_share_statuses(std::string_view json);
 
 }  // namespace aliquot::node

@@ -59,7 +59,7 @@ public:
     ResourceRun(Session& session, const node::GpuNode& node, const std::string& resource,
                 unsigned number)
         : session_(session), node_(node), resource_(resource), number_(number) {
-        for (const node::ShareTold& share : node.shares) {
+        for (const node::ShareStatus& share : node.shares) {
             if (share.resource != resource) continue;
             kinds_ += 1;
             share_ = share;
@@ -274,7 +274,7 @@ private:
     const node::GpuNode& node_;
     const std::string& resource_;
     unsigned number_;
-    std::optional<node::ShareTold> share_;  // what the agent says of it
+    std::optional<node::ShareStatus> share_;  // what the agent says of it
     unsigned kinds_ = 0;                    // of devices that it has
     std::vector<std::string> pods_;
 };

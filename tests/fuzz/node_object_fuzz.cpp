@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace aliquot;  // NOLINT(google-build-using-namespace)
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (const auto node = node::read_node(text)) {
-        const node::Wish wish{.labels = {{"a", "b"}},
+        const node::DesiredNode wish{.labels = {{"a", "b"}},
                               .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
                               .annotations = {{node::kAgent, "1"}},
                               .conditions = {{.type = node::kGpuHealthy}}};
@@ -33,17 +33,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto again = node::parse_taint(node::to_text(*taint));
         expect(again.ok() && *again == *taint);
     }
-    if (const auto gpus = node::parse_gpus_told(text)) {
+    if (const auto gpus = node::parse_gpu_statuses(text)) {
         const auto once = node::to_json(*gpus);
-        const auto again = node::parse_gpus_told(once);
+        const auto again = node::parse_gpu_statuses(once);
         expect(again && node::to_json(*again) == once);
     }
-    if (const auto shares = node::parse_shares_told(text)) {
+    if (const auto shares = node::parse_share_statuses(text)) {
         const auto once = node::to_json(*shares);
-        const auto again = node::parse_shares_told(once);
+        const auto again = node::parse_share_statuses(once);
         expect(again && node::to_json(*again) == once);
     }
-    (void)node::parse_config_told(text);
+    (void)node::parse_config_status(text);
     (void)node::parse_rfc3339(text);
     return 0;
 }

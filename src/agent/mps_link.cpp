@@ -30,8 +30,8 @@ std::string mps_journal_path(const std::string& state_directory) {
     return state_directory + "/mps.journal";
 }
 
-std::vector<mps::Wish> mps_wishes(const sharing::Offer& offer) {
-    std::vector<mps::Wish> wishes;
+std::vector<mps::DaemonSpec> mps_daemons(const sharing::Offer& offer) {
+    std::vector<mps::DaemonSpec> wishes;
     for (const sharing::Resource& resource : offer.resources) {
         for (const sharing::OfferedGpu& offered : resource.gpus) {
             if (!offered.mps) continue;
@@ -95,7 +95,7 @@ std::optional<Error> MpsLink::objection(const Settings& settings) {
 }
 
 void MpsLink::apply(sharing::Offer& offer) {
-    supervisor_->apply(mps_wishes(offer));
+    supervisor_->apply(mps_daemons(offer));
     const auto statuses = supervisor_->statuses();
     for (sharing::Resource& resource : offer.resources) {
         for (sharing::OfferedGpu& offered : resource.gpus) {

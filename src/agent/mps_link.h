@@ -60,7 +60,7 @@ private:
 };
 
 /// The daemons that an offer needs. Pure.
-std::vector<mps::Wish> mps_wishes(const sharing::Offer& offer);
+std::vector<mps::DaemonSpec> mps_daemons(const sharing::Offer& offer);
 
 /// Makes a GPU unhealthy whose daemon does not serve. Pure.
 void note_mps(gpu::Gpu& gpu, std::span<const mps::Status> statuses);

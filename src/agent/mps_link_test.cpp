@@ -21,8 +21,8 @@ TEST(MpsLink, OnlyGpusThatMpsSharesNeedADaemon) {
                                                         .mps = true},
                                                        {.gpu = gpu_named("GPU-b")}}}}};
     EXPECT_THAT(
-        mps_wishes(offer),
-        ElementsAre(mps::Wish{{"GPU-a"}, {.memory_bytes = 1U << 30U, .thread_percent = 25}}));
+        mps_daemons(offer),
+        ElementsAre(mps::DaemonSpec{{"GPU-a"}, {.memory_bytes = 1U << 30U, .thread_percent = 25}}));
 }
 
 TEST(MpsLink, ADaemonThatDoesNotServeMakesItsGpuUnhealthy) {

@@ -22,10 +22,10 @@ struct Limits {
 };
 
 /// A GPU that is to be shared by MPS.
-struct Wish {
+struct DaemonSpec {
     gpu::Uuid gpu;
     Limits limits;
-    friend bool operator==(const Wish&, const Wish&) = default;
+    friend bool operator==(const DaemonSpec&, const DaemonSpec&) = default;
 };
 
 enum class Phase : std::uint8_t {

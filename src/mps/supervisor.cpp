@@ -29,14 +29,14 @@ Result<Done> Supervisor::recover() {
     return loaded;
 }
 
-void Supervisor::apply(const std::vector<Wish>& wishes) {
+void Supervisor::apply(const std::vector<DaemonSpec>& wishes) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(daemons_, [](const auto& entry) { return entry.second->finished(); });
     const auto wish_for = [&](const gpu::Uuid& gpu) {
-        const auto found = std::ranges::find(wishes, gpu, &Wish::gpu);
+        const auto found = std::ranges::find(wishes, gpu, &DaemonSpec::gpu);
         return found == wishes.end() ? nullptr : &*found;
     };
-    for (const Wish& wish : wishes) {
+    for (const DaemonSpec& wish : wishes) {
         const auto known = daemons_.find(wish.gpu);
         if (known != daemons_.end()) {
             known->second->serve(wish.limits);

@@ -187,9 +187,8 @@ ClusterLink::MigSpec ClusterLink::mig_spec() const {
     return mig_spec_;
 }
 
-ClusterLink::MigSpec ClusterLink::wait_mig_spec(std::uint64_t seen,
-                                                  std::chrono::milliseconds limit,
-                                                  const std::stop_token& stop) const {
+ClusterLink::MigSpec ClusterLink::wait_mig_spec(std::uint64_t seen, std::chrono::milliseconds limit,
+                                                const std::stop_token& stop) const {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, limit, [&] { return mig_spec_.version != seen; });
     return mig_spec_;
@@ -211,9 +210,9 @@ void ClusterLink::tell_config(const node::ConfigStatus& told) {
     node::Note news;
     {
         const std::scoped_lock lock(mutex_);
-        if (config_known_ && told == config_told_) return;
+        if (config_known_ && told == config_status_) return;
         const bool first = !config_known_;
-        config_told_ = told;
+        config_status_ = told;
         config_known_ = true;
         ++wanted_;
         changed_.notify_all();
@@ -234,9 +233,10 @@ void ClusterLink::tell_mig(const node::MigStatus& told) {
     node::Note news{.action = "Partition"};
     {
         const std::scoped_lock lock(mutex_);
-        if (told == mig_told_) return;
-        const bool same_state = told.state == mig_told_.state && told.config == mig_told_.config;
-        mig_told_ = told;
+        if (told == mig_status_) return;
+        const bool same_state =
+            told.state == mig_status_.state && told.config == mig_status_.config;
+        mig_status_ = told;
         ++wanted_;
         changed_.notify_all();
         if (told.state == node::MigStatus::State::kNone ||

@@ -65,7 +65,7 @@ public:
     [[nodiscard]] MigSpec mig_spec() const;
     /// The same when it is of another version than `seen`, or at the latest after `limit`.
     [[nodiscard]] MigSpec wait_mig_spec(std::uint64_t seen, std::chrono::milliseconds limit,
-                                          const std::stop_token& stop) const;
+                                        const std::stop_token& stop) const;
 
     void tell(Told told);
     void tell_config(const node::ConfigStatus& told);
@@ -103,9 +103,9 @@ private:
     SuppliedConfig supplied_;
     MigSpec mig_spec_;
     std::optional<Told> told_;
-    node::ConfigStatus config_told_;
+    node::ConfigStatus config_status_;
     bool config_known_ = false;
-    node::MigStatus mig_told_;
+    node::MigStatus mig_status_;
     std::chrono::system_clock::time_point guard_told_{};
     std::uint64_t wanted_ = 0;   // grows with everything that may have to be written
     std::uint64_t written_ = 0;  // what of it has been looked at

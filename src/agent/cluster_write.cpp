@@ -77,18 +77,18 @@ std::optional<node::Change> ClusterLink::change(const node::NodeObject& node) co
     }
     wish.annotations[node::kAgent] = ALIQUOT_VERSION;
     if (config_known_) {
-        wish.annotations[node::kConfig] = node::to_json(config_told_);
-        wish.conditions.push_back(node::config_condition(config_told_, place_));
+        wish.annotations[node::kConfig] = node::to_json(config_status_);
+        wish.conditions.push_back(node::config_condition(config_status_, place_));
     }
     wish.conditions.push_back(node::health_condition(told.inventory, told.driver_problem));
-    const bool has_mig = mig_told_.state != node::MigStatus::State::kNone;
+    const bool has_mig = mig_status_.state != node::MigStatus::State::kNone;
     if (has_mig) {
-        wish.conditions.push_back(node::mig_condition(mig_told_));
+        wish.conditions.push_back(node::mig_condition(mig_status_));
     } else {
         wish.ended.emplace_back(node::kMigConfigServed);
     }
-    if (options_.mig) wish.answers[node::kMigStateLabel] = to_text(mig_told_.state);
-    wish.annotations[node::kMigProblem] = has_mig ? mig_told_.problem : "";
+    if (options_.mig) wish.answers[node::kMigStateLabel] = to_text(mig_status_.state);
+    wish.annotations[node::kMigProblem] = has_mig ? mig_status_.problem : "";
     return node::change_node(node, wish, now, kHeartbeat);
 }
 

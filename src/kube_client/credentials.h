@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "kube_client/transport.h"
 #include "kube_client/kubeconfig.h"
+#include "kube_client/transport.h"
 #include "os/clock.h"
 #include "os/root.h"
 

@@ -191,8 +191,8 @@ private:
             return;
         }
         if (series_.size() >= options_.most_series) tend(true, {});
-        const auto limiter = limiters_.try_emplace(subject_of(note), options_.burst,
-                                             1.0 / static_cast<double>(options_.refill.count()));
+        const auto limiter = limiters_.try_emplace(
+            subject_of(note), options_.burst, 1.0 / static_cast<double>(options_.refill.count()));
         if (limiter.first->second.take(now, RateLimiter::Wait(0)) > RateLimiter::Wait(0)) {
             count(&EventCounts::dropped);
             return;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kube_client/api.h"
-#include "kube_client/transport.h"
 #include "kube_client/credentials.h"
 #include "kube_client/rate_limiter.h"
+#include "kube_client/transport.h"
 
 namespace aliquot::kube_client {
 

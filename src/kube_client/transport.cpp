@@ -199,7 +199,8 @@ Transport::Transport(Destination destination, TransportOptions options)
 
 Transport::~Transport() { loop_->end(); }
 
-Transport::Delivery<Answer> Transport::carry(Letter letter, Time until, const std::stop_token& stop) {
+Transport::Delivery<Answer> Transport::carry(Letter letter, Time until,
+                                             const std::stop_token& stop) {
     const std::string what = letter.what;
     const auto transfer = loop_->submit(std::move(letter), false, until);
     // libcurl's own limit is a bit more precise in what it says; ours is the one that surely holds.
@@ -217,7 +218,7 @@ Transport::Delivery<Answer> Transport::carry(Letter letter, Time until, const st
 }
 
 Transport::Delivery<Transport::Opened> Transport::open(Letter letter, Time until,
-                                                 const std::stop_token& stop) {
+                                                       const std::stop_token& stop) {
     const std::string what = letter.what;
     const auto transfer = loop_->submit(std::move(letter), true, until);
     int status = 0;

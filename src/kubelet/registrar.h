@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "kubelet/loop_timer.h"
 #include "kubelet/back_off.h"
 #include "kubelet/device_plugin.h"
+#include "kubelet/loop_timer.h"
 #include "kubelet/register_call.h"
 #include "kubelet/status_board.h"
 #include "kubelet/stream_watchdog.h"

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "kubelet/loop_timer.h"
 #include "kubelet/back_off.h"
 #include "kubelet/device_plugin.h"
+#include "kubelet/loop_timer.h"
 #include "kubelet/streams.h"
 
 namespace aliquot::kubelet {

@@ -52,8 +52,8 @@ Change change(const NodeObject& node, const DesiredNode& wish) {
 TEST(AChange, IsEmptyWhenTheNodeSaysItAll) {
     EXPECT_TRUE(change(bare(), {}).empty());
     const DesiredNode wish{.labels = {{"nvidia.com/gpu.count", "2"}},
-                    .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
-                    .annotations = {{kAgent, "1.0"}}};
+                           .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
+                           .annotations = {{kAgent, "1.0"}}};
     const auto first = change(bare(), wish);
     const json patch = json::parse(first.merge);
     EXPECT_EQ(patch["metadata"]["resourceVersion"], "7");
@@ -70,7 +70,7 @@ TEST(AChange, LeavesWhatOthersHaveWritten) {
         {{"maintenance", "", "NoExecute"},
          R"({"key":"maintenance","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"})"}};
     const DesiredNode wish{.labels = {{"role", "other"}},
-                    .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}}};
+                           .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}}};
     const auto first = change(node, wish);
     EXPECT_TRUE(first.merge.empty()) << first.merge;
     EXPECT_THAT(first.foreign, testing::ElementsAre("role", "nvidia.com/gpu:NoSchedule"));
@@ -108,9 +108,9 @@ TEST(AChange, RemovesALabelThatIsOursAndNoLongerWanted) {
 TEST(ACondition, IsToldWhenItTurnsAndAgainAfterAWhile) {
     NodeObject node = bare();
     const DesiredNode wish{.conditions = {{.type = kGpuHealthy,
-                                    .good = true,
-                                    .reason = "AllGpusHealthy",
-                                    .message = "2 GPUs, all healthy"}}};
+                                           .good = true,
+                                           .reason = "AllGpusHealthy",
+                                           .message = "2 GPUs, all healthy"}}};
     const json patch = json::parse(change(node, wish).status)["status"]["conditions"][0];
     EXPECT_EQ(patch["status"], "True");
     EXPECT_EQ(patch["lastTransitionTime"], "2026-11-22T01:02:03Z");
@@ -136,7 +136,8 @@ TEST(ACondition, ThatHasEndedIsTakenAway) {
 }
 
 TEST(ACondition, HasAMessageOfBoundedLength) {
-    const DesiredNode wish{.conditions = {{.type = kGpuHealthy, .message = std::string(5000, 'x')}}};
+    const DesiredNode wish{
+        .conditions = {{.type = kGpuHealthy, .message = std::string(5000, 'x')}}};
     const json patch = json::parse(change(bare(), wish).status)["status"]["conditions"][0];
     EXPECT_EQ(patch["message"].get<std::string>().size(), 1024U);
 }
@@ -146,9 +147,9 @@ TEST(Clearing, LeavesTheNodeAsItWas) {
     node.annotations["volumes.kubernetes.io/controller-managed-attach-detach"] = "true";
     node.labels[kConfigLabel] = "a2";  // a person's
     const DesiredNode wish{.labels = {{"nvidia.com/gpu.count", "2"}},
-                    .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
-                    .annotations = {{kAgent, "1.0"}, {kGpus, "[]"}},
-                    .answers = {{kMigStateLabel, "success"}}};
+                           .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
+                           .annotations = {{kAgent, "1.0"}, {kGpus, "[]"}},
+                           .answers = {{kMigStateLabel, "success"}}};
     NodeObject dressed = after(node, change(node, wish));
     dressed.conditions = {{{.type = kGpuHealthy}, "", ""}, {{.type = "Ready"}, "", ""}};
     const auto clear = clear_node(dressed);

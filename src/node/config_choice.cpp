@@ -98,9 +98,9 @@ std::optional<ConfigStatus> parse_config_status(std::string_view json) {
     const auto source = std::ranges::find(kSources, text("source"));
     if (source == kSources.end()) return std::nullopt;
     return ConfigStatus{.source = static_cast<Source>(source - kSources.begin()),
-                      .key = text("key"),
-                      .served = text("state") == "served",
-                      .problem = text("problem")};
+                        .key = text("key"),
+                        .served = text("state") == "served",
+                        .problem = text("problem")};
 }
 
 }  // namespace aliquot::node

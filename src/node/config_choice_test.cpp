@@ -53,7 +53,8 @@ TEST(AConfig, ThatIsEmptyIsNotTheBuiltInOne) {
 }
 
 TEST(WhatIsTold, IsReadAgain) {
-    const ConfigStatus told{.source = Source::kOnly, .key = "a2", .served = false, .problem = "bad"};
+    const ConfigStatus told{
+        .source = Source::kOnly, .key = "a2", .served = false, .problem = "bad"};
     EXPECT_EQ(parse_config_status(to_json(told)), told);
     EXPECT_FALSE(parse_config_status("[]"));
     EXPECT_FALSE(parse_config_status(R"({"source":"elsewhere"})"));

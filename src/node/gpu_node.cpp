@@ -135,7 +135,8 @@ Result<GpuNode> read_gpu_node(std::string_view json) {
     node.ready = ready != nullptr && ready->condition.good;
     node.agent = annotation(node, kAgent);
     node.gpus = parse_gpu_statuses(annotation(node, kGpus)).value_or(std::vector<GpuStatus>());
-    node.shares = parse_share_statuses(annotation(node, kShares)).value_or(std::vector<ShareStatus>());
+    node.shares =
+        parse_share_statuses(annotation(node, kShares)).value_or(std::vector<ShareStatus>());
     node.config = parse_config_status(annotation(node, kConfig));
     node.mig_problem = annotation(node, kMigProblem);
     read_managers(at(root, "metadata"), node);

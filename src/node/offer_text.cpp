@@ -55,13 +55,13 @@ std::vector<GpuStatus> gpu_statuses(const gpu::Inventory& inventory) {
     std::vector<GpuStatus> told;
     for (const gpu::Gpu& gpu : inventory.gpus) {
         GpuStatus one{.index = gpu.index,
-                    .uuid = gpu.uuid.text,
-                    .model = gpu.model,
-                    .memory_mib = gpu.memory_bytes >> kMibShift,
-                    .healthy = gpu.health.ok(),
-                    .reason = gpu.health.reason,
-                    .advice = gpu.health.advice,
-                    .mig = gpu.mig_enabled};
+                      .uuid = gpu.uuid.text,
+                      .model = gpu.model,
+                      .memory_mib = gpu.memory_bytes >> kMibShift,
+                      .healthy = gpu.health.ok(),
+                      .reason = gpu.health.reason,
+                      .advice = gpu.health.advice,
+                      .mig = gpu.mig_enabled};
         if (gpu.health.since != gpu::Moment{} && gpu.health.state != gpu::Health::State::kHealthy) {
             one.since = rfc3339(gpu.health.since);
         }
@@ -97,14 +97,14 @@ std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json) 
     for (const Json& one : root) {
         if (!one.is_object()) return std::nullopt;
         GpuStatus gpu{.index = static_cast<unsigned>(number_at(one, "index")),
-                    .uuid = text_at(one, "uuid"),
-                    .model = text_at(one, "model"),
-                    .memory_mib = number_at(one, "memoryMiB"),
-                    .healthy = flag_at(one, "healthy"),
-                    .reason = text_at(one, "reason"),
-                    .since = text_at(one, "since"),
-                    .advice = text_at(one, "advice"),
-                    .mig = flag_at(one, "mig")};
+                      .uuid = text_at(one, "uuid"),
+                      .model = text_at(one, "model"),
+                      .memory_mib = number_at(one, "memoryMiB"),
+                      .healthy = flag_at(one, "healthy"),
+                      .reason = text_at(one, "reason"),
+                      .since = text_at(one, "since"),
+                      .advice = text_at(one, "advice"),
+                      .mig = flag_at(one, "mig")};
         const auto devices = one.find("migDevices");
         if (devices != one.end() && devices->is_array()) {
             for (const Json& profile : *devices) {
@@ -165,11 +165,11 @@ std::optional<std::vector<ShareStatus>> parse_share_statuses(std::string_view js
     for (const Json& one : root) {
         if (!one.is_object()) return std::nullopt;
         ShareStatus share{.resource = text_at(one, "resource"),
-                        .mechanism = text_at(one, "mechanism"),
-                        .model = text_at(one, "model"),
-                        .devices = static_cast<unsigned>(number_at(one, "devices")),
-                        .per_gpu = static_cast<unsigned>(number_at(one, "perGpu")),
-                        .memory_mib = number_at(one, "memoryMiB")};
+                          .mechanism = text_at(one, "mechanism"),
+                          .model = text_at(one, "model"),
+                          .devices = static_cast<unsigned>(number_at(one, "devices")),
+                          .per_gpu = static_cast<unsigned>(number_at(one, "perGpu")),
+                          .memory_mib = number_at(one, "memoryMiB")};
         if (one.contains("computePercent")) {
             share.compute_percent = static_cast<unsigned>(number_at(one, "computePercent"));
         }

@@ -275,7 +275,7 @@ private:
     const std::string& resource_;
     unsigned number_;
     std::optional<node::ShareStatus> share_;  // what the agent says of it
-    unsigned kinds_ = 0;                    // of devices that it has
+    unsigned kinds_ = 0;                      // of devices that it has
     std::vector<std::string> pods_;
 };
 

@@ -23,9 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (const auto node = node::read_node(text)) {
         const node::DesiredNode wish{.labels = {{"a", "b"}},
-                              .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
-                              .annotations = {{node::kAgent, "1"}},
-                              .conditions = {{.type = node::kGpuHealthy}}};
+                                     .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
+                                     .annotations = {{node::kAgent, "1"}},
+                                     .conditions = {{.type = node::kGpuHealthy}}};
         (void)node::change_node(*node, wish, {}, std::chrono::seconds(1));
         (void)node::clear_node(*node);
     }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "agent/cluster_link.h"
+#include "agent/configuration.h"
+#include "agent/feature_file.h"
+#include "agent/guard_link.h"
+#include "agent/held_devices.h"
+#include "agent/mig_restore.h"
+#include "agent/mps_link.h"
+#include "agent/observer.h"
+#include "agent/options.h"
+#include "agent/serving.h"
+#include "agent/signals.h"
+#include "agent/status_page.h"
+#include "agent/telemetry_link.h"
+
+namespace aliquot::agent {
+
+/// The main loop: makes kubelet, the MPS daemons, the guard, the label files and the Node follow
+/// what is observed and configured. Used by one thread.
+class NodeLoop {
+public:
+    /// All of it outlives the loop.
+    struct Parts {
+        const os::Root& root;
+        const Options& options;
+        os::Clock& clock;
+        Signals& signals;
+        Configuration& configuration;
+        Observer& observer;
+        MigRestore& restore;
+        kubelet::PodResources& pods;
+        MpsLink& mps;
+        GuardLink& guard;
+        TelemetryLink& telemetry;
+        FeatureFile& features;
+        Serving& serving;
+        StatusBoard& board;
+        Latest<std::uint64_t>& served;  // set: the newest observation that kubelet is told of
+        ClusterLink* cluster;           // null: we speak to no API server
+    };
+
+    explicit NodeLoop(const Parts& parts);
+
+    /// Until a signal ends it.
+    void run();
+
+private:
+    /// Waits for an observation, a signal or the time to look at the configuration again. False:
+    /// nothing is new and nothing was left undone.
+    bool wait_for_news();
+    void reload_configuration();
+    void tell_configuration();
+    /// What is to be offered. An offer that the newest configuration does not allow rejects it, for
+    /// the one before. errors: not even that one fits
+    Result<sharing::Offer> decide(const gpu::Inventory& inventory);
+    Result<sharing::Offer> decide_once(const gpu::Inventory& inventory);
+    /// One round. False: not everything could be done, so another one is due.
+    bool reconcile();
+    void tell_cluster(const Settings& settings, const sharing::Offer& offer);
+
+    const Parts parts_;
+    HeldDevices held_;
+    Latest<Observation>::Seen seen_;
+    std::uint64_t mps_version_ = 0;
+    std::string driver_root_;  // that needs a restart to be another one
+    bool reloaded_ = false;
+    bool again_ = false;  // the last round did not do everything
+};
+
+}  // namespace aliquot::agent

@@ -158,7 +158,7 @@ private:
         }
         cluster_ = *std::move(joined);
         configuration_.emplace(root_, options_, board_,
-                               [&link = *cluster_.link] { return link.config(); });
+                               [&link = *cluster_.link] { return link.requests().config(); });
         loaded_ = configuration_->load();
         return kOk;
     }

@@ -32,7 +32,7 @@ Result<Cluster> join_cluster(const Options& options, os::Clock& clock,
     const std::string name = node_name(options);
     log::info("cluster.joined",
               {{"server", connection->server}, {"as", connection->origin}, {"node", name}});
-    cluster.link = std::make_unique<ClusterLink>(*cluster.api, clock, name, options.cluster);
+    cluster.link = std::make_unique<NodeSync>(*cluster.api, clock, name, options.cluster);
     cluster.link->start(kClusterPatience, stop);
     return cluster;
 }

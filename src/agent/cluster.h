@@ -4,8 +4,8 @@
 #include <memory>
 #include <stop_token>
 
-#include "agent/cluster_link.h"
 #include "agent/mig_requests.h"
+#include "agent/node_sync.h"
 #include "agent/options.h"
 #include "agent/serving.h"
 #include "kube_client/api.h"
@@ -15,7 +15,7 @@ namespace aliquot::agent {
 /// The way to the API server, and what goes over it.
 struct Cluster {
     std::unique_ptr<kube_client::Api> api;
-    std::unique_ptr<ClusterLink> link;  // null: we speak to none
+    std::unique_ptr<NodeSync> link;  // null: we speak to none
 };
 
 /// Connects as the options say and waits a while for the Node and its configurations.

@@ -133,7 +133,7 @@ MigRequests::MigRequests(const os::Root& root, os::Clock& clock, Sources sources
 void MigRequests::run(const std::stop_token& stop) {
     MigChange change;
     MigEvent event{.kind = Kind::kAsked};
-    asked_ = sources_.cluster.mig_spec();
+    asked_ = sources_.cluster.requests().mig_spec();
     event.config = asked_.config;
     while (!stop.stop_requested()) {  // "pending" stays then: the next agent goes on
         MigStep step = next_step(std::move(change), event, options_.rules, clock_.now());
@@ -195,7 +195,8 @@ MigEvent MigRequests::wait_label(const MigChange& change, const std::stop_token&
     if (change.until) {
         limit = std::chrono::ceil<std::chrono::milliseconds>(*change.until - clock_.now());
     }
-    auto asked = sources_.cluster.wait_mig_spec(asked_.version, std::max(limit, 0ms), stop);
+    auto asked =
+        sources_.cluster.requests().wait_mig_spec(asked_.version, std::max(limit, 0ms), stop);
     const bool news = asked.version != asked_.version;
     asked_ = std::move(asked);
     return {.kind = news || !change.until ? Kind::kAsked : Kind::kDue,

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "agent/cluster_link.h"
 #include "agent/late_driver.h"
 #include "agent/mig_change.h"
+#include "agent/node_sync.h"
 #include "agent/observer.h"
 #include "base/latest.h"
 #include "kubelet/pod_resources.h"
@@ -34,7 +34,7 @@ class MigRequests {
 public:
     struct Sources {
         LateDriver& driver;
-        ClusterLink& cluster;
+        NodeSync& cluster;
         Observer& observer;
         const Latest<std::uint64_t>& served;  // the newest observation that kubelet is told of
         kubelet::PodResources& pods;
@@ -76,7 +76,7 @@ private:
     os::Clock& clock_;
     Sources sources_;
     Options options_;
-    ClusterLink::MigSpec asked_;
+    MigSpec asked_;
     std::vector<mig::GpuWish> wishes_;      // for it
     gpu::Inventory inventory_;              // when it was asked
     std::vector<kubelet::Holder> holders_;  // of the last look

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/cluster_link.h"
 #include "agent/configuration.h"
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/held_devices.h"
 #include "agent/mig_restore.h"
 #include "agent/mps_link.h"
+#include "agent/node_sync.h"
 #include "agent/observer.h"
 #include "agent/options.h"
 #include "agent/serving.h"
@@ -41,7 +41,7 @@ public:
         Serving& serving;
         StatusBoard& board;
         Latest<std::uint64_t>& served;  // set: the newest observation that kubelet is told of
-        ClusterLink* cluster;           // null: we speak to no API server
+        NodeSync* cluster;              // null: we speak to no API server
     };
 
     explicit NodeLoop(const Parts& parts);

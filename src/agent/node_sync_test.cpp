@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/cluster_link.h"
+#include "agent/node_sync.h"
 
 #include <gmock/gmock.h>
 
@@ -17,9 +17,9 @@ constexpr char kNodes[] = "/api/v1/nodes";
 constexpr char kMaps[] = "/api/v1/configmaps";
 constexpr auto kSoon = 20s;
 
-class AClusterLink : public testing::Test {
+class ANodeSync : public testing::Test {
 protected:
-    AClusterLink() { put_node(R"("labels":{"role":"gpu"})"); }
+    ANodeSync() { put_node(R"("labels":{"role":"gpu"})"); }
 
     void put_node(const std::string& metadata) {
         api.put(kNodes, {"", "gpu-1"}, R"({"metadata":{"name":"gpu-1",)" + metadata + "}}");
@@ -31,8 +31,8 @@ protected:
     std::string at(const std::string& pointer) const {
         return kube_client::string_at(node(), pointer).value_or("");
     }
-    static ClusterLink::Told told() {
-        ClusterLink::Told told{.labels = {{"nvidia.com/gpu.count", "1"}}};
+    static NodeFacts told() {
+        NodeFacts told{.labels = {{"nvidia.com/gpu.count", "1"}}};
         told.inventory.gpus.resize(1);
         told.inventory.gpus[0].uuid = {"GPU-0"};
         told.inventory.gpus[0].model = "NVIDIA A2";
@@ -53,9 +53,9 @@ protected:
     ClusterOptions options;
 };
 
-TEST_F(AClusterLink, WritesLabelsAnnotationsAndTaints) {
+TEST_F(ANodeSync, WritesLabelsAnnotationsAndTaints) {
     options.node_taint = node::Taint{"nvidia.com/gpu", "true", "NoSchedule"};
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell(told());
     link.tell_config({});
@@ -68,38 +68,39 @@ TEST_F(AClusterLink, WritesLabelsAnnotationsAndTaints) {
     EXPECT_THAT(node(), HasSubstr("GpuHealthy"));
 }
 
-TEST_F(AClusterLink, FollowsTheNodesLabelAndTheConfigMap) {
+TEST_F(ANodeSync, FollowsTheNodesLabelAndTheConfigMap) {
     put_config(R"({"default":"d1","a2":"two"})");
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
-    const auto first = link.config();
+    const auto first = link.requests().config();
     EXPECT_EQ(first.choice.text, "d1");
     EXPECT_EQ(first.name, "aliquot-config/default");
     EXPECT_GT(first.version, 0U);
     put_node(R"("labels":{"nvidia.com/device-plugin.config":"a2"})");
-    ASSERT_TRUE(soon([&] { return link.config().choice.text == "two"; }));
-    EXPECT_GT(link.config().version, first.version);
+    ASSERT_TRUE(soon([&] { return link.requests().config().choice.text == "two"; }));
+    EXPECT_GT(link.requests().config().version, first.version);
     put_config(R"({"default":"d1","a2":"three"})");
-    ASSERT_TRUE(soon([&] { return link.config().choice.text == "three"; }));
+    ASSERT_TRUE(soon([&] { return link.requests().config().choice.text == "three"; }));
     put_config(R"({"default":"d1"})");
-    ASSERT_TRUE(soon([&] { return !link.config().choice.problem.empty(); }));
-    EXPECT_THAT(link.config().choice.problem, HasSubstr("does not have (it has default)"));
+    ASSERT_TRUE(soon([&] { return !link.requests().config().choice.problem.empty(); }));
+    EXPECT_THAT(link.requests().config().choice.problem,
+                HasSubstr("does not have (it has default)"));
 }
 
-TEST_F(AClusterLink, SaysThatTheServerDoesNotAnswer) {
+TEST_F(ANodeSync, SaysThatTheServerDoesNotAnswer) {
     api.before =
         [](const kube_client::Request&) -> std::optional<kube_client::Outcome<kube_client::Reply>> {
         return kube_client::Failure{.reason = kube_client::Reason::kForbidden,
                                     .http_status = 403,
                                     .message = "list: forbidden for us"};
     };
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(300ms, {});
-    EXPECT_EQ(link.config().version, 0U);
-    EXPECT_THAT(link.config().choice.problem, HasSubstr("forbidden for us"));
+    EXPECT_EQ(link.requests().config().version, 0U);
+    EXPECT_THAT(link.requests().config().choice.problem, HasSubstr("forbidden for us"));
 }
 
-TEST_F(AClusterLink, LearnsWhatIsAskedWhenTheServerAnswersAtLast) {
+TEST_F(ANodeSync, LearnsWhatIsAskedWhenTheServerAnswersAtLast) {
     // No ConfigMap: a list without an object calls no handler.
     std::atomic<bool> away = true;
     api.before = [&](const kube_client::Request&)
@@ -107,16 +108,16 @@ TEST_F(AClusterLink, LearnsWhatIsAskedWhenTheServerAnswersAtLast) {
         if (!away) return std::nullopt;
         return kube_client::Reply{.status = 503, .body = "away"};
     };
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(100ms, {});
-    EXPECT_EQ(link.config().version, 0U);
+    EXPECT_EQ(link.requests().config().version, 0U);
     away = false;
-    EXPECT_TRUE(soon([&] { return link.config().version > 0; }));
-    EXPECT_EQ(link.config().choice, node::ConfigChoice{});
+    EXPECT_TRUE(soon([&] { return link.requests().config().version > 0; }));
+    EXPECT_EQ(link.requests().config().choice, node::ConfigChoice{});
 }
 
-TEST_F(AClusterLink, TellsOfAConfigurationThatIsRefused) {
-    ClusterLink link(api, clock, "gpu-1", options);
+TEST_F(ANodeSync, TellsOfAConfigurationThatIsRefused) {
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell(told());
     link.tell_config({.source = node::ConfigChoice::Source::kLabel, .key = "a2"});
@@ -135,9 +136,9 @@ TEST_F(AClusterLink, TellsOfAConfigurationThatIsRefused) {
     }));
 }
 
-TEST_F(AClusterLink, LeavesANodeWithoutGpusAlone) {
+TEST_F(ANodeSync, LeavesANodeWithoutGpusAlone) {
     const std::string before = node();
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell({.driver_problem = "libnvidia-ml.so.1: not found"});
     link.tell_config({});
@@ -145,15 +146,15 @@ TEST_F(AClusterLink, LeavesANodeWithoutGpusAlone) {
     EXPECT_EQ(node(), before);
 }
 
-TEST_F(AClusterLink, KeepsWhatItToldWhenTheDriverIsGoneAndClearsItWhenTheGpusAre) {
+TEST_F(ANodeSync, KeepsWhatItToldWhenTheDriverIsGoneAndClearsItWhenTheGpusAre) {
     options.unhealthy_taint = node::TaintPolicy::kAll;
     {
-        ClusterLink link(api, clock, "gpu-1", options);
+        NodeSync link(api, clock, "gpu-1", options);
         link.start(kSoon, {});
         link.tell(told());
         ASSERT_TRUE(link.flush(kSoon));
     }
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell({.driver_problem = "Driver Not Loaded"});
     ASSERT_TRUE(link.flush(kSoon));
@@ -167,7 +168,7 @@ TEST_F(AClusterLink, KeepsWhatItToldWhenTheDriverIsGoneAndClearsItWhenTheGpusAre
     EXPECT_EQ(at("/metadata/annotations/aliquot.dev~1gpus"), "");
 }
 
-TEST_F(AClusterLink, TellsNodeFeatureDiscoveryInsteadWhenAsked) {
+TEST_F(ANodeSync, TellsNodeFeatureDiscoveryInsteadWhenAsked) {
     options.labels = ClusterOptions::Labels::kNodeFeature;
     std::string applied;
     api.before = [&](const kube_client::Request& request)
@@ -176,7 +177,7 @@ TEST_F(AClusterLink, TellsNodeFeatureDiscoveryInsteadWhenAsked) {
         applied = request.body;
         return kube_client::Reply{.status = 200, .body = request.body};
     };
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell(told());
     ASSERT_TRUE(link.flush(kSoon));
@@ -186,7 +187,7 @@ TEST_F(AClusterLink, TellsNodeFeatureDiscoveryInsteadWhenAsked) {
     EXPECT_EQ(at("/metadata/labels/nvidia.com~1gpu.count"), "");
 }
 
-TEST_F(AClusterLink, TriesAgainWhenAWriteFails) {
+TEST_F(ANodeSync, TriesAgainWhenAWriteFails) {
     unsigned failures = 2;
     api.before = [&](const kube_client::Request& request)
         -> std::optional<kube_client::Outcome<kube_client::Reply>> {
@@ -196,21 +197,21 @@ TEST_F(AClusterLink, TriesAgainWhenAWriteFails) {
                                     .http_status = 409,
                                     .message = "somebody was faster"};
     };
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell(told());
     ASSERT_TRUE(link.flush(kSoon));
     EXPECT_EQ(at("/metadata/labels/nvidia.com~1gpu.count"), "1");
 }
 
-TEST_F(AClusterLink, PassesOnWhatMigIsAskedFor) {
+TEST_F(ANodeSync, PassesOnWhatMigIsAskedFor) {
     options.mig = true;
     api.put(kMaps, {"aliquot-system", "aliquot-mig-config"}, R"({"data":{"config.yaml":"text"}})");
-    ClusterLink link(api, clock, "gpu-1", options);
+    NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
-    EXPECT_EQ(link.mig_spec().config, "");
+    EXPECT_EQ(link.requests().mig_spec().config, "");
     put_node(R"("labels":{"nvidia.com/mig.config":"all-1g.5gb"})");
-    const auto asked = link.wait_mig_spec(link.mig_spec().version, kSoon, {});
+    const auto asked = link.requests().wait_mig_spec(link.requests().mig_spec().version, kSoon, {});
     EXPECT_EQ(asked.config, "all-1g.5gb");
     link.tell(told());
     link.tell_mig({.state = node::MigStatus::State::kFailed,

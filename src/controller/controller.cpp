@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "controller/caretaker.h"
+#include "controller/certificate_rotation.h"
 #include "controller/node_cache.h"
 #include "controller/secret.h"
 #include "controller/serving_files.h"
@@ -39,7 +39,7 @@ std::string identity_of(const Options& options) {
     return kube_client::unique_identity(host.data());
 }
 
-CaretakerOptions care_of(const Options& options) {
+RotationOptions care_of(const Options& options) {
     return {.secret = {options.namespace_name, options.secret},
             .webhook_configuration = options.webhook_configuration,
             .names = options.all_names(),
@@ -95,7 +95,7 @@ private:
     const World world_;
     Counters counters_;
     ServingFiles files_;
-    Caretaker caretaker_;
+    CertificateRotation rotation_;
     os::SystemClock steady_;
     kube_client::BootClock boot_;
 
@@ -123,7 +123,7 @@ private:
 Controller::Running::Running(const Options& options, World world)
     : options_(options),
       world_(std::move(world)),
-      caretaker_(world_.api, care_of(options)),
+      rotation_(world_.api, care_of(options)),
       nodes_(world_.api),
       secret_(world_.api, kube_client::resources::secrets(),
               one_object(options.namespace_name, options.secret),
@@ -242,9 +242,9 @@ milliseconds Controller::Running::tend(const std::stop_token& stop) {
     if (!call) return kLongestWait;
     const auto now = world_.now();
     const auto next =
-        caretaker_.tend(secret_.store().find({options_.namespace_name, options_.secret}),
-                        configuration_.store().find({"", options_.webhook_configuration}), now,
-                        {.call = *std::move(call), .epoch = elector_.epoch()});
+        rotation_.tend(secret_.store().find({options_.namespace_name, options_.secret}),
+                       configuration_.store().find({"", options_.webhook_configuration}), now,
+                       {.call = *std::move(call), .epoch = elector_.epoch()});
     if (!next) {
         counters_.add_tending_failure();
         log::warning("controller.tending_failed", {{"reason", next.error().message}});

@@ -12,7 +12,7 @@
 
 namespace aliquot::controller {
 
-struct CaretakerOptions {
+struct RotationOptions {
     kube_client::ObjectKey secret{"aliquot-system", "aliquot-webhook"};
     std::string webhook_configuration = "aliquot";
     std::vector<std::string> names;  // of the certificate: "DNS:..."
@@ -20,9 +20,9 @@ struct CaretakerOptions {
 };
 
 /// Keeps Secret and caBundle right; for the leader.
-class Caretaker {
+class CertificateRotation {
 public:
-    Caretaker(kube_client::Api& api, CaretakerOptions options)
+    CertificateRotation(kube_client::Api& api, RotationOptions options)
         : api_(api), options_(std::move(options)) {}
 
     /// Who leads, and how long a write may take.
@@ -40,7 +40,7 @@ public:
                                const kube_client::StoredObject& configuration, http::Instant now,
                                const Mandate& mandate);
 
-    [[nodiscard]] const CaretakerOptions& options() const { return options_; }
+    [[nodiscard]] const RotationOptions& options() const { return options_; }
 
 private:
     Result<Done> write(const kube_client::StoredObject& present, const Credentials& credentials,
@@ -49,7 +49,7 @@ private:
                        const Mandate& mandate);
 
     kube_client::Api& api_;
-    const CaretakerOptions options_;
+    const RotationOptions options_;
 };
 
 /// admissionregistration.k8s.io/v1 mutatingwebhookconfigurations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/caretaker.h"
+#include "controller/certificate_rotation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -47,8 +47,8 @@ std::string trust_patch(std::string_view json, const std::string& bundle) {
     return Json{{"webhooks", std::move(changed)}}.dump();
 }
 
-Result<Done> Caretaker::write(const kube_client::StoredObject& present,
-                              const Credentials& credentials, const Mandate& mandate) {
+Result<Done> CertificateRotation::write(const kube_client::StoredObject& present,
+                                        const Credentials& credentials, const Mandate& mandate) {
     const kube_client::WriteOptions how{.field_manager = kFieldManager, .call = mandate.call};
     std::string json = write_secret(present ? std::string_view(present->json) : std::string_view{},
                                     options_.secret, credentials, mandate.epoch);
@@ -61,8 +61,8 @@ Result<Done> Caretaker::write(const kube_client::StoredObject& present,
 }
 
 /// By a strategic merge: the other fields of a webhook stay whose they are.
-Result<Done> Caretaker::trust(const kube_client::StoredObject& configuration,
-                              const std::string& bundle, const Mandate& mandate) {
+Result<Done> CertificateRotation::trust(const kube_client::StoredObject& configuration,
+                                        const std::string& bundle, const Mandate& mandate) {
     if (configuration == nullptr) return Done{};
     std::string patch = trust_patch(configuration->json, bundle);
     if (patch.empty()) return Done{};
@@ -75,9 +75,9 @@ Result<Done> Caretaker::trust(const kube_client::StoredObject& configuration,
     return Done{};
 }
 
-Result<http::Instant> Caretaker::tend(const kube_client::StoredObject& secret,
-                                      const kube_client::StoredObject& configuration,
-                                      http::Instant now, const Mandate& mandate) {
+Result<http::Instant> CertificateRotation::tend(const kube_client::StoredObject& secret,
+                                                const kube_client::StoredObject& configuration,
+                                                http::Instant now, const Mandate& mandate) {
     const KeptCredentials kept = secret ? read_secret(secret->json) : KeptCredentials{};
     if (kept.epoch > mandate.epoch) {
         return Error{ErrorCode::kConflict, "Secret " + to_text(options_.secret) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/caretaker.h"
+#include "controller/certificate_rotation.h"
 
 #include <gmock/gmock.h>
 
@@ -20,7 +20,7 @@ constexpr char kConfigurations[] =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 const http::Instant kStart = http::Instant(1'900'000'000s);
 
-class CaretakerTest : public testing::Test {
+class ACertificateRotation : public testing::Test {
 protected:
     void SetUp() override {
         api_.put(kConfigurations, {"", "aliquot"},
@@ -32,11 +32,11 @@ protected:
         return std::make_shared<const kube_client::Object>(*kube_client::read_object(*json));
     }
     Result<http::Instant> tend(http::Instant now, std::uint64_t epoch = 1) {
-        return caretaker_.tend(object(kSecrets, caretaker_.options().secret),
-                               object(kConfigurations, {"", "aliquot"}), now, {.epoch = epoch});
+        return rotation_.tend(object(kSecrets, rotation_.options().secret),
+                              object(kConfigurations, {"", "aliquot"}), now, {.epoch = epoch});
     }
     Credentials kept() {
-        return read_secret(api_.json(kSecrets, caretaker_.options().secret).value_or(""))
+        return read_secret(api_.json(kSecrets, rotation_.options().secret).value_or(""))
             .credentials;
     }
     std::string trusted() {
@@ -45,11 +45,11 @@ protected:
     }
 
     kube_client::StubApi api_;
-    Caretaker caretaker_{
+    CertificateRotation rotation_{
         api_, {.names = {"DNS:hook.ns.svc"}, .lifetimes = {.authority = 900h, .certificate = 90h}}};
 };
 
-TEST_F(CaretakerTest, MakesTheSecretAndIsTrusted) {
+TEST_F(ACertificateRotation, MakesTheSecretAndIsTrusted) {
     const auto next = tend(kStart);
     ASSERT_TRUE(next) << next.error().message;
     EXPECT_EQ(*next, kStart + 60h);
@@ -60,7 +60,7 @@ TEST_F(CaretakerTest, MakesTheSecretAndIsTrusted) {
     EXPECT_EQ(api_.versions(kSecrets), versions) << "nothing was due";
 }
 
-TEST_F(CaretakerTest, RenewsAndTellsTheConfiguration) {
+TEST_F(ACertificateRotation, RenewsAndTellsTheConfiguration) {
     ASSERT_TRUE(tend(kStart));
     const Credentials before = kept();
     ASSERT_TRUE(tend(kStart + 601h));
@@ -69,20 +69,20 @@ TEST_F(CaretakerTest, RenewsAndTellsTheConfiguration) {
     EXPECT_EQ(trusted(), encode_base64(kept().bundle()));
 }
 
-TEST_F(CaretakerTest, MendsABrokenSecretAndAForeignBundle) {
+TEST_F(ACertificateRotation, MendsABrokenSecretAndAForeignBundle) {
     ASSERT_TRUE(tend(kStart));
-    api_.put(kSecrets, caretaker_.options().secret, R"({"data":{"tls.crt":"AAAA"}})");
+    api_.put(kSecrets, rotation_.options().secret, R"({"data":{"tls.crt":"AAAA"}})");
     api_.put(kConfigurations, {"", "aliquot"},
              R"({"webhooks":[{"name":"pods.aliquot.dev","clientConfig":{"caBundle":"AAAA"}}]})");
     ASSERT_TRUE(tend(kStart));
     EXPECT_TRUE(is_usable(kept().serving, kStart));
     EXPECT_EQ(trusted(), encode_base64(kept().bundle()));
-    api_.erase(kSecrets, caretaker_.options().secret);
+    api_.erase(kSecrets, rotation_.options().secret);
     ASSERT_TRUE(tend(kStart));
     EXPECT_TRUE(is_usable(kept().serving, kStart));
 }
 
-TEST_F(CaretakerTest, DoesNotWriteOverANewerLeader) {
+TEST_F(ACertificateRotation, DoesNotWriteOverANewerLeader) {
     ASSERT_TRUE(tend(kStart, 5));
     const auto stale = tend(kStart + 800h, 4);
     ASSERT_FALSE(stale);
@@ -90,11 +90,11 @@ TEST_F(CaretakerTest, DoesNotWriteOverANewerLeader) {
     EXPECT_THAT(stale.error().message, testing::HasSubstr("newer leader"));
 }
 
-TEST_F(CaretakerTest, AStaleViewOfTheSecretWritesNothing) {
+TEST_F(ACertificateRotation, AStaleViewOfTheSecretWritesNothing) {
     ASSERT_TRUE(tend(kStart));
-    const auto stale = object(kSecrets, caretaker_.options().secret);
+    const auto stale = object(kSecrets, rotation_.options().secret);
     ASSERT_TRUE(tend(kStart + 61h));
-    const auto late = caretaker_.tend(stale, nullptr, kStart + 61h, {.epoch = 1});
+    const auto late = rotation_.tend(stale, nullptr, kStart + 61h, {.epoch = 1});
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, ErrorCode::kConflict);
 }

@@ -23,7 +23,6 @@
 #include "agent/status_page.h"
 #include "agent/telemetry_link.h"
 #include "base/log.h"
-#include "labels/sysfs.h"
 #include "nvml/meters.h"
 
 namespace aliquot::agent {

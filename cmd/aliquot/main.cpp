@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/verify_command.h"
+#include "cmd/aliquot/placement_handover.h"
 #include "cmd/aliquot/sim_command.h"
 #include "cmd/aliquot/up_command.h"
 
@@ -24,12 +25,13 @@ int main(int argc, char** argv) {
         {"metrics-api", aliquot::cli::add_metrics_api_command},
         {"install", aliquot::cli::add_install_command},
         {"uninstall", aliquot::cli::add_uninstall_command},
-        {"simulate", aliquot::cli::add_simulate_command},
-        {"explain", aliquot::cli::add_explain_command},
+        {"simulate", aliquot::list_simulate_command},
+        {"explain", aliquot::list_explain_command},
         {"version", aliquot::cli::add_version_command},
         {"completion", aliquot::cli::add_completion_command, true},
         {"node", aliquot::cli::add_node_command},
         {"verify", aliquot::cli::add_verify_command},
     });
+    if (const auto exit_code = aliquot::hand_over(argc, argv)) return *exit_code;
     return aliquot::cli::run(argc, argv, kCommands);
 }

@@ -139,6 +139,14 @@ TEST_F(PlacementProgram, RefusesABadFileWithItsPlaceAndHalfReadsNothing) {
     EXPECT_EQ(code_, 2);
 }
 
+TEST_F(PlacementProgram, IsNamedWhereItIsNotBesideAliquot) {
+    const std::string said = shell(
+        "aliquot=$(command -v aliquot) && { ln $aliquot aliquot 2>/dev/null || cp $aliquot .; } && "
+        "./aliquot --color never simulate placement");
+    EXPECT_EQ(code_, 3);
+    EXPECT_TRUE(said.contains("/aliquot-placement: No such file or directory: ")) << said;
+}
+
 TEST_F(PlacementProgram, ExplainsTheDecisionThatTheSimulationTook) {
     (void)simulate("--seed 3 --log log.csv");
     const std::string log = read("log.csv");

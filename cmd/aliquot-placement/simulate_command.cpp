@@ -5,8 +5,8 @@
 #include <ostream>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/placement_input.h"
+#include "cmd/aliquot-placement/commands.h"
+#include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
 #include "trace/outcome_text.h"
 #include "trace/plot.h"

@@ -2,8 +2,8 @@
 #include <memory>
 #include <ostream>
 
-#include "cli/command.h"
-#include "cli/placement_input.h"
+#include "cmd/aliquot-placement/commands.h"
+#include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
 #include "trace/explanation.h"
 

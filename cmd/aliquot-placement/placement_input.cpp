@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/placement_input.h"
+#include "cmd/aliquot-placement/placement_input.h"
 
 #include <ostream>
 #include <vector>

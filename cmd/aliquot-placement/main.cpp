@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "cmd/aliquot-placement/commands.h"
+
+int main(int argc, char** argv) {
+    constexpr auto kCommands = std::to_array<aliquot::cli::Command>({
+        {"simulate", aliquot::cli::add_simulate_command},
+        {"explain", aliquot::cli::add_explain_command},
+    });
+    return aliquot::cli::run(argc, argv, kCommands);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/aliquot/placement_handover.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+#include <system_error>
+
+#include "command_line/command.h"
+
+namespace aliquot {
+
+std::optional<int> hand_over(int argc, char** argv) {
+    int at = 1;  // of the first word that is no option of the whole program
+    while (at < argc && std::string_view(argv[at]).starts_with("--color")) {
+        at += std::string_view(argv[at]) == "--color" ? 2 : 1;
+    }
+    const std::string_view word = at < argc ? argv[at] : "";
+    if (word != "simulate" && word != "explain") return std::nullopt;
+    std::error_code ignored;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() /
+                         "aliquot-placement";
+    ::execv(program.c_str(), argv);
+    std::cerr << "aliquot: " << program.native() << ": "
+              << std::error_code(errno, std::generic_category()).message()
+              << ": it replays placements; build its target and put it beside aliquot\n";
+    return cli::kCouldNotRun;
+}
+
+void list_simulate_command(command_line::Command& program, cli::Context& /*context*/) {
+    program.add_subcommand("simulate", "Replay a cluster's trace: what would be placed where")
+        ->add_subcommand("placement", "Replay arrivals of tasks on a cluster");
+}
+
+void list_explain_command(command_line::Command& program, cli::Context& /*context*/) {
+    program.add_subcommand("explain", "Tell why a task got its place, or got none")
+        ->add_subcommand("placement", "Tell one decision: the place and the next best ones");
+}
+
+}  // namespace aliquot

@@ -19,7 +19,8 @@
 
 namespace aliquot::guard_region {
 
-/// For tests: plays the guards of a container on a ledger that is there. Throws when it cannot.
+/// For tests: plays the guards of a container on a ledger that is there. Throws when it cannot. No simulator: the
+/// real guard writes only what is right and at its own time; here a test sets each figure of a ledger.
 class FakeTenant {
 public:
     explicit FakeTenant(const std::filesystem::path& ledger)

@@ -15,7 +15,9 @@ namespace grpc {
 class Channel;
 }
 
-/// For the tests of this folder: a kubelet of few words whose every misbehaviour can be ordered.
+/// For the tests of this folder: a kubelet of few words whose every misbehaviour can be ordered. Not sim/kubelet,
+/// which keeps kubelet's rules: here Register hangs, nobody listens, a stream is dropped by mistake, and every
+/// message is kept as it was on the wire.
 namespace aliquot::kubelet {
 
 /// How a stub kubelet treats plugins.

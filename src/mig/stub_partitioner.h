@@ -11,7 +11,9 @@
 
 namespace aliquot::mig {
 
-/// Some A100-40 that live in plain memory: shared between processes when that memory is. For tests.
+/// Some A100-40 that live in plain memory: shared between processes when that memory is. For tests, which kill a
+/// change at its every step and its recovery at every step of that. sim/nvml would ask for a driver, a library and
+/// its state on disk each time; tests/e2e/mig_kill_test.cpp has them.
 struct StubNode {
     struct Compute {
         bool used = false;

@@ -7,7 +7,8 @@
 
 /// A very small libnvidia-ml.so.1 for the tests of this module: it answers what it is told to. Two
 /// builds: one with today's symbol names, one with those of the first NVML and little else. (How
-/// GPUs behave is the business of sim/, not of this.)
+/// GPUs behave is the business of sim/, not of this, and the contract suites hold this module against it.) What sim/nvml
+/// cannot be: a driver that lacks symbols or names of MIG profiles, fails one call on one GPU, or hangs in it.
 namespace aliquot::nvml::fake {
 
 inline constexpr unsigned kGpus = 3;

@@ -14,7 +14,7 @@
 namespace aliquot::telemetry {
 
 /// A GPU with processes of pods, for tests: says what it does, makes the readings that a driver
-/// would give, one for each second.
+/// would give, one for each second, on a clock of its own. Values only: nothing here is a driver.
 class TestWorld {
 public:
     static constexpr std::uint64_t kMiB = 1ULL << 20U;

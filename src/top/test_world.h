@@ -8,6 +8,8 @@ namespace aliquot::top {
 inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 inline constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
+// Two nodes as their agents tell them, as plain values: what the goldens show, to the digit.
+
 /// A pod on a time-sliced GPU.
 telemetry::Tenant tenant(const std::string& pod_namespace, const std::string& pod,
                          std::uint64_t share_ppm, std::uint64_t busy_ppm);

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/apiserver/api_server.h"
+#include "sim/apiserver/options.h"
 
 namespace aliquot::sim::apiserver {
 

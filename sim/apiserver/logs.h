@@ -6,11 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/apiserver/http.h"
-
 namespace aliquot::sim::apiserver {
-
-struct Call;
 
 /// What containers have said: no kubelet is here, so a test stores it. Thread-safe.
 class LogBox {
@@ -25,9 +21,5 @@ private:
     mutable std::mutex guard_;
     std::map<std::string, std::map<std::string, std::string>> texts_;
 };
-
-/// GET pods/NAME/log: container, tailLines, limitBytes and previous as a real one takes them; follow
-/// ends with what is there.
-HttpAnswer read_log(const Call& call);
 
 }  // namespace aliquot::sim::apiserver

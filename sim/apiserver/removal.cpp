@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "sim/apiserver/collector.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/list_options.h"
 #include "sim/apiserver/strategy.h"

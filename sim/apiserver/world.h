@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/apiserver/api_server.h"
 #include "sim/apiserver/faults.h"
 #include "sim/apiserver/http.h"
 #include "sim/apiserver/logs.h"
+#include "sim/apiserver/options.h"
 #include "sim/apiserver/resources.h"
 #include "sim/apiserver/status.h"
 #include "sim/apiserver/store.h"
@@ -96,7 +96,10 @@ HttpAnswer patch_object(Call& call);
 HttpAnswer delete_object(Call& call);
 HttpAnswer delete_collection(Call& call);
 HttpAnswer answer_subresource(Call& call);  // all but status, which the verbs do themselves
-HttpAnswer answer_review(Call& call);       // SubjectAccessReview, TokenReview, ...
+/// GET pods/NAME/log: container, tailLines, limitBytes and previous as a real one takes them; follow
+/// ends with what is there.
+HttpAnswer read_log(const Call& call);
+HttpAnswer answer_review(Call& call);  // SubjectAccessReview, TokenReview, ...
 
 HttpAnswer answer_failure(const Failure& failure);
 HttpAnswer answer_value(const Value& value, int status = 200);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: an HTTP/1.1 server on a loopback port that does what a function says.
+// For tests: an HTTP/1.1 server on a loopback port that does what a function says. Not http::Server nor
+// sim/apiserver: it is silent, lies about lengths and cuts an answer anywhere, which neither does.
 
 #include <atomic>
 #include <functional>

@@ -2,7 +2,8 @@
 #pragma once
 
 // For tests: an API server in memory, as far as lists, watches, leases and events need one, which
-// can be told to misbehave.
+// can be told to misbehave. Not sim/apiserver: no API server swaps or repeats events, loses the answer
+// to a write that it carried out or keeps objects that break its own rules, and clients must bear it.
 
 #include <condition_variable>
 #include <cstdint>

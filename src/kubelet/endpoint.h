@@ -9,7 +9,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "kubelet/device_plugin.h"
+#include "kubelet/decider.h"
+#include "kubelet/plugin_options.h"
 #include "kubelet/server.h"
 #include "kubelet/service.h"
 #include "kubelet/streams.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "kubelet/back_off.h"
-#include "kubelet/device_plugin.h"
 #include "kubelet/loop_timer.h"
+#include "kubelet/plugin_options.h"
 #include "kubelet/register_call.h"
 #include "kubelet/status_board.h"
 #include "kubelet/stream_watchdog.h"

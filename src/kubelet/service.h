@@ -5,7 +5,8 @@
 #include <string>
 
 #include "kubelet/call_queue.h"
-#include "kubelet/device_plugin.h"
+#include "kubelet/decider.h"
+#include "kubelet/plugin_options.h"
 #include "kubelet/streams.h"
 
 namespace grpc {

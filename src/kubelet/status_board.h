@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "kubelet/device_plugin.h"
+#include "kubelet/plugin_options.h"
 
 namespace aliquot::kubelet {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "kubelet/back_off.h"
-#include "kubelet/device_plugin.h"
 #include "kubelet/loop_timer.h"
+#include "kubelet/plugin_options.h"
 #include "kubelet/streams.h"
 
 namespace aliquot::kubelet {

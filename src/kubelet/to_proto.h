@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kubelet/device_plugin.h"
+#include "kubelet/decider.h"
 #include "kubelet/grant.h"
 
 namespace v1beta1 {

@@ -5,6 +5,7 @@
 #include "lint/reading.h"
 #include "lint/words.h"
 #include "syntax/prose_line.h"
+#include "syntax/shell.h"
 #include "syntax/shell_line.h"
 
 namespace aliquot::lint {

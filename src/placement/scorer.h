@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "placement/books.h"
-#include "placement/engine.h"
 #include "placement/key_tree.h"
+#include "placement/placement.h"
 
 namespace aliquot::placement {
 

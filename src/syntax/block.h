@@ -27,6 +27,22 @@ enum class Language : std::uint8_t {
 };
 std::string_view to_text(Language language);
 
+/// What a file is, by its name and its first lines.
+enum class FileKind : std::uint8_t {
+    kYaml,
+    kJson,
+    kMarkdown,  // .md, .markdown, .mdx, and .txt/none that has headings or fences
+    kAsciidoc,
+    kRst,
+    kText,  // a plain text runbook
+    kDockerfile,
+    kShell,
+    kPython,
+    kHcl,
+    kPromql,
+    kOther,  // read as text
+};
+
 /// How a block stands in what is around it.
 enum class Setting : std::uint8_t {
     kFile,      // it is the whole file

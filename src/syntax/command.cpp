@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "syntax/shell.h"
 #include "syntax/words.h"
 
 namespace aliquot::syntax {
@@ -168,19 +167,6 @@ std::vector<const Word*> Command::behind_dashes() const {
     if (dashes == words.end()) return result;
     for (auto word = dashes + 1; word != words.end(); ++word) result.push_back(&*word);
     return result;
-}
-
-std::vector<Command> read_commands(const Block& block, int index) {
-    return read_script(block, index).commands;
-}
-
-std::vector<Command> read_command_line(std::string_view line, Mark mark) {
-    Block block;
-    block.language = Language::kShell;
-    block.line = mark.line;
-    block.shifts = {mark.column == 0 ? 0 : mark.column - 1};
-    block.set_text(std::string(line));
-    return read_script(block, -1).commands;
 }
 
 }  // namespace aliquot::syntax

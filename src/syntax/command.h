@@ -58,9 +58,4 @@ struct Command {
     [[nodiscard]] std::vector<const Word*> behind_dashes() const;
 };
 
-/// Splits a shell text into commands. `block` gives the places; `index` is its own in File::blocks.
-std::vector<Command> read_commands(const Block& block, int index);
-/// The words of one command line, for inline code.
-std::vector<Command> read_command_line(std::string_view line, Mark mark);
-
 }  // namespace aliquot::syntax

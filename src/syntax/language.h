@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "syntax/block.h"
 
 /// What a file and each text in it are, by what is said of them and by their looks. Any thread.
 namespace aliquot::syntax {
-
-enum class FileKind : std::uint8_t {
-    kYaml,
-    kJson,
-    kMarkdown,  // .md, .markdown, .mdx, and .txt/none that has headings or fences
-    kAsciidoc,
-    kRst,
-    kText,  // a plain text runbook
-    kDockerfile,
-    kShell,
-    kPython,
-    kHcl,
-    kPromql,
-    kOther,  // read as text
-};
 
 /// What the name and the first lines say a file is.
 FileKind kind_of(std::string_view name, std::string_view text);

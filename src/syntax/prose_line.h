@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "syntax/language.h"
+#include "syntax/block.h"
 
 /// What a line of a runbook is. Inside src/syntax only.
 namespace aliquot::syntax {

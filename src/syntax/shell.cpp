@@ -191,4 +191,13 @@ void ShellReader::finish_command(std::string separator, int depth) {
 
 Script read_script(const Block& block, int index) { return ShellReader(block, index).read(); }
 
+std::vector<Command> read_command_line(std::string_view line, Mark mark) {
+    Block block;
+    block.language = Language::kShell;
+    block.line = mark.line;
+    block.shifts = {mark.column == 0 ? 0 : mark.column - 1};
+    block.set_text(std::string(line));
+    return read_script(block, -1).commands;
+}
+
 }  // namespace aliquot::syntax

@@ -7,7 +7,7 @@
 #include "syntax/block.h"
 #include "syntax/command.h"
 
-/// Reads shell texts. Inside src/syntax only.
+/// Reads shell texts.
 namespace aliquot::syntax {
 
 /// A heredoc, or a quoted argument that holds JSON or YAML.
@@ -29,5 +29,8 @@ struct Script {
 /// Linear in the text; any bytes. `heading` and `block` are copied into the commands; piped_from and
 /// piped_to are indices into Script::commands.
 Script read_script(const Block& block, int index);
+
+/// The words of one command line, for inline code.
+std::vector<Command> read_command_line(std::string_view line, Mark mark);
 
 }  // namespace aliquot::syntax

@@ -26,6 +26,50 @@ AGREED_LONG = {
     "src/syntax/python_objects.cpp": "one reader",
     "src/placement/event_line.cpp": "both ways of one line format",
 }
+MOST_FUNCTION_LINES = 70
+# What includes what in a circle, a header and its .cpp being one; each with the reason why it stays.
+PART = "a part of its implementation: the .cpp calls it, it needs the types"
+AGREED_CYCLES = {
+    "guard/bucket guard/graphs guard/lane guard/memory guard/pools guard/session guard/share guard/truth guard/vmm": "one process' session owns all of them, and each asks it for the region",
+    "sim/apiserver/api_server sim/apiserver/collector sim/apiserver/faults sim/apiserver/identity "
+    "sim/apiserver/list_options sim/apiserver/logs sim/apiserver/manifests sim/apiserver/pod_security "
+    "sim/apiserver/removal sim/apiserver/seed sim/apiserver/strategy sim/apiserver/table sim/apiserver/world "
+    "sim/apiserver/writes": "the parts of one server work on its one world",
+    "sim/cuda/context sim/cuda/device sim/cuda/driver sim/cuda/pool": "contexts, pools and devices own one another, as in CUDA",
+    "sim/cuda/queue sim/cuda/stream": "a stream is a queue that others wait for",
+    "sim/kubelet/devices sim/kubelet/kubelet": PART,
+    "sim/node/capabilities sim/node/driver_root sim/node/engine sim/node/fault sim/node/identity sim/node/liveness "
+    "sim/node/memory sim/node/mig sim/node/node sim/node/processes sim/node/script sim/node/shared_state "
+    "sim/node/usage": "the parts of one node work on its one state",
+    "sim/nvml/instances sim/nvml/library": "a library's handles lead back to it",
+    "src/admission/wish src/admission/wish_text": PART,
+    "src/agent/cluster_options src/agent/options src/agent/telemetry_options": PART,
+    "src/detect/scope src/detect/wording": "the words around a match and its scope are one grammar",
+    "src/document/text_check src/document/yaml": PART,
+    "src/exposition/part_rows src/exposition/rows": PART,
+    "src/kube_client/api src/kube_client/discovery src/kube_client/page": PART,
+    "src/kube_client/curl_transfer src/kube_client/transport": PART,
+    "src/kube_client/object src/kube_client/object_reader": PART,
+    "src/kubelet/pod_resources src/kubelet/pod_resources_reply": PART,
+    "src/mig/apply src/mig/converge src/mig/survey": "the phases of one journalled change",
+    "src/mig/plan src/mig/search": PART,
+    "src/nvml/driver src/nvml/session": PART,
+    "src/placement/engine src/placement/state": "the state is the hidden half of the engine",
+    "src/plan/plan src/plan/steps": PART,
+    "src/pods/census src/pods/holder_join": PART,
+    "src/scaling/answer src/scaling/discovery src/scaling/value_list": PART,
+    "src/sharing/config src/sharing/config_reader": PART,
+    "src/sharing/offer src/sharing/offer_mig src/sharing/offer_mps": PART,
+    "src/syntax/shell src/syntax/shell_reader": "the reader is a class whose parts lie in three .cpp files",
+    "src/top/kinds src/top/view": PART,
+}
+# A function longer than the rule, with the reason.
+AGREED_LONG_FUNCTIONS = {
+    "sim/apiserver/columns.cpp": "one table of columns",
+    "sim/cuda/errors.cpp": "one table of names",
+    "src/doctor/bundle.cpp": "the entries of a tar, one after the other",
+    "src/plan/card.cpp": "one card's choice, from its models to its shares",
+}
 
 
 def tracked():
@@ -76,7 +120,70 @@ def map_breaches():
             yield f"src/LAYERS: says nothing of {folder.name}"
 
 
+def functions(lines):
+    """Line and length of every function body as clang-format lays it out: at the margin or in a class."""
+    opened = {}  # margin -> line where a body begins
+    begun = ("", 0)
+    for number, line in enumerate(lines, 1):
+        head = re.match(r"(| {4})(?!namespace|class|struct|enum|union|if|for|while|switch|return)[^\s#/}].*\(", line)
+        if head:
+            begun = (head[1], number)
+        for margin in ("", "    "):
+            if re.match(margin + r"\};?$", line) and margin in opened:
+                yield opened[margin], number - opened[margin] + 1
+                opened = {m: at for m, at in opened.items() if len(m) < len(margin)}
+        if line.endswith("{") and begun[1] and "" not in opened and begun[0] not in opened \
+                and (head or re.match(r" {5,}.*\)", line)) and not lines[begun[1] - 1].endswith(";"):
+            opened[begun[0]] = begun[1]
+
+
+def cycles(names):
+    """Sets of two or more files of one folder tree that include each other in a circle."""
+    sources = [n for n in names if n.endswith((".h", ".cpp")) and n.split("/")[0] in {"src", "sim", "guard"}
+               and not n.endswith(("_test.cpp", "_bench.cpp")) and "/cases/" not in n]
+    uses = {}
+    for name in sources:
+        unit = name.rsplit(".", 1)[0]
+        for target in re.findall(r'^#include "([^"]+)"', (ROOT / name).read_text(errors="replace"), re.M):
+            for top in ("src/", ""):
+                if top + target in names:
+                    uses.setdefault(unit, set()).add((top + target).rsplit(".", 1)[0])
+    reach = {}
+
+    def reached(unit):
+        if unit not in reach:
+            found, todo = set(), list(uses.get(unit, ()))
+            while todo:
+                one = todo.pop()
+                if one not in found:
+                    found.add(one)
+                    todo.extend(uses.get(one, ()))
+            reach[unit] = found
+        return reach[unit]
+
+    left = {unit for unit in uses if any(unit in uses.get(other, ()) for other in reached(unit) - {unit})}
+    while left:
+        unit = min(left)
+        circle = {unit} | {other for other in reached(unit) if unit in reached(other)}
+        if len(circle) > 1:
+            yield circle
+        left -= circle
+
+
+def structure_breaches(names):
+    for circle in cycles(set(names)):
+        if not any(circle <= set(agreed.split()) for agreed in AGREED_CYCLES):
+            yield "include each other in a circle: " + " ".join(sorted(circle))
+    for name in names:
+        if name.endswith(".cpp") and not name.endswith("_test.cpp") and name.split("/")[0] in {"src", "sim", "cmd", "guard"} and "/cases/" not in name:
+            lines = (ROOT / name).read_text(errors="replace").splitlines()
+            for number, length in functions(lines):
+                if length > MOST_FUNCTION_LINES and name not in AGREED_LONG_FUNCTIONS:
+                    yield f"{name}:{number}: a function of {length} lines, over {MOST_FUNCTION_LINES}"
+
+
 def breaches():
+    yield from structure_breaches(tracked())
     yield from map_breaches()
     for name in tracked():
         path = pathlib.PurePosixPath(name)

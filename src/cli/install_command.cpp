@@ -163,6 +163,7 @@ std::optional<install::Rollout> wait_ready(Context& context, kube_client::Api& a
             line.end();
             return *rollout;
         }
+        // Polled: of several objects, for a person who watches; a watch of each saves nobody a thing.
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
 }

@@ -152,7 +152,7 @@ Result<fs::path> Runs::usual_place(const std::map<std::string, std::string>& env
 }
 
 Result<Descriptor> Runs::lock_books() const {
-    constexpr std::chrono::milliseconds kPause{20};
+    constexpr std::chrono::milliseconds kPause{20};  // polled: flock() that waits has no limit
     constexpr int kTries = 250;  // five seconds: nobody holds it for more than a moment
     Descriptor books(::open((base_ / "books").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!books) return os::error_from_errno(errno, base_.native());

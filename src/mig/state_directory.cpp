@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kJournal = "/journal.json";
 constexpr const char* kWish = "/wish.json";
 constexpr const char* kLock = "/lock";
-constexpr std::chrono::milliseconds kPollLock{20};
+constexpr std::chrono::milliseconds kPollLock{20};  // flock() that waits has no limit
 constexpr std::size_t kMostBytes = 1U << 20U;
 
 /// Waits for the lock; false: somebody else kept it.

@@ -12,8 +12,8 @@
 namespace aliquot::syntax {
 namespace {
 
-constexpr std::size_t kNone = std::string_view::npos;
-constexpr int kDeepest = 30;
+constexpr std::size_t kNowhere = std::string_view::npos;
+constexpr int kDeepestBlock = 30;
 
 class HclReader {
 public:
@@ -25,20 +25,20 @@ public:
         constexpr std::size_t kLongest = 32U << 10U;
         const std::string_view whole = text_;
         std::vector<WrittenObject> found;
-        for (std::size_t at = whole.find(kBegin); at != kNone && found.size() < kMost;
+        for (std::size_t at = whole.find(kBegin); at != kNowhere && found.size() < kMost;
              at = whole.find(kBegin, at + 1)) {
             text_ = whole.substr(0, at + kLongest);              // no object is longer
             const std::size_t line = text_.rfind('\n', at) + 1;  // npos + 1 is 0
             if (!trim(text_.substr(line, at - line)).empty()) continue;
             const std::size_t name = at + kBegin.size();
             const std::size_t end = text_.find('"', name);
-            if (end == kNone) break;
+            if (end == kNowhere) break;
             std::string_view resource = text_.substr(name, end - name);
             if (ends_with(resource, "_v1")) resource.remove_suffix(3);
             const HclKind* made = find_hcl_kind(resource);
             if (made == nullptr) continue;
             at_ = text_.find('{', end);
-            if (at_ == kNone || text_.substr(end, at_ - end).find('\n') != kNone) continue;
+            if (at_ == kNowhere || text_.substr(end, at_ - end).find('\n') != kNowhere) continue;
             ++at_;
             gaps_ = false;
             broken_ = false;
@@ -80,7 +80,7 @@ void HclReader::skip_blanks(bool lines) {
             at_ = std::min(text_.find('\n', at_), text_.size());
         } else if (text_.substr(at_, 2) == "/*") {
             const auto end = text_.find("*/", at_);
-            at_ = end == kNone ? text_.size() : end + 2;
+            at_ = end == kNowhere ? text_.size() : end + 2;
         } else if (c == ' ' || c == '\t' || (lines && c == '\n')) {
             ++at_;
         } else {
@@ -113,12 +113,12 @@ std::size_t HclReader::end_of_string(std::size_t quote) const {
             return i;
         }
     }
-    return kNone;
+    return kNowhere;
 }
 
 bool HclReader::skip_heredoc() {
     const auto newline = text_.find('\n', at_);
-    if (newline == kNone) return false;
+    if (newline == kNowhere) return false;
     std::string_view word = trim(text_.substr(at_ + 2, newline - at_ - 2));
     if (starts_with(word, "-")) word.remove_prefix(1);
     if (word.empty()) return false;
@@ -140,7 +140,7 @@ bool HclReader::skip_expression() {
         const char c = text_[at_];
         if (c == '"') {
             const auto end = end_of_string(at_);
-            if (end == kNone) return false;
+            if (end == kNowhere) return false;
             at_ = end;
         } else if (text_.substr(at_, 2) == "<<" && level == 0) {
             return skip_heredoc();
@@ -157,13 +157,13 @@ bool HclReader::skip_expression() {
 }
 
 bool HclReader::read_value(Node& value, int depth) {
-    if (depth > kDeepest) broken_ = true;
+    if (depth > kDeepestBlock) broken_ = true;
     if (broken_) return false;
     const std::size_t begin = at_;
     bool plain = false;
     if (here() == '"') {
         const auto end = end_of_string(begin);
-        if (end == kNone) return false;
+        if (end == kNowhere) return false;
         value = written_scalar(block_, begin, std::string(text_.substr(begin + 1, end - begin - 1)),
                                Node::Kind::kString);
         at_ = end + 1;
@@ -184,7 +184,7 @@ bool HclReader::read_value(Node& value, int depth) {
     }
     if (plain) {
         skip_blanks(false);
-        if (at_ >= text_.size() || std::string_view("\n,}]").find(here()) != kNone) return true;
+        if (at_ >= text_.size() || std::string_view("\n,}]").find(here()) != kNowhere) return true;
     }
     at_ = begin;
     if (broken_ || !skip_expression()) {
@@ -237,7 +237,7 @@ bool HclReader::read_map(Node& mapping, int depth) {
         std::string key;
         if (here() == '"') {
             const auto end = end_of_string(at_);
-            if (end == kNone) return false;
+            if (end == kNowhere) return false;
             key = std::string(text_.substr(at_ + 1, end - at_ - 1));
             at_ = end + 1;
         } else {
@@ -260,7 +260,7 @@ bool HclReader::read_block(Node& mapping, std::string_view name, std::size_t beg
     std::string_view label;
     while (here() == '"') {
         const auto end = end_of_string(at_);
-        if (end == kNone) return false;
+        if (end == kNowhere) return false;
         label = text_.substr(at_ + 1, end - at_ - 1);
         at_ = end + 1;
         skip_blanks(false);
@@ -298,7 +298,7 @@ bool HclReader::read_block(Node& mapping, std::string_view name, std::size_t beg
 }
 
 bool HclReader::read_body(Node& mapping, std::string_view outer, int depth) {
-    if (depth > kDeepest) return false;
+    if (depth > kDeepestBlock) return false;
     for (;;) {
         skip_blanks(true);
         if (at_ >= text_.size()) return false;

@@ -12,7 +12,6 @@
 namespace aliquot::syntax {
 namespace {
 
-constexpr std::size_t kNone = std::string_view::npos;
 constexpr int kDeepestObject = 30;
 
 bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -67,7 +66,8 @@ private:
     bool skip_string();
     void skip_blanks();
     bool ends_value() const {
-        return at_ >= text_.size() || std::string_view(",}])").find(text_[at_]) != kNone;
+        return at_ >= text_.size() ||
+               std::string_view(",}])").find(text_[at_]) != std::string_view::npos;
     }
     std::string_view class_at(std::size_t at) const;
     void take(std::vector<WrittenObject>& found, Node node, std::string_view name);
@@ -85,7 +85,7 @@ void PythonReader::skip_blanks() {
     while (at_ < text_.size()) {
         if (text_[at_] == '#') {
             at_ = std::min(text_.find('\n', at_), text_.size());
-        } else if (std::string_view(" \t\n\\").find(text_[at_]) != kNone) {
+        } else if (std::string_view(" \t\n\\").find(text_[at_]) != std::string_view::npos) {
             ++at_;
         } else {
             return;
@@ -99,7 +99,7 @@ bool PythonReader::skip_string() {
     const std::string triple(3, quote);
     if (text_.substr(at_, 3) == triple) {
         const auto end = text_.find(triple, at_ + 3);
-        if (end == kNone) return false;
+        if (end == std::string_view::npos) return false;
         at_ = end + 3;
         return true;
     }
@@ -176,8 +176,9 @@ bool PythonReader::read_value(Node& value, int depth) {
     const std::size_t begin = at_;
     bool plain = false;
     const auto quote = text_.find_first_of("\"'", begin);
-    const bool prefixed = quote != kNone && quote - begin <= 2 &&
-                          text_.substr(begin, quote - begin).find_first_not_of("fFrRbBuU") == kNone;
+    const bool prefixed =
+        quote != std::string_view::npos && quote - begin <= 2 &&
+        text_.substr(begin, quote - begin).find_first_not_of("fFrRbBuU") == std::string_view::npos;
     if (here() == '{') {
         plain = read_dict(value, depth + 1);
     } else if (here() == '[') {
@@ -262,7 +263,9 @@ bool PythonReader::read_dict(Node& mapping, int depth) {
         if (here() == '"' || here() == '\'') {
             if (!read_text(key)) return false;
         } else {  // a variable, a call
-            while (at_ < text_.size() && std::string_view(":,}\n").find(here()) == kNone) ++at_;
+            while (at_ < text_.size() &&
+                   std::string_view(":,}\n").find(here()) == std::string_view::npos)
+                ++at_;
             key.scalar = "${" + std::string(trim(text_.substr(begin, at_ - begin))) + "}";
         }
         skip_blanks();

@@ -14,7 +14,7 @@ using document::Mark;
 using document::Node;
 
 constexpr std::size_t kMostNodes = 400'000;
-constexpr int kDeepest = 48;
+constexpr int kDeepestYaml = 48;
 
 struct Line {
     std::size_t begin = 0;
@@ -130,7 +130,7 @@ Node Reader::make_plain(std::string_view words, std::size_t column) {
 
 /// A node whose first byte stands in the current line at `column`.
 Node Reader::read_node(std::size_t column, int depth) {
-    if (failed_ || depth > kDeepest || ++nodes_ > kMostNodes) return fail();
+    if (failed_ || depth > kDeepestYaml || ++nodes_ > kMostNodes) return fail();
     const std::string_view line = line_text(at_);
     if (is_item(line, column)) return read_sequence(column, depth);
     if (colon_of_key(line, column) != std::string_view::npos || line[column] == '"' ||
@@ -300,7 +300,7 @@ Node Reader::read_scalar(std::string_view line, std::size_t& column, std::string
 /// {a: b, c: [d, "e"]} of one line.
 Node Reader::read_flow(std::string_view line, std::size_t& column, int depth) {
     constexpr std::string_view kStops = ",[]{}";
-    if (depth > kDeepest || ++nodes_ > kMostNodes) return fail();
+    if (depth > kDeepestYaml || ++nodes_ > kMostNodes) return fail();
     const bool is_map = line[column] == '{';
     const char close = is_map ? '}' : ']';
     Node node;

@@ -24,7 +24,6 @@ struct CUfunc_st {
     std::uint64_t magic = 0;
     std::string name;
     aliquot::sim::KernelKind kind = aliquot::sim::KernelKind::kUnknown;
-    bool instant = false;  // takes no time and computes nothing
     CUmodule module = nullptr;
     std::map<int, int> attributes;
     // Of cuFuncSetBlockShape and cuParamSet*.

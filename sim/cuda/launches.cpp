@@ -59,17 +59,10 @@ CUresult launch(CUfunction function, const std::array<unsigned, 3>& grid,
         return CUDA_ERROR_INVALID_HANDLE;
     if (!plausible(grid, block)) [[unlikely]]
         return CUDA_ERROR_INVALID_VALUE;
-    // Benchmarks of what stands between a program and its driver launch just this.
-    if (function->instant && handle == nullptr && !per_thread &&
-        current.context->captures.load(std::memory_order_relaxed) == 0) {
-        return CUDA_SUCCESS;
-    }
     CUstream_st* const stream = stream_of(current.context, handle, per_thread);
     if (stream == nullptr) [[unlikely]]
         return CUDA_ERROR_INVALID_HANDLE;
     const bool capturing = stream->capture.load(std::memory_order_relaxed) != nullptr;
-    if (function->instant && !capturing) [[likely]]
-        return CUDA_SUCCESS;
     Arguments arguments = read_arguments(*function, parameters, extra);
     if (arguments.result != CUDA_SUCCESS) return arguments.result;
     Launch what{.function = function,

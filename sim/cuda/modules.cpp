@@ -87,8 +87,6 @@ CUfunc_st* find_function(CUmod_st& module, std::string_view name) {
     function->module = &module;
     const bool computed = module.own_format || (module.has_probe && name == kProbeKernel);
     if (computed) function->kind = kernel_kind(name);
-    function->instant =
-        function->kind == KernelKind::kUnknown && Driver::get().kernel_ns == std::uint64_t{0};
     module.functions.emplace(name, function);
     return function;
 }

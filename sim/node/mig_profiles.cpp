@@ -4,79 +4,63 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <vector>
+
+#include "catalog/mig_profiles.h"
+#include "catalog/table.h"
 
 namespace aliquot::sim {
 namespace {
 
-// Where instances may begin, a bit for each memory slice.
-constexpr unsigned kAnySlice = 0b111'1111;  // the eighth is reached by larger ones only
-constexpr unsigned kPairs = 0b101'0101;
+// Where compute instances may begin, a bit for each compute slice.
+constexpr unsigned kAnySlice = 0b111'1111;
 constexpr unsigned kLowPairs = 0b1'0101;
 constexpr unsigned kHalves = 0b1'0001;
 constexpr unsigned kFirst = 0b1;
-constexpr unsigned kAnyOfFour = 0b1111;
-constexpr unsigned kTwoPairs = 0b101;
 
-// The columns are the fields of GpuProfile. Memory as the driver reports it; what is told of b200
-// and of h100-96 was inferred from their families.
-// clang-format off
-constexpr GpuProfile kProfiles[] = {
-    {"a30", "1g.6gb", 14, 0, 1, 1, kAnyOfFour, 4, 5952, 14, 1, 0, 0, 0},
-    {"a30", "2g.12gb", 5, 1, 2, 2, kTwoPairs, 2, 11968, 28, 2, 2, 0, 0},
-    {"a30", "4g.24gb", 0, 3, 4, 4, kFirst, 1, 24000, 56, 4, 4, 1, 1},
-    {"a30", "1g.6gb+me", 21, 7, 1, 1, kAnyOfFour, 1, 5952, 14, 1, 1, 1, 1},
-    {"a30", "2g.12gb+me", 6, 8, 2, 2, kTwoPairs, 1, 11968, 28, 2, 2, 1, 1},
-    {"a100-40", "1g.5gb", 19, 0, 1, 1, kAnySlice, 7, 4864, 14, 1, 0, 0, 0},
-    {"a100-40", "2g.10gb", 14, 1, 2, 2, kLowPairs, 3, 9856, 28, 2, 1, 0, 0},
-    {"a100-40", "3g.20gb", 9, 2, 3, 4, kHalves, 2, 19968, 42, 3, 2, 0, 0},
-    {"a100-40", "4g.20gb", 5, 3, 4, 4, kFirst, 1, 19968, 56, 4, 2, 0, 0},
-    {"a100-40", "7g.40gb", 0, 4, 7, 8, kFirst, 1, 40192, 98, 7, 5, 1, 1},
-    {"a100-40", "1g.5gb+me", 20, 7, 1, 1, kAnySlice, 1, 4864, 14, 1, 1, 1, 1},
-    {"a100-40", "1g.10gb", 15, 9, 1, 2, kPairs, 4, 9856, 14, 1, 1, 0, 0},
-    {"a100-80", "1g.10gb", 19, 0, 1, 1, kAnySlice, 7, 9856, 14, 1, 1, 0, 0},
-    {"a100-80", "2g.20gb", 14, 1, 2, 2, kLowPairs, 3, 19968, 28, 2, 1, 0, 0},
-    {"a100-80", "3g.40gb", 9, 2, 3, 4, kHalves, 2, 40192, 42, 3, 2, 0, 0},
-    {"a100-80", "4g.40gb", 5, 3, 4, 4, kFirst, 1, 40192, 56, 4, 2, 0, 0},
-    {"a100-80", "7g.80gb", 0, 4, 7, 8, kFirst, 1, 80384, 98, 7, 5, 1, 1},
-    {"a100-80", "1g.10gb+me", 20, 7, 1, 1, kAnySlice, 1, 9856, 14, 1, 1, 1, 1},
-    {"a100-80", "1g.20gb", 15, 9, 1, 2, kPairs, 4, 19968, 14, 1, 1, 0, 0},
-    {"h100-80", "1g.10gb", 19, 0, 1, 1, kAnySlice, 7, 9984, 16, 1, 1, 1, 0},
-    {"h100-80", "2g.20gb", 14, 1, 2, 2, kLowPairs, 3, 20096, 32, 2, 2, 2, 0},
-    {"h100-80", "3g.40gb", 9, 2, 3, 4, kHalves, 2, 40448, 60, 3, 3, 3, 0},
-    {"h100-80", "4g.40gb", 5, 3, 4, 4, kFirst, 1, 40448, 64, 4, 4, 4, 0},
-    {"h100-80", "7g.80gb", 0, 4, 7, 8, kFirst, 1, 81152, 132, 8, 7, 7, 1},
-    {"h100-80", "1g.10gb+me", 20, 7, 1, 1, kAnySlice, 1, 9984, 16, 1, 1, 1, 1},
-    {"h100-80", "1g.20gb", 15, 9, 1, 2, kPairs, 4, 20096, 26, 1, 1, 1, 0},
-    {"h100-94", "1g.12gb", 19, 0, 1, 1, kAnySlice, 7, 11008, 16, 1, 1, 1, 0},
-    {"h100-94", "2g.24gb", 14, 1, 2, 2, kLowPairs, 3, 22144, 32, 2, 2, 2, 0},
-    {"h100-94", "3g.47gb", 9, 2, 3, 4, kHalves, 2, 47488, 60, 3, 3, 3, 0},
-    {"h100-94", "4g.47gb", 5, 3, 4, 4, kFirst, 1, 47488, 64, 4, 4, 4, 0},
-    {"h100-94", "7g.94gb", 0, 4, 7, 8, kFirst, 1, 95360, 132, 8, 7, 7, 1},
-    {"h100-94", "1g.12gb+me", 20, 7, 1, 1, kAnySlice, 1, 11008, 16, 1, 1, 1, 1},
-    {"h100-94", "1g.24gb", 15, 9, 1, 2, kPairs, 4, 22144, 26, 1, 1, 1, 0},
-    {"h100-96", "1g.12gb", 19, 0, 1, 1, kAnySlice, 7, 11008, 16, 1, 1, 1, 0},
-    {"h100-96", "2g.24gb", 14, 1, 2, 2, kLowPairs, 3, 22144, 32, 2, 2, 2, 0},
-    {"h100-96", "3g.48gb", 9, 2, 3, 4, kHalves, 2, 47488, 60, 3, 3, 3, 0},
-    {"h100-96", "4g.48gb", 5, 3, 4, 4, kFirst, 1, 47488, 64, 4, 4, 4, 0},
-    {"h100-96", "7g.96gb", 0, 4, 7, 8, kFirst, 1, 95360, 132, 8, 7, 7, 1},
-    {"h100-96", "1g.12gb+me", 20, 7, 1, 1, kAnySlice, 1, 11008, 16, 1, 1, 1, 1},
-    {"h100-96", "1g.24gb", 15, 9, 1, 2, kPairs, 4, 22144, 26, 1, 1, 1, 0},
-    {"h200-141", "1g.18gb", 19, 0, 1, 1, kAnySlice, 7, 16384, 16, 1, 1, 1, 0},
-    {"h200-141", "2g.35gb", 14, 1, 2, 2, kLowPairs, 3, 33280, 32, 2, 2, 2, 0},
-    {"h200-141", "3g.71gb", 9, 2, 3, 4, kHalves, 2, 71424, 60, 3, 3, 3, 0},
-    {"h200-141", "4g.71gb", 5, 3, 4, 4, kFirst, 1, 71424, 64, 4, 4, 4, 0},
-    {"h200-141", "7g.141gb", 0, 4, 7, 8, kFirst, 1, 143360, 132, 8, 7, 7, 1},
-    {"h200-141", "1g.18gb+me", 20, 7, 1, 1, kAnySlice, 1, 16384, 16, 1, 1, 1, 1},
-    {"h200-141", "1g.35gb", 15, 9, 1, 2, kPairs, 4, 33280, 26, 1, 1, 1, 0},
-    {"b200", "1g.23gb", 19, 0, 1, 1, kAnySlice, 7, 21184, 18, 2, 1, 1, 0},
-    {"b200", "2g.45gb", 14, 1, 2, 2, kLowPairs, 3, 42368, 36, 3, 2, 2, 0},
-    {"b200", "3g.90gb", 9, 2, 3, 4, kHalves, 2, 85696, 70, 6, 3, 3, 0},
-    {"b200", "4g.90gb", 5, 3, 4, 4, kFirst, 1, 85696, 72, 8, 4, 4, 0},
-    {"b200", "7g.180gb", 0, 4, 7, 8, kFirst, 1, 178176, 148, 16, 7, 7, 1},
-    {"b200", "1g.23gb+me", 20, 7, 1, 1, kAnySlice, 1, 21184, 18, 2, 1, 1, 1},
-    {"b200", "1g.45gb", 15, 9, 1, 2, kPairs, 4, 42368, 30, 2, 1, 1, 0},
-};
-// clang-format on
+/// The catalogue's name of a model's family, which calls the H200 by its one size of memory.
+std::string_view family_of(const Model& model) {
+    return model.name == "h200-141" ? "h200" : model.name;
+}
+
+GpuProfile profile_of(const Model& model, const catalog::MigProfile& known) {
+    GpuProfile profile{.model = model.name,
+                       .name = known.name,
+                       .id = catalog::count_of(known.id),
+                       .index = *known.index,
+                       .slices = known.slices,
+                       .size = known.memory_slices,
+                       .most = known.most,
+                       .memory_mib = known.memory_mib,
+                       .multiprocessors = known.multiprocessors,
+                       .copy_engines = known.copy_engines,
+                       .decoders = known.decoders,
+                       .jpegs = known.jpegs,
+                       .flows = known.flows};
+    for (const unsigned start : known.starts) profile.starts |= 1U << start;
+    return profile;
+}
+
+/// All profiles; those of one model stand together, by NVML's enumeration.
+const std::vector<GpuProfile>& all_profiles() {
+    // Never destroyed: programs call their driver while they exit.
+    static const auto& kProfiles = *new std::vector<GpuProfile>([] {
+        std::vector<GpuProfile> made;
+        for (const Model& model : models()) {
+            const std::size_t first = made.size();
+            for (const catalog::MigProfile& known : catalog::mig_profiles()) {
+                if (known.family == family_of(model) && known.index) {
+                    made.push_back(profile_of(model, known));
+                }
+            }
+            std::ranges::sort(made.begin() + static_cast<std::ptrdiff_t>(first), made.end(), {},
+                              &GpuProfile::index);
+        }
+        return made;
+    }());
+    return kProfiles;
+}
 
 /// NVML's numbers of compute instance profiles, by slices.
 struct ComputeKind {
@@ -104,9 +88,10 @@ unsigned GpuProfile::placement_count() const {
 }
 
 std::span<const GpuProfile> gpu_profiles(const Model& model) {
-    const auto* const first = std::ranges::find(kProfiles, model.name, &GpuProfile::model);
-    const auto* const last = std::find_if(
-        first, std::end(kProfiles), [&](const GpuProfile& p) { return p.model != model.name; });
+    const std::vector<GpuProfile>& all = all_profiles();
+    const auto first = std::ranges::find(all, model.name, &GpuProfile::model);
+    const auto last =
+        std::find_if(first, all.end(), [&](const GpuProfile& p) { return p.model != model.name; });
     return {first, last};
 }
 

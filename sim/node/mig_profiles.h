@@ -8,8 +8,7 @@
 
 #include "sim/node/model.h"
 
-/// In which ways a model can be cut by MIG, as its driver tells. Written down apart from the
-/// product's own tables (src/catalog), so that each can be tested against the other.
+/// In which ways a model can be cut by MIG, as its driver tells: rows of data/mig_profiles.tsv.
 namespace aliquot::sim {
 
 /// One kind of GPU instance.
@@ -20,7 +19,7 @@ struct GpuProfile {
     unsigned index;          // NVML's enumeration: what the profile info calls take
     unsigned slices;         // compute slices
     unsigned size;           // memory slices
-    unsigned starts;         // bit n: may begin at memory slice n
+    unsigned starts = 0;     // bit n: may begin at memory slice n
     unsigned most;           // instances of it on one GPU
     unsigned memory_mib;
     unsigned multiprocessors;

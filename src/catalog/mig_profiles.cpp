@@ -22,6 +22,13 @@ MigProfile profile_of(const std::vector<std::string_view>& row) {
     profile.memory_inferred = row[6].starts_with('~');
     profile.multiprocessors = count_of(row[7]);
     for (const auto start : list_of(row[8])) profile.starts.push_back(count_of(start));
+    if (row[9].empty()) return profile;
+    profile.index = count_of(row[9]);
+    profile.memory_mib = count_of(row[10]);
+    profile.copy_engines = count_of(row[11]);
+    profile.decoders = count_of(row[12]);
+    profile.jpegs = count_of(row[13]);
+    profile.flows = count_of(row[14]);
     return profile;
 }
 

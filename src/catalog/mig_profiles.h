@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +21,14 @@ struct MigProfile {
     unsigned most = 0;           // instances of it on one GPU
     double memory_gib = 0;       // of one instance
     bool memory_inferred = false;
-    unsigned multiprocessors = 0;  // 0: not known
-    std::vector<unsigned> starts;  // allowed first memory slices
+    unsigned multiprocessors = 0;   // 0: not known
+    std::vector<unsigned> starts;   // allowed first memory slices
+    std::optional<unsigned> index;  // NVML's enumeration; none: not known, nor is what follows
+    unsigned memory_mib = 0;        // of one instance, as the driver reports it
+    unsigned copy_engines = 0;
+    unsigned decoders = 0;
+    unsigned jpegs = 0;
+    unsigned flows = 0;  // optical flow accelerators
 };
 
 /// All profiles; those of one family stand together, small ones first.

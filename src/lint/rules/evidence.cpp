@@ -13,8 +13,8 @@ namespace {
 
 void walk_down(const Node& node, const std::function<void(const Node::Entry&)>& visit,
                unsigned depth) {
-    constexpr unsigned kDeepest = 64;
-    if (depth > kDeepest) return;
+    constexpr unsigned kDeepestWalk = 64;
+    if (depth > kDeepestWalk) return;
     for (const Node::Entry& entry : node.entries) {
         visit(entry);
         walk_down(entry.second, visit, depth + 1);
@@ -22,7 +22,7 @@ void walk_down(const Node& node, const std::function<void(const Node::Entry&)>& 
     for (const Node& item : node.items) walk_down(item, visit, depth + 1);
 }
 
-std::vector<ResourceValue> read_amounts(const Node* node) {
+std::vector<ResourceValue> amounts_in(const Node* node) {
     std::vector<ResourceValue> amounts;
     if (node == nullptr || !node->is_mapping()) return amounts;
     for (const Node::Entry& entry : node->entries) {
@@ -270,8 +270,8 @@ std::vector<ResourceBlock> loose_resources(const File& file) {
             block.object = static_cast<int>(i);
             block.key = entry.first.scalar;
             block.node = &node;
-            block.requests = read_amounts(node.find("requests"));
-            block.limits = read_amounts(node.find("limits"));
+            block.requests = amounts_in(node.find("requests"));
+            block.limits = amounts_in(node.find("limits"));
             blocks.push_back(std::move(block));
         });
     }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/quantity.h"
+#include "grant/mechanism.h"
 
 namespace aliquot::probe {
 namespace {
@@ -43,11 +44,11 @@ Result<Done> take(Arguments& arguments, std::string_view option, std::string_vie
         return Done{};
     }
     if (option == "--shared-by") {
-        if (text != "time-slicing" && text != "memory" && text != "mps" && text != "mig" &&
-            text != "none") {
+        const grant::Mechanism mechanism = grant::parse_node_text(text);
+        if (mechanism == grant::Mechanism::kUnknown) {
             return wrong(option, text, "none, time-slicing, memory, mps or mig");
         }
-        arguments.time_slices = text == "time-slicing";
+        arguments.time_slices = mechanism == grant::Mechanism::kTimeSlicing;
         return Done{};
     }
     const auto bytes = parse_bytes(text);

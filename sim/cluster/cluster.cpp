@@ -189,7 +189,7 @@ void Cluster::refuse(Pod& pod, const std::string& why, TimePoint now) {
 }
 
 Result<ContainerPlan> Cluster::plan_of(const Pod& pod, const Container& container,
-                                       const kubelet::Grant& grant) {
+                                       const grant::Grant& grant) {
     auto injection = inject(host_.root(), grant, inventory_);
     if (!injection) return std::move(injection).error();
     const std::string unique =

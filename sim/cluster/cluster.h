@@ -80,7 +80,7 @@ private:
     void refuse(Pod& pod, const std::string& why, TimePoint now);
     Result<Done> start(Pod& pod, const std::vector<sim::ContainerGrant>& grants);
     Result<ContainerPlan> plan_of(const Pod& pod, const Container& container,
-                                  const kubelet::Grant& grant);
+                                  const grant::Grant& grant);
     void run_pods(TimePoint now);
     void show_processes(TimePoint now);
     void finish(Pod& pod, Phase phase, std::string reason);

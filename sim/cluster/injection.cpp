@@ -28,7 +28,7 @@ std::vector<std::string> split(std::string_view text) {
     return parts;
 }
 
-std::vector<std::string> cdi_names(const kubelet::Grant& grant) {
+std::vector<std::string> cdi_names(const grant::Grant& grant) {
     std::vector<std::string> names = grant.cdi_devices;
     for (const auto& annotation : grant.annotations) {
         if (!annotation.first.starts_with("cdi.k8s.io/")) continue;
@@ -60,9 +60,8 @@ Result<std::vector<cdi::Spec>> read_specs(const os::Root& root) {
 }
 
 /// What a container with the guard's mounts finds by them, as variables: no mount is made here.
-void guard_by_variables(const os::Root& root, const kubelet::Grant& grant,
-                        Environment& environment) {
-    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+void guard_by_variables(const os::Root& root, const grant::Grant& grant, Environment& environment) {
+    for (const grant::Grant::Mount& mount : grant.mounts) {
         const std::filesystem::path host = root.resolve(mount.host_path);
         if (mount.container_path == abi::kGuardDirectory) {
             environment["ALIQUOT_GUARD_CONFIG"] = host / abi::kConfigFile;
@@ -146,7 +145,7 @@ private:
 
 }  // namespace
 
-Result<Injection> inject(const os::Root& root, const kubelet::Grant& grant,
+Result<Injection> inject(const os::Root& root, const grant::Grant& grant,
                          const gpu::Inventory& inventory) {
     Runtime runtime(inventory);
     const std::vector<std::string> names = cdi_names(grant);
@@ -160,7 +159,7 @@ Result<Injection> inject(const os::Root& root, const kubelet::Grant& grant,
     if (visible != grant.environment.end()) {
         for (const std::string& word : split(visible->second)) runtime.see(word);
     }
-    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+    for (const grant::Grant::Mount& mount : grant.mounts) {
         std::string_view path = mount.container_path;
         if (!path.starts_with(kMountedDevices)) continue;
         path.remove_prefix(std::min(path.size(), kMountedDevices.size() + 1));
@@ -168,7 +167,7 @@ Result<Injection> inject(const os::Root& root, const kubelet::Grant& grant,
     }
     Injection injection = runtime.take();
     // No mount is made here: a variable that names a mounted directory names it on the host.
-    for (const kubelet::Grant::Mount& mount : grant.mounts) {
+    for (const grant::Grant::Mount& mount : grant.mounts) {
         for (const auto& [name, value] : grant.environment) {
             if (value != mount.container_path || name == kVisible) continue;
             injection.environment[name] = root.resolve(mount.host_path).native();

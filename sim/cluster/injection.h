@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "gpu/inventory.h"
-#include "kubelet/grant.h"
+#include "grant/grant.h"
 #include "os/root.h"
 #include "sim/cluster/environment.h"
 
@@ -21,7 +21,7 @@ struct Injection {
 /// Carries a grant out: CDI names (fields and annotations) are looked up in the spec files of
 /// /var/run/cdi and /etc/cdi, else NVIDIA_VISIBLE_DEVICES and the volume mounts say which GPUs.
 /// errors   kNotFound: a CDI device that no file has; kInvalidInput: a CDI file that is none
-Result<Injection> inject(const os::Root& root, const kubelet::Grant& grant,
+Result<Injection> inject(const os::Root& root, const grant::Grant& grant,
                          const gpu::Inventory& inventory);
 
 }  // namespace aliquot::sim::cluster

@@ -42,7 +42,7 @@ TEST_F(InjectionTest, OfNothingShowsNoGpu) {
 }
 
 TEST_F(InjectionTest, FollowsTheVariable) {
-    kubelet::Grant grant;
+    grant::Grant grant;
     grant.environment["NVIDIA_VISIBLE_DEVICES"] = "GPU-1,GPU-0";
     EXPECT_THAT(inject(root_, grant, inventory_)->gpus, ElementsAre("GPU-0", "GPU-1"));
     grant.environment["NVIDIA_VISIBLE_DEVICES"] = "1";  // deviceIDStrategy: index
@@ -50,7 +50,7 @@ TEST_F(InjectionTest, FollowsTheVariable) {
 }
 
 TEST_F(InjectionTest, TellsAGuardItsFilesByVariables) {
-    kubelet::Grant grant;
+    grant::Grant grant;
     grant.mounts = {{.container_path = "/run/aliquot/guard", .host_path = "/run/r/1/guard"},
                     {.container_path = "/run/aliquot/lib", .host_path = "/var/lib/g/00"}};
     const auto environment = inject(root_, grant, inventory_)->environment;
@@ -62,7 +62,7 @@ TEST_F(InjectionTest, TellsAGuardItsFilesByVariables) {
 }
 
 TEST_F(InjectionTest, FollowsVolumeMounts) {
-    kubelet::Grant grant;
+    grant::Grant grant;
     grant.environment["NVIDIA_VISIBLE_DEVICES"] = "/var/run/nvidia-container-devices";
     grant.mounts = {
         {.container_path = "/var/run/nvidia-container-devices/GPU-0", .host_path = "/dev/null"}};
@@ -70,12 +70,12 @@ TEST_F(InjectionTest, FollowsVolumeMounts) {
 }
 
 TEST_F(InjectionTest, ResolvesCdiNamesFromFieldsAndAnnotations) {
-    kubelet::Grant by_field;
+    grant::Grant by_field;
     by_field.cdi_devices = {"k8s.device-plugin.nvidia.com/gpu=GPU-1"};
-    kubelet::Grant by_annotation;
+    grant::Grant by_annotation;
     by_annotation.annotations["cdi.k8s.io/nvidia-device-plugin_x"] =
         "k8s.device-plugin.nvidia.com/gpu=GPU-1";
-    for (const kubelet::Grant& grant : {by_field, by_annotation}) {
+    for (const grant::Grant& grant : {by_field, by_annotation}) {
         const auto injection = inject(root_, grant, inventory_);
         ASSERT_TRUE(injection) << injection.error().message;
         EXPECT_THAT(injection->gpus, ElementsAre("GPU-1"));
@@ -84,7 +84,7 @@ TEST_F(InjectionTest, ResolvesCdiNamesFromFieldsAndAnnotations) {
 }
 
 TEST_F(InjectionTest, RefusesADeviceThatNoFileHas) {
-    kubelet::Grant grant;
+    grant::Grant grant;
     grant.cdi_devices = {"k8s.device-plugin.nvidia.com/gpu=GPU-9"};
     const auto injection = inject(root_, grant, inventory_);
     ASSERT_FALSE(injection);

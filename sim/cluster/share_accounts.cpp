@@ -21,11 +21,12 @@ const sharing::OfferedGpu* find_offered(const sharing::Offer& offer, const std::
     return nullptr;
 }
 
-std::string share_of(const sharing::OfferedGpu& gpu, unsigned count) {
+std::string share_text(const sharing::OfferedGpu& gpu, unsigned count) {
     if (gpu.replicas <= 1) return "whole";
     std::string text = std::to_string(count) + " of " + std::to_string(gpu.replicas);
-    if (gpu.memory_bytes) text += ", " + bytes_text(*gpu.memory_bytes * count);
-    if (gpu.compute_percent) text += ", " + std::to_string(*gpu.compute_percent * count) + "%";
+    const grant::Limits limits = sharing::share_of(gpu, count).limits;
+    if (limits.memory_bytes) text += ", " + bytes_text(*limits.memory_bytes);
+    if (limits.compute_percent) text += ", " + std::to_string(*limits.compute_percent) + "%";
     return text;
 }
 
@@ -85,7 +86,7 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
         words.gpus.push_back(each.second.gpu->gpu.uuid.text);
         indices += (indices.empty() ? "" : ", ") + std::to_string(each.first);
         models.insert(each.second.gpu->gpu.model);
-        shares.insert(share_of(*each.second.gpu, each.second.count));
+        shares.insert(share_text(*each.second.gpu, each.second.count));
     }
     words.gpu = held.empty() ? "-" : indices + (models.size() == 1 ? " " + *models.begin() : "");
     if (held.empty()) words.share = "-";

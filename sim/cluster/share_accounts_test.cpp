@@ -25,7 +25,7 @@ sharing::Offer offer_of(const std::string& name, unsigned replicas) {
         sharing::OfferedGpu offered;
         offered.gpu = gpu(i, "NVIDIA A2");
         offered.replicas = replicas;
-        if (replicas > 1) offered.memory_bytes = 7ULL << 30U;
+        if (replicas > 1) offered.limits.memory_bytes = 7ULL << 30U;
         resource.gpus.push_back(offered);
     }
     sharing::Offer offer;
@@ -49,6 +49,13 @@ TEST(Shares, AreDescribedByGpu) {
         describe_devices({{"nvidia.com/gpu", {"GPU-0"}}}, offer_of("nvidia.com/gpu", 1));
     EXPECT_EQ(whole.share, "whole");
     EXPECT_EQ(describe_devices({}, shared).gpu, "-");
+}
+
+TEST(Shares, OfComputeTogetherAreAtMostTheGpu) {
+    auto offer = offer_of("nvidia.com/gpu", 2);
+    for (auto& one : offer.resources[0].gpus) one.limits.compute_percent = 60;
+    const auto both = describe_devices({{"nvidia.com/gpu", {"GPU-0::0", "GPU-0::1"}}}, offer);
+    EXPECT_EQ(both.share, "2 of 2, 14Gi, 100%");
 }
 
 TEST(NodeLabels, AreSpelledAsGpuFeatureDiscoveryDoes) {

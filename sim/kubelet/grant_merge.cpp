@@ -9,7 +9,7 @@
 namespace aliquot::sim {
 namespace {
 
-void add(const v1beta1::ContainerAllocateResponse& response, kubelet::Grant& to) {
+void add(const v1beta1::ContainerAllocateResponse& response, grant::Grant& to) {
     for (const auto& [name, value] : response.envs()) {
         const auto [place, is_new] = to.environment.try_emplace(name, value);
         if (!is_new && place->second != value) {
@@ -19,7 +19,7 @@ void add(const v1beta1::ContainerAllocateResponse& response, kubelet::Grant& to)
     }
     for (const auto& mount : response.mounts()) {
         const auto same = std::ranges::find(to.mounts, mount.container_path(),
-                                            &kubelet::Grant::Mount::container_path);
+                                            &grant::Grant::Mount::container_path);
         if (same != to.mounts.end()) continue;
         to.mounts.push_back({.container_path = mount.container_path(),
                              .host_path = mount.host_path(),
@@ -27,7 +27,7 @@ void add(const v1beta1::ContainerAllocateResponse& response, kubelet::Grant& to)
     }
     for (const auto& device : response.devices()) {
         const auto same = std::ranges::find(to.device_nodes, device.container_path(),
-                                            &kubelet::Grant::DeviceNode::container_path);
+                                            &grant::Grant::DeviceNode::container_path);
         if (same != to.device_nodes.end()) continue;
         to.device_nodes.push_back({.container_path = device.container_path(),
                                    .host_path = device.host_path(),
@@ -44,8 +44,8 @@ void add(const v1beta1::ContainerAllocateResponse& response, kubelet::Grant& to)
 
 }  // namespace
 
-kubelet::Grant merge_responses(const std::vector<std::string>& responses) {
-    kubelet::Grant grant;
+grant::Grant merge_responses(const std::vector<std::string>& responses) {
+    grant::Grant grant;
     for (const auto& bytes : responses) {
         v1beta1::ContainerAllocateResponse response;
         if (response.ParseFromString(bytes)) add(response, grant);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kubelet/grant.h"
+#include "grant/grant.h"
 
 namespace aliquot::sim {
 
@@ -13,6 +13,6 @@ namespace aliquot::sim {
 /// kubelet the order of the resources is random.
 ///
 /// responses   ContainerAllocateResponse, serialised
-kubelet::Grant merge_responses(const std::vector<std::string>& responses);
+grant::Grant merge_responses(const std::vector<std::string>& responses);
 
 }  // namespace aliquot::sim

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kubelet/grant.h"
+#include "grant/grant.h"
 #include "os/root.h"
 
 /// The other side of the sockets: kubelet's device manager and PodResources server, as kubelet 1.32
@@ -56,7 +56,7 @@ struct PodRequest {
 struct ContainerGrant {
     std::string name;
     std::map<std::string, std::vector<std::string>> devices;  // resource -> ids
-    kubelet::Grant grant;                                     // `shares` is not on the wire: empty
+    grant::Grant grant;                                       // `shares` is not on the wire: empty
 };
 
 struct ResourceView {

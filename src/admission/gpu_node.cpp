@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catalog/mig_profiles.h"
+#include "grant/mechanism.h"
 
 namespace aliquot::admission {
 namespace {
@@ -98,17 +99,17 @@ bool read_annotation(const std::string& text, GpuNode& node) {
     const unsigned gpu_memory = label_number(node.labels, kMemoryLabel);
     for (const Json& row : rows) {
         if (node.shares.size() >= kMostShares) break;
-        const std::string mechanism = text_at(row, "mechanism");
+        const grant::Mechanism mechanism = grant::parse_node_text(text_at(row, "mechanism"));
         Share share{.resource = text_at(row, "resource"),
                     .devices = number_at(row, "devices"),
                     .per_gpu = std::max(1U, number_at(row, "perGpu")),
                     .memory_mib = number_at(row, "memoryMiB"),
                     .compute_percent = number_at(row, "computePercent")};
         if (share.resource.empty()) continue;
-        share.mig = mechanism == "mig" || share.resource.starts_with(kMigPrefix);
+        share.mig = mechanism == grant::Mechanism::kMig || share.resource.starts_with(kMigPrefix);
         // Of what has no limit the whole device is told.
         const bool is_whole_device =
-            mechanism == "time-slicing" ||
+            mechanism == grant::Mechanism::kTimeSlicing ||
             (share.per_gpu > 1 && gpu_memory > 0 &&
              std::uint64_t{share.memory_mib} * share.per_gpu > std::uint64_t{gpu_memory} * 21 / 20);
         share.is_limited = !is_whole_device;
@@ -129,7 +130,8 @@ Share share_of_labels(const GpuNode& node, const std::string& resource, const st
                 .per_gpu = replicas,
                 .mig = resource.starts_with(kMigPrefix) ||
                        (product != node.labels.end() && product->second.contains("-MIG-")),
-                .is_limited = strategy == node.labels.end() || strategy->second != "time-slicing",
+                .is_limited = strategy == node.labels.end() ||
+                              strategy->second != grant::label_text(grant::Mechanism::kTimeSlicing),
                 .memory_mib = label_number(node.labels, prefix + ".memory") / replicas};
     fill_compute(share, share.mig ? mig_percent(node.model, resource) : kWholeGpu);
     return share;

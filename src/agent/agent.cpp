@@ -45,7 +45,7 @@ int complain(int code, const std::string& why) {
 bool give_up_privileges(const Options& options, const os::Root& root, const Settings* settings) {
     if (options.keep_capabilities) return true;
     const bool needed = settings == nullptr ||
-                        settings->config.sharing.mechanism == sharing::Mechanism::kMps ||
+                        settings->config.sharing.mechanism == grant::Mechanism::kMps ||
                         root.exists(mps_journal_path(options.state_directory));
     const bool had = has_capabilities(mps_capabilities());
     std::vector<int> kept;
@@ -213,7 +213,7 @@ private:
                  .registration = options_.registration,
                  .cdi_directory = options_.cdi_directory,
                  .complete = [&guard](const std::string& resource, std::span<const std::string> ids,
-                                      kubelet::Grant& grant) {
+                                      grant::Grant& grant) {
                      return guard.complete(resource, ids, grant);
                  }}};
     }

@@ -38,7 +38,7 @@ std::vector<std::string> ResourceDecider::prefer(std::span<const std::string> av
     }
 }
 
-Result<kubelet::Grant> ResourceDecider::allocate(std::span<const std::string> ids) {
+Result<grant::Grant> ResourceDecider::allocate(std::span<const std::string> ids) {
     const auto basis = basis_.get().value;
     if (!basis) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
     auto grant = sharing::make_grant(basis->resource, basis->grant, ids, make_nonce());
@@ -59,7 +59,7 @@ Result<kubelet::Grant> ResourceDecider::allocate(std::span<const std::string> id
     return grant;
 }
 
-void ResourceDecider::note_grant(const kubelet::Grant& grant) {
+void ResourceDecider::note_grant(const grant::Grant& grant) {
     constexpr std::size_t kMostRemembered = 1024;
     const auto now = std::chrono::steady_clock::now();
     const std::scoped_lock lock(mutex_);

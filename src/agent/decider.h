@@ -25,7 +25,7 @@ struct Basis {
 /// Adds to a grant what cannot be decided from a Basis alone. Called from gRPC threads.
 /// errors   the grant is refused
 using CompleteGrant = std::function<Result<Done>(
-    const std::string& resource, std::span<const std::string> ids, kubelet::Grant& grant)>;
+    const std::string& resource, std::span<const std::string> ids, grant::Grant& grant)>;
 
 /// Answers kubelet for one resource from the newest Basis. Speaks to no driver. Thread-safe.
 class ResourceDecider final : public kubelet::Decider {
@@ -38,13 +38,13 @@ public:
     std::vector<std::string> prefer(std::span<const std::string> available,
                                     std::span<const std::string> must_include,
                                     std::size_t size) noexcept override;
-    Result<kubelet::Grant> allocate(std::span<const std::string> ids) override;
+    Result<grant::Grant> allocate(std::span<const std::string> ids) override;
 
     /// Whether a part of this GPU or MIG device was granted at most `age` ago.
     [[nodiscard]] bool granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const;
 
 private:
-    void note_grant(const kubelet::Grant& grant);
+    void note_grant(const grant::Grant& grant);
 
     CompleteGrant complete_;
     Latest<Basis> basis_;

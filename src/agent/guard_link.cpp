@@ -31,13 +31,6 @@ std::vector<std::string> sorted(std::span<const std::string> ids) {
     return result;
 }
 
-guard_region::Limits limits_of(const kubelet::Grant::Share& share) {
-    return {.uuid = share.gpu_uuid,
-            .memory_bytes = share.memory_bytes.value_or(0),
-            .cap_ppm = share.compute_percent.value_or(0) * guard_region::kPpmPerPercent,
-            .weight = share.weight.value_or(0)};
-}
-
 os::Root root_with_proc(const os::Root& root) {
     return root.exists("/proc/self/stat") ? root : os::Root("/");
 }
@@ -50,10 +43,9 @@ std::span<const int> guard_capabilities(bool kernel_limit) {
 }
 
 bool needs_guard(const sharing::Sharing& sharing) {
-    return sharing.mechanism == sharing::Mechanism::kTimeSlicing &&
-           std::ranges::any_of(sharing.resources, [](const sharing::SharedResource& one) {
-               return one.memory_bytes || one.compute_percent || one.weight;
-           });
+    return sharing.mechanism == grant::Mechanism::kTimeSlicing &&
+           std::ranges::any_of(sharing.resources,
+                               [](const sharing::SharedResource& one) { return one.limits.any(); });
 }
 
 std::filesystem::path guard_library(const std::string& given) {
@@ -73,14 +65,9 @@ std::vector<guard_region::Limits> limits_for(const sharing::Resource& resource,
     std::vector<guard_region::Limits> limits;
     for (const sharing::OfferedGpu& offered : resource.gpus) {
         const auto found = replicas.find(offered.uuid().text);
-        if (found == replicas.end() || offered.mps) continue;
-        const unsigned count = found->second;
-        constexpr unsigned kWhole = 100;
-        limits.push_back({.uuid = offered.uuid().text,
-                          .memory_bytes = offered.memory_bytes.value_or(0) * count,
-                          .cap_ppm = std::min(kWhole, offered.compute_percent.value_or(0) * count) *
-                                     guard_region::kPpmPerPercent,
-                          .weight = offered.weight.value_or(0) * count});
+        if (found == replicas.end() || offered.by_mps()) continue;
+        const grant::Grant::Share share = sharing::share_of(offered, found->second);
+        limits.push_back(guard_region::limits_of(share.gpu_uuid, share.limits));
     }
     return limits;
 }
@@ -122,7 +109,7 @@ Result<std::string> GuardLink::library_version() {
 
 /// Under the lock.
 Result<Done> GuardLink::make_region(const std::string& resource, std::span<const std::string> ids,
-                                    kubelet::Grant& grant) {
+                                    grant::Grant& grant) {
     const auto version = library_version();
     if (!version) return version.error();
     guard_region::Settings settings{.fail_open = wish_.config.fail_open};
@@ -130,8 +117,8 @@ Result<Done> GuardLink::make_region(const std::string& resource, std::span<const
                                 .device_ids = sorted(ids),
                                 .library = *version,
                                 .created_s = unix_seconds()};
-    for (const kubelet::Grant::Share& share : grant.shares) {
-        guard_region::Limits limits = limits_of(share);
+    for (const grant::Grant::Share& share : grant.shares) {
+        guard_region::Limits limits = guard_region::limits_of(share.gpu_uuid, share.limits);
         limits.context_bytes = context_bytes(share.gpu_uuid);
         settings.devices.push_back(limits);
         record.uuids.push_back(share.gpu_uuid);
@@ -158,8 +145,8 @@ Result<Done> GuardLink::make_region(const std::string& resource, std::span<const
 }
 
 Result<Done> GuardLink::complete(const std::string& resource, std::span<const std::string> ids,
-                                 kubelet::Grant& grant) {
-    if (std::ranges::none_of(grant.shares, &kubelet::Grant::Share::guarded)) return Done{};
+                                 grant::Grant& grant) {
+    if (std::ranges::none_of(grant.shares, &grant::Grant::Share::guarded)) return Done{};
     const std::scoped_lock lock(mutex_);
     const auto made = make_region(resource, ids, grant);
     problem_ = made ? "" : made.error().message;

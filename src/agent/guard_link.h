@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "gpu/hardware.h"
 #include "gpu/memory_limits.h"
+#include "grant/grant.h"
 #include "guard_region/config_file.h"
 #include "guard_region/directory.h"
 #include "guard_region/estimates.h"
@@ -28,7 +29,6 @@
 #include "guard_region/meter.h"
 #include "guard_region/node_socket.h"
 #include "guard_region/watchdog.h"
-#include "kubelet/grant.h"
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
@@ -71,7 +71,7 @@ public:
     /// share is guarded.
     /// errors   kUnavailable: there is no guard to be had and the configuration says `fail: closed`
     Result<Done> complete(const std::string& resource, std::span<const std::string> ids,
-                          kubelet::Grant& grant);
+                          grant::Grant& grant);
 
 private:
     /// A region that is measured; of the thread alone.
@@ -91,7 +91,7 @@ private:
     };
 
     Result<Done> make_region(const std::string& resource, std::span<const std::string> ids,
-                             kubelet::Grant& grant);
+                             grant::Grant& grant);
     Result<std::string> library_version();
     std::uint64_t context_bytes(const std::string& uuid);
 

@@ -61,21 +61,18 @@ public:
 };
 
 sharing::Resource quarters(std::uint64_t memory, unsigned percent) {
-    return {.name = "nvidia.com/gpu",
-            .shared = true,
-            .gpus = {{.gpu = {.uuid = {kGpu}, .memory_bytes = 16 * kGiB},
-                      .replicas = 4,
-                      .memory_bytes = memory,
-                      .compute_percent = percent,
-                      .weight = 10}}};
+    return {
+        .name = "nvidia.com/gpu",
+        .shared = true,
+        .gpus = {{.gpu = {.uuid = {kGpu}, .memory_bytes = 16 * kGiB},
+                  .replicas = 4,
+                  .limits = {.memory_bytes = memory, .compute_percent = percent, .weight = 10}}}};
 }
 
-kubelet::Grant grant_of(std::uint64_t memory, unsigned percent) {
-    kubelet::Grant grant;
+grant::Grant grant_of(std::uint64_t memory, unsigned percent) {
+    grant::Grant grant;
     grant.shares = {{.gpu_uuid = kGpu,
-                     .memory_bytes = memory,
-                     .compute_percent = percent,
-                     .weight = 10,
+                     .limits = {.memory_bytes = memory, .compute_percent = percent, .weight = 10},
                      .guarded = true}};
     return grant;
 }
@@ -106,7 +103,7 @@ protected:
         holders_ = std::move(holders);
     }
     /// The region of a grant, as the host's directory.
-    [[nodiscard]] fs::path guard_of(const kubelet::Grant& grant) const {
+    [[nodiscard]] fs::path guard_of(const grant::Grant& grant) const {
         for (const auto& mount : grant.mounts) {
             if (mount.container_path == abi::kGuardDirectory) return root_.resolve(mount.host_path);
         }
@@ -144,13 +141,13 @@ TEST(GuardLimits, OfSeveralReplicasAddUp) {
     EXPECT_EQ(limits[0].cap_ppm, 500'000U);
     EXPECT_EQ(limits[0].weight, 20U);
     sharing::Resource mps = quarters(3 * kGiB, 25);
-    mps.gpus[0].mps = true;
+    mps.gpus[0].shared_by = grant::Mechanism::kMps;
     EXPECT_TRUE(limits_for(mps, ids).empty());
 }
 
 TEST_F(GuardLinkTest, AGrantWithLimitsGetsGuardAndRegion) {
     start();
-    kubelet::Grant grant = grant_of(4 * kGiB, 25);
+    grant::Grant grant = grant_of(4 * kGiB, 25);
     const std::vector<std::string> ids{std::string(kGpu) + "::1"};
     const auto done = link_->complete("nvidia.com/gpu", ids, grant);
     ASSERT_TRUE(done) << done.error().message;
@@ -172,7 +169,7 @@ TEST_F(GuardLinkTest, AGrantWithLimitsGetsGuardAndRegion) {
 
 TEST_F(GuardLinkTest, AGrantWithoutLimitsIsLeftAlone) {
     start();
-    kubelet::Grant grant;
+    grant::Grant grant;
     grant.shares = {{.gpu_uuid = kGpu}};
     const std::vector<std::string> ids{kGpu};
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
@@ -183,7 +180,7 @@ TEST_F(GuardLinkTest, AGrantWithoutLimitsIsLeftAlone) {
 TEST_F(GuardLinkTest, WithoutALibraryThePolicyDecides) {
     fs::remove(library_);
     start();
-    kubelet::Grant grant = grant_of(kGiB, 25);
+    grant::Grant grant = grant_of(kGiB, 25);
     const std::vector<std::string> ids{std::string(kGpu) + "::1"};
     const auto closed = link_->complete("nvidia.com/gpu", ids, grant);
     ASSERT_FALSE(closed);
@@ -200,7 +197,7 @@ TEST_F(GuardLinkTest, WithoutALibraryThePolicyDecides) {
 
 TEST_F(GuardLinkTest, LimitsChangeUnderARunningContainer) {
     start();
-    kubelet::Grant grant = grant_of(4 * kGiB, 25);
+    grant::Grant grant = grant_of(4 * kGiB, 25);
     const std::vector<std::string> ids{std::string(kGpu) + "::1"};
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
     ASSERT_TRUE(eventually([](const auto& seen) { return seen.regions.size() == 1; }));
@@ -216,7 +213,7 @@ TEST_F(GuardLinkTest, TheKernelModuleHoldsTheLimitWhereItCanAndIsToldTo) {
     ASSERT_TRUE(root_.write_atomically("/proc/self/stat", "1 (x) S\n"));
     start();
     link_->apply({.kernel_limit = true}, {});
-    kubelet::Grant grant = grant_of(4 * kGiB, 25);
+    grant::Grant grant = grant_of(4 * kGiB, 25);
     const std::vector<std::string> ids{std::string(kGpu) + "::1"};
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
     const std::string id = guard_of(grant).parent_path().filename();
@@ -254,9 +251,9 @@ TEST_F(GuardLinkTest, TheKernelModuleHoldsTheLimitWhereItCanAndIsToldTo) {
 
 TEST_F(GuardLinkTest, KubeletNamesRegionsAndNobodysAreRemoved) {
     start();
-    kubelet::Grant held = grant_of(kGiB, 25);
-    kubelet::Grant lives = grant_of(kGiB, 25);
-    kubelet::Grant gone = grant_of(kGiB, 25);
+    grant::Grant held = grant_of(kGiB, 25);
+    grant::Grant lives = grant_of(kGiB, 25);
+    grant::Grant gone = grant_of(kGiB, 25);
     const std::vector<std::string> first{std::string(kGpu) + "::1"};
     const std::vector<std::string> second{std::string(kGpu) + "::2"};
     const std::vector<std::string> third{std::string(kGpu) + "::3"};
@@ -288,8 +285,8 @@ TEST_F(GuardLinkTest, KubeletNamesRegionsAndNobodysAreRemoved) {
 TEST_F(GuardLinkTest, ARegionStaysWhileAProcessOfItsContainerLives) {
     set_holders(std::vector<kubelet::Holder>{});
     start(3s);  // for a process to start meanwhile
-    kubelet::Grant idle = grant_of(kGiB, 25);
-    kubelet::Grant gone = grant_of(kGiB, 25);
+    grant::Grant idle = grant_of(kGiB, 25);
+    grant::Grant gone = grant_of(kGiB, 25);
     const std::vector<std::string> first{std::string(kGpu) + "::1"};
     const std::vector<std::string> second{std::string(kGpu) + "::2"};
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", first, idle));
@@ -307,7 +304,7 @@ TEST_F(GuardLinkTest, ARegionStaysWhileAProcessOfItsContainerLives) {
 
 TEST_F(GuardLinkTest, ALedgerThatIsCutShortIsAnEventAndNoCrash) {
     start();
-    kubelet::Grant grant = grant_of(kGiB, 25);
+    grant::Grant grant = grant_of(kGiB, 25);
     const std::vector<std::string> ids{std::string(kGpu) + "::1"};
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
     ASSERT_TRUE(eventually([](const auto& seen) { return seen.regions.size() == 1; }));
@@ -320,7 +317,7 @@ TEST_F(GuardLinkTest, ALedgerThatIsCutShortIsAnEventAndNoCrash) {
 
 TEST_F(GuardLinkTest, AnAgentThatComesAgainGoesOn) {
     start();
-    kubelet::Grant grant = grant_of(kGiB, 25);
+    grant::Grant grant = grant_of(kGiB, 25);
     const std::vector<std::string> ids{std::string(kGpu) + "::1"};
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
     link_.reset();

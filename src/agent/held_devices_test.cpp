@@ -29,7 +29,7 @@ class HeldDevicesTest : public testing::Test {
 protected:
     HeldDevicesTest() {
         config_.flags.mig_strategy = sharing::MigStrategy::kMixed;
-        config_.sharing.mechanism = sharing::Mechanism::kTimeSlicing;
+        config_.sharing.mechanism = grant::Mechanism::kTimeSlicing;
         config_.sharing.resources = {{.name = "nvidia.com/mig-1g.5gb", .replicas = 2}};
     }
 

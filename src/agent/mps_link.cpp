@@ -34,10 +34,11 @@ std::vector<mps::DaemonSpec> mps_daemons(const sharing::Offer& offer) {
     std::vector<mps::DaemonSpec> wishes;
     for (const sharing::Resource& resource : offer.resources) {
         for (const sharing::OfferedGpu& offered : resource.gpus) {
-            if (!offered.mps) continue;
-            wishes.push_back({.gpu = offered.gpu.uuid,
-                              .limits = {.memory_bytes = offered.memory_bytes,
-                                         .thread_percent = offered.compute_percent.value_or(100)}});
+            if (!offered.by_mps()) continue;
+            wishes.push_back(
+                {.gpu = offered.gpu.uuid,
+                 .limits = {.memory_bytes = offered.limits.memory_bytes,
+                            .thread_percent = offered.limits.compute_percent.value_or(100)}});
         }
     }
     return wishes;
@@ -75,7 +76,7 @@ std::unique_ptr<mps::Supervisor> MpsLink::make_supervisor(const Settings& settin
 }
 
 std::optional<Error> MpsLink::objection(const Settings& settings) {
-    if (settings.config.sharing.mechanism != sharing::Mechanism::kMps) return std::nullopt;
+    if (settings.config.sharing.mechanism != grant::Mechanism::kMps) return std::nullopt;
     if (!options_.allowed) {
         return Error{
             ErrorCode::kPermission,
@@ -102,7 +103,7 @@ void MpsLink::apply(sharing::Offer& offer) {
             note_mps(offered.gpu, statuses);
             const bool known =
                 std::ranges::find(statuses, offered.gpu.uuid, &mps::Status::gpu) != statuses.end();
-            if (offered.mps && !known && offered.gpu.health.ok())
+            if (offered.by_mps() && !known && offered.gpu.health.ok())
                 make_unhealthy(offered.gpu, std::string(kNotYet));
         }
     }

@@ -13,13 +13,13 @@ using testing::ElementsAre;
 gpu::Gpu gpu_named(const std::string& uuid) { return {.uuid = {uuid}}; }
 
 TEST(MpsLink, OnlyGpusThatMpsSharesNeedADaemon) {
-    const sharing::Offer offer{.resources = {{.name = "nvidia.com/gpu",
-                                              .gpus = {{.gpu = gpu_named("GPU-a"),
-                                                        .replicas = 4,
-                                                        .memory_bytes = 1U << 30U,
-                                                        .compute_percent = 25,
-                                                        .mps = true},
-                                                       {.gpu = gpu_named("GPU-b")}}}}};
+    const sharing::Offer offer{
+        .resources = {{.name = "nvidia.com/gpu",
+                       .gpus = {{.gpu = gpu_named("GPU-a"),
+                                 .replicas = 4,
+                                 .shared_by = grant::Mechanism::kMps,
+                                 .limits = {.memory_bytes = 1U << 30U, .compute_percent = 25}},
+                                {.gpu = gpu_named("GPU-b")}}}}};
     EXPECT_THAT(
         mps_daemons(offer),
         ElementsAre(mps::DaemonSpec{{"GPU-a"}, {.memory_bytes = 1U << 30U, .thread_percent = 25}}));

@@ -113,7 +113,7 @@ void Serving::withdraw_all_but(const sharing::Offer& offer) {
 }
 
 Result<Done> Serving::serve(const sharing::Resource& resource, Basis basis) {
-    std::vector<kubelet::Device> devices = resource.devices();
+    std::vector<grant::Device> devices = resource.devices();
     const auto found = served_.find(resource.name);
     if (found != served_.end()) {
         found->second.decider->publish(std::move(basis));
@@ -192,7 +192,7 @@ std::vector<ServedResource> Serving::status() const {
     const std::scoped_lock lock(mutex_);
     std::vector<ServedResource> result;
     for (const auto& [name, served] : served_) {
-        const auto healthy = std::ranges::count(served.devices, true, &kubelet::Device::healthy);
+        const auto healthy = std::ranges::count(served.devices, true, &grant::Device::healthy);
         result.push_back({.name = name,
                           .devices = static_cast<unsigned>(served.devices.size()),
                           .healthy = static_cast<unsigned>(healthy),

@@ -56,7 +56,7 @@ private:
     struct Served {
         std::unique_ptr<ResourceDecider> decider;  // outlives the plugin
         std::unique_ptr<kubelet::DevicePlugin> plugin;
-        std::vector<kubelet::Device> devices;
+        std::vector<grant::Device> devices;
     };
 
     Result<Done> serve(const sharing::Resource& resource, Basis basis);

@@ -35,18 +35,10 @@ telemetry::Offered offered_devices(const sharing::Offer& offer) {
     for (const sharing::Resource& resource : offer.resources) {
         for (const sharing::OfferedGpu& one : resource.gpus) {
             telemetry::OfferedDevice device{.resource = resource.name,
+                                            .mechanism = one.mechanism(),
                                             .replicas = one.replicas,
-                                            .terms = {.memory_bytes = one.memory_bytes,
-                                                      .compute_percent = one.compute_percent}};
-            if (one.mps) {
-                device.mechanism = "mps";
-            } else if (one.replicas > 1) {
-                device.mechanism = "time-slicing";
-            }
-            for (const sharing::ShareLimits& share : one.shares) {
-                device.shares.push_back(
-                    {.memory_bytes = share.memory_bytes, .compute_percent = share.compute_percent});
-            }
+                                            .limits = one.limits,
+                                            .shares = one.shares};
             offered.insert_or_assign(one.uuid().text, std::move(device));
         }
     }

@@ -110,16 +110,16 @@ TEST(OfferedDevices, SayHowEachIsShared) {
     gpu.uuid = {"GPU-0"};
     offer.resources = {{.name = "nvidia.com/gpu", .shared = true}};
     offer.resources[0].gpus = {
-        {.gpu = gpu, .replicas = 4, .memory_bytes = 100, .compute_percent = 25}};
+        {.gpu = gpu, .replicas = 4, .limits = {.memory_bytes = 100, .compute_percent = 25}}};
     const auto offered = offered_devices(offer);
     ASSERT_TRUE(offered.contains("GPU-0"));
     const auto& device = offered.at("GPU-0");
-    EXPECT_EQ(device.mechanism, "time-slicing");
+    EXPECT_EQ(grant::metric_text(device.mechanism), "time-slicing");
     EXPECT_EQ(device.replicas, 4U);
-    EXPECT_EQ(device.terms.memory_bytes, 100U);
-    EXPECT_EQ(device.terms.compute_percent, 25U);
-    offer.resources[0].gpus[0].mps = true;
-    EXPECT_EQ(offered_devices(offer).at("GPU-0").mechanism, "mps");
+    EXPECT_EQ(device.limits.memory_bytes, 100U);
+    EXPECT_EQ(device.limits.compute_percent, 25U);
+    offer.resources[0].gpus[0].shared_by = grant::Mechanism::kMps;
+    EXPECT_EQ(grant::metric_text(offered_devices(offer).at("GPU-0").mechanism), "mps");
 }
 
 }  // namespace

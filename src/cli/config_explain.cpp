@@ -24,9 +24,9 @@ std::string plural(std::size_t count, const std::string& word) {
 }
 
 /// "8Gi and 50 % compute, 4Gi and 25 % compute".
-std::string unequal_text(const std::vector<sharing::ShareLimits>& shares) {
+std::string unequal_text(const std::vector<grant::Limits>& shares) {
     std::string text;
-    for (const sharing::ShareLimits& share : shares) {
+    for (const grant::Limits& share : shares) {
         text += text.empty() ? "" : ", ";
         if (share.memory_bytes) text += bytes_text(*share.memory_bytes) + " and ";
         text += std::to_string(share.compute_percent.value_or(100)) + " % compute";
@@ -41,12 +41,12 @@ constexpr std::array<std::string_view, 2> kMpsFacts{
     "that GPU; the next ones find it working again"};
 
 bool has_mps(const sharing::Resource& resource) {
-    return std::ranges::any_of(resource.gpus, &sharing::OfferedGpu::mps);
+    return std::ranges::any_of(resource.gpus, &sharing::OfferedGpu::by_mps);
 }
 
 bool has_guard(const sharing::Resource& resource) {
     return std::ranges::any_of(resource.gpus, [](const sharing::OfferedGpu& gpu) {
-        return !gpu.mps && (gpu.memory_bytes || gpu.compute_percent || gpu.weight);
+        return !gpu.by_mps() && gpu.limits.any();
     });
 }
 
@@ -56,13 +56,13 @@ std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
     if (!shared) return text + ", whole";
     text += " in " + plural(gpu.replicas, "share");
     if (!gpu.shares.empty()) return text + ": " + unequal_text(gpu.shares);
-    if (gpu.memory_bytes) text += " of " + bytes_text(*gpu.memory_bytes);
-    if (gpu.compute_percent) {
-        text += gpu.memory_bytes ? " and " : " of ";
-        text += std::to_string(*gpu.compute_percent) + " % compute";
+    if (gpu.limits.memory_bytes) text += " of " + bytes_text(*gpu.limits.memory_bytes);
+    if (gpu.limits.compute_percent) {
+        text += gpu.limits.memory_bytes ? " and " : " of ";
+        text += std::to_string(*gpu.limits.compute_percent) + " % compute";
     }
-    if (gpu.weight) text += ", weight " + std::to_string(*gpu.weight);
-    if (!gpu.memory_bytes) text += ", memory not limited";
+    if (gpu.limits.weight) text += ", weight " + std::to_string(*gpu.limits.weight);
+    if (!gpu.limits.memory_bytes) text += ", memory not limited";
     return text;
 }
 
@@ -123,17 +123,18 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
     for (const sharing::Resource& resource : offer.resources) {
         Json gpus = Json::array();
         for (const sharing::OfferedGpu& gpu : resource.gpus) {
-            gpus.push_back({{"index", gpu.gpu.index},
-                            {"uuid", gpu.uuid().text},
-                            {"model", gpu.gpu.model},
-                            {"mig", mig_json(gpu)},
-                            {"memoryBytes", gpu.device_memory_bytes()},
-                            {"healthy", gpu.healthy()},
-                            {"replicas", gpu.replicas},
-                            {"memoryBytesPerReplica", optional_json(gpu.memory_bytes)},
-                            {"computePercentPerReplica", optional_json(gpu.compute_percent)}});
-            if (gpu.weight) gpus.back()["weightPerReplica"] = *gpu.weight;
-            for (const sharing::ShareLimits& share : gpu.shares) {
+            gpus.push_back(
+                {{"index", gpu.gpu.index},
+                 {"uuid", gpu.uuid().text},
+                 {"model", gpu.gpu.model},
+                 {"mig", mig_json(gpu)},
+                 {"memoryBytes", gpu.device_memory_bytes()},
+                 {"healthy", gpu.healthy()},
+                 {"replicas", gpu.replicas},
+                 {"memoryBytesPerReplica", optional_json(gpu.limits.memory_bytes)},
+                 {"computePercentPerReplica", optional_json(gpu.limits.compute_percent)}});
+            if (gpu.limits.weight) gpus.back()["weightPerReplica"] = *gpu.limits.weight;
+            for (const grant::Limits& share : gpu.shares) {
                 gpus.back()["shares"].push_back(
                     {{"memoryBytes", optional_json(share.memory_bytes)},
                      {"computePercent", optional_json(share.compute_percent)}});
@@ -147,7 +148,7 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
              {"podLimits", {{resource.name, "1"}}},
              {"gpus", std::move(gpus)}});
         if (!has_mps(resource)) continue;
-        resources.back()["mechanism"] = "mps";
+        resources.back()["mechanism"] = grant::node_text(grant::Mechanism::kMps);
         for (const std::string_view fact : kMpsFacts) resources.back()["facts"].push_back(fact);
     }
     return {{"driverVersion", inventory.driver_version},

@@ -121,7 +121,9 @@ std::string mechanism_text(const node::GpuNode& node, const std::string& resourc
     for (const node::ShareStatus& share : node.shares) {
         if (share.resource != resource) continue;
         const std::string one =
-            (share.mechanism == "none" ? "whole" : share.mechanism) +
+            std::string(share.mechanism == grant::Mechanism::kNone
+                            ? "whole"
+                            : grant::node_text(share.mechanism)) +
             (share.memory_mib > 0 ? " " + std::to_string(share.memory_mib) + "MiB" : "");
         if (!text.contains(one)) text += (text.empty() ? "" : "+") + one;
     }

@@ -31,7 +31,7 @@ void write_infos(Text& text, const Scene& scene) {
             .label("driver_version", scene.snapshot.driver_version)
             .label("cuda_version", cuda_text(scene.snapshot.cuda_version))
             .label("arch", architecture(gpu.compute_major, gpu.compute_minor))
-            .label("sharing", row.device->layout.mechanism)
+            .label("sharing", grant::metric_text(row.device->layout.mechanism))
             .label("replicas", row.device->layout.replicas)
             .is(1U);
     }

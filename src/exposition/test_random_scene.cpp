@@ -147,7 +147,7 @@ Device device(Dice& dice, unsigned index, telemetry::Moment now) {
     }
     if (dice.one_in(3)) {
         made.gpu.mig_enabled = true;
-        made.layout.mechanism = "mig";
+        made.layout.mechanism = grant::Mechanism::kMig;
         for (unsigned instance = 0; instance < 1 + dice.below(4); ++instance) {
             made.parts.push_back(part(dice, instance));
         }

@@ -176,8 +176,10 @@ Snapshot time_sliced_four() {
     Snapshot made = node();
     Device a10g = device(0, "NVIDIA A10G", 8, 6, 23028 * kMiB);
     add_board_figures(a10g);
-    a10g.layout = {
-        "time-slicing", {{"nvidia.com/gpu.shared", 4}}, {{"nvidia.com/gpu.shared", 4}}, 4};
+    a10g.layout = {grant::Mechanism::kTimeSlicing,
+                   {{"nvidia.com/gpu.shared", 4}},
+                   {{"nvidia.com/gpu.shared", 4}},
+                   4};
     Part part;
     for (unsigned pod = 0; pod < 4; ++pod) {
         Tenant one =
@@ -237,7 +239,7 @@ Snapshot mps_two() {
     t4.figures.set(Figure::kRetiredPagesCorrected, 1);
     t4.figures.set(Figure::kRetiredPagesUncorrected, 0);
     t4.figures.set(Figure::kRetiredPagesPending, 0);
-    t4.layout = {"mps", {{"nvidia.com/gpu", 2}}, {{"nvidia.com/gpu", 2}}, 2};
+    t4.layout = {grant::Mechanism::kMps, {{"nvidia.com/gpu", 2}}, {{"nvidia.com/gpu", 2}}, 2};
     Part part;
     for (unsigned pod = 0; pod < 3; ++pod) {
         Tenant one = tenant("infer", "llm-" + std::to_string(pod), "server", Source::kDriver);
@@ -300,7 +302,7 @@ void finish(Device& on, Part& part, bool tells_use) {
 void finish_cut(Device& on) {
     on.gpu.mig_capable = true;
     on.gpu.mig_enabled = true;
-    on.layout.mechanism = "mig";
+    on.layout.mechanism = grant::Mechanism::kMig;
     on.total = {40 * kMiB, {}, {}, 210'000, 987'654'321};
     on.remainder = {40 * kMiB, {}, {}, 0, 0};
     std::uint64_t tenants_power = 0;

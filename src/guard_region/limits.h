@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "abi/region.h"
+#include "grant/limits.h"
 
 namespace aliquot::guard_region {
 
@@ -21,6 +23,14 @@ struct Limits {
 };
 
 inline constexpr std::uint32_t kPpmPerPercent = 10'000;
+
+/// What a guard is told of what was granted.
+inline Limits limits_of(std::string uuid, const grant::Limits& granted) {
+    return {.uuid = std::move(uuid),
+            .memory_bytes = granted.memory_bytes.value_or(0),
+            .cap_ppm = granted.compute_percent.value_or(0) * kPpmPerPercent,
+            .weight = granted.weight.value_or(0)};
+}
 
 /// What a config file says when it is made.
 struct Settings {

@@ -130,7 +130,7 @@ Result<Done> check_config(const Values& values) {
                                                            found.where +
                                                            "; expected the configuration itself"};
             }
-            if (found.config.sharing.mechanism == sharing::Mechanism::kMps && !values.mps) {
+            if (found.config.sharing.mechanism == grant::Mechanism::kMps && !values.mps) {
                 return Error{ErrorCode::kInvalidInput,
                              "configuration " + key +
                                  ": shares by MPS, for which the agent needs more; add --mps"};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kubelet/grant.h"
+#include "grant/grant.h"
 
 namespace aliquot::kubelet {
 
@@ -27,7 +27,7 @@ public:
     /// errors   kInvalidInput: a request that the configuration forbids; kNotFound: an id that is
     /// not
     ///          ours; kUnavailable: cannot be granted now. All fail the pod with the message.
-    virtual Result<Grant> allocate(std::span<const std::string> ids) = 0;
+    virtual Result<grant::Grant> allocate(std::span<const std::string> ids) = 0;
 };
 
 }  // namespace aliquot::kubelet

@@ -79,7 +79,7 @@ public:
     Implementation(const Implementation&) = delete;
     Implementation& operator=(const Implementation&) = delete;
 
-    Result<Done> start(std::vector<Device> devices) {
+    Result<Done> start(std::vector<grant::Device> devices) {
         if (auto checked = check(options_); !checked) return checked;
         const std::scoped_lock life(life_);
         if (thread_.joinable() || stopped_)
@@ -98,7 +98,7 @@ public:
         return Done{};
     }
 
-    void update(std::vector<Device> devices) {
+    void update(std::vector<grant::Device> devices) {
         {
             const std::scoped_lock lock(mutex_);
             if (devices == devices_) return;
@@ -187,7 +187,7 @@ private:
     }
 
     Result<Done> open() {
-        std::vector<Device> devices;
+        std::vector<grant::Device> devices;
         {
             const std::scoped_lock lock(mutex_);
             devices = devices_;
@@ -215,7 +215,7 @@ private:
     }
 
     void publish() {
-        std::vector<Device> devices;
+        std::vector<grant::Device> devices;
         bool changed = false;
         {
             const std::scoped_lock lock(mutex_);
@@ -290,7 +290,7 @@ private:
 
     // What callers and gRPC threads leave for the thread.
     std::mutex mutex_;
-    std::vector<Device> devices_;
+    std::vector<grant::Device> devices_;
     bool dirty_ = true;
     std::optional<bool> registry_news_;  // what the plugin watcher said last
 
@@ -317,11 +317,11 @@ DevicePlugin::DevicePlugin(const os::Root& root, PluginOptions options, Decider&
 
 DevicePlugin::~DevicePlugin() = default;
 
-Result<Done> DevicePlugin::start(std::vector<Device> devices) {
+Result<Done> DevicePlugin::start(std::vector<grant::Device> devices) {
     return implementation_->start(std::move(devices));
 }
 
-void DevicePlugin::update(std::vector<Device> devices) {
+void DevicePlugin::update(std::vector<grant::Device> devices) {
     implementation_->update(std::move(devices));
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "grant/grant.h"
 #include "kubelet/decider.h"
-#include "kubelet/grant.h"
 #include "kubelet/plugin_options.h"
 #include "os/clock.h"
 #include "os/root.h"
@@ -26,10 +26,10 @@ public:
 
     /// Listens and starts registering; returns when the socket answers, not when kubelet knows us.
     /// errors   kPermission, kUnavailable: the socket cannot be made
-    Result<Done> start(std::vector<Device> devices);
+    Result<Done> start(std::vector<grant::Device> devices);
 
     /// The new full list. A no-op when nothing changed.
-    void update(std::vector<Device> devices);
+    void update(std::vector<grant::Device> devices);
 
     /// Ends the streams, stops the server, removes the socket.
     /// withdraw   first send an empty list, so that capacity drops to 0 at once instead of after

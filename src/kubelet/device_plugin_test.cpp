@@ -31,12 +31,12 @@ public:
         return {available.begin(),
                 available.begin() + static_cast<std::ptrdiff_t>(std::min(size, available.size()))};
     }
-    Result<Grant> allocate(std::span<const std::string> ids) override {
+    Result<grant::Grant> allocate(std::span<const std::string> ids) override {
         if (ids.empty()) return Error{ErrorCode::kInvalidInput, "no device asked for"};
         if (ids[0] == "unknown") return Error{ErrorCode::kNotFound, "unknown: is not ours"};
         if (ids[0] == "away") return Error{ErrorCode::kUnavailable, "away: is lost"};
         if (ids[0] == "throw") throw std::runtime_error("broken");
-        Grant grant;
+        grant::Grant grant;
         grant.environment["DEVICES"] = std::string(ids[0]);
         return grant;
     }
@@ -54,7 +54,7 @@ protected:
         options_.retry_limit = milliseconds(100);
     }
 
-    std::unique_ptr<DevicePlugin> started(std::vector<Device> devices = {{"a"}, {"b"}}) {
+    std::unique_ptr<DevicePlugin> started(std::vector<grant::Device> devices = {{"a"}, {"b"}}) {
         auto plugin = std::make_unique<DevicePlugin>(root_, options_, decider_);
         const auto done = plugin->start(std::move(devices));
         EXPECT_TRUE(done) << done.error().message;

@@ -15,7 +15,7 @@ constexpr int kAcceptAtOnce = 64;
 Result<std::unique_ptr<Endpoint>> Endpoint::open(const std::filesystem::path& path,
                                                  const PluginOptions& options, Decider& decider,
                                                  ServiceEvents& events,
-                                                 std::span<const Device> devices,
+                                                 std::span<const grant::Device> devices,
                                                  std::function<void()> on_stream) {
     auto listener = Listener::open(path);
     if (!listener) return std::move(listener).error();

@@ -29,7 +29,7 @@ public:
     static Result<std::unique_ptr<Endpoint>> open(const std::filesystem::path& path,
                                                   const PluginOptions& options, Decider& decider,
                                                   ServiceEvents& events,
-                                                  std::span<const Device> devices,
+                                                  std::span<const grant::Device> devices,
                                                   std::function<void()> on_stream);
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;

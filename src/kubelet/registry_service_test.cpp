@@ -24,7 +24,9 @@ public:
                                     std::size_t /*size*/) noexcept override {
         return {};
     }
-    Result<Grant> allocate(std::span<const std::string> /*ids*/) override { return Grant{}; }
+    Result<grant::Grant> allocate(std::span<const std::string> /*ids*/) override {
+        return grant::Grant{};
+    }
 };
 
 /// Plays the plugin watcher: asks a socket of plugins_registry what it is.

@@ -62,7 +62,7 @@ public:
         await();
     }
 
-    void set(std::span<const Device> devices) override {
+    void set(std::span<const grant::Device> devices) override {
         const auto list = to_proto(devices);
         grpc::ByteBuffer bytes;  // serialised once; the streams share them
         bool owned = false;

@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
+#include "grant/grant.h"
 #include "kubelet/call_queue.h"
-#include "kubelet/grant.h"
 
 namespace grpc {
 class ByteBuffer;
@@ -38,7 +38,7 @@ public:
     virtual void listen(CallQueue& queue, RequestStream request) = 0;
 
     /// The list that streams opened from now on start with; open ones keep theirs until push().
-    virtual void set(std::span<const Device> devices) = 0;
+    virtual void set(std::span<const grant::Device> devices) = 0;
 
     /// Writes the list of the last set() to every stream that has an older one.
     virtual void push() = 0;

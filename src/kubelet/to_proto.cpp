@@ -20,7 +20,7 @@ void assign(std::vector<std::string>& strings, const Field& field) {
     std::copy(field.begin(), field.end(), strings.begin());
 }
 
-Result<Grant> decide(Decider& decider, const std::vector<std::string>& ids) {
+Result<grant::Grant> decide(Decider& decider, const std::vector<std::string>& ids) {
     try {
         return decider.allocate(ids);
     } catch (const std::exception& problem) {
@@ -46,7 +46,7 @@ v1beta1::RegisterRequest register_request(const std::string& resource,
     return request;
 }
 
-v1beta1::ListAndWatchResponse to_proto(std::span<const Device> devices) {
+v1beta1::ListAndWatchResponse to_proto(std::span<const grant::Device> devices) {
     v1beta1::ListAndWatchResponse list;
     list.mutable_devices()->Reserve(static_cast<int>(devices.size()));
     for (const auto& device : devices) {
@@ -58,7 +58,7 @@ v1beta1::ListAndWatchResponse to_proto(std::span<const Device> devices) {
     return list;
 }
 
-v1beta1::ContainerAllocateResponse to_proto(const Grant& grant) {
+v1beta1::ContainerAllocateResponse to_proto(const grant::Grant& grant) {
     v1beta1::ContainerAllocateResponse answer;
     for (const auto& [name, value] : grant.environment) (*answer.mutable_envs())[name] = value;
     for (const auto& mount : grant.mounts) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "grant/grant.h"
 #include "kubelet/decider.h"
-#include "kubelet/grant.h"
 
 namespace v1beta1 {
 class AllocateRequest;
@@ -29,8 +29,8 @@ v1beta1::RegisterRequest register_request(const std::string& resource,
 
 /// Always the full list. NUMA node 0 is an empty NUMANode that is present; a device without
 /// affinity has no topology at all (kubelet reads -1 or a made-up 0 as a real node).
-v1beta1::ListAndWatchResponse to_proto(std::span<const Device> devices);
-v1beta1::ContainerAllocateResponse to_proto(const Grant& grant);
+v1beta1::ListAndWatchResponse to_proto(std::span<const grant::Device> devices);
+v1beta1::ContainerAllocateResponse to_proto(const grant::Grant& grant);
 
 /// One answer per container request; the first that fails fails all, named by `resource`.
 /// errors   as Decider::allocate; kInternal when the decider throws

@@ -52,13 +52,13 @@ public:
         return {available.begin(),
                 available.begin() + static_cast<std::ptrdiff_t>(std::min(size, available.size()))};
     }
-    Result<Grant> allocate(std::span<const std::string> ids) override {
+    Result<grant::Grant> allocate(std::span<const std::string> ids) override {
         asked.emplace_back(ids.begin(), ids.end());
         if (fail) return Error{ErrorCode::kUnavailable, ids[0] + ": is lost"};
         return grant;
     }
 
-    Grant grant;
+    grant::Grant grant;
     bool fail = false;
     std::vector<std::size_t> sizes;
     std::vector<std::string> offered;
@@ -79,7 +79,7 @@ TEST(ToProto, RegistersWithTheBytesThatKubeletKnows) {
 
 TEST(ToProto, SendsNodeZeroAsAnEmptyNodeThatIsThere) {
     struct Case {
-        Device device;
+        grant::Device device;
         const char* golden;
     };
     const std::vector<Case> cases{
@@ -91,7 +91,7 @@ TEST(ToProto, SendsNodeZeroAsAnEmptyNodeThatIsThere) {
         EXPECT_EQ(hex(to_proto(std::span(&example.device, 1)).SerializeAsString()), example.golden);
         parsed<v1beta1::ListAndWatchResponse>(example.golden);
     }
-    EXPECT_EQ(to_proto(std::span<const Device>{}).SerializeAsString(), "");
+    EXPECT_EQ(to_proto(std::span<const grant::Device>{}).SerializeAsString(), "");
 }
 
 TEST(ToProto, AnswersAllocateWithTheBytesThatKubeletReads) {
@@ -111,7 +111,7 @@ TEST(ToProto, AnswersAllocateWithTheBytesThatKubeletReads) {
 }
 
 TEST(ToProto, CarriesEveryPartOfAGrant) {
-    Grant grant;
+    grant::Grant grant;
     grant.mounts = {{"/in", "/host", false}, {"/in2", "/host2"}};
     grant.device_nodes = {{"/dev/nvidia0", "/host/dev/nvidia0", "rw"}};
     grant.annotations["cdi.k8s.io/x"] = "a/b=c";

@@ -81,7 +81,7 @@ void add_whole(const NodeFacts& facts, const gpu::Gpu& gpu, Labels& labels) {
     labels["nvidia.com/gpu.count"] =
         std::to_string(std::ranges::count_if(facts.inventory.gpus, of_model));
     labels["nvidia.com/gpu.replicas"] = std::to_string(all_cut ? 0 : shared.replicas);
-    labels["nvidia.com/gpu.sharing-strategy"] = shared.strategy;
+    labels["nvidia.com/gpu.sharing-strategy"] = grant::label_text(shared.mechanism);
     if (gpu.memory_bytes != 0) {
         labels["nvidia.com/gpu.memory"] = std::to_string(gpu.memory_bytes >> 20U);
     }
@@ -98,7 +98,7 @@ Shared shared_of(const sharing::Offer& offer, const gpu::Uuid& uuid, std::string
         for (const sharing::OfferedGpu& one : resource.gpus) {
             if (one.uuid() != uuid || one.replicas <= 1) continue;
             return {.replicas = one.replicas,
-                    .strategy = one.mps ? "mps" : "time-slicing",
+                    .mechanism = one.mechanism(),
                     .renamed = resource.name != name};
         }
     }
@@ -140,7 +140,7 @@ Labels feature_labels(const NodeFacts& facts) {
         [](const gpu::Gpu& one) { return one.virtualization == gpu::Virtualization::kVgpuGuest; }));
     labels["nvidia.com/mps.capable"] =
         text(std::ranges::any_of(facts.offer.resources, [](const sharing::Resource& resource) {
-            return std::ranges::any_of(resource.gpus, &sharing::OfferedGpu::mps);
+            return std::ranges::any_of(resource.gpus, &sharing::OfferedGpu::by_mps);
         }));
     add_whole(facts, *gpu, labels);
     if (facts.mig_strategy == sharing::MigStrategy::kNone || !any(&gpu::Gpu::mig_capable)) {

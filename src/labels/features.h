@@ -10,8 +10,8 @@ namespace aliquot::labels {
 /// How a device is shared, in GFD's words.
 struct Shared {
     unsigned replicas = 1;
-    std::string strategy = "none";  // "time-slicing", "mps"
-    bool renamed = false;           // under another resource name than when it is not shared
+    grant::Mechanism mechanism = grant::Mechanism::kNone;
+    bool renamed = false;  // under another resource name than when it is not shared
 };
 /// name   the resource that it is offered as when it is not renamed
 Shared shared_of(const sharing::Offer& offer, const gpu::Uuid& uuid, std::string_view name);

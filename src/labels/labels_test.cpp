@@ -61,7 +61,10 @@ protected:
     void share(unsigned replicas, const std::string& name = "nvidia.com/gpu", bool mps = false) {
         sharing::Resource resource{.name = name, .shared = true};
         for (const gpu::Gpu& gpu : inventory.gpus) {
-            resource.gpus.push_back({.gpu = gpu, .replicas = replicas, .mps = mps});
+            resource.gpus.push_back(
+                {.gpu = gpu,
+                 .replicas = replicas,
+                 .shared_by = mps ? grant::Mechanism::kMps : grant::Mechanism::kTimeSlicing});
         }
         offer.resources = {resource};
     }

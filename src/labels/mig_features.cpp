@@ -66,7 +66,7 @@ void add_single_mig(const NodeFacts& facts, const gpu::Gpu& gpu, Labels& labels)
         product(gpu.model + "-MIG-" + key_of(first->profile), shared);
     labels["nvidia.com/gpu.count"] = std::to_string(count);
     labels["nvidia.com/gpu.replicas"] = std::to_string(shared.replicas);
-    labels["nvidia.com/gpu.sharing-strategy"] = shared.strategy;
+    labels["nvidia.com/gpu.sharing-strategy"] = grant::label_text(shared.mechanism);
     add_attributes(*first, "nvidia.com/gpu", labels);
 }
 
@@ -80,7 +80,7 @@ void add_mixed_mig(const NodeFacts& facts, Labels& labels) {
             labels[name + ".product"] =
                 product(gpu.model + "-MIG-" + key_of(device.profile), shared);
             labels[name + ".replicas"] = std::to_string(shared.replicas);
-            labels[name + ".sharing-strategy"] = shared.strategy;
+            labels[name + ".sharing-strategy"] = grant::label_text(shared.mechanism);
             add_attributes(device, name, labels);
         }
     }

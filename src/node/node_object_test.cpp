@@ -70,14 +70,14 @@ TEST(Shares, AreCountedByKind) {
     sharing::Resource resource{.name = "nvidia.com/gpu", .shared = true};
     resource.gpus = {device("NVIDIA A2", 15'356, 4), device("NVIDIA A2", 15'356, 4),
                      device("NVIDIA T4", 15'360, 4)};
-    resource.gpus[0].memory_bytes = resource.gpus[1].memory_bytes = 3839ULL << 20U;
+    resource.gpus[0].limits.memory_bytes = resource.gpus[1].limits.memory_bytes = 3839ULL << 20U;
     offer.resources = {resource};
     const auto told = share_statuses(offer);
     ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[0].mechanism, "memory");
+    EXPECT_EQ(grant::node_text(told[0].mechanism), "memory");
     EXPECT_EQ(told[0].devices, 8U);
     EXPECT_EQ(told[0].memory_mib, 3839U);
-    EXPECT_EQ(told[1].mechanism, "time-slicing");
+    EXPECT_EQ(grant::node_text(told[1].mechanism), "time-slicing");
     EXPECT_EQ(told[1].memory_mib, 15'360U);
     EXPECT_EQ(parse_share_statuses(to_json(told)), told);
     EXPECT_FALSE(parse_share_statuses("{}"));

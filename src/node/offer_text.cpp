@@ -29,13 +29,6 @@ bool flag_at(const Json& object, const char* key) {
     return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-std::string mechanism_of(const sharing::OfferedGpu& device) {
-    if (device.mps) return "mps";
-    if (device.memory_bytes || device.compute_percent || !device.shares.empty()) return "memory";
-    if (device.replicas > 1) return "time-slicing";
-    return device.mig ? "mig" : "none";
-}
-
 /// Counts `devices` alike in, or adds a row.
 void add(std::vector<ShareStatus>& shares, ShareStatus row) {
     for (ShareStatus& one : shares) {
@@ -122,18 +115,18 @@ std::vector<ShareStatus> share_statuses(const sharing::Offer& offer) {
         for (const sharing::OfferedGpu& device : resource.gpus) {
             ShareStatus row{
                 .resource = resource.name,
-                .mechanism = mechanism_of(device),
+                .mechanism = device.mechanism(),
                 .model = device.gpu.model,
                 .devices = device.replicas,
                 .per_gpu = device.replicas,
                 .memory_mib =
-                    device.memory_bytes.value_or(device.device_memory_bytes()) >> kMibShift,
-                .compute_percent = device.compute_percent};
+                    device.limits.memory_bytes.value_or(device.device_memory_bytes()) >> kMibShift,
+                .compute_percent = device.limits.compute_percent};
             if (device.shares.empty()) {
                 add(told, std::move(row));
                 continue;
             }
-            for (const sharing::ShareLimits& share : device.shares) {
+            for (const grant::Limits& share : device.shares) {
                 ShareStatus one = row;
                 one.devices = 1;
                 one.memory_mib =
@@ -149,7 +142,7 @@ std::vector<ShareStatus> share_statuses(const sharing::Offer& offer) {
 std::string to_json(const std::vector<ShareStatus>& shares) {
     Json list = Json::array();
     for (const ShareStatus& share : shares) {
-        Json one{{"resource", share.resource}, {"mechanism", share.mechanism},
+        Json one{{"resource", share.resource}, {"mechanism", grant::node_text(share.mechanism)},
                  {"model", share.model},       {"devices", share.devices},
                  {"perGpu", share.per_gpu},    {"memoryMiB", share.memory_mib}};
         if (share.compute_percent) one["computePercent"] = *share.compute_percent;
@@ -165,7 +158,7 @@ std::optional<std::vector<ShareStatus>> parse_share_statuses(std::string_view js
     for (const Json& one : root) {
         if (!one.is_object()) return std::nullopt;
         ShareStatus share{.resource = text_at(one, "resource"),
-                          .mechanism = text_at(one, "mechanism"),
+                          .mechanism = grant::parse_node_text(text_at(one, "mechanism")),
                           .model = text_at(one, "model"),
                           .devices = static_cast<unsigned>(number_at(one, "devices")),
                           .per_gpu = static_cast<unsigned>(number_at(one, "perGpu")),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/inventory.h"
+#include "grant/mechanism.h"
 #include "sharing/config.h"
 #include "sharing/offer.h"
 
@@ -35,12 +36,12 @@ std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json);
 /// One resource of the annotation kShares, by kinds of devices: a resource whose devices differ in
 /// memory has several rows.
 struct ShareStatus {
-    std::string resource;          // "nvidia.com/gpu"
-    std::string mechanism;         // none, time-slicing, mps, mig; memory: limited by the guard
-    std::string model;             // of the GPU
-    unsigned devices = 0;          // as kubelet counts them
-    unsigned per_gpu = 1;          // replicas of one device
-    std::uint64_t memory_mib = 0;  // of one; of what is not limited, the whole device
+    std::string resource;  // "nvidia.com/gpu"
+    grant::Mechanism mechanism = grant::Mechanism::kNone;
+    std::string model;                          // of the GPU
+    unsigned devices = 0;                       // as kubelet counts them
+    unsigned per_gpu = 1;                       // replicas of one device
+    std::uint64_t memory_mib = 0;               // of one; of what is not limited, the whole device
     std::optional<unsigned> compute_percent{};  // of one; empty: not limited
     friend bool operator==(const ShareStatus&, const ShareStatus&) = default;
 };

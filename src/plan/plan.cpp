@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/units.h"
+#include "grant/mechanism.h"
 #include "plan/steps.h"
 #include "sizing/instance.h"
 #include "sizing/text.h"
@@ -235,9 +236,23 @@ void add_environment(Plan& plan) {
 }  // namespace
 
 std::string_view to_text(Mode mode) {
-    constexpr std::array<std::string_view, 7> kWords{"exclusive", "time-slicing", "fraction", "mps",
-                                                     "mig",       "serial",       "cpu"};
-    return kWords[static_cast<std::size_t>(mode)];
+    switch (mode) {
+        case Mode::kExclusive:
+            return grant::plan_text(grant::Mechanism::kNone);
+        case Mode::kTimeSlicing:
+            return grant::plan_text(grant::Mechanism::kTimeSlicing);
+        case Mode::kFraction:
+            return grant::plan_text(grant::Mechanism::kGuarded);
+        case Mode::kMps:
+            return grant::plan_text(grant::Mechanism::kMps);
+        case Mode::kMig:
+            return grant::plan_text(grant::Mechanism::kMig);
+        case Mode::kSerial:
+            return "serial";
+        case Mode::kCpu:
+            break;
+    }
+    return "cpu";
 }
 
 std::string_view technique_of(Mode mode) {

@@ -13,17 +13,18 @@
 
 namespace aliquot::plan {
 
+/// A mechanism of sharing, or what is done without one.
 enum class Mode : std::uint8_t {
     kExclusive,    // a GPU of its own
     kTimeSlicing,  // turns, without limits
-    kFraction,     // turns, with a memory limit and a compute share for each
+    kFraction,     // turns, with a memory limit and a compute share for each: grant's kGuarded
     kMps,          // kernels side by side, equal parts
     kMig,          // cut by the hardware
     kSerial,       // one after the other
     kCpu,          // no GPU
 };
 
-/// "exclusive", "time-slicing", "fraction", "mps", "mig", "serial", "cpu".
+/// grant::plan_text of a mechanism; "serial", "cpu".
 std::string_view to_text(Mode mode);
 
 /// What the GPU itself does: a fraction is time-slicing with limits.

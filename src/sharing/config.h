@@ -11,6 +11,8 @@
 #include "base/result.h"
 #include "document/node.h"
 #include "findings/finding.h"
+#include "grant/limits.h"
+#include "grant/mechanism.h"
 
 /// The node's sharing configuration: NVIDIA's `version: v1` file and our extensions of it.
 namespace aliquot::sharing {
@@ -20,7 +22,6 @@ enum class DeviceListStrategy : std::uint8_t { kEnvvar, kVolumeMounts, kCdiAnnot
 enum class DeviceIdStrategy : std::uint8_t { kUuid, kIndex };
 enum class DiscoveryStrategy : std::uint8_t { kAuto, kNvml, kTegra };
 enum class AllocationPolicy : std::uint8_t { kDistributed, kPacked };
-enum class Mechanism : std::uint8_t { kNone, kTimeSlicing, kMps };
 
 /// `flags`. An empty optional: not in the file, so that environment, flags and defaults can apply
 /// in NVIDIA's order (flag, environment, file, default).
@@ -63,23 +64,15 @@ struct DeviceSelector {
     std::vector<std::string> mig;     // "0:1" or "MIG-...": kept; used with MIG strategies
 };
 
-/// One element of `shares`: the limits of one replica that is not like the others.
-struct ShareConfig {
-    std::optional<std::uint64_t> memory_bytes;
-    std::optional<unsigned> compute_percent;
-};
-
 /// One entry of sharing.timeSlicing.resources or sharing.mps.resources.
 struct SharedResource {
     std::string name;       // "nvidia.com/gpu", with domain
     unsigned replicas = 2;  // 2 or more
     DeviceSelector devices;
-    std::optional<std::string> rename;          // with domain
-    std::optional<std::uint64_t> memory_bytes;  // ours: limit of one replica
-    std::optional<unsigned> compute_percent;    // ours: limit of one replica, 1 to 100
-    std::optional<unsigned> weight;   // ours: share under contention of one replica, 1 to 10000
-    std::vector<ShareConfig> shares;  // ours, MPS: one per replica; empty: all alike
-    document::Mark mark;              // where the entry stands
+    std::optional<std::string> rename;  // with domain
+    grant::Limits limits;               // ours: of one replica
+    std::vector<grant::Limits> shares;  // ours, MPS: one per replica; empty: all alike
+    document::Mark mark;                // where the entry stands
 };
 
 /// `sharing.guard`, ours: how limits of time-slicing are kept (docs/guide/guard.md).
@@ -93,7 +86,7 @@ struct GuardConfig {
 };
 
 struct Sharing {
-    Mechanism mechanism = Mechanism::kNone;
+    grant::Mechanism mechanism = grant::Mechanism::kNone;  // or kTimeSlicing, kMps
     bool rename_by_default = false;
     bool fail_requests_greater_than_one = false;  // NVIDIA's default for MPS is true
     std::vector<SharedResource> resources;

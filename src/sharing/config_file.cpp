@@ -230,19 +230,21 @@ std::vector<findings::Finding> check_config_text(std::string_view file, std::str
 }
 
 std::string summary(const Config& config) {
-    if (config.sharing.mechanism == Mechanism::kNone) return "no sharing: whole GPUs";
-    std::string text = config.sharing.mechanism == Mechanism::kMps ? "MPS: " : "time-slicing: ";
+    if (config.sharing.mechanism == grant::Mechanism::kNone) return "no sharing: whole GPUs";
+    std::string text =
+        config.sharing.mechanism == grant::Mechanism::kMps ? "MPS: " : "time-slicing: ";
     bool first = true;
     for (const SharedResource& resource : config.sharing.resources) {
         if (!first) text += ", ";
         first = false;
         text += resource.name + " in " + std::to_string(resource.replicas) + " shares";
-        if (resource.memory_bytes) text += " of " + bytes_text(*resource.memory_bytes);
-        if (resource.compute_percent) {
-            text += resource.memory_bytes ? " and " : " of ";
-            text += std::to_string(*resource.compute_percent) + " % compute";
+        if (resource.limits.memory_bytes)
+            text += " of " + bytes_text(*resource.limits.memory_bytes);
+        if (resource.limits.compute_percent) {
+            text += resource.limits.memory_bytes ? " and " : " of ";
+            text += std::to_string(*resource.limits.compute_percent) + " % compute";
         }
-        if (resource.weight) text += ", weight " + std::to_string(*resource.weight);
+        if (resource.limits.weight) text += ", weight " + std::to_string(*resource.limits.weight);
         text += selector_text(resource.devices);
         if (resource.rename) {
             text += " as " + *resource.rename;

@@ -159,7 +159,7 @@ TEST(ConfigNvidia, TheLastDuplicateTheFirstDocumentAndMpsWin) {
         "sharing: {mps: {resources: [{name: gpu, replicas: 3}]}, timeSlicing: {resources: "
         "[{name: gpu, replicas: 5}]}}",
         Compatibility::kNvidia);
-    EXPECT_EQ(config_of(both).sharing.mechanism, Mechanism::kMps);
+    EXPECT_EQ(config_of(both).sharing.mechanism, grant::Mechanism::kMps);
     ASSERT_EQ(config_of(both).sharing.resources.size(), 1U);
     EXPECT_EQ(config_of(both).sharing.resources[0].replicas, 3U);
 }
@@ -183,8 +183,8 @@ TEST(ConfigNvidia, DevicesRenameMemoryAndComputeAreDiscarded) {
     const SharedResource& resource = config_of(read).sharing.resources[0];
     EXPECT_TRUE(resource.devices.all);
     EXPECT_FALSE(resource.rename);
-    EXPECT_FALSE(resource.memory_bytes);
-    EXPECT_FALSE(resource.compute_percent);
+    EXPECT_FALSE(resource.limits.memory_bytes);
+    EXPECT_FALSE(resource.limits.compute_percent);
     EXPECT_EQ(read.findings.size(), 4U);
 }
 

@@ -146,8 +146,8 @@ ResourceName parse_resource_name(std::string_view text);
 Flags read_flags(Reader& reader, const Node& node);
 Sharing read_sharing(Reader& reader, const Node& node, const Flags& flags);
 std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& node,
-                                                   const std::string& path, Mechanism mechanism,
-                                                   const Flags& flags);
+                                                   const std::string& path,
+                                                   grant::Mechanism mechanism, const Flags& flags);
 std::optional<DeviceSelector> read_devices(Reader& reader, const Fields& fields);
 /// Complains about entries that cannot match since earlier ones of the list take all they want.
 void find_shadowed(Reader& reader, const std::vector<SharedResource>& resources,

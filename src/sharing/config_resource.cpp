@@ -77,7 +77,8 @@ std::optional<std::string> read_name(Reader& reader, const Fields& fields, std::
     return std::move(read.name);
 }
 
-std::optional<unsigned> read_replicas(Reader& reader, const Fields& fields, Mechanism mechanism) {
+std::optional<unsigned> read_replicas(Reader& reader, const Fields& fields,
+                                      grant::Mechanism mechanism) {
     const Node& node = *fields.find("replicas");
     const std::string path = fields.path_of("replicas");
     const auto count = integer_of(node, reader.strict());
@@ -107,14 +108,14 @@ std::optional<unsigned> read_replicas(Reader& reader, const Fields& fields, Mech
                       "replicas: 8"});
         return std::nullopt;
     }
-    if (mechanism == Mechanism::kMps && *count > kMostMpsClients) {
+    if (mechanism == grant::Mechanism::kMps && *count > kMostMpsClients) {
         reader.error(
             node.mark, rule::kMpsClients,
             "'" + path + "' is " + node.scalar + ", but a GPU serves at most 48 MPS clients",
             {"at most 48 (16 on GPUs older than Volta)", "replicas: 48"});
         return std::nullopt;
     }
-    if (mechanism == Mechanism::kTimeSlicing && *count > kManyReplicas) {
+    if (mechanism == grant::Mechanism::kTimeSlicing && *count > kManyReplicas) {
         reader.warning(node.mark, rule::kManyReplicas,
                        "'" + path + "' is " + node.scalar +
                            ": so many programs on one GPU mostly wait for each other",
@@ -182,8 +183,8 @@ std::optional<unsigned> read_weight(Reader& reader, const Fields& fields) {
 }
 
 /// `shares`: the limits of each replica by itself.
-std::vector<ShareConfig> read_shares(Reader& reader, const Fields& fields) {
-    std::vector<ShareConfig> shares;
+std::vector<grant::Limits> read_shares(Reader& reader, const Fields& fields) {
+    std::vector<grant::Limits> shares;
     const Node* list = fields.find("shares");
     if (list == nullptr) return shares;
     const std::string path = fields.path_of("shares");
@@ -245,9 +246,9 @@ ResourceName parse_resource_name(std::string_view text) {
 }
 
 std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& node,
-                                                   const std::string& path, Mechanism mechanism,
-                                                   const Flags& flags) {
-    const bool mps = mechanism == Mechanism::kMps;
+                                                   const std::string& path,
+                                                   grant::Mechanism mechanism, const Flags& flags) {
+    const bool mps = mechanism == grant::Mechanism::kMps;
     const auto fields = read_section(
         reader, node, section(mps ? "sharing.mps.resources[]" : "sharing.timeSlicing.resources[]"),
         path);
@@ -284,9 +285,9 @@ std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& n
         resource.rename = read_name(reader, *fields, "rename", flags);
     }
     if (reader.strict()) {
-        resource.memory_bytes = read_memory(reader, *fields);
-        resource.compute_percent = read_compute(reader, *fields);
-        if (!mps) resource.weight = read_weight(reader, *fields);
+        resource.limits.memory_bytes = read_memory(reader, *fields);
+        resource.limits.compute_percent = read_compute(reader, *fields);
+        if (!mps) resource.limits.weight = read_weight(reader, *fields);
     } else {
         discard_extensions(reader, *fields);
     }

@@ -111,12 +111,12 @@ void discard_selection(Reader& reader, const Node& list, std::vector<SharedResou
 }
 
 /// An mps or timeSlicing block; empty when it is wrong (complained about).
-std::optional<Sharing> read_block(Reader& reader, const Node& node, Mark key, Mechanism mechanism,
-                                  const Flags& flags) {
-    const std::string path = mechanism == Mechanism::kMps ? "sharing.mps" : "sharing.timeSlicing";
+std::optional<Sharing> read_block(Reader& reader, const Node& node, Mark key,
+                                  grant::Mechanism mechanism, const Flags& flags) {
+    const std::string path = "sharing." + std::string(config_key(mechanism));
     Sharing sharing;
     sharing.mechanism = mechanism;
-    sharing.fail_requests_greater_than_one = mechanism == Mechanism::kMps;
+    sharing.fail_requests_greater_than_one = mechanism == grant::Mechanism::kMps;
     if (node.kind == Node::Kind::kNull || (node.is_mapping() && node.entries.empty()) ||
         node.is_sequence()) {
         const char* found = node.kind == Node::Kind::kNull ? "has nothing in it"
@@ -220,14 +220,16 @@ Sharing read_sharing(Reader& reader, const Node& node, const Flags& flags) {
     std::optional<Sharing> time_slicing;
     std::optional<Sharing> mps;
     if (fields->has("timeSlicing")) {
-        time_slicing = read_block(reader, *fields->fields_.at("timeSlicing").value,
-                                  fields->key_mark("timeSlicing"), Mechanism::kTimeSlicing, flags);
+        time_slicing =
+            read_block(reader, *fields->fields_.at("timeSlicing").value,
+                       fields->key_mark("timeSlicing"), grant::Mechanism::kTimeSlicing, flags);
     }
     // To NVIDIA's plugin `mps:` without a value is no mps at all; timeSlicing is another matter.
     const bool has_mps = fields->has("mps") && (reader.strict() || fields->find("mps") != nullptr);
     if (has_mps) {
         const Mark key = fields->key_mark("mps");
-        mps = read_block(reader, *fields->fields_.at("mps").value, key, Mechanism::kMps, flags);
+        mps = read_block(reader, *fields->fields_.at("mps").value, key, grant::Mechanism::kMps,
+                         flags);
         if (mps) check_mps(reader, *mps, key, flags);
     }
     if (has_mps && fields->has("timeSlicing")) {

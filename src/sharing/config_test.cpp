@@ -72,7 +72,7 @@ TEST(Config, WhatIsNotInTheFileStaysEmpty) {
     EXPECT_FALSE(config.flags.mig_strategy);
     EXPECT_FALSE(config.flags.fail_on_init_error);
     EXPECT_FALSE(config.flags.plugin.device_list_strategy);
-    EXPECT_EQ(config.sharing.mechanism, Mechanism::kNone);
+    EXPECT_EQ(config.sharing.mechanism, grant::Mechanism::kNone);
 }
 
 TEST(Config, SharedResourcesAreReadWithTheirLimits) {
@@ -82,7 +82,7 @@ TEST(Config, SharedResourcesAreReadWithTheirLimits) {
         "\"*A100*\"], memory: 3.5Gi, compute: 50, rename: small}\n"
         "    - {name: nvidia.com/gpu, replicas: 3, devices: 4}\n"
         "    - {name: nvidia.com/gpu, replicas: 4}\n");
-    EXPECT_EQ(config.sharing.mechanism, Mechanism::kTimeSlicing);
+    EXPECT_EQ(config.sharing.mechanism, grant::Mechanism::kTimeSlicing);
     EXPECT_TRUE(config.sharing.rename_by_default);
     EXPECT_FALSE(config.sharing.fail_requests_greater_than_one);
     ASSERT_EQ(config.sharing.resources.size(), 3U);
@@ -92,8 +92,8 @@ TEST(Config, SharedResourcesAreReadWithTheirLimits) {
     EXPECT_EQ(first.devices.uuids, (std::vector<std::string>{"GPU-1"}));
     EXPECT_EQ(first.devices.mig, (std::vector<std::string>{"0:1", "MIG-2"}));
     EXPECT_EQ(first.devices.models, (std::vector<std::string>{"*A100*"}));
-    EXPECT_EQ(first.memory_bytes, 3758096384U);
-    EXPECT_EQ(first.compute_percent, 50U);
+    EXPECT_EQ(first.limits.memory_bytes, 3758096384U);
+    EXPECT_EQ(first.limits.compute_percent, 50U);
     EXPECT_EQ(first.rename, "nvidia.com/small");
     EXPECT_EQ(first.mark, (document::Mark{5, 7}));
     EXPECT_EQ(config.sharing.resources[1].devices.first, 4U);

@@ -59,7 +59,7 @@ bool includes(const GrantOptions& options, DeviceListStrategy strategy) {
 }
 
 void name_devices(const GrantOptions& options, const std::vector<std::string>& names,
-                  std::string_view nonce, kubelet::Grant& grant) {
+                  std::string_view nonce, grant::Grant& grant) {
     if (includes(options, DeviceListStrategy::kEnvvar)) {
         grant.environment[std::string(kVisibleDevices)] = joined(names);
     }
@@ -81,7 +81,7 @@ void name_devices(const GrantOptions& options, const std::vector<std::string>& n
     if (includes(options, DeviceListStrategy::kCdiCri)) grant.cdi_devices = qualified;
 }
 
-void name_channels(const GrantOptions& options, kubelet::Grant& grant) {
+void name_channels(const GrantOptions& options, grant::Grant& grant) {
     std::vector<std::string> channels;
     for (const unsigned id : options.imex_channel_ids) channels.push_back(std::to_string(id));
     if (channels.empty()) return;
@@ -108,7 +108,7 @@ std::vector<std::string> device_paths(const OfferedGpu& offered) {
 }
 
 void pass_nodes(const GrantOptions& options, const std::vector<Chosen>& chosen,
-                kubelet::Grant& grant) {
+                grant::Grant& grant) {
     const auto add = [&](const std::string& path) {
         std::string host = options.dev_root;
         while (host.ends_with('/')) host.pop_back();
@@ -125,8 +125,8 @@ void pass_nodes(const GrantOptions& options, const std::vector<Chosen>& chosen,
 
 }  // namespace
 
-Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& options,
-                                  std::span<const std::string> ids, std::string_view nonce) {
+Result<grant::Grant> make_grant(const Resource& resource, const GrantOptions& options,
+                                std::span<const std::string> ids, std::string_view nonce) {
     if (ids.empty())
         return Error{ErrorCode::kInvalidInput, resource.name + ": no device asked for"};
     if (resource.shared && resource.fail_requests_greater_than_one && ids.size() > 1) {
@@ -137,21 +137,13 @@ Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& 
     auto chosen = resolve(resource, ids);
     if (!chosen) return std::move(chosen).error();
 
-    kubelet::Grant grant;
+    grant::Grant grant;
     std::vector<std::string> names;
     for (const Chosen& one : *chosen) {
         const OfferedGpu& offered = *one.offered;
         names.push_back(options.id_strategy == DeviceIdStrategy::kIndex ? offered.index_text()
                                                                         : offered.uuid().text);
-        kubelet::Grant::Share share{.gpu_uuid = offered.uuid().text, .replicas = one.replicas};
-        if (offered.memory_bytes) share.memory_bytes = *offered.memory_bytes * one.replicas;
-        if (offered.compute_percent) {
-            share.compute_percent = std::min(100U, *offered.compute_percent * one.replicas);
-        }
-        if (offered.weight) share.weight = *offered.weight * one.replicas;
-        share.guarded =
-            !offered.mps && (share.memory_bytes || share.compute_percent || share.weight);
-        grant.shares.push_back(std::move(share));
+        grant.shares.push_back(share_of(offered, one.replicas));
     }
     name_devices(options, names, nonce, grant);
     name_channels(options, grant);

@@ -16,7 +16,7 @@ using enum DeviceListStrategy;
 Resource two_shared() {
     Resource result{.name = "nvidia.com/gpu", .shared = true};
     for (unsigned i = 0; i < 2; ++i) {
-        OfferedGpu offered{.replicas = 3, .memory_bytes = 1000, .compute_percent = 40};
+        OfferedGpu offered{.replicas = 3, .limits = {.memory_bytes = 1000, .compute_percent = 40}};
         offered.gpu.index = i;
         offered.gpu.minor = i + 4;
         offered.gpu.uuid = {i == 0 ? "GPU-A" : "GPU-B"};
@@ -31,23 +31,23 @@ TEST(Grant, EnvvarNamesEachGpuOnceByIndexOrder) {
     EXPECT_THAT(grant->environment, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "GPU-A,GPU-B")));
     ASSERT_EQ(grant->shares.size(), 2U);
     EXPECT_EQ(grant->shares[1].replicas, 2U);
-    EXPECT_EQ(grant->shares[1].memory_bytes, 2000U);
-    EXPECT_EQ(grant->shares[1].compute_percent, 80U);
+    EXPECT_EQ(grant->shares[1].limits.memory_bytes, 2000U);
+    EXPECT_EQ(grant->shares[1].limits.compute_percent, 80U);
 }
 
 TEST(Grant, LimitsAreTheGuardsUnlessMpsKeepsThem) {
     Resource resource = two_shared();
-    resource.gpus[0].weight = 30;
+    resource.gpus[0].limits.weight = 30;
     auto grant = make_grant(resource, {}, Ids{"GPU-A::0", "GPU-A::2"}, "n");
     ASSERT_TRUE(grant);
     EXPECT_TRUE(grant->shares[0].guarded);
-    EXPECT_EQ(grant->shares[0].weight, 60U);
-    resource.gpus[0].mps = true;
+    EXPECT_EQ(grant->shares[0].limits.weight, 60U);
+    resource.gpus[0].shared_by = grant::Mechanism::kMps;
     grant = make_grant(resource, {}, Ids{"GPU-A::0"}, "n");
     ASSERT_TRUE(grant);
     EXPECT_FALSE(grant->shares[0].guarded);
-    resource.gpus[1].memory_bytes.reset();
-    resource.gpus[1].compute_percent.reset();
+    resource.gpus[1].limits.memory_bytes.reset();
+    resource.gpus[1].limits.compute_percent.reset();
     grant = make_grant(resource, {}, Ids{"GPU-B::0"}, "n");
     ASSERT_TRUE(grant);
     EXPECT_FALSE(grant->shares[0].guarded);
@@ -65,7 +65,7 @@ TEST(Grant, VolumeMountsWinOverEnvvarAsInNvidiasPlugin) {
         make_grant(two_shared(), {.strategies = {kEnvvar, kVolumeMounts}}, Ids{"GPU-A::0"}, "n");
     ASSERT_TRUE(grant);
     EXPECT_EQ(grant->environment.at("NVIDIA_VISIBLE_DEVICES"), "/var/run/nvidia-container-devices");
-    EXPECT_THAT(grant->mounts, ElementsAre(kubelet::Grant::Mount{
+    EXPECT_THAT(grant->mounts, ElementsAre(grant::Grant::Mount{
                                    "/var/run/nvidia-container-devices/GPU-A", "/dev/null", true}));
 }
 
@@ -90,8 +90,8 @@ TEST(Grant, DeviceSpecsComeOnlyBesideANonCdiStrategy) {
     EXPECT_THAT(
         grant->device_nodes,
         ElementsAre(
-            kubelet::Grant::DeviceNode{"/dev/nvidiactl", "/run/nvidia/driver/dev/nvidiactl", "rw"},
-            kubelet::Grant::DeviceNode{"/dev/nvidia5", "/run/nvidia/driver/dev/nvidia5", "rw"}));
+            grant::Grant::DeviceNode{"/dev/nvidiactl", "/run/nvidia/driver/dev/nvidiactl", "rw"},
+            grant::Grant::DeviceNode{"/dev/nvidia5", "/run/nvidia/driver/dev/nvidia5", "rw"}));
     options.strategies = {kCdiCri};
     EXPECT_THAT(make_grant(two_shared(), options, Ids{"GPU-B::0"}, "n")->device_nodes, IsEmpty());
 }

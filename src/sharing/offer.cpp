@@ -54,25 +54,25 @@ bool selects(const DeviceSelector& selector, const OfferedGpu& device, std::size
 }
 
 std::string place_of(const Config& config, std::size_t entry) {
-    return std::string("sharing.") +
-           (config.sharing.mechanism == Mechanism::kMps ? "mps" : "timeSlicing") + ".resources[" +
-           std::to_string(entry) + "]";
+    return std::string("sharing.") + std::string(config_key(config.sharing.mechanism)) +
+           ".resources[" + std::to_string(entry) + "]";
 }
 
 std::optional<Error> beyond_memory(const Config& config, std::size_t entry,
                                    const OfferedGpu& device) {
     const SharedResource& shared = config.sharing.resources[entry];
     const std::uint64_t memory = device.device_memory_bytes();
-    if (!shared.memory_bytes || memory == 0) return {};
+    if (!shared.limits.memory_bytes || memory == 0) return {};
     const std::uint64_t most = memory / shared.replicas;
-    if (*shared.memory_bytes <= most) return {};
+    if (*shared.limits.memory_bytes <= most) return {};
     const std::string what = device.mig
                                  ? "MIG device " + device.index_text() + " (" + device.mig->profile
                                  : "GPU " + device.index_text() + " (" + device.gpu.model;
     return Error{ErrorCode::kInvalidInput,
                  place_of(config, entry) + ": " + std::to_string(shared.replicas) +
-                     " replicas with memory " + bytes_text(*shared.memory_bytes) + " do not fit " +
-                     what + ", " + bytes_text(memory) + "); at most " + bytes_text(most) + " each"};
+                     " replicas with memory " + bytes_text(*shared.limits.memory_bytes) +
+                     " do not fit " + what + ", " + bytes_text(memory) + "); at most " +
+                     bytes_text(most) + " each"};
 }
 
 Resource& resource_named(std::vector<Resource>& resources, const std::string& name) {
@@ -113,8 +113,21 @@ std::string OfferedGpu::index_text() const {
     return mig ? index + ":" + std::to_string(mig->index) : index;
 }
 
-std::vector<kubelet::Device> Resource::devices() const {
-    std::vector<kubelet::Device> result;
+grant::Mechanism OfferedGpu::mechanism() const {
+    if (replicas <= 1) return mig ? grant::Mechanism::kMig : grant::Mechanism::kNone;
+    const bool turns = shared_by == grant::Mechanism::kTimeSlicing;
+    return turns && limits.are_firm() ? grant::Mechanism::kGuarded : shared_by;
+}
+
+grant::Grant::Share share_of(const OfferedGpu& offered, unsigned replicas) {
+    return {.gpu_uuid = offered.uuid().text,
+            .replicas = replicas,
+            .limits = grant::times(offered.limits, replicas),
+            .guarded = !offered.by_mps() && offered.limits.any()};
+}
+
+std::vector<grant::Device> Resource::devices() const {
+    std::vector<grant::Device> result;
     for (const OfferedGpu& offered : gpus) {
         for (unsigned i = 0; i < offered.replicas; ++i) {
             std::string id =
@@ -149,7 +162,7 @@ Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory) 
         }
         const auto index = static_cast<std::size_t>(entry - entries.begin());
         used[index] = true;
-        const bool mps = config.sharing.mechanism == Mechanism::kMps;
+        const bool mps = config.sharing.mechanism == grant::Mechanism::kMps;
         if (candidate.device.mig && mps) {
             not_by_mps.insert(index);
             resource_named(offer.resources, candidate.resource)
@@ -157,9 +170,8 @@ Result<Offer> make_offer(const Config& config, const gpu::Inventory& inventory) 
             continue;
         }
         candidate.device.replicas = entry->replicas;
-        candidate.device.memory_bytes = entry->memory_bytes;
-        candidate.device.compute_percent = entry->compute_percent;
-        candidate.device.weight = entry->weight;
+        candidate.device.shared_by = config.sharing.mechanism;
+        candidate.device.limits = entry->limits;
         auto problem = mps ? limit_by_mps(place_of(config, index), *entry, candidate.device)
                            : beyond_memory(config, index, candidate.device);
         if (problem) {

@@ -9,30 +9,25 @@
 
 #include "base/result.h"
 #include "gpu/inventory.h"
-#include "kubelet/grant.h"
+#include "grant/grant.h"
 #include "sharing/config.h"
 
 namespace aliquot::sharing {
 
-/// What one share of a GPU may use.
-struct ShareLimits {
-    std::optional<std::uint64_t> memory_bytes;
-    std::optional<unsigned> compute_percent;
-    friend bool operator==(const ShareLimits&, const ShareLimits&) = default;
-};
-
 /// One device's part in a resource: a GPU, or a MIG device of it.
 struct OfferedGpu {
-    gpu::Gpu gpu;                               // of a MIG device: the GPU it is cut from
-    std::optional<gpu::MigDevice> mig;          // empty: the GPU itself
-    unsigned replicas = 1;                      // 1: the whole device, its id is the bare uuid
-    std::optional<std::uint64_t> memory_bytes;  // limit of one replica
-    std::optional<unsigned> compute_percent;
-    std::optional<unsigned> weight;  // of one replica, when others want the device too
-    /// Shared by MPS: the two limits above are the largest of a share, and hold for each process.
-    bool mps = false;
-    std::vector<ShareLimits> shares;  // by replica, where they differ; empty: all alike
+    gpu::Gpu gpu;                       // of a MIG device: the GPU it is cut from
+    std::optional<gpu::MigDevice> mig;  // empty: the GPU itself
+    unsigned replicas = 1;              // 1: the whole device, its id is the bare uuid
+    /// What the configuration shares it by, where there are several replicas.
+    grant::Mechanism shared_by = grant::Mechanism::kTimeSlicing;
+    /// Of one replica. By MPS: the largest of a share, and they hold for each process.
+    grant::Limits limits;
+    std::vector<grant::Limits> shares;  // by replica, where they differ; empty: all alike
 
+    /// How its containers share it in the end: limits on turns are the guard's to keep.
+    [[nodiscard]] grant::Mechanism mechanism() const;
+    [[nodiscard]] bool by_mps() const { return mechanism() == grant::Mechanism::kMps; }
     /// What a container is given: of the MIG device, else of the GPU.
     [[nodiscard]] const gpu::Uuid& uuid() const { return mig ? mig->uuid : gpu.uuid; }
     /// "0", of a MIG device "0:1", as NVIDIA's index strategy names them.
@@ -43,6 +38,9 @@ struct OfferedGpu {
     [[nodiscard]] bool healthy() const { return gpu.health.ok() && (!mig || mig->health.ok()); }
 };
 
+/// What a container gets that holds `replicas` of a device's replicas that are all alike.
+grant::Grant::Share share_of(const OfferedGpu& offered, unsigned replicas);
+
 /// One extended resource that this node offers.
 struct Resource {
     std::string name;  // "nvidia.com/gpu"
@@ -51,7 +49,7 @@ struct Resource {
     std::vector<OfferedGpu> gpus;  // by index of the GPU, then of the MIG device
 
     /// Every device as kubelet sees it: in that order, then by replica.
-    [[nodiscard]] std::vector<kubelet::Device> devices() const;
+    [[nodiscard]] std::vector<grant::Device> devices() const;
 };
 
 /// What the node offers, and what of the configuration found no GPU.
@@ -120,7 +118,7 @@ struct GrantOptions {
 /// errors   kInvalidInput: more than one replica where that is forbidden, no id; kNotFound: an id
 /// that
 ///          is not of this resource (the message names it)
-Result<kubelet::Grant> make_grant(const Resource& resource, const GrantOptions& options,
-                                  std::span<const std::string> ids, std::string_view nonce);
+Result<grant::Grant> make_grant(const Resource& resource, const GrantOptions& options,
+                                std::span<const std::string> ids, std::string_view nonce);
 
 }  // namespace aliquot::sharing

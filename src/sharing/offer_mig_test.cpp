@@ -63,7 +63,7 @@ gpu::Inventory small_parts(unsigned gpus) {
 Config with(MigStrategy strategy, std::vector<SharedResource> entries = {}) {
     Config config;
     config.flags.mig_strategy = strategy;
-    if (!entries.empty()) config.sharing.mechanism = Mechanism::kTimeSlicing;
+    if (!entries.empty()) config.sharing.mechanism = grant::Mechanism::kTimeSlicing;
     config.sharing.resources = std::move(entries);
     return config;
 }
@@ -159,8 +159,7 @@ TEST(MigOffer, TimeSlicesAProfileWithLimits) {
     const SharedResource entry{.name = "nvidia.com/mig-1g.5gb",
                                .replicas = 2,
                                .rename = "nvidia.com/tiny",
-                               .memory_bytes = 2 * kGi,
-                               .compute_percent = 50};
+                               .limits = {.memory_bytes = 2 * kGi, .compute_percent = 50}};
     const auto offer = offered(with(MigStrategy::kMixed, {entry}), cut_node());
     ASSERT_THAT(offer.resources, SizeIs(3));
     const Resource& tiny = offer.resources[2];
@@ -171,10 +170,10 @@ TEST(MigOffer, TimeSlicesAProfileWithLimits) {
     const auto grant = make_grant(tiny, {}, Ids{"MIG-w::1"}, "n");
     ASSERT_TRUE(grant);
     EXPECT_EQ(grant->environment.at("NVIDIA_VISIBLE_DEVICES"), "MIG-w");
-    EXPECT_THAT(
-        grant->shares,
-        ElementsAre(kubelet::Grant::Share{
-            .gpu_uuid = "MIG-w", .memory_bytes = 2 * kGi, .compute_percent = 50, .guarded = true}));
+    EXPECT_THAT(grant->shares, ElementsAre(grant::Grant::Share{
+                                   .gpu_uuid = "MIG-w",
+                                   .limits = {.memory_bytes = 2 * kGi, .compute_percent = 50},
+                                   .guarded = true}));
 }
 
 TEST(MigOffer, SelectsDevicesByIndexUuidCountAndGpu) {
@@ -197,7 +196,7 @@ TEST(MigOffer, SelectsDevicesByIndexUuidCountAndGpu) {
 
 TEST(MigOffer, KeepsTheRestWhenALimitDoesNotFitAnInstance) {
     const SharedResource entry{
-        .name = "nvidia.com/mig-1g.5gb", .replicas = 2, .memory_bytes = 3 * kGi};
+        .name = "nvidia.com/mig-1g.5gb", .replicas = 2, .limits = {.memory_bytes = 3 * kGi}};
     const auto offer = offered(with(MigStrategy::kMixed, {entry}), cut_node());
     EXPECT_THAT(ids(offer), SizeIs(2));
     ASSERT_THAT(offer.remarks, SizeIs(2));

@@ -65,9 +65,9 @@ struct Rest {
     unsigned without_percent = 0;
 };
 
-Rest rest_of(const std::vector<ShareConfig>& shares) {
+Rest rest_of(const std::vector<grant::Limits>& shares) {
     Rest rest;
-    for (const ShareConfig& share : shares) {
+    for (const grant::Limits& share : shares) {
         rest.given_bytes += share.memory_bytes.value_or(0);
         rest.given_percent += share.compute_percent.value_or(0);
         rest.without_bytes += share.memory_bytes ? 0 : 1;
@@ -82,9 +82,9 @@ std::optional<Error> limit_each(const std::string& place, const SharedResource& 
     const Rest rest = rest_of(entry.shares);
     const std::uint64_t needed = rest.given_bytes + rest.without_bytes * kMiB;
     if (total != 0 && needed > total) return beyond(place, offered.gpu, needed);
-    for (const ShareConfig& share : entry.shares) {
-        ShareLimits limits{.memory_bytes = share.memory_bytes,
-                           .compute_percent = share.compute_percent};
+    for (const grant::Limits& share : entry.shares) {
+        grant::Limits limits{.memory_bytes = share.memory_bytes,
+                             .compute_percent = share.compute_percent};
         if (!limits.memory_bytes && total != 0) {
             limits.memory_bytes = (total - rest.given_bytes) / rest.without_bytes;
         }
@@ -94,17 +94,18 @@ std::optional<Error> limit_each(const std::string& place, const SharedResource& 
             limits.compute_percent = std::max(1U, left / rest.without_percent);
         }
         offered.shares.push_back(limits);
-        offered.memory_bytes = std::max(offered.memory_bytes, limits.memory_bytes);
-        offered.compute_percent = std::max(offered.compute_percent, limits.compute_percent);
+        offered.limits.memory_bytes = std::max(offered.limits.memory_bytes, limits.memory_bytes);
+        offered.limits.compute_percent =
+            std::max(offered.limits.compute_percent, limits.compute_percent);
     }
-    const auto same = [&](const ShareLimits& one) { return one == offered.shares.front(); };
+    const auto same = [&](const grant::Limits& one) { return one == offered.shares.front(); };
     if (std::ranges::all_of(offered.shares, same)) offered.shares.clear();
     return std::nullopt;
 }
 
 /// The share of an id; empty: it is not of this GPU.
 std::optional<unsigned> share_of(const OfferedGpu& offered, const std::string& id) {
-    if (!offered.mps) return std::nullopt;
+    if (!offered.by_mps()) return std::nullopt;
     const auto replica = parse_replica_id(id);
     if (!replica || replica->gpu != offered.gpu.uuid || replica->index >= offered.replicas) {
         return std::nullopt;
@@ -113,12 +114,12 @@ std::optional<unsigned> share_of(const OfferedGpu& offered, const std::string& i
 }
 
 /// The daemon's limits are those of the largest share; a smaller one is told to the process itself.
-void lower_limits(const OfferedGpu& offered, const ShareLimits& limits, kubelet::Grant& grant) {
-    if (limits.memory_bytes && limits.memory_bytes < offered.memory_bytes) {
+void lower_limits(const OfferedGpu& offered, const grant::Limits& limits, grant::Grant& grant) {
+    if (limits.memory_bytes && limits.memory_bytes < offered.limits.memory_bytes) {
         grant.environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] =
             "0=" + mps::memory_limit_text(*limits.memory_bytes);
     }
-    if (limits.compute_percent && limits.compute_percent < offered.compute_percent) {
+    if (limits.compute_percent && limits.compute_percent < offered.limits.compute_percent) {
         grant.environment["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] =
             std::to_string(*limits.compute_percent);
     }
@@ -133,28 +134,26 @@ unsigned most_mps_clients(const gpu::Gpu& gpu) {
 std::optional<Error> limit_by_mps(const std::string& place, const SharedResource& entry,
                                   OfferedGpu& offered) {
     if (auto problem = unsuitable(place, entry, offered.gpu)) return problem;
-    offered.mps = true;
-    offered.memory_bytes.reset();
-    offered.compute_percent.reset();
+    offered.limits = {.weight = entry.limits.weight};
     if (!entry.shares.empty()) return limit_each(place, entry, offered);
     const std::uint64_t total = offered.gpu.memory_bytes;
-    if (entry.memory_bytes && total != 0 && *entry.memory_bytes > total / entry.replicas) {
-        return beyond(place, offered.gpu, *entry.memory_bytes * entry.replicas);
+    if (entry.limits.memory_bytes && total != 0 &&
+        *entry.limits.memory_bytes > total / entry.replicas) {
+        return beyond(place, offered.gpu, *entry.limits.memory_bytes * entry.replicas);
     }
-    if (entry.memory_bytes || total != 0) {
-        const std::uint64_t bytes = entry.memory_bytes.value_or(total / entry.replicas);
-        offered.memory_bytes = bytes - bytes % kMiB;
+    if (entry.limits.memory_bytes || total != 0) {
+        const std::uint64_t bytes = entry.limits.memory_bytes.value_or(total / entry.replicas);
+        offered.limits.memory_bytes = bytes - bytes % kMiB;
     }
-    offered.compute_percent = entry.compute_percent.value_or(100 / entry.replicas);
+    offered.limits.compute_percent = entry.limits.compute_percent.value_or(100 / entry.replicas);
     return std::nullopt;
 }
 
 std::optional<Error> connect_to_mps(const Resource& resource, const GrantOptions& options,
-                                    std::span<const std::string> ids, kubelet::Grant& grant) {
+                                    std::span<const std::string> ids, grant::Grant& grant) {
     const OfferedGpu* gpu = nullptr;
-    ShareLimits most;
-    std::uint64_t bytes = 0;
-    unsigned percent = 0;
+    grant::Limits most;
+    std::vector<grant::Limits> held;
     for (const OfferedGpu& offered : resource.gpus) {
         for (const std::string& id : ids) {
             const auto share = share_of(offered, id);
@@ -169,11 +168,10 @@ std::optional<Error> connect_to_mps(const Resource& resource, const GrantOptions
             }
             gpu = &offered;
             if (offered.shares.empty()) continue;
-            const ShareLimits& limits = offered.shares[*share];
+            const grant::Limits& limits = offered.shares[*share];
             most.memory_bytes = std::max(most.memory_bytes, limits.memory_bytes);
             most.compute_percent = std::max(most.compute_percent, limits.compute_percent);
-            bytes += limits.memory_bytes.value_or(0);
-            percent += limits.compute_percent.value_or(0);
+            held.push_back(limits);
         }
     }
     if (gpu == nullptr) return std::nullopt;
@@ -186,11 +184,8 @@ std::optional<Error> connect_to_mps(const Resource& resource, const GrantOptions
                             .read_only = false});
     lower_limits(*gpu, most, grant);
     const auto granted =
-        std::ranges::find(grant.shares, gpu->gpu.uuid.text, &kubelet::Grant::Share::gpu_uuid);
-    if (!gpu->shares.empty() && granted != grant.shares.end()) {
-        granted->memory_bytes = bytes;
-        granted->compute_percent = std::min(100U, percent);
-    }
+        std::ranges::find(grant.shares, gpu->gpu.uuid.text, &grant::Grant::Share::gpu_uuid);
+    if (!held.empty() && granted != grant.shares.end()) granted->limits = grant::sum(held);
     return std::nullopt;
 }
 

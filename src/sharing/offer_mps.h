@@ -22,6 +22,6 @@ std::optional<Error> limit_by_mps(const std::string& place, const SharedResource
 /// Nothing where no id is of a GPU with MPS.
 /// returns  empty; kInvalidInput: shares of several GPUs, which one process cannot use together
 std::optional<Error> connect_to_mps(const Resource& resource, const GrantOptions& options,
-                                    std::span<const std::string> ids, kubelet::Grant& grant);
+                                    std::span<const std::string> ids, grant::Grant& grant);
 
 }  // namespace aliquot::sharing

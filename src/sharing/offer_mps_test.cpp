@@ -27,7 +27,7 @@ gpu::Inventory with(std::vector<gpu::Gpu> gpus) { return {.gpus = std::move(gpus
 Config shared(SharedResource entry) {
     entry.name = "nvidia.com/gpu";
     Config config;
-    config.sharing.mechanism = Mechanism::kMps;
+    config.sharing.mechanism = grant::Mechanism::kMps;
     config.sharing.fail_requests_greater_than_one = true;
     config.sharing.resources.push_back(std::move(entry));
     return config;
@@ -38,21 +38,21 @@ TEST(OfferMps, EightReplicasOfTwentyFourGiAreThreeGiAndTwelvePercentEach) {
                                   with({gpu_of(0, "NVIDIA GeForce RTX 4090", 24 * kGi, 8)}));
     ASSERT_TRUE(offer) << offer.error().message;
     const OfferedGpu& gpu = offer->resources.at(0).gpus.at(0);
-    EXPECT_TRUE(gpu.mps);
-    EXPECT_EQ(gpu.memory_bytes, 3072 * kMi);
-    EXPECT_EQ(gpu.compute_percent, 12U);
+    EXPECT_EQ(gpu.mechanism(), grant::Mechanism::kMps);
+    EXPECT_EQ(gpu.limits.memory_bytes, 3072 * kMi);
+    EXPECT_EQ(gpu.limits.compute_percent, 12U);
     EXPECT_EQ(offer->resources[0].devices().size(), 8U);
     EXPECT_TRUE(offer->resources[0].fail_requests_greater_than_one);
 }
 
 TEST(OfferMps, MemoryAndComputeOfTheEntryCountInsteadOfEqualParts) {
-    const auto offer =
-        make_offer(shared({.replicas = 4, .memory_bytes = 5 * kGi, .compute_percent = 60}),
-                   with({gpu_of(0, "A", 24 * kGi, 8)}));
+    const auto offer = make_offer(
+        shared({.replicas = 4, .limits = {.memory_bytes = 5 * kGi, .compute_percent = 60}}),
+        with({gpu_of(0, "A", 24 * kGi, 8)}));
     ASSERT_TRUE(offer) << offer.error().message;
-    EXPECT_EQ(offer->resources[0].gpus[0].memory_bytes, 5 * kGi);
-    EXPECT_EQ(offer->resources[0].gpus[0].compute_percent, 60U);
-    const auto beyond = make_offer(shared({.replicas = 4, .memory_bytes = 7 * kGi}),
+    EXPECT_EQ(offer->resources[0].gpus[0].limits.memory_bytes, 5 * kGi);
+    EXPECT_EQ(offer->resources[0].gpus[0].limits.compute_percent, 60U);
+    const auto beyond = make_offer(shared({.replicas = 4, .limits = {.memory_bytes = 7 * kGi}}),
                                    with({gpu_of(0, "A", 24 * kGi, 8)}));
     ASSERT_FALSE(beyond);
     EXPECT_EQ(beyond.error().message,
@@ -66,10 +66,10 @@ TEST(OfferMps, UnequalSharesDivideWhatTheOthersLeave) {
                    with({gpu_of(0, "A", 16 * kGi, 8)}));
     ASSERT_TRUE(offer) << offer.error().message;
     const OfferedGpu& gpu = offer->resources[0].gpus[0];
-    EXPECT_THAT(gpu.shares, ElementsAre(ShareLimits{8 * kGi, 50}, ShareLimits{4 * kGi, 25},
-                                        ShareLimits{4 * kGi, 25}));
-    EXPECT_EQ(gpu.memory_bytes, 8 * kGi);
-    EXPECT_EQ(gpu.compute_percent, 50U);
+    EXPECT_THAT(gpu.shares, ElementsAre(grant::Limits{8 * kGi, 50}, grant::Limits{4 * kGi, 25},
+                                        grant::Limits{4 * kGi, 25}));
+    EXPECT_EQ(gpu.limits.memory_bytes, 8 * kGi);
+    EXPECT_EQ(gpu.limits.compute_percent, 50U);
     EXPECT_FALSE(make_offer(shared({.replicas = 2, .shares = {{12 * kGi, {}}, {5 * kGi, {}}}}),
                             with({gpu_of(0, "A", 16 * kGi, 8)})));
 }
@@ -112,9 +112,9 @@ TEST(GrantMps, AContainerFindsTheDaemonOfItsGpuWhereNvidiaPutsIt) {
         testing::UnorderedElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "GPU-b"),
                                       Pair("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu/pipe")));
     EXPECT_THAT(grant->mounts,
-                ElementsAre(kubelet::Grant::Mount{"/mps/nvidia.com/gpu/pipe",
-                                                  "/run/nvidia/mps/GPU-b/pipe", false},
-                            kubelet::Grant::Mount{"/dev/shm", "/run/nvidia/mps/GPU-b/shm", false}));
+                ElementsAre(grant::Grant::Mount{"/mps/nvidia.com/gpu/pipe",
+                                                "/run/nvidia/mps/GPU-b/pipe", false},
+                            grant::Grant::Mount{"/dev/shm", "/run/nvidia/mps/GPU-b/shm", false}));
 }
 
 TEST(GrantMps, ASmallerShareIsToldItsLimitsAndTheLargestNeedsNone) {
@@ -130,7 +130,7 @@ TEST(GrantMps, ASmallerShareIsToldItsLimitsAndTheLargestNeedsNone) {
     ASSERT_TRUE(smaller);
     EXPECT_EQ(smaller->environment.at("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=4096M");
     EXPECT_EQ(smaller->environment.at("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "25");
-    EXPECT_EQ(smaller->shares.at(0).memory_bytes, 4 * kGi);
+    EXPECT_EQ(smaller->shares.at(0).limits.memory_bytes, 4 * kGi);
 }
 
 TEST(GrantMps, SharesOfTwoGpusAreRefusedAndPreferredFromOne) {

@@ -27,7 +27,7 @@ gpu::Inventory node(std::vector<std::string> models) {
 
 Config sliced(std::vector<SharedResource> entries) {
     Config config;
-    config.sharing.mechanism = Mechanism::kTimeSlicing;
+    config.sharing.mechanism = grant::Mechanism::kTimeSlicing;
     config.sharing.resources = std::move(entries);
     return config;
 }
@@ -80,21 +80,21 @@ TEST(Offer, RenamesByDefaultOrByEntry) {
 TEST(Offer, EntriesApplyPerGpuAndPerModel) {
     DeviceSelector by_model{.all = false, .models = {"*a2"}};
     DeviceSelector by_uuid{.all = false, .uuids = {"GPU-b"}};
-    const auto offer = make_offer(sliced({{.name = "nvidia.com/gpu",
-                                           .replicas = 4,
-                                           .devices = by_uuid,
-                                           .rename = "nvidia.com/big",
-                                           .memory_bytes = 3 * kGi,
-                                           .compute_percent = 25},
-                                          {.name = "nvidia.com/gpu",
-                                           .replicas = 2,
-                                           .devices = by_model,
-                                           .rename = "nvidia.com/small"}}),
-                                  node({"NVIDIA A2", "Tesla T4", "NVIDIA L4"}));
+    const auto offer =
+        make_offer(sliced({{.name = "nvidia.com/gpu",
+                            .replicas = 4,
+                            .devices = by_uuid,
+                            .rename = "nvidia.com/big",
+                            .limits = {.memory_bytes = 3 * kGi, .compute_percent = 25}},
+                           {.name = "nvidia.com/gpu",
+                            .replicas = 2,
+                            .devices = by_model,
+                            .rename = "nvidia.com/small"}}),
+                   node({"NVIDIA A2", "Tesla T4", "NVIDIA L4"}));
     ASSERT_TRUE(offer);
     ASSERT_EQ(offer->resources.size(), 3U);
     EXPECT_EQ(offer->resources[0].name, "nvidia.com/big");
-    EXPECT_EQ(offer->resources[0].gpus[0].memory_bytes, 3 * kGi);
+    EXPECT_EQ(offer->resources[0].gpus[0].limits.memory_bytes, 3 * kGi);
     EXPECT_EQ(offer->resources[1].name, "nvidia.com/gpu");
     EXPECT_THAT(ids_of(offer->resources[1]), ElementsAre("GPU-c"));
     EXPECT_THAT(ids_of(offer->resources[2]), ElementsAre("GPU-a::0", "GPU-a::1"));
@@ -113,9 +113,9 @@ TEST(Offer, SaysWhenAnEntryFindsNoGpuAndWhenANameIsMixed) {
 }
 
 TEST(Offer, RefusesMemoryThatTheGpuDoesNotHave) {
-    const auto offer =
-        make_offer(sliced({{.name = "nvidia.com/gpu", .replicas = 4, .memory_bytes = 5 * kGi}}),
-                   node({"NVIDIA A2"}));
+    const auto offer = make_offer(
+        sliced({{.name = "nvidia.com/gpu", .replicas = 4, .limits = {.memory_bytes = 5 * kGi}}}),
+        node({"NVIDIA A2"}));
     ASSERT_FALSE(offer);
     EXPECT_EQ(offer.error().code, ErrorCode::kInvalidInput);
     EXPECT_EQ(offer.error().message,

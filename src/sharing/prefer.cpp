@@ -285,7 +285,7 @@ std::vector<std::string> prefer(const Resource& resource, const Links& links,
                                 AllocationPolicy policy, std::span<const std::string> available,
                                 std::span<const std::string> must_include, std::size_t size) {
     Chooser chooser(resource, available, must_include);
-    const bool mps = std::ranges::any_of(resource.gpus, &OfferedGpu::mps);
+    const bool mps = std::ranges::any_of(resource.gpus, &OfferedGpu::by_mps);
     const bool instances = std::ranges::any_of(
         resource.gpus, [](const OfferedGpu& offered) { return offered.mig.has_value(); });
     if (mps) {

@@ -15,7 +15,7 @@ constexpr std::uint64_t kMiB = TestWorld::kMiB;
 
 class SharedGpu : public ::testing::Test {
 protected:
-    void share(unsigned replicas, const std::string& mechanism = "time-slicing") {
+    void share(unsigned replicas, grant::Mechanism mechanism = grant::Mechanism::kTimeSlicing) {
         world.offered["GPU-0"] = {
             .resource = "nvidia.com/gpu", .mechanism = mechanism, .replicas = replicas};
     }

@@ -43,15 +43,15 @@ void add_id(const std::string& id, const Scene& scene, Claim& claim) {
     }
     const bool replica = id.size() != name.uuid.size();
     const unsigned replicas = device == nullptr ? 1 : std::max(device->replicas, 1U);
-    const ShareTerms* terms = nullptr;
+    const grant::Limits* limits = nullptr;
     if (device != nullptr) {
-        terms =
-            name.replica < device->shares.size() ? &device->shares[name.replica] : &device->terms;
+        limits =
+            name.replica < device->shares.size() ? &device->shares[name.replica] : &device->limits;
     }
-    const unsigned percent = terms == nullptr ? 0 : terms->compute_percent.value_or(0);
+    const unsigned percent = limits == nullptr ? 0 : limits->compute_percent.value_or(0);
     claim.entitlement_ppm += percent != 0 ? percent * (kMillion / 100) : kMillion / replicas;
-    if (terms != nullptr && terms->memory_bytes) {
-        claim.memory_limit_bytes = claim.memory_limit_bytes.value_or(0) + *terms->memory_bytes;
+    if (limits != nullptr && limits->memory_bytes) {
+        claim.memory_limit_bytes = claim.memory_limit_bytes.value_or(0) + *limits->memory_bytes;
     }
     claim.whole = !replica && replicas == 1;
     claim.ids.push_back(id);

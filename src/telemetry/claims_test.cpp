@@ -91,7 +91,8 @@ TEST_F(Gpu0, AProcessThatCannotBeToldApartMakesAllUnknown) {
 }
 
 TEST_F(Gpu0, TermsFollowTheReplica) {
-    offered["GPU-0"] = {.resource = "nvidia.com/gpu", .mechanism = "mps", .replicas = 2};
+    offered["GPU-0"] = {
+        .resource = "nvidia.com/gpu", .mechanism = grant::Mechanism::kMps, .replicas = 2};
     offered["GPU-0"].shares = {{.memory_bytes = 1000, .compute_percent = 30},
                                {.memory_bytes = 2000, .compute_percent = 70}};
     holders.list = {{.owner = container("a", "main"), .ids = {"GPU-0::1"}}};

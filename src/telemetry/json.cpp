@@ -108,7 +108,7 @@ std::int64_t unix_ms(Moment moment) {
 
 Json json_of(const Device& device) {
     Json json = gpu::to_json(device.gpu, device.last_xids);
-    json["layout"] = {{"mechanism", device.layout.mechanism},
+    json["layout"] = {{"mechanism", grant::metric_text(device.layout.mechanism)},
                       {"replicas", device.layout.replicas},
                       {"slots", device.layout.slots},
                       {"allocated", device.layout.allocated}};

@@ -12,7 +12,7 @@ namespace {
 Snapshot some_snapshot() {
     TestWorld world;
     world.offered["GPU-0"] = {
-        .resource = "nvidia.com/gpu", .mechanism = "time-slicing", .replicas = 4};
+        .resource = "nvidia.com/gpu", .mechanism = grant::Mechanism::kTimeSlicing, .replicas = 4};
     world.hold("a", {"GPU-0::0"});
     world.processes[1] = {.pod = "a", .memory_mib = 10, .percent = 30};
     world.processes[2] = {.memory_mib = 50, .percent = 30};
@@ -24,7 +24,7 @@ Snapshot some_snapshot() {
                       .cuda_version = 13000,
                       .price_per_gpu_hour = 1.25};
     snapshot.devices = {world.seconds(3)};
-    snapshot.devices[0].layout = {.mechanism = "time-slicing",
+    snapshot.devices[0].layout = {.mechanism = grant::Mechanism::kTimeSlicing,
                                   .slots = {{"nvidia.com/gpu", 4}},
                                   .allocated = {{"nvidia.com/gpu", 1}},
                                   .replicas = 4};

@@ -257,7 +257,8 @@ private:
 
     Layout layout_in(const ParsedJson& json) {
         const ParsedJson& of = object(json, "layout");
-        Layout layout{.mechanism = text(of, "mechanism"), .replicas = small_number(of, "replicas")};
+        Layout layout{.mechanism = grant::parse_metric_text(text(of, "mechanism")),
+                      .replicas = small_number(of, "replicas")};
         for (const auto& [resource, count] : numbers(of, "slots")) {
             layout.slots[resource] = static_cast<unsigned>(count);
         }

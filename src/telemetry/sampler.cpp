@@ -89,7 +89,7 @@ void Sampler::note_failures(const std::vector<Result<gpu::Reading>>& readings, M
 
 Layout Sampler::layout_of(const gpu::Gpu& gpu, const Observed& observed,
                           const pods::Holders* holders) const {
-    Layout layout{.mechanism = gpu.mig_enabled ? "mig" : "exclusive"};
+    Layout layout{.mechanism = gpu.mig_enabled ? grant::Mechanism::kMig : grant::Mechanism::kNone};
     const auto add = [&](const gpu::Uuid& uuid) {
         const auto device = observed.offered->find(uuid.text);
         if (device == observed.offered->end()) return;

@@ -84,9 +84,9 @@ TEST_F(ANode, IsShownWithEveryGpuInOrder) {
 TEST_F(ANode, CountsWhoHoldsWhat) {
     auto offered = std::make_shared<Offered>();
     (*offered)["GPU-0"] = {
-        .resource = "nvidia.com/gpu", .mechanism = "time-slicing", .replicas = 4};
+        .resource = "nvidia.com/gpu", .mechanism = grant::Mechanism::kTimeSlicing, .replicas = 4};
     (*offered)["GPU-1"] = {
-        .resource = "nvidia.com/gpu", .mechanism = "time-slicing", .replicas = 4};
+        .resource = "nvidia.com/gpu", .mechanism = grant::Mechanism::kTimeSlicing, .replicas = 4};
     observed.offered = offered;
     holders = {{.pod_namespace = "team",
                 .pod = "a",
@@ -97,7 +97,7 @@ TEST_F(ANode, CountsWhoHoldsWhat) {
     sampler.look();
     const auto seen = sampler.snapshots().get().value;
     const Layout& layout = seen->devices[0].layout;
-    EXPECT_EQ(layout.mechanism, "time-slicing");
+    EXPECT_EQ(grant::metric_text(layout.mechanism), "time-slicing");
     EXPECT_EQ(layout.slots.at("nvidia.com/gpu"), 4U);
     EXPECT_EQ(layout.allocated.at("nvidia.com/gpu"), 2U);
     EXPECT_EQ(seen->devices[1].layout.allocated.at("nvidia.com/gpu"), 1U);

@@ -10,25 +10,21 @@
 #include <vector>
 
 #include "gpu/inventory.h"
+#include "grant/limits.h"
+#include "grant/mechanism.h"
 #include "guard_region/status.h"
 #include "os/clock.h"
 #include "pods/census.h"
 
 namespace aliquot::telemetry {
 
-/// What one replica may use.
-struct ShareTerms {
-    std::optional<std::uint64_t> memory_bytes;
-    std::optional<unsigned> compute_percent;
-};
-
 /// A GPU or MIG device as it is offered to kubelet.
 struct OfferedDevice {
     std::string resource;
-    std::string mechanism = "exclusive";  // "time-slicing", "mps"
+    grant::Mechanism mechanism = grant::Mechanism::kNone;
     unsigned replicas = 1;
-    ShareTerms terms;                // of each replica
-    std::vector<ShareTerms> shares;  // by replica, where they differ
+    grant::Limits limits;               // of each replica
+    std::vector<grant::Limits> shares;  // by replica, where they differ
 };
 
 /// By uuid ("GPU-...", "MIG-...").

@@ -13,6 +13,7 @@
 #include "gpu/health.h"
 #include "gpu/inventory.h"
 #include "gpu/meters.h"
+#include "grant/mechanism.h"
 #include "guard_region/status.h"
 #include "pods/census.h"
 
@@ -97,7 +98,7 @@ struct Part {
 
 /// How a GPU is offered.
 struct Layout {
-    std::string mechanism = "exclusive";        // "time-slicing", "mps", "mig"
+    grant::Mechanism mechanism = grant::Mechanism::kNone;
     std::map<std::string, unsigned> slots;      // resource -> devices offered (replicas counted)
     std::map<std::string, unsigned> allocated;  // of those, held by containers
     unsigned replicas = 1;                      // of the GPU or of each of its MIG devices

@@ -48,7 +48,7 @@ std::vector<Column> gpu_columns() {
 
 std::string sharing_of(const Device& device) {
     const telemetry::Layout& layout = device.layout;
-    std::string text = layout.mechanism;
+    std::string text(grant::metric_text(layout.mechanism));
     if (layout.replicas > 1) text += " x" + std::to_string(layout.replicas);
     return shown(text);
 }

@@ -36,7 +36,7 @@ telemetry::Process process(std::uint32_t pid, const char* command, std::uint64_t
 
 Device sliced() {
     Device gpu = device(0, "GPU-aaaa0000-1111-2222-3333-444455556666", "NVIDIA A2", 15);
-    gpu.layout = {.mechanism = "time-slicing",
+    gpu.layout = {.mechanism = grant::Mechanism::kTimeSlicing,
                   .slots = {{"nvidia.com/gpu.shared", 4}},
                   .allocated = {{"nvidia.com/gpu.shared", 3}},
                   .replicas = 4};
@@ -77,7 +77,7 @@ Device sliced() {
 Device cut() {
     Device gpu = device(1, "GPU-bbbb0000-1111-2222-3333-444455556666", "NVIDIA H100 80GB HBM3", 80);
     gpu.gpu.mig_capable = gpu.gpu.mig_enabled = true;
-    gpu.layout = {.mechanism = "mig",
+    gpu.layout = {.mechanism = grant::Mechanism::kMig,
                   .slots = {{"nvidia.com/mig-1g.10gb", 1}, {"nvidia.com/mig-3g.40gb", 1}},
                   .allocated = {{"nvidia.com/mig-1g.10gb", 1}, {"nvidia.com/mig-3g.40gb", 1}}};
     gpu.total = {.memory_bytes = 30 * kGiB, .power_milliwatts = 310'000};

@@ -10,6 +10,7 @@ namespace aliquot::verify {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using grant::Mechanism;
 
 std::optional<std::uint64_t> label_number(const node::GpuNode& node, const char* key) {
     const auto text = node.object.label(key);
@@ -80,19 +81,23 @@ public:
 private:
     [[nodiscard]] std::string subject() const { return "one " + resource_; }
 
+    /// Of what a newer agent says in a word that we do not know, the probe expects nothing.
+    [[nodiscard]] Mechanism known_mechanism() const {
+        const bool known = share_ && share_->mechanism != Mechanism::kUnknown;
+        return known ? share_->mechanism : Mechanism::kNone;
+    }
+
     [[nodiscard]] TestPod pod_of(const std::string& letter) const {
         TestPod pod{.name = "probe-" + std::to_string(number_) + "-" + letter,
                     .space = session_.options.space,
                     .node = node_.name(),
                     .resource = resource_,
                     .image = session_.image,
-                    .mechanism = share_ ? share_->mechanism : "none",
+                    .mechanism = known_mechanism(),
                     .runtime_class = session_.options.runtime_class,
                     .user = session_.options.user};
         // Without the agent's word, or with several kinds of devices, the limit is not known.
-        const bool limited = pod.mechanism == "memory" || pod.mechanism == "mps" ||
-                             pod.mechanism == "mig" || pod.mechanism == "time-slicing";
-        if (limited && kinds_ == 1) pod.memory_mib = share_->memory_mib;
+        if (pod.mechanism != Mechanism::kNone && kinds_ == 1) pod.memory_mib = share_->memory_mib;
         return pod;
     }
 
@@ -196,22 +201,23 @@ private:
 
     void judge_share(const ProbeAnswer& answer) {
         const std::string& node = node_.name();
-        const std::string mechanism = share_ ? share_->mechanism : "";
+        const Mechanism mechanism = share_ ? share_->mechanism : Mechanism::kNone;
+        const std::string how(grant::node_text(mechanism));
         if (answer.share.has_value()) {
             if (*answer.share) {
                 return session_.ok("share", node,
                                    "its share of " + std::to_string(share_->memory_mib) +
-                                       " MiB holds (" + mechanism + "): " + answer.share_how);
+                                       " MiB holds (" + how + "): " + answer.share_how);
             }
             return session_.failed("share", node,
                                    "its share of " + std::to_string(share_->memory_mib) +
-                                       " MiB does not hold (" + mechanism + ")",
+                                       " MiB does not hold (" + how + ")",
                                    answer.share_how, "aliquot node show " + node);
         }
         session_.skipped("share", node,
-                         !share_                       ? "no agent says what a share is"
-                         : mechanism == "none"         ? "a whole GPU: there is no limit to keep"
-                         : mechanism == "time-slicing" ? "time slices limit no memory"
+                         !share_                         ? "no agent says what a share is"
+                         : mechanism == Mechanism::kNone ? "a whole GPU: there is no limit to keep"
+                         : mechanism == Mechanism::kTimeSlicing ? "time slices limit no memory"
                          : kinds_ > 1 ? "its devices differ: which limit counts is not known"
                                       : answer.share_how);
     }

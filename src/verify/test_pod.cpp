@@ -38,7 +38,7 @@ std::vector<std::string> arguments(const TestPod& pod) {
                                    std::to_string(pod.hold_seconds)};
     if (pod.memory_mib > 0) {
         words.insert(words.end(), {"--expect-memory", std::to_string(pod.memory_mib) + "Mi",
-                                   "--shared-by", pod.mechanism});
+                                   "--shared-by", std::string(grant::node_text(pod.mechanism))});
     }
     return words;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grant/mechanism.h"
 #include "kube_client/api.h"
 
 namespace aliquot::verify {
@@ -17,9 +18,9 @@ struct TestPod {
     std::string name;
     std::string space;
     std::string node;
-    std::string resource;          // one device of it
-    std::string image;             // holds /usr/bin/aliquot-probe
-    std::string mechanism;         // none, time-slicing, memory, mps, mig
+    std::string resource;  // one device of it
+    std::string image;     // holds /usr/bin/aliquot-probe
+    grant::Mechanism mechanism = grant::Mechanism::kNone;
     std::uint64_t memory_mib = 0;  // of the share; 0: no limit is expected
     std::string runtime_class;     // empty: the node's own
     unsigned user = 65532;

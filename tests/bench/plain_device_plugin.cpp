@@ -21,8 +21,8 @@ public:
                                     std::size_t size) noexcept override {
         return {available.begin(), available.begin() + static_cast<std::ptrdiff_t>(size)};
     }
-    Result<aliquot::kubelet::Grant> allocate(std::span<const std::string> ids) override {
-        aliquot::kubelet::Grant grant;
+    Result<aliquot::grant::Grant> allocate(std::span<const std::string> ids) override {
+        aliquot::grant::Grant grant;
         grant.environment["NVIDIA_VISIBLE_DEVICES"] = std::string(ids.empty() ? "void" : ids[0]);
         return grant;
     }
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     ::sigaddset(&ending, SIGINT);
     ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
 
-    std::vector<aliquot::kubelet::Device> devices;
+    std::vector<aliquot::grant::Device> devices;
     for (unsigned gpu = 0; gpu < number(argc, argv, 2, 8); ++gpu)
         for (unsigned replica = 0; replica < number(argc, argv, 3, 100); ++replica)
             devices.push_back({"GPU-00000000-0000-4000-8000-00000000000" + std::to_string(gpu) +

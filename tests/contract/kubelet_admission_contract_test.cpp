@@ -12,7 +12,7 @@
 namespace aliquot::contract {
 namespace {
 
-using kubelet::Device;
+using grant::Device;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -160,12 +160,12 @@ TEST_F(KubeletAdmission, ReusedDevicesMustBeIncluded) {
 
 // deviceRunContainerOptions: of equal names the first resource wins, and CDI names are united.
 TEST_F(KubeletAdmission, AnswersForSeveralResourcesAreMerged) {
-    kubelet::Grant gpu;
+    grant::Grant gpu;
     gpu.environment = {{"SAME", "gpu"}, {"GPU", "1"}};
     gpu.mounts = {{.container_path = "/same", .host_path = "/gpu"}};
     gpu.cdi_devices = {"vendor/class=a", "vendor/class=b"};
     serve({{"a"}}, {.grant = gpu});
-    kubelet::Grant net = gpu;
+    grant::Grant net = gpu;
     net.environment = {{"SAME", "net"}, {"NET", "1"}};
     net.mounts = {{.container_path = "/same", .host_path = "/net"}};
     net.cdi_devices = {"vendor/class=b"};

@@ -16,7 +16,7 @@
 namespace aliquot::contract {
 namespace {
 
-using kubelet::Device;
+using grant::Device;
 using std::chrono::milliseconds;
 
 /// A well-behaved plugin for nvidia.com/gpu, whatever it is made of.
@@ -101,9 +101,9 @@ private:
         }
         return chosen;
     }
-    Result<kubelet::Grant> allocate(std::span<const std::string> ids) override {
+    Result<grant::Grant> allocate(std::span<const std::string> ids) override {
         ++allocations_;
-        kubelet::Grant grant;
+        grant::Grant grant;
         for (const auto& id : ids) grant.environment["DEVICES"] += id + ";";
         return grant;
     }

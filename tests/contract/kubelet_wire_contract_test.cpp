@@ -48,8 +48,8 @@ public:
                                     std::size_t /*size*/) noexcept override {
         return {available.begin(), available.end()};
     }
-    Result<kubelet::Grant> allocate(std::span<const std::string> /*ids*/) override {
-        kubelet::Grant grant;
+    Result<grant::Grant> allocate(std::span<const std::string> /*ids*/) override {
+        grant::Grant grant;
         grant.environment["NVIDIA_VISIBLE_DEVICES"] = "GPU-0";
         grant.cdi_devices = {"k8s.device-plugin.nvidia.com/gpu=GPU-0"};
         return grant;

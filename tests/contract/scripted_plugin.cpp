@@ -142,7 +142,7 @@ public:
         return script.pre_start_error.empty() ? grpc::Status::OK : failed(script.pre_start_error);
     }
 
-    static void add(const kubelet::Device& device, v1beta1::ListAndWatchResponse& to) {
+    static void add(const grant::Device& device, v1beta1::ListAndWatchResponse& to) {
         auto& entry = *to.add_devices();
         entry.set_id(device.id);
         entry.set_health(device.healthy ? "Healthy" : "Unhealthy");
@@ -153,7 +153,7 @@ public:
     mutable std::condition_variable changed;
     Script script;
     Seen seen;
-    std::vector<kubelet::Device> devices;
+    std::vector<grant::Device> devices;
     std::uint64_t version = 1;  // of `devices`
     bool stopping = false;
     std::string resource;
@@ -196,7 +196,7 @@ void ScriptedPlugin::script(const Script& script) {
     implementation_->script = script;
 }
 
-void ScriptedPlugin::set_devices(std::vector<kubelet::Device> devices) {
+void ScriptedPlugin::set_devices(std::vector<grant::Device> devices) {
     const std::lock_guard lock(implementation_->mutex);
     implementation_->devices = std::move(devices);
     ++implementation_->version;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kubelet/grant.h"
+#include "grant/grant.h"
 
 namespace aliquot::contract {
 
@@ -24,7 +24,7 @@ public:
                                                unsigned size)>
             prefer;  // empty: the first of `available`
         std::string prefer_error;
-        kubelet::Grant grant;  // beside DEVICES=<ids>
+        grant::Grant grant;  // beside DEVICES=<ids>
         std::string allocate_error;
         bool answer_nothing = false;  // Allocate: zero container responses
         std::string pre_start_error;
@@ -52,7 +52,7 @@ public:
     void stop();
 
     void script(const Script& script);
-    void set_devices(std::vector<kubelet::Device> devices);
+    void set_devices(std::vector<grant::Device> devices);
     [[nodiscard]] Seen seen() const;
     /// Waits (10 s at most) until `condition` holds for what was seen.
     bool wait(const std::function<bool(const Seen&)>& condition) const;

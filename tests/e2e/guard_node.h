@@ -57,7 +57,7 @@ protected:
     }
 
     /// A CUDA program in a container, with its guard where a runtime would have mounted it.
-    [[nodiscard]] os::Process tenant_in(const kubelet::Grant& grant, bool guarded,
+    [[nodiscard]] os::Process tenant_in(const grant::Grant& grant, bool guarded,
                                         std::vector<std::string> words) {
         auto environment = os::current_environment();
         environment["ALIQUOT_SIM_STATE"] = directory_.path() / "driver";
@@ -99,7 +99,7 @@ protected:
         ASSERT_TRUE(kubelet_->wait_allocatable(std::string(kGpu), 4, 60s));
     }
 
-    Result<kubelet::Grant> admit(const std::string& name, unsigned count = 1) {
+    Result<grant::Grant> admit(const std::string& name, unsigned count = 1) {
         auto grants = kubelet_->admit(
             {.uid = "uid-" + name,
              .pod_namespace = "ai",
@@ -108,7 +108,7 @@ protected:
         if (!grants) return grants.error();
         return grants->at(0).grant;
     }
-    [[nodiscard]] fs::path guard_of(const kubelet::Grant& grant) const {
+    [[nodiscard]] fs::path guard_of(const grant::Grant& grant) const {
         for (const auto& mount : grant.mounts) {
             if (mount.container_path == abi::kGuardDirectory) return root_.resolve(mount.host_path);
         }

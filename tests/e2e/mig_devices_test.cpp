@@ -112,7 +112,7 @@ TEST_F(MigDevices, MixedGivesAPodTheProfileItAsksFor) {
     const auto devices = node_->gpus().at(1).mig_devices;
     const auto wanted = std::ranges::find(devices, "3g.20gb", &sim::MigDeviceView::profile);
     ASSERT_NE(wanted, devices.end());
-    const kubelet::Grant& grant = grants->at(0).grant;
+    const grant::Grant& grant = grants->at(0).grant;
     EXPECT_EQ(grant.environment.at("NVIDIA_VISIBLE_DEVICES"), wanted->uuid);
     EXPECT_THAT(grant.cdi_devices,
                 testing::ElementsAre("k8s.device-plugin.nvidia.com/gpu=" + wanted->uuid));

@@ -123,12 +123,12 @@ protected:
         std::ifstream file(directory_.path() / "agent.log");
         return {std::istreambuf_iterator<char>(file), {}};
     }
-    kubelet::Grant admit(const std::string& name) {
+    grant::Grant admit(const std::string& name) {
         sim::PodRequest pod{.uid = name, .name = name, .init_containers = {}, .containers = {}};
         pod.containers.push_back({.name = "main", .limits = {{std::string(kGpu), 1}}});
         auto grants = kubelet_->admit(pod);
         EXPECT_TRUE(grants) << grants.error().message;
-        return grants ? grants->front().grant : kubelet::Grant{};
+        return grants ? grants->front().grant : grant::Grant{};
     }
 
     os::TemporaryDirectory directory_;

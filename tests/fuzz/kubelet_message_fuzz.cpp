@@ -19,6 +19,7 @@ namespace {
 using aliquot::Error;
 using aliquot::ErrorCode;
 using aliquot::Result;
+namespace grant = aliquot::grant;
 namespace kubelet = aliquot::kubelet;
 
 void insist(bool condition) {
@@ -37,11 +38,11 @@ public:
             if (chosen.size() < size) chosen.push_back(id);
         return chosen;
     }
-    Result<kubelet::Grant> allocate(std::span<const std::string> ids) override {
+    Result<grant::Grant> allocate(std::span<const std::string> ids) override {
         if (ids.empty()) return Error{ErrorCode::kInvalidInput, "nothing asked for"};
         const std::set<std::string> once(ids.begin(), ids.end());
         if (once.size() != ids.size()) return Error{ErrorCode::kConflict, ids[0] + ": twice"};
-        kubelet::Grant grant;
+        grant::Grant grant;
         for (const auto& id : ids) {
             if (id.empty()) return Error{ErrorCode::kNotFound, "an id is empty"};
             grant.environment[id] = id;

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
-namespace aliquot::kubelet {
+#include "grant/limits.h"
 
-/// What a container gets for the devices that kubelet chose: the answer to Allocate, and what later
-/// parts of the agent (guard, MPS) need to know about the same decision.
+namespace aliquot::grant {
+
+/// What a container gets for the devices that were chosen for it: the answer to kubelet's Allocate,
+/// and what later parts of the agent (guard, MPS) need to know about the same decision.
 struct Grant {
     struct Mount {
         std::string container_path;
@@ -27,12 +29,10 @@ struct Grant {
     /// The part of one GPU that was granted. Carried so that limits can be enforced; not on the
     /// wire.
     struct Share {
-        std::string gpu_uuid;                       // or the MIG device's
-        unsigned replicas = 1;                      // how many of that GPU's replicas
-        std::optional<std::uint64_t> memory_bytes;  // limit; empty: none was configured
-        std::optional<unsigned> compute_percent;    // limit, 1 to 100; empty: none was configured
-        std::optional<unsigned> weight;             // share under contention; empty: none
-        bool guarded = false;  // there are limits, and the guard is to keep them (not MPS)
+        std::string gpu_uuid;   // or the MIG device's
+        unsigned replicas = 1;  // how many of that GPU's replicas
+        Limits limits;          // of all of them together
+        bool guarded = false;   // there are limits, and the guard is to keep them (not MPS)
         friend bool operator==(const Share&, const Share&) = default;
     };
 
@@ -46,7 +46,7 @@ struct Grant {
     friend bool operator==(const Grant&, const Grant&) = default;
 };
 
-/// One device of a resource as kubelet sees it.
+/// One device of a resource, as it is offered.
 struct Device {
     std::string id;  // "GPU-8a6b...", "MIG-17c4...", "GPU-8a6b...::2"; at most 63 characters
     bool healthy = true;
@@ -54,4 +54,4 @@ struct Device {
     friend bool operator==(const Device&, const Device&) = default;
 };
 
-}  // namespace aliquot::kubelet
+}  // namespace aliquot::grant

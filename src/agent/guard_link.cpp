@@ -157,7 +157,9 @@ Result<Done> GuardLink::complete(const std::string& resource, std::span<const st
         (open ? "; the container runs without limits (sharing.guard.fail: open)"
               : "; limits cannot be kept, so the container is refused (sharing.guard.fail: open "
                 "would run it without)");
-    note({.kind = open ? "open" : "refused", .container = resource, .message = message});
+    note({.kind = open ? GuardEvent::Kind::kOpen : GuardEvent::Kind::kRefused,
+          .container = resource,
+          .message = message});
     if (open) return Done{};
     return Error{ErrorCode::kUnavailable, message};
 }
@@ -165,7 +167,7 @@ Result<Done> GuardLink::complete(const std::string& resource, std::span<const st
 /// Under the lock, or before there is anybody else.
 void GuardLink::note(GuardEvent event) {
     event.at = std::chrono::system_clock::now();
-    log::warning("guard." + event.kind,
+    log::warning("guard." + std::string(to_text(event.kind)),
                  {{"container", event.container}, {"message", event.message}});
     events_.push_back(std::move(event));
     if (events_.size() > kMostEvents) events_.pop_front();

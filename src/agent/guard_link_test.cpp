@@ -190,8 +190,8 @@ TEST_F(GuardLinkTest, WithoutALibraryThePolicyDecides) {
     EXPECT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
     EXPECT_TRUE(grant.mounts.empty());
     EXPECT_TRUE(eventually([](const GuardSnapshot& seen) {
-        return seen.events.size() == 2 && seen.events[0].kind == "refused" &&
-               seen.events[1].kind == "open" && !seen.problem.empty();
+        return seen.events.size() == 2 && seen.events[0].kind == GuardEvent::Kind::kRefused &&
+               seen.events[1].kind == GuardEvent::Kind::kOpen && !seen.problem.empty();
     }));
 }
 
@@ -237,7 +237,8 @@ TEST_F(GuardLinkTest, TheKernelModuleHoldsTheLimitWhereItCanAndIsToldTo) {
     kernel_.refuses = true;
     link_->apply({.kernel_limit = true}, {.resources = {quarters(2 * kGiB, 25)}});
     const auto said = [](const GuardSnapshot& seen) {
-        return std::ranges::count(seen.events, "kernel_limit", &GuardEvent::kind) == 1;
+        return std::ranges::count(seen.events, GuardEvent::Kind::kKernelLimit, &GuardEvent::kind) ==
+               1;
     };
     EXPECT_TRUE(eventually(said));
     int looks = 0;
@@ -311,7 +312,7 @@ TEST_F(GuardLinkTest, ALedgerThatIsCutShortIsAnEventAndNoCrash) {
     fs::resize_file(guard_of(grant) / "ledger", 100);
     EXPECT_TRUE(eventually([](const GuardSnapshot& seen) {
         return !seen.regions.at(0).problem.empty() && !seen.events.empty() &&
-               seen.events.back().kind == "ledger";
+               seen.events.back().kind == GuardEvent::Kind::kLedger;
     }));
 }
 

@@ -209,7 +209,7 @@ void GuardLink::limit_by_kernel(Tracked& tracked, const guard_region::Reading& r
         if (!done) {
             tracked.kernel_refused = true;
             const std::scoped_lock lock(mutex_);
-            note({.kind = "kernel_limit",
+            note({.kind = GuardEvent::Kind::kKernelLimit,
                   .container = name_of(tracked.record),
                   .message = done.error().message + "; the guard holds the limit alone"});
             return;
@@ -222,28 +222,28 @@ void GuardLink::limit_by_kernel(Tracked& tracked, const guard_region::Reading& r
 }
 
 void GuardLink::raise(const guard_region::Alarm& alarm, const Tracked& tracked) {
-    std::string message;
+    GuardEvent event{.container = name_of(tracked.record)};
     const std::string who = alarm.process ? "process " + std::to_string(alarm.process->pid) + " (" +
                                                 alarm.process->command + ")"
                                           : std::string();
     switch (alarm.kind) {
         case guard_region::Alarm::Kind::kUnguarded:
-            message = who + " holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
-                      " beside the guard";
+            event.message = who + " holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
+                            " beside the guard";
             break;
         case guard_region::Alarm::Kind::kOverLimit:
-            message = "holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
-                      ", more than its limit of " + bytes_text(alarm.limit_bytes);
+            event.kind = GuardEvent::Kind::kOverLimit;
+            event.message = "holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
+                            ", more than its limit of " + bytes_text(alarm.limit_bytes);
             break;
         case guard_region::Alarm::Kind::kLedger:
-            message = "its ledger cannot be read: the container has damaged it";
+            event.kind = GuardEvent::Kind::kLedger;
+            event.message = "its ledger cannot be read: the container has damaged it";
             break;
     }
     {
         const std::scoped_lock lock(mutex_);
-        note({.kind = std::string(to_text(alarm.kind)),
-              .container = name_of(tracked.record),
-              .message = message});
+        note(std::move(event));
     }
     if (!alarm.kill) return;
     // Once more, at the last moment: of this container, and still the same process.
@@ -251,7 +251,7 @@ void GuardLink::raise(const guard_region::Alarm& alarm, const Tracked& tracked) 
     if (!now || *now != *alarm.process || now->region != tracked.record.id) return;
     const auto killed = processes_.kill(*now);
     const std::scoped_lock lock(mutex_);
-    note({.kind = killed ? "killed" : "not_killed",
+    note({.kind = killed ? GuardEvent::Kind::kKilled : GuardEvent::Kind::kNotKilled,
           .container = name_of(tracked.record),
           .message = killed ? who + " was ended (sharing.guard.watchdog: kill)"
                             : who + " cannot be ended: " + killed.error().message});

@@ -5,10 +5,10 @@
 
 namespace aliquot::agent {
 
-std::string guard_reason(std::string_view kind) {
+std::string guard_reason(GuardEvent::Kind kind) {
     std::string reason = "Guard";
     bool upper = true;
-    for (const char c : kind) {
+    for (const char c : to_text(kind)) {
         if (c == '_') {
             upper = true;
             continue;

@@ -54,7 +54,7 @@ private:
     NodeWriter writer_;
 };
 
-/// "GuardOverLimit" of "over_limit".
-std::string guard_reason(std::string_view kind);
+/// The reason of its Event: "GuardOverLimit".
+std::string guard_reason(GuardEvent::Kind kind);
 
 }  // namespace aliquot::agent

@@ -224,8 +224,8 @@ TEST_F(ANodeSync, PassesOnWhatMigIsAskedFor) {
 }
 
 TEST(AGuardEvent, HasAReasonInOneWord) {
-    EXPECT_EQ(guard_reason("over_limit"), "GuardOverLimit");
-    EXPECT_EQ(guard_reason("killed"), "GuardKilled");
+    EXPECT_EQ(guard_reason(GuardEvent::Kind::kOverLimit), "GuardOverLimit");
+    EXPECT_EQ(guard_reason(GuardEvent::Kind::kKilled), "GuardKilled");
 }
 
 }  // namespace

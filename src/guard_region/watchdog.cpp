@@ -36,18 +36,6 @@ std::uint64_t Slack::of(std::uint64_t limit_bytes) const {
     return percent ? part : std::max(part, kLeast);
 }
 
-std::string_view to_text(Alarm::Kind kind) {
-    switch (kind) {
-        case Alarm::Kind::kUnguarded:
-            return "unguarded";
-        case Alarm::Kind::kOverLimit:
-            return "over_limit";
-        case Alarm::Kind::kLedger:
-            return "ledger";
-    }
-    return "";
-}
-
 void Watchdog::look_for_unguarded(const std::string& region, const DeviceReading& device,
                                   std::uint64_t limit, Seen& seen, std::map<ProcessKey, Count>& now,
                                   std::vector<Alarm>& alarms) const {

@@ -43,7 +43,6 @@ struct Alarm {
     std::uint64_t limit_bytes = 0;
     bool kill = false;  // `process` is to be ended
 };
-std::string_view to_text(Alarm::Kind kind);
 
 /// Compares what the driver says with what containers may hold, look by look. What lasts for more
 /// than two looks in a row is an alarm, once; ended is at most one process of a container per look,

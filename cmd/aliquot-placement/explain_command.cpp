@@ -38,8 +38,8 @@ void explain(Context& context, const ExplainOptions& words) {
 }  // namespace
 
 void add_explain_command(command_line::Command& program, Context& context) {
-    command_line::Command* explanations =
-        program.add_subcommand("explain", "Tell why a task got its place, or got none");
+    command_line::Command* explanations = program.add_subcommand(
+        "explain", "Explain why a task was placed where it was, or not at all");
     explanations->footer(
         "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
     command_line::Command* command = explanations->add_subcommand(
@@ -65,7 +65,7 @@ void add_explain_command(command_line::Command& program, Context& context) {
     command->add_option("--top", words->top, "How many other nodes to show (5)")
         ->range(0U, 1000U)
         ->option_text("NUMBER");
-    command->add_option("-o,--output", words->placement.format, "How to print")
+    command->add_option("-o,--output", words->placement.format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, &context] { explain(context, *words); });

@@ -84,8 +84,9 @@ void add_placement_options(command_line::Command& command, PlacementWords& words
         ->range(0.001, 1000.0)
         ->option_text("NUMBER");
     command
-        .add_option("--seed", words.seed,
-                    "Of the draw when there is no --order, and of the policy random (1)")
+        .add_option(
+            "--seed", words.seed,
+            "Random seed of the order when there is no --order, and of the policy random (1)")
         ->option_text("NUMBER");
     command
         .add_option("--workload", words.workload,

@@ -174,7 +174,7 @@ void add_simulate_command(command_line::Command& program, Context& context) {
         ->option_text("FILE");
     command->add_option("--log", words->log, "Write every placement, drop, move and end as CSV")
         ->option_text("FILE");
-    command->add_option("-o,--output", words->placement.format, "How to print")
+    command->add_option("-o,--output", words->placement.format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, &context] { simulate(context, *words); });

@@ -68,24 +68,24 @@ void run_env(const std::string& state, cli::Context& context) {
 }
 
 void add_up(command_line::Command& sim, cli::Context& context) {
-    auto* const up = sim.add_subcommand("up", "make a simulated node; returns when it is there");
+    auto* const up = sim.add_subcommand("up", "Create a simulated node");
     const auto options = std::make_shared<UpOptions>();
-    up->add_option("--gpu", options->gpus, "model[:count], as a2 or h100-80:8; may be repeated")
+    up->add_option("--gpu", options->gpus, "Model and count, as a2 or h100-80:8; may be repeated")
         ->required()
         ->take_all()
         ->allow_extra_args(false)
         ->type_name("MODEL[:N]");
     up->add_option("--mig", options->mig,
-                   "how GPUs are cut, as 3g.20gb,1g.5gb*4 or 2g.10gb@2; of one GPU: 1=7g.40gb; may "
+                   "How GPUs are cut, as 3g.20gb,1g.5gb*4 or 2g.10gb@2; of one GPU: 1=7g.40gb; may "
                    "be repeated")
         ->take_all()
         ->allow_extra_args(false)
         ->type_name("[GPU=]LAYOUT");
-    up->add_option("--state", options->state, "directory of the node")->type_name("DIR");
-    up->add_option("--driver-version", options->driver_version, "what the driver calls itself")
+    up->add_option("--state", options->state, "Directory of the node")->type_name("DIR");
+    up->add_option("--driver-version", options->driver_version, "What the driver calls itself")
         ->capture_default_str()
         ->type_name("VERSION");
-    up->add_option("--seed", options->seed, "uuids and serial numbers follow from it")
+    up->add_option("--seed", options->seed, "Uuids and serial numbers follow from it")
         ->capture_default_str();
     up->footer([] {
         std::string text = "Models:";
@@ -100,7 +100,7 @@ void add_simple(command_line::Command& sim, cli::Context& context, const char* n
                 const char* help, void (*run)(const std::string&, cli::Context&)) {
     auto* const command = sim.add_subcommand(name, help);
     const auto state = std::make_shared<std::string>();
-    command->add_option("--state", *state, "directory of the node")->type_name("DIR");
+    command->add_option("--state", *state, "Directory of the node")->type_name("DIR");
     command->callback([state, run, &context] { run(*state, context); });
 }
 
@@ -128,13 +128,14 @@ bool means(std::string_view item, const GpuView& gpu, const MigDeviceView& devic
 }  // namespace
 
 void add_sim_command(command_line::Command& program, cli::Context& context) {
-    auto* const sim = program.add_subcommand("sim", "a simulated GPU node on this machine");
+    auto* const sim = program.add_subcommand("sim", "Run a simulated GPU node on this machine");
     sim->require_subcommand(1);
     add_up(*sim, context);
-    add_simple(*sim, context, "down", "remove the node; programs that use it see lost GPUs",
+    add_simple(*sim, context, "down", "Remove the node; programs that use it see lost GPUs",
                run_down);
     add_sim_status(*sim, context);
-    add_simple(*sim, context, "env", "print what a shell needs to see the node's driver", run_env);
+    add_simple(*sim, context, "env",
+               "Print the environment that makes a shell use the node's driver", run_env);
     add_sim_fault(*sim, context);
     add_sim_use(*sim, context);
 }

@@ -134,7 +134,7 @@ Result<FaultWords> parse_fault(const std::string& word, const std::optional<std:
         if (candidate.name == word) known = &candidate;
         all += (all.empty() ? "" : ", ") + std::string(candidate.name);
     }
-    if (known == nullptr) return usage("'" + word + "' is no fault; known are: " + all);
+    if (known == nullptr) return usage("'" + word + "' is not a fault; known faults: " + all);
     if (corrected && known->kind != FaultKind::kEccUncorrected) {
         return usage("--corrected belongs to 'ecc' only");
     }
@@ -156,24 +156,25 @@ Result<FaultWords> parse_fault(const std::string& word, const std::optional<std:
 }
 
 void add_sim_fault(command_line::Command& sim, cli::Context& context) {
-    auto* const command = sim.add_subcommand("fault", "break a GPU of the node, or mend it");
+    auto* const command =
+        sim.add_subcommand("fault", "Inject a fault into a GPU of the node, or clear it");
     const auto options = std::make_shared<FaultOptions>();
     command
         ->add_option("fault", options->word,
-                     "xid N, lost, call-error N, hang [MS], ecc [N], throttle [BITS], "
+                     "Fault: xid N, lost, call-error N, hang [MS], ecc [N], throttle [BITS], "
                      "temperature C, remap-pending, remap-failed, retire-pending, "
                      "driver-mismatch, clear")
         ->required()
         ->type_name("FAULT");
-    command->add_option("value", options->value, "number that goes with the fault")
+    command->add_option("value", options->value, "Number that goes with the fault")
         ->type_name("VALUE");
-    command->add_option("--gpu", options->gpu, "index of the GPU, or all")->type_name("INDEX");
+    command->add_option("--gpu", options->gpu, "Index of the GPU, or all")->type_name("INDEX");
     command
         ->add_option("--mig", options->mig,
-                     "with xid: the MIG device that it is about: its uuid, or GPU:DEVICE by index")
+                     "With xid: the MIG device that it is about: its uuid, or GPU:DEVICE by index")
         ->type_name("DEVICE");
-    command->add_flag("--corrected", options->corrected, "with ecc: errors that ECC could correct");
-    command->add_option("--state", options->state, "directory of the node")->type_name("DIR");
+    command->add_flag("--corrected", options->corrected, "With ecc: errors that ECC could correct");
+    command->add_option("--state", options->state, "Directory of the node")->type_name("DIR");
     command->callback([options, &context] { run_fault(*options, context); });
 }
 

@@ -124,13 +124,13 @@ void run_status(const StatusOptions& options, cli::Context& context) {
 }  // namespace
 
 void add_sim_status(command_line::Command& sim, cli::Context& context) {
-    auto* const command = sim.add_subcommand("status", "show the GPUs of the node");
+    auto* const command = sim.add_subcommand("status", "Show the GPUs of the node");
     const auto options = std::make_shared<StatusOptions>();
-    command->add_option("-o,--output", options->format, "table, json or yaml")
+    command->add_option("-o,--output", options->format, "Output format: table, json or yaml")
         ->one_of({"table", "json", "yaml"})
         ->capture_default_str()
         ->type_name("FORMAT");
-    command->add_option("--state", options->state, "directory of the node")->type_name("DIR");
+    command->add_option("--state", options->state, "Directory of the node")->type_name("DIR");
     command->callback([options, &context] { run_status(*options, context); });
 }
 

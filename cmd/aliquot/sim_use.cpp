@@ -216,38 +216,37 @@ void run_use(const UseOptions& options, cli::Context& context) {
 }  // namespace
 
 void add_sim_use(command_line::Command& sim, cli::Context& context) {
-    auto* const command =
-        sim.add_subcommand("use", "stand in for a workload: hold memory of a GPU");
+    auto* const command = sim.add_subcommand("use", "Simulate a workload: hold GPU memory");
     const auto options = std::make_shared<UseOptions>();
     auto* const memory =
-        command->add_option("--memory", options->memory, "how much, as 2Gi or 512Mi")
+        command->add_option("--memory", options->memory, "How much, as 2Gi or 512Mi")
             ->type_name("SIZE");
     auto* const busy =
-        command->add_option("--sm", options->sm_percent, "how busy it keeps the GPU, in percent")
+        command->add_option("--sm", options->sm_percent, "How busy it keeps the GPU, in percent")
             ->range(0U, 100U)
             ->capture_default_str()
             ->type_name("PERCENT");
     command
         ->add_option("--script", options->script,
-                     "instead: what it does over time, as "
+                     "Instead: what it does over time, as "
                      "0s:80%:2Gi,10s:0%,20s:again, or a file of such lines")
         ->excludes(memory)
         ->excludes(busy)
         ->type_name("SCRIPT");
     command
         ->add_option("--for", options->seconds,
-                     "end after so long; otherwise when it gets a signal")
+                     "End after so long; otherwise when it gets a signal")
         ->range(0.0, kLongestSeconds)
         ->type_name("SECONDS");
-    command->add_option("--gpus", options->gpus, "how many of the visible GPUs it uses")
+    command->add_option("--gpus", options->gpus, "How many of the visible GPUs it uses")
         ->range(1U, 32U)
         ->capture_default_str()
         ->type_name("N");
     command
         ->add_option("--mig", options->mig,
-                     "a MIG device instead: its uuid, or GPU:DEVICE by index, as 0:2")
+                     "A MIG device instead: its uuid, or GPU:DEVICE by index, as 0:2")
         ->type_name("DEVICE");
-    command->add_option("--state", options->state, "directory of the node")->type_name("DIR");
+    command->add_option("--state", options->state, "Directory of the node")->type_name("DIR");
     command->callback([options, &context] { run_use(*options, context); });
 }
 

@@ -80,7 +80,7 @@ void add_up_command(command_line::Command& program, cli::Context& context) {
         ->allow_extra_args(false);  // one each, so that manifests may follow
     command
         ->add_option("--config", options.config_file,
-                     "sharing configuration of the node (NVIDIA's version: v1 file); without it "
+                     "Sharing configuration of the node (NVIDIA's version: v1 file); without it "
                      "GPUs are not shared")
         ->type_name("FILE");
     command
@@ -89,24 +89,24 @@ void add_up_command(command_line::Command& program, cli::Context& context) {
         ->required()
         ->type_name("FILE");
     command->add_flag("--once", options.once,
-                      "end as soon as each pod runs, has ended, or is known to wait");
-    command->add_option("-o,--output", words->format, "table, json or yaml")
+                      "End as soon as each pod runs, has ended, or is known to wait");
+    command->add_option("-o,--output", words->format, "Output format: table, json or yaml")
         ->one_of({"table", "json", "yaml"})
         ->type_name("FORMAT");
     command
         ->add_option("--timeout", words->timeout,
-                     "with --once: how long the pods may take (default 60s); else: how long to run")
+                     "With --once: how long the pods may take (default 60s); else: how long to run")
         ->type_name("TIME");
     command
         ->add_option("--node-label", words->labels,
-                     "a label of the node, for nodeSelector and affinity; repeat it for more")
+                     "A label of the node, for nodeSelector and affinity; repeat it for more")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);  // one each, so that manifests may follow
     command
         ->add_option("--state", options.state,
-                     "folder for the simulated node and the logs; the logs stay there")
+                     "Folder for the simulated node and the logs; the logs stay there")
         ->type_name("DIR");
-    command->add_flag("--keep", options.keep, "leave node, sockets and logs where they are");
+    command->add_flag("--keep", options.keep, "Leave node, sockets and logs where they are");
     command->callback([words, &context] {
         const std::string problem = settle(*words);
         if (!problem.empty()) {

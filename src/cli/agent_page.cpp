@@ -114,7 +114,7 @@ Result<std::string> ask_agent(std::string_view address, std::string_view path) {
     if (!where) {
         return Error{ErrorCode::kInvalidInput,
                      "'" + std::string(address) +
-                         "' is no address of an agent; expected unix:/run/aliquot/agent.sock or "
+                         "' is not an agent address; expected unix:/run/aliquot/agent.sock or "
                          "127.0.0.1:PORT"};
     }
     const auto end = std::chrono::steady_clock::now() + kDeadline;

@@ -22,7 +22,7 @@ constexpr std::size_t kLongestAddress = 512;
 
 Error no_address(std::string_view text, const char* why) {
     return {ErrorCode::kInvalidInput,
-            "'" + std::string(text) + "' is no address of an agent" + why +
+            "'" + std::string(text) + "' is not an agent address" + why +
                 "; expected HOST:PORT, unix:/run/aliquot/agent.sock, or http(s)://HOST:PORT"};
 }
 

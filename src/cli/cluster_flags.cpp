@@ -42,7 +42,7 @@ void add_cluster_flags(command_line::Command& command, ClusterWords& words) {
         ->option_text("NAME");
     command
         .add_option("--request-timeout", words.request_timeout_seconds,
-                    "Seconds until a request is given up, its repetitions counted in")
+                    "Timeout of a request in seconds, including retries")
         ->range(1, 600)
         ->option_text("SECONDS (1 to 600)");
 }

@@ -18,8 +18,8 @@ namespace aliquot::cli {
 /// Exit codes of every program of ours.
 enum ExitCode : int {
     kOk = 0,
-    kFindings = 1,  // findings, or a check or job that failed
-    kUsage = 2,     // wrong words on the command line, or an input file that cannot be read as such
+    kFindings = 1,     // findings, or a check or job that failed
+    kUsage = 2,        // usage error, or an input file that cannot be read as such
     kCouldNotRun = 3,  // the machine, the node or the cluster did not let us
 };
 

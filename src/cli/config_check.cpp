@@ -55,7 +55,7 @@ void check(Context& context, const ConfigCheckOptions& words) {
 void add_config_check(command_line::Command& config, Context& context) {
     command_line::Command* command = config.add_subcommand(
         "check",
-        "Say what is wrong in sharing configurations, and how to mend it\n\n"
+        "Check sharing configurations and show how to fix them\n\n"
         "A FILE is the configuration itself, a ConfigMap that holds it, or gpu-operator Helm\n"
         "values. Exit code 0: nothing wrong, or only warnings; 1: errors; 2: a file that cannot\n"
         "be read.");
@@ -68,12 +68,12 @@ void add_config_check(command_line::Command& config, Context& context) {
     command->add_option("FILE", words->files, "What to check; - is the standard input")
         ->required()
         ->option_text("...");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"text", "json", "yaml", "table"})
         ->option_text("FORMAT (text, json, yaml, table)");
     command
         ->add_option("--compat", words->compatibility,
-                     "Read as NVIDIA's plugin does: pass over what it passes over, with a warning")
+                     "Read as NVIDIA's plugin does: ignore what it ignores, with a warning")
         ->one_of({"none", "nvidia"})
         ->option_text("MODE (none, nvidia)");
     command->callback([words, &context] { check(context, *words); });

@@ -175,7 +175,7 @@ void explain(Context& context, const NodeWords& words, const std::string& format
 
 void add_config_explain(command_line::Command& config, Context& context) {
     command_line::Command* command = config.add_subcommand(
-        "explain", "Say which resources this node would offer under a sharing configuration");
+        "explain", "Show which resources this node would offer with a sharing configuration");
     command->footer(
         "aliquot config explain sharing.yaml\n"
         "aliquot config explain sharing.yaml --node-state /tmp/node   # a simulated node\n"
@@ -183,7 +183,7 @@ void add_config_explain(command_line::Command& config, Context& context) {
     auto words = std::make_shared<NodeWords>();
     auto format = std::make_shared<std::string>("text");
     add_node_words(*command, *words, true);
-    command->add_option("-o,--output", *format, "How to print")
+    command->add_option("-o,--output", *format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, format, &context] { explain(context, *words, *format); });

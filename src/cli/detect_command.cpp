@@ -257,14 +257,14 @@ void detect_all(Context& context, const DetectOptions& words) {
 }  // namespace
 
 void add_detect_command(command_line::Command& program, Context& context) {
-    command_line::Command* command =
-        program.add_subcommand("detect",
-                               "Say whether a text or file asks for a GPU, and by what evidence\n\n"
-                               "Reads free text, requirements, Dockerfiles, manifests, code and "
-                               "shell commands. The label\n"
-                               "is gpu, cpu or optional; with the count, type and memory that the "
-                               "text names. Exit code 0,\n"
-                               "or 2 for an input that cannot be read.");
+    command_line::Command* command = program.add_subcommand(
+        "detect",
+        "Detect whether a text or file asks for a GPU, and on what evidence\n\n"
+        "Reads free text, requirements, Dockerfiles, manifests, code and "
+        "shell commands. The label\n"
+        "is gpu, cpu or optional; with the count, type and memory that the "
+        "text names. Exit code 0,\n"
+        "or 2 for an input that cannot be read.");
     command->footer(
         "aliquot detect requirements.txt Dockerfile\n"
         "echo 'Fine-tune a 7B model on two A100 80GB' | aliquot detect --explain -\n"
@@ -276,10 +276,10 @@ void add_detect_command(command_line::Command& program, Context& context) {
         ->add_option("--lines", words->lines,
                      "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each")
         ->option_text("FILE");
-    command->add_option("--kind", words->kind, "What the input is, when its name does not tell")
+    command->add_option("--kind", words->kind, "Kind of input, when the name does not tell")
         ->one_of({"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"})
         ->option_text("KIND (auto, text, requirements, dockerfile, manifest, code, command)");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->add_flag("--explain", words->explain, "Show all evidence and how the score adds up");

@@ -306,15 +306,15 @@ void run(Context& context, DoctorOptions& words) {
 void add_doctor_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "doctor",
-        "Say which layer between GPU and pod is broken, why, and what fixes it\n\n"
-        "Looks at the PCI bus, the driver, NVML, the container runtime, the kubelet, the device\n"
+        "Find which layer between GPU and pod is broken, why, and how to fix it\n\n"
+        "Examines the PCI bus, the driver, NVML, the container runtime, the kubelet, the device\n"
         "plugin, the node, scheduling, containers and speed, in this order; the first broken layer "
         "is\n"
         "the root cause. Needs no root; what it cannot read is 'unknown', not bad.\n"
         "TARGET: host (this machine), node NODE, pod NAMESPACE/POD (or POD with -n), cluster.\n"
         "The cluster is asked through its API server, with the rights that you have.\n"
-        "Exit code 0: nothing failed; 1: something did; 2: wrong words or files; 3: could not "
-        "look.");
+        "Exit code 0: nothing failed; 1: something failed; 2: usage error or invalid file; 3: "
+        "could not run.");
     command->footer(
         "aliquot doctor host\n"
         "aliquot doctor cluster --context prod\n"
@@ -346,14 +346,14 @@ void add_doctor_command(command_line::Command& program, Context& context) {
     add_cluster_flags(*command, words->cluster);
     add_namespace_flag(*command, words->cluster, "Namespace of the pod that is asked about");
     command->add_flag("--pre", words->before_install, "Only what must hold before an installation");
-    command->add_option("--explain", words->explain, "Say what a check looks at, and why")
+    command->add_option("--explain", words->explain, "Explain what a check examines, and why")
         ->option_text("ID");
-    command->add_flag("--fix", words->fix, "Offer the changes that are safe, each with its diff");
+    command->add_flag("--fix", words->fix, "Offer safe changes, each with its diff");
     command->add_flag("-y,--yes", words->yes, "With --fix: apply them without asking");
-    command->add_option("--fail-on", words->fail_on, "Exit with 1 from this severity on")
+    command->add_option("--fail-on", words->fail_on, "The lowest severity that sets exit code 1")
         ->one_of({"error", "warning"})
         ->option_text("SEVERITY (error, warning)");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"text", "table", "short", "json", "junit", "markdown"})
         ->option_text("FORMAT (text, short, json, junit, markdown)");
     command->add_option("--ask-nvml", words->ask_nvml)->hidden();

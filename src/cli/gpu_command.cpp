@@ -249,7 +249,7 @@ command_line::Command* add(command_line::Command& parent, const char* name, cons
         ->option_text("ADDRESS")
         ->excludes(state)
         ->excludes(root);
-    command->add_option("-o,--output", words.format, "How to print")
+    command->add_option("-o,--output", words.format, "Output format")
         ->one_of({"table", "json", "yaml"})
         ->option_text("FORMAT (table, json, yaml)");
     return command;
@@ -258,7 +258,8 @@ command_line::Command* add(command_line::Command& parent, const char* name, cons
 }  // namespace
 
 void add_gpu_command(command_line::Command& program, Context& context) {
-    command_line::Command* gpu = program.add_subcommand("gpu", "Say how the GPUs of this node are");
+    command_line::Command* gpu =
+        program.add_subcommand("gpu", "Show the health of this node's GPUs");
     gpu->require_subcommand(1);
     gpu->footer("aliquot gpu list\naliquot gpu show 0");
     auto words = std::make_shared<GpuOptions>();
@@ -269,7 +270,7 @@ void add_gpu_command(command_line::Command& program, Context& context) {
         "aliquot gpu list -o json\n"
         "aliquot gpu list --node-state /tmp/node   # a simulated node");
     all->callback([words, &context] { list(context, *words); });
-    command_line::Command* one = add(*gpu, "show", "Show all that is known of one GPU", *words);
+    command_line::Command* one = add(*gpu, "show", "Show everything known about one GPU", *words);
     one->add_option("GPU", words->which, "Index, uuid or PCI address")
         ->required()
         ->option_text(" ");

@@ -234,7 +234,7 @@ void status(Context& context, const GuardOptions& words) {
 
 void add_guard_command(command_line::Command& program, Context& context) {
     command_line::Command* guard =
-        program.add_subcommand("guard", "Show what containers with limits use of their GPUs");
+        program.add_subcommand("guard", "Show the GPU use of containers with limits");
     guard->require_subcommand(1);
     guard->footer("aliquot guard status");
     command_line::Command* command = guard->add_subcommand(
@@ -252,7 +252,7 @@ void add_guard_command(command_line::Command& program, Context& context) {
                      "Read one region by itself: its directory, or its ledger")
         ->option_text("DIR|FILE")
         ->excludes(agent);
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"table", "json", "yaml"})
         ->option_text("FORMAT (table, json, yaml)");
     command->footer(

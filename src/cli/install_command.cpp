@@ -261,8 +261,9 @@ void run(Context& context, const InstallOptions& words) {
 
 void add_doing(command_line::Command& command, InstallOptions& words) {
     command
-        .add_option("-o,--output", words.format,
-                    "yaml prints the manifests and touches no cluster; json tells what was done")
+        .add_option(
+            "-o,--output", words.format,
+            "yaml prints the manifests without touching the cluster; json reports what was done")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command
@@ -274,14 +275,14 @@ void add_doing(command_line::Command& command, InstallOptions& words) {
         ->option_text("[=WORD] (none, client, server)");
     command.add_flag("--diff", words.diff, "Show how each object changes");
     command.add_flag("--force-conflicts", words.force_conflicts,
-                     "Take fields that others own, such as what was changed by kubectl edit");
+                     "Take over fields that others own, such as those changed by kubectl edit");
     command.add_flag("--beside", words.beside,
-                     "Install although the cluster has another device plugin for NVIDIA's GPUs");
+                     "Install even if the cluster has another device plugin for NVIDIA GPUs");
     command.add_flag("--no-wait", words.no_wait, "Do not wait for the agents");
     command.add_option("--timeout", words.timeout_seconds, "Seconds to wait for the agents")
         ->range(1, 3600)
         ->option_text("SECONDS (120)");
-    command.add_flag("--explain", words.explain, "Say what nodes of this --profile need");
+    command.add_flag("--explain", words.explain, "Explain what nodes of this --profile need");
 }
 
 }  // namespace
@@ -289,7 +290,7 @@ void add_doing(command_line::Command& command, InstallOptions& words) {
 void add_install_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "install",
-        "Serve the GPU nodes of a cluster: agent, controller, and what they may do\n\n"
+        "Install aliquot in a cluster: agent, controller, and their permissions\n\n"
         "Applies the manifests by server-side apply and waits until the agents are ready. It may "
         "be\n"
         "run again at any time, with other flags or a newer version; the configuration in the\n"

@@ -20,12 +20,12 @@ void add_image_words(command_line::Command& command, InstallWords& words) {
         ->option_text("WORD (Always, IfNotPresent, Never)");
     command
         .add_option("--node-selector", words.node_selector,
-                    "Only nodes with this label have an agent; may be repeated. Default: all Linux "
-                    "nodes")
+                    "Run the agent only on nodes with this label; may be repeated. Default: all "
+                    "Linux nodes")
         ->option_text("KEY=VALUE");
     command
         .add_option("--toleration", words.tolerations,
-                    "Nodes with this taint have an agent, too; may be repeated")
+                    "Run the agent on nodes with this taint, too; may be repeated")
         ->option_text("KEY[=VALUE][:EFFECT]");
 }
 
@@ -75,10 +75,10 @@ void add_sharing_words(command_line::Command& command, InstallWords& words) {
         ->option_text("KEY");
     command.add_flag("--mps", values.mps, "Configurations may share by MPS");
     command.add_flag("--mig", values.mig,
-                     "Cut GPUs as the node's label nvidia.com/mig.config says");
+                     "Partition GPUs as the node's label nvidia.com/mig.config says");
     command
         .add_option("--mig-drain", values.mig_drain,
-                    "What happens to pods that use a GPU which is to be cut")
+                    "What happens to pods that use a GPU about to be partitioned")
         ->one_of({"refuse", "wait", "evict"})
         ->option_text("WORD (refuse, wait, evict)");
     command.add_option("--mig-config", words.mig_config, "MIG configurations, mig-parted's format")
@@ -91,7 +91,7 @@ void add_sharing_words(command_line::Command& command, InstallWords& words) {
         ->option_text("WORD (node, nodefeature, off)");
     command
         .add_option("--label-profile", values.label_profiles,
-                    "Labels as people set them by hand, besides; may be repeated")
+                    "Also add labels as people set them by hand; may be repeated")
         ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
         ->delimiter(',')
         ->option_text("NAME (present, accelerator, model, resource, role, type)");
@@ -111,7 +111,7 @@ void add_surroundings(command_line::Command& command, InstallWords& words) {
     command.add_flag("--no-webhook", words.no_webhook,
                      "Without the controller: annotations aliquot.dev/gpu-... do nothing");
     command.add_flag("--service-monitor", values.service_monitor,
-                     "For the Prometheus operator: who is to be scraped");
+                     "Add a ServiceMonitor for the Prometheus operator");
     command.add_flag("--pod-monitor", values.pod_monitor, "The same as a PodMonitor")
         ->excludes("--service-monitor");
     command.add_flag("--prometheus-rule", values.prometheus_rule,
@@ -122,7 +122,8 @@ void add_surroundings(command_line::Command& command, InstallWords& words) {
         .add_option("--metrics-namespace", values.metrics_namespace,
                     "Where Prometheus is: it alone may read metrics")
         ->option_text("NAME (monitoring)");
-    command.add_flag("--no-network-policy", words.no_network_policy, "Without NetworkPolicies");
+    command.add_flag("--no-network-policy", words.no_network_policy,
+                     "Do not create NetworkPolicies");
     command.add_flag("--critical-quota", values.critical_quota,
                      "A ResourceQuota that permits the critical priority class, for GKE");
 }

@@ -42,7 +42,7 @@ std::string check_format(const std::string& word) {
     const std::string format = word.substr(0, word.find('='));
     if (kFormats.count(format) != 0) return {};
     return "'" + format +
-           "' is no format: expected text, wide, table, json, yaml, sarif, github or junit, "
+           "' is not a format: expected text, wide, table, json, yaml, sarif, github or junit, "
            "with =PATH to write to a file";
 }
 
@@ -183,7 +183,7 @@ void add_options(command_line::Command& command, LintOptions& words) {
         ->option_text("...");
     command
         .add_option("-o,--output", words.formats,
-                    "How to print; with =PATH into a file; may be given several times")
+                    "Output format; =PATH writes to a file; may be repeated")
         ->check(check_format)
         ->take_all()
         ->allow_extra_args(false)  // -o json PATH: PATH is no format
@@ -196,10 +196,11 @@ void add_options(command_line::Command& command, LintOptions& words) {
     command.add_flag("--diff", words.diff, "Show those fixes as a diff; with --fix apply them too");
     command
         .add_option("--facts", words.facts,
-                    "What the cluster has: kubectl get nodes,runtimeclasses -o json")
+                    "Facts about the cluster: kubectl get nodes,runtimeclasses -o json")
         ->option_text("FILE");
     command
-        .add_option("--baseline", words.baseline, "Leave out what this earlier -o json already has")
+        .add_option("--baseline", words.baseline,
+                    "Leave out findings that are in this earlier -o json report")
         ->option_text("FILE");
     command.add_flag("--rules", words.rules, "List all rules");
     command.add_flag("--init", words.init, "Write a .aliquot.yaml to begin with");
@@ -210,12 +211,11 @@ void add_options(command_line::Command& command, LintOptions& words) {
 void add_lint_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "lint",
-        "Say what is wrong in GPU manifests, configurations, runbooks and Dockerfiles\n\n"
+        "Check GPU manifests, configurations, runbooks and Dockerfiles for mistakes\n\n"
         "Reads YAML and JSON (also inside ConfigMaps and scripts), Helm values, Markdown, "
         "AsciiDoc, RST and\n"
         "text with their code blocks, Dockerfiles, shell scripts and Prometheus rules. Directories "
-        "are read\n"
-        "with all below them. Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file "
+        "are read\nrecursively. Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file "
         "that\n"
         "cannot be read.");
     command->footer(

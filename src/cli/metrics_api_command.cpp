@@ -130,16 +130,16 @@ void add_agents(command_line::Command& command, MetricsApiOptions& words) {
     certificate->option_text("FILE")->needs(key);
     key->option_text("FILE")->needs(certificate);
     command.add_flag("--agents-insecure", gather.any_certificate,
-                     "Take any certificate of an agent");
+                     "Accept any certificate from agents");
     command.add_option("--agents-user", gather.user, "Name for the agents")->option_text("NAME");
     command
         .add_option("--agents-password-file", words.agents_password_file,
                     "File with the password for the agents")
         ->option_text("FILE");
-    command.add_option("--every", words.every_seconds, "Seconds between two rounds of questions")
+    command.add_option("--every", words.every_seconds, "Seconds between two queries of the agents")
         ->range(1, 60)
         ->option_text("SECONDS (10)");
-    command.add_option("--window", words.window_seconds, "Seconds that a value is a mean of")
+    command.add_option("--window", words.window_seconds, "Seconds over which a value is averaged")
         ->range(1, 600)
         ->option_text("SECONDS (60)");
 }
@@ -155,7 +155,7 @@ void add_serving(command_line::Command& command, MetricsApiOptions& words) {
     command.add_option("--tls-key-file", options.key_file, "Its key")->option_text("FILE");
     command
         .add_option("--authentication", words.authentication,
-                    "Who is answered; none is for 127.0.0.1 only")
+                    "How clients are authenticated; none is for 127.0.0.1 only")
         ->one_of({"front-proxy", "none"})
         ->option_text("KIND (front-proxy, none)");
     command
@@ -178,14 +178,14 @@ void add_serving(command_line::Command& command, MetricsApiOptions& words) {
 void add_printing(command_line::Command& command, MetricsApiOptions& words) {
     command.add_flag("--print-manifests", words.print_manifests,
                      "Print what the cluster needs, instead of serving");
-    command.add_option("--namespace", words.manifests.namespace_name, "Where it is to run")
+    command.add_option("--namespace", words.manifests.namespace_name, "Namespace of the manifests")
         ->option_text("NAME (aliquot-system)");
     command.add_option("--image", words.manifests.image, "Its image")->option_text("REFERENCE");
     command.add_option("--replicas", words.manifests.replicas, "How many")
         ->range(1, 10)
         ->option_text("NUMBER (2)");
     command.add_flag("--without-certificate", words.without_certificate,
-                     "Print no certificate: each server makes its own, which nobody checks");
+                     "Print no certificate: each server makes its own, which is not verified");
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ void add_printing(command_line::Command& command, MetricsApiOptions& words) {
 void add_metrics_api_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "metrics-api",
-        "Serve GPU metrics to Kubernetes' autoscalers: custom.metrics.k8s.io and "
+        "Serve GPU metrics to Kubernetes autoscalers: custom.metrics.k8s.io and "
         "external.metrics.k8s.io");
     auto words = std::make_shared<MetricsApiOptions>();
     add_serving(*command, *words);

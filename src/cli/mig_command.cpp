@@ -11,7 +11,7 @@ using Act = void (*)(Context& context, const MigWords& words);
 void add_output(command_line::Command* command, MigWords& words, std::vector<std::string> formats) {
     std::string names;
     for (const std::string& format : formats) names += (names.empty() ? "" : ", ") + format;
-    command->add_option("-o,--output", words.format, "How to print")
+    command->add_option("-o,--output", words.format, "Output format")
         ->one_of(std::move(formats))
         ->option_text("FORMAT (" + names + ")");
 }
@@ -33,11 +33,11 @@ void add_node(command_line::Command* command, MigWords& words) {
 
 void add_state(command_line::Command* command, MigWords& words) {
     words.state = mig::kDefaultStateDirectory;
-    command->add_option("--state", words.state, "Where changes are remembered")->option_text("DIR");
+    command->add_option("--state", words.state, "Where changes are recorded")->option_text("DIR");
 }
 
 void add_choice(command_line::Command* command, MigWords& words) {
-    command->add_option("--gpu-index,--uuid", words.gpus, "Which GPUs; several with commas")
+    command->add_option("--gpu-index,--uuid", words.gpus, "Which GPUs, separated by commas")
         ->delimiter(',')
         ->option_text("GPU");
     command->add_flag("--all", words.all, "All GPUs of this node that have MIG");
@@ -61,7 +61,7 @@ void add_wish(command_line::Command* command, MigWords& words, bool positional) 
 
 void add_busy(command_line::Command* command, MigWords& words) {
     command->add_flag("--leave-busy", words.leave_busy,
-                      "Busy instances that are not in the wish may stay beside it");
+                      "Allow busy instances that were not requested to stay");
     command->add_flag("--no-reset", words.no_reset, "Refuse what needs a reset of a GPU");
 }
 
@@ -76,18 +76,18 @@ command_line::Command* add(command_line::Command& group, Context& context,
 void add_reading(command_line::Command& group, Context& context) {
     auto words = std::make_shared<MigWords>();
     command_line::Command* command =
-        add(group, context, words, "profiles", "List what can be cut out of a GPU, and where",
+        add(group, context, words, "profiles", "List the MIG profiles of a GPU and where they fit",
             mig_profiles);
     command->footer("aliquot mig profiles --gpu a100-40\naliquot mig profiles -o json");
-    command->add_option("--gpu", words->model, "A model from the tables; else this node's GPUs")
+    command->add_option("--gpu", words->model, "A model from the tables; default: this node's GPUs")
         ->option_text("MODEL");
     add_node(command, *words);
     add_output(command, *words, {"table", "json", "yaml"});
 
     words = std::make_shared<MigWords>();
-    command =
-        add(group, context, words, "list",
-            "List how this node's GPUs are cut, what is in use and what still fits", mig_list);
+    command = add(group, context, words, "list",
+                  "List how this node's GPUs are partitioned, what is in use and what still fits",
+                  mig_list);
     command->footer("aliquot mig list\naliquot mig list --node-state /tmp/node -o json");
     add_node(command, *words);
     add_state(command, *words);
@@ -95,19 +95,20 @@ void add_reading(command_line::Command& group, Context& context) {
 
     words = std::make_shared<MigWords>();
     words->format = "yaml";
-    command =
-        add(group, context, words, "export",
-            "Print how this node's GPUs are cut, as a configuration of mig-parted", mig_export);
+    command = add(group, context, words, "export",
+                  "Print how this node's GPUs are partitioned, as a mig-parted configuration",
+                  mig_export);
     command->footer("aliquot mig export > now.yaml\naliquot mig export -o json --label before");
     command->add_option("--label", words->label, "Name of the configuration")->option_text("NAME");
     add_node(command, *words);
     add_output(command, *words, {"yaml", "json"});
 
     words = std::make_shared<MigWords>();
-    command = add(group, context, words, "assert",
-                  "Say whether this node's GPUs are cut as a configuration says\n\n"
-                  "Exit code 0: they are; 1: a GPU is not; 2: wrong words or file; 3: no driver.",
-                  mig_assert);
+    command =
+        add(group, context, words, "assert",
+            "Check whether this node's GPUs are partitioned as a configuration says\n\n"
+            "Exit code 0: they are; 1: a GPU is not; 2: usage error or invalid file; 3: no driver.",
+            mig_assert);
     command->footer("aliquot mig assert --config mig.yaml --select all-balanced");
     add_wish(command, *words, false);
     add_choice(command, *words);
@@ -118,10 +119,10 @@ void add_plan(command_line::Command& group, Context& context) {
     auto words = std::make_shared<MigWords>();
     command_line::Command* command = add(
         group, context, words, "plan",
-        "Say how to get from the instances that are there to those that are wished\n\n"
+        "Plan the steps from the existing instances to the requested ones\n\n"
         "Tries all placements: if there is one it is found. Busy instances stay where they are;\n"
         "the fewest steps win, then what leaves the most room. With --gpu it needs no driver.\n"
-        "Exit code 0: it can be had; 1: it cannot, with the reason and the nearest that can.",
+        "Exit code 0: possible; 1: not possible, with the reason and the nearest alternative.",
         mig_plan);
     command->footer(
         "aliquot mig plan --gpu a100-40 --want 3g.20gb,1g.5gb*4\n"
@@ -133,7 +134,7 @@ void add_plan(command_line::Command& group, Context& context) {
         ->option_text("MODEL");
     command
         ->add_option("--now", words->now,
-                     "With --gpu: the instances that are there, PROFILE@START[:busy]")
+                     "With --gpu: the existing instances, PROFILE@START[:busy]")
         ->option_text("INSTANCES");
     add_choice(command, *words);
     add_busy(command, *words);
@@ -145,11 +146,11 @@ void add_apply(command_line::Command& group, Context& context) {
     auto words = std::make_shared<MigWords>();
     command_line::Command* command = add(
         group, context, words, "apply",
-        "Cut GPUs as a configuration says, all of them or none\n\n"
+        "Partition GPUs as a configuration says, all of them or none\n\n"
         "Plans every GPU before it touches one. Busy instances and GPUs that are not named are\n"
-        "never touched. Killed at any step, the next apply brings the change to its end; a\n"
-        "failure takes every GPU back to what it was.\n"
-        "Exit code 0: done; 1: refused or taken back, with the reason; 3: no driver.",
+        "never touched. If it is killed, the next apply finishes the change; after a "
+        "failure,\nevery GPU is restored to its previous state.\n"
+        "Exit code 0: done; 1: refused or rolled back, with the reason; 3: no driver.",
         mig_apply);
     command->footer(
         "aliquot mig apply --config mig.yaml --select all-balanced\n"
@@ -158,15 +159,16 @@ void add_apply(command_line::Command& group, Context& context) {
     add_wish(command, *words, false);
     add_choice(command, *words);
     command->add_flag("--restore", words->restore,
-                      "Cut GPUs that have no instances as they were applied last");
-    command->add_flag("--dry-run", words->dry_run, "Only say what would be done");
+                      "Partition GPUs that have no instances as they were applied last");
+    command->add_flag("--dry-run", words->dry_run, "Only print what would be done");
     add_busy(command, *words);
     add_state(command, *words);
     command
-        ->add_option("--timeout", words->limit_s, "For the whole change; as long for the way back")
+        ->add_option("--timeout", words->limit_s,
+                     "Timeout of the whole change; the rollback has as long again")
         ->range(1U, 3600U)
         ->option_text("SECONDS");
-    command->add_option("--wait", words->wait_s, "For another apply to end")
+    command->add_option("--wait", words->wait_s, "How long to wait for another apply to finish")
         ->range(0U, 3600U)
         ->option_text("SECONDS");
     add_node(command, *words);
@@ -177,7 +179,7 @@ void add_apply(command_line::Command& group, Context& context) {
 
 void add_mig_command(command_line::Command& program, Context& context) {
     command_line::Command* group = program.add_subcommand(
-        "mig", "Cut GPUs into MIG instances: what fits, how to get there, and doing it");
+        "mig", "Partition GPUs into MIG instances: what fits, how to get there, and doing it");
     group->footer(
         "aliquot mig profiles --gpu a100-40\n"
         "aliquot mig plan --gpu a100-40 --want 3g.20gb,1g.5gb*4\n"

@@ -72,7 +72,7 @@ void print_labels(Context& context, const LabelWords& words) {
 
 void add_node_command(command_line::Command& program, Context& context) {
     command_line::Command* node =
-        program.add_subcommand("node", "See, label and configure the GPU nodes of a cluster");
+        program.add_subcommand("node", "Show, label and configure the GPU nodes of a cluster");
     node->require_subcommand(1);
     node->footer(
         "aliquot node list\n"
@@ -92,7 +92,7 @@ void add_node_command(command_line::Command& program, Context& context) {
     add_node_words(*command, words->node, false);
     command
         ->add_option("--profile", words->profiles,
-                     "Labels as people set them by hand, besides; may be repeated")
+                     "Also add labels as people set them by hand; may be repeated")
         ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
         ->option_text("NAME (present, accelerator, model, resource, role, type)");
     command->add_flag("--no-features", words->no_features,
@@ -100,7 +100,7 @@ void add_node_command(command_line::Command& program, Context& context) {
     command->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's")
         ->one_of({"none", "single", "mixed"})
         ->option_text("WORD (none, single, mixed)");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");
     command->callback([words, &context] { print_labels(context, *words); });

@@ -243,7 +243,7 @@ void put(Context& context, const NodeConfigOptions& words) {
         !std::ranges::all_of(words.key, is_key)) {
         return fail(context, kUsage,
                     "'" + words.key +
-                        "' is no key that a label can name; expected at most 63 letters, digits, "
+                        "' is not a valid label value; expected at most 63 letters, digits, "
                         "'-', '_' and '.'");
     }
     const auto checked =
@@ -293,14 +293,13 @@ void add_set(command_line::Command& config, Context& context) {
     command->add_option("-l,--selector", words->choice.selector, "GPU nodes with these labels")
         ->option_text("SELECTOR");
     command->add_flag("--all", words->choice.all, "All nodes with GPUs");
-    command->add_flag("--clear", words->clear, "Take the label away");
-    command->add_flag("--wait", words->wait, "Until the agents say that it is served");
-    command
-        ->add_option("--timeout", words->timeout_seconds,
-                     "With --wait: seconds until it is given up")
+    command->add_flag("--clear", words->clear, "Remove the label");
+    command->add_flag("--wait", words->wait, "Wait until the agents report that it is served");
+    command->add_option("--timeout", words->timeout_seconds, "With --wait: timeout in seconds")
         ->range(1, 3600)
         ->option_text("SECONDS (1 to 3600)");
-    command->add_flag("--dry-run", words->dry_run, "Let the server check it, and change nothing");
+    command->add_flag("--dry-run", words->dry_run,
+                      "Let the API server validate it without changing anything");
     add_map_flags(*command, *words);
     command->callback([words, &context] { set(context, *words); });
 }
@@ -309,7 +308,7 @@ void add_set(command_line::Command& config, Context& context) {
 
 void add_node_config(command_line::Command& node, Context& context) {
     command_line::Command* config =
-        node.add_subcommand("config", "Which sharing configuration a node serves");
+        node.add_subcommand("config", "Manage which sharing configuration a node serves");
     config->require_subcommand(1);
     config->footer(
         "aliquot node config list\n"
@@ -321,7 +320,7 @@ void add_node_config(command_line::Command& node, Context& context) {
         "list", "List the keys of the ConfigMap, what they mean and which nodes serve them");
     all->footer("aliquot node config list\naliquot node config list -o json");
     auto listed = std::make_shared<NodeConfigOptions>();
-    all->add_option("-o,--output", listed->format, "How to print")
+    all->add_option("-o,--output", listed->format, "Output format")
         ->one_of({"table", "json"})
         ->option_text("FORMAT (table, json)");
     add_map_flags(*all, *listed);
@@ -337,7 +336,8 @@ void add_node_config(command_line::Command& node, Context& context) {
     one->add_option("FILE", written->file, "The configuration; - is the standard input")
         ->required()
         ->option_text(" ");
-    one->add_flag("--dry-run", written->dry_run, "Let the server check it, and change nothing");
+    one->add_flag("--dry-run", written->dry_run,
+                  "Let the API server validate it without changing anything");
     add_map_flags(*one, *written);
     one->callback([written, &context] { put(context, *written); });
 }

@@ -128,9 +128,9 @@ void add_node_label(command_line::Command& node, Context& context) {
                      "Labels by the GPUs of the node; may be repeated")
         ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
         ->option_text("NAME (present, accelerator, model, resource, role, type)");
-    command->add_flag("--force", words->change.force, "Take over labels that others have set");
+    command->add_flag("--force", words->change.force, "Take over labels that others set");
     command->add_flag("--dry-run", words->change.dry_run,
-                      "Let the server check it, and change nothing");
+                      "Let the API server validate it without changing anything");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { label_nodes(context, *words); });
 }

@@ -121,8 +121,8 @@ void add_node_list(command_line::Command& node, Context& context) {
     command_line::Command* command = node.add_subcommand(
         "list",
         "List the GPU nodes of the cluster: GPUs, shares and how many of them pods hold, health\n\n"
-        "SHARES is RESOURCE HELD/USABLE. Exit code 0: all is well; 1: a GPU is unhealthy or a\n"
-        "configuration is refused.");
+        "SHARES is RESOURCE HELD/USABLE. Exit code 0: everything is healthy; 1: a GPU is "
+        "unhealthy\nor a configuration is refused.");
     command->footer(
         "aliquot node list\n"
         "aliquot node list -o wide -l nvidia.com/gpu.product=NVIDIA-A2-SHARED\n"
@@ -131,9 +131,10 @@ void add_node_list(command_line::Command& node, Context& context) {
     auto words = std::make_shared<NodeListOptions>();
     command->add_option("-l,--selector", words->selector, "Nodes with these labels")
         ->option_text("SELECTOR");
-    command->add_flag("--all", words->all, "Nodes without GPUs, too");
-    command->add_flag("-w,--watch", words->watch, "Go on, and print a node again when it changes");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_flag("--all", words->all, "Include nodes without GPUs");
+    command->add_flag("-w,--watch", words->watch,
+                      "Keep watching, and print a node again when it changes");
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"table", "wide", "json", "yaml"})
         ->option_text("FORMAT (table, wide, json, yaml)");
     add_cluster_flags(*command, words->cluster);

@@ -116,11 +116,11 @@ void show(Context& context, const NodeShowOptions& words) {
 
 void add_node_show(command_line::Command& node, Context& context) {
     command_line::Command* command = node.add_subcommand(
-        "show", "Show all that is known of one node: GPUs with advice, shares, pods, conditions");
+        "show", "Show everything known about one node: GPUs with advice, shares, pods, conditions");
     command->footer("aliquot node show gpu-1\naliquot node show gpu-1 -o yaml");
     auto words = std::make_shared<NodeShowOptions>();
     command->add_option("NODE", words->name, "Its name")->required()->option_text(" ");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"table", "json", "yaml"})
         ->option_text("FORMAT (table, json, yaml)");
     add_cluster_flags(*command, words->cluster);

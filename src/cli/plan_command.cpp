@@ -176,14 +176,13 @@ void add_inputs(command_line::Command& command, PlanWords& words) {
         ->option_text("FILE");
     command
         .add_option("--workloads", words.workloads_file,
-                    "What shall run: a list of names with memory, duty, tenant, ...")
+                    "Workloads to run: a list of names with memory, duty, tenant, ...")
         ->option_text("FILE");
     command
         .add_option("--from-manifests", words.manifests,
                     "Kubernetes manifests: what asks for a GPU there")
         ->option_text("PATH");
-    command
-        .add_option("--services", words.services, "That many equal services, nothing more known")
+    command.add_option("--services", words.services, "Plan for this many identical services")
         ->range(1U, 1000U)
         ->option_text("N");
     auto* const model = command.add_option("--model", words.model, "A neural network to run")
@@ -195,7 +194,7 @@ void add_inputs(command_line::Command& command, PlanWords& words) {
         ->needs(model)
         ->range(1U, 100'000'000U)
         ->option_text("TOKENS");
-    command.add_option("--batch", words.batch, "Requests at a time")
+    command.add_option("--batch", words.batch, "Concurrent requests")
         ->needs(model)
         ->range(1U, 1'000'000U)
         ->option_text("N");
@@ -206,7 +205,7 @@ void add_inputs(command_line::Command& command, PlanWords& words) {
 void add_plan_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "plan",
-        "Say how to share GPUs: technique, sizes, files, and why not otherwise\n\n"
+        "Plan how to share GPUs: technique, sizes, files, and why not another way\n\n"
         "Without workloads the answer is about the card alone. Exit code 0: everything has a\n"
         "place; 1: more GPUs or another machine are needed; 2: input that cannot be read.");
     command->footer(
@@ -225,7 +224,7 @@ void add_plan_command(command_line::Command& program, Context& context) {
         ->one_of({"on", "off"})
         ->option_text("on|off");
     command->add_flag("--no-reboot", words->no_reboot,
-                      "Nothing that drains a node or resets a GPU");
+                      "Avoid anything that drains a node or resets a GPU");
     command->add_option("--usd-per-kwh", words->usd_per_kwh, "Price of energy, for own hardware")
         ->range(0.0, 100.0)
         ->option_text("USD");
@@ -235,7 +234,7 @@ void add_plan_command(command_line::Command& program, Context& context) {
         ->option_text("DIR");
     command
         ->add_option("-o,--output", words->format,
-                     "How to print; aliquot, nvidia: the configuration itself")
+                     "Output format; aliquot, nvidia: the configuration itself")
         ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia"})
         ->option_text("FORMAT (text, json, yaml, aliquot, nvidia)");
     command->callback([words, &context] { make(context, *words); });

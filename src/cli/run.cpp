@@ -122,12 +122,12 @@ int run(int argc, char** argv, std::span<const Command> commands) {
 
     command_line::Command program("GPU sharing for Kubernetes: try it here, check it, explain it.",
                                   "aliquot", command_line::HelpStyle::kExamples);
-    program.set_help_flag("-h,--help", "Say what this command does");
-    program.set_version_flag("--version", "aliquot " ALIQUOT_VERSION, "Say which version this is");
+    program.set_help_flag("-h,--help", "Show help for this command");
+    program.set_version_flag("--version", "aliquot " ALIQUOT_VERSION, "Show the version");
     program.fallthrough();
     program.require_subcommand(0, 1);
     std::string colour = "auto";
-    program.add_option("--color", colour, "Colours in the output: auto, always or never")
+    program.add_option("--color", colour, "Use colour in the output: auto, always or never")
         ->one_of({"auto", "always", "never"})
         ->option_text("WHEN");
     program.parse_complete_callback(
@@ -137,8 +137,7 @@ int run(int argc, char** argv, std::span<const Command> commands) {
     }
     program.footer(
         "aliquot up --gpu a2 --config sharing.yaml pods.yaml   # pods on a simulated GPU\n"
-        "aliquot config check sharing.yaml                     # what is wrong, and how to mend "
-        "it\n"
+        "aliquot config check sharing.yaml                     # what is wrong, and how to fix it\n"
         "aliquot config explain sharing.yaml                   # what this node would offer");
     const command_line::Parsed parsed = program.parse(argc, argv);
     switch (parsed.kind) {

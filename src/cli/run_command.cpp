@@ -202,7 +202,7 @@ void run(Context& context, const RunOptions& words) {
         if (!bytes || *bytes < kLeast) {
             return fail(context, kUsage,
                         "--gpu-memory: '" + words.memory +
-                            "' is no amount of memory; expected 512Mi or 3.5Gi, at least 1Mi");
+                            "' is not an amount of memory; expected 512Mi or 3.5Gi, at least 1Mi");
         }
     }
     block_signals();  // before the driver's threads
@@ -245,15 +245,16 @@ void add_run_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "run", "Run a program with a limit of GPU memory and a share of the GPU");
     const auto words = std::make_shared<RunOptions>();
-    command->add_option("--gpu-memory", words->memory, "GPU memory it may use: 2Gi, 512Mi")
+    command->add_option("--gpu-memory", words->memory, "GPU memory limit: 2Gi, 512Mi")
         ->option_text("AMOUNT");
     command_line::Option* compute =
-        command->add_option("--gpu-compute", words->compute, "Most GPU time, percent of one GPU")
+        command
+            ->add_option("--gpu-compute", words->compute, "Maximum GPU time, in percent of one GPU")
             ->range(1U, 100U)
             ->option_text("PERCENT");
     command
         ->add_option("--gpu-weight", words->weight,
-                     "Share of the GPU when others want it too: 30 beside 70 gets 30 %")
+                     "Weight when others compete for the GPU: 30 beside 70 gets 30 %")
         ->range(1U, 10'000U)
         ->excludes(compute)
         ->option_text("N");
@@ -262,14 +263,14 @@ void add_run_command(command_line::Command& program, Context& context) {
                      "Which GPU or MIG device; default: the one with the most room")
         ->option_text("INDEX|UUID");
     command
-        ->add_option("--fail", words->fail,
-                     "What to do where limits cannot be set up: not run (closed), or run without")
+        ->add_option(
+            "--fail", words->fail,
+            "What to do when limits cannot be set up: do not run (closed), or run without (open)")
         ->one_of({"open", "closed"})
         ->option_text("open|closed");
     command->add_flag("--overcommit", words->overcommit,
-                      "Run also where the limits of all runs together exceed the GPU's memory");
-    command->add_flag("-v,--verbose", words->verbose,
-                      "Say at the end what it used, in a line on stderr");
+                      "Run even if the limits of all runs together exceed the GPU's memory");
+    command->add_flag("-v,--verbose", words->verbose, "Print what it used to stderr at the end");
     command_line::Option* state = command->add_option(
         "--node-state", words->node_state, "Directory of a simulated node (aliquot sim up)");
     state->option_text("DIR");

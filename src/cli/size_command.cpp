@@ -137,7 +137,7 @@ void print_answer(Context& context, const Node& node, std::string_view format) {
 }
 
 void add_format(command_line::Command& command, std::string& format) {
-    command.add_option("-o,--output", format, "How to print")
+    command.add_option("-o,--output", format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->transform([](const std::string& word) { return word == "table" ? "text" : word; })
         ->option_text("FORMAT (text, json, yaml)");
@@ -146,7 +146,7 @@ void add_format(command_line::Command& command, std::string& format) {
 void add_size_batch(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
         "batch",
-        "Say a first batch size for a vision model on a GPU\n\n"
+        "Suggest a first batch size for a vision model on a GPU\n\n"
         "Without a GPU: a table of all known ones. The numbers are for YOLOv8 at 640 pixels.");
     command->footer(
         "aliquot size batch --gpu a100-80\n"
@@ -172,7 +172,7 @@ void add_size_batch(command_line::Command& size, Context& context) {
 
 void add_size_command(command_line::Command& program, Context& context) {
     command_line::Command* size = program.add_subcommand(
-        "size", "Say how much GPU a model, a pod or a batch needs, and on which machine");
+        "size", "Estimate how much GPU a model, a pod or a batch needs, and on which machine");
     size->require_subcommand(1);
     size->footer(
         "aliquot size model --model llama-3-8b --dtype bf16\n"

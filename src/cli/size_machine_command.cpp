@@ -304,7 +304,7 @@ void right_size_runs(Context& context, const MeasuredWords& words) {
 void add_size_instance(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
         "instance",
-        "Say which machine takes a pod, by what it leaves for pods and not by its name\n\n"
+        "Find the machine that fits a pod, by its allocatable resources and not by its name\n\n"
         "Exit code 1: the pod can never be scheduled.");
     command->footer(
         "aliquot size instance --cpu 4 --memory 16Gi --gpu t4\n"
@@ -336,15 +336,15 @@ void add_size_instance(command_line::Command& size, Context& context) {
 void add_size_node(command_line::Command& size, Context& context) {
     command_line::Command* command =
         size.add_subcommand("node",
-                            "Hold a GPU node against the least that work of a kind needs\n\n"
-                            "Exit code 1: something is below the floor.");
+                            "Check a GPU node against the minimum for a kind of workload\n\n"
+                            "Exit code 1: something is below the minimum.");
     command->footer(
         "aliquot size node g4dn.xlarge\n"
         "aliquot size node p3.2xlarge --driver 535.183.01 --kubernetes 1.30\n"
         "aliquot size node --gpu a100 --cpu 32 --memory 128 --gpus 4 --profile vision");
     auto words = std::make_shared<NodeWords>();
     command->add_option("TYPE", words->type, "A cloud machine");
-    command->add_option("--profile", words->profile, "Which floor")
+    command->add_option("--profile", words->profile, "Which minimum")
         ->one_of({"training", "vision"})
         ->option_text("training|vision");
     command->add_option("--gpu", words->facts.gpu, "GPU model")->option_text("MODEL");
@@ -366,7 +366,7 @@ void add_size_node(command_line::Command& size, Context& context) {
 
 void add_size_measured(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
-        "measured", "Say which machine would do, from what was measured on the one it runs on");
+        "measured", "Find a sufficient machine from what was measured on the current one");
     command->footer(
         "aliquot size measured runs.yaml\n"
         "aliquot size measured --runs 5 -o json runs.yaml");

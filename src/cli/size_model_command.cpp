@@ -255,7 +255,7 @@ void add_load(command_line::Command& command, ModelWords& words) {
 void add_size_model(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
         "model",
-        "Say how much GPU memory a neural network needs, and which GPUs are the cheapest\n\n"
+        "Estimate how much GPU memory a neural network needs, and which GPUs are cheapest\n\n"
         "Exit code 1: no machine of the table holds it.");
     command->footer(
         "aliquot size model --model llama-3-8b --dtype int4 --ctx 8192 --batch 4\n"

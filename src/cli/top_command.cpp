@@ -218,36 +218,37 @@ void add_options(command_line::Command& top, TopOptions& words) {
         ->option_text("DIR")
         ->excludes(agent)
         ->excludes(state);
-    top.add_flag("--once", words.once, "Print once and end; so it is on a pipe, too");
-    top.add_option("-o,--output", words.format, "How to print once")
+    top.add_flag("--once", words.once,
+                 "Print once and exit; the default when the output is a pipe");
+    top.add_option("-o,--output", words.format, "Output format with --once")
         ->one_of({"table", "wide", "json", "yaml", "csv"})
         ->option_text("FORMAT (table, wide, json, yaml, csv)");
-    top.add_option("--view", words.view, "What to begin with")
+    top.add_option("--view", words.view, "Which view to start with")
         ->one_of(texts(top::kind_names()))
         ->option_text("VIEW (nodes, gpus, pods, processes, tree, waste, errors)");
     top.add_option("--sort", words.sort,
-                   "By which column: pod, ns, node, gpu, share, util, "
+                   "Sort by this column: pod, ns, node, gpu, share, util, "
                    "share-util, memory, throttled, power, idle, age, ...")
         ->one_of(texts(top::sort_names()))
         ->option_text("COLUMN");
-    top.add_flag("--reverse", words.reverse, "The other way round");
+    top.add_flag("--reverse", words.reverse, "Reverse the order");
     top.add_option(
            "--filter", words.filter,
            "TopOptions that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not")
         ->option_text("WORDS");
-    top.add_flag("--idle", words.idle, "Only those that hold a share and do not use it");
-    top.add_flag("--all", words.all, "Also what belongs to no pod, so that all adds up");
-    top.add_option("--interval", words.interval_s, "Between looks, live")
+    top.add_flag("--idle", words.idle, "Only those that hold a share without using it");
+    top.add_flag("--all", words.all, "Include what belongs to no pod, so that the sums add up");
+    top.add_option("--interval", words.interval_s, "Seconds between updates of the live view")
         ->range(0.2, 3600.0)
         ->option_text("SECONDS");
     top.add_option("--timeout", words.timeout_s, "How long to wait for agents")
         ->range(0.1, 60.0)
         ->option_text("SECONDS");
-    top.add_option("--ca-file", words.ca_file, "Certificates that vouch for https agents")
+    top.add_option("--ca-file", words.ca_file, "CA certificates for https agents")
         ->existing_file()
         ->option_text("FILE");
     top.add_option("--credentials", words.credentials,
-                   "File with name:password, for agents that want one")
+                   "File with name:password, for agents that require it")
         ->option_text("FILE");
     top.add_flag("--ascii", words.ascii, "Draw with ASCII only");
 }
@@ -258,8 +259,8 @@ void add_top_command(command_line::Command& program, Context& context) {
     command_line::Command* top = program.add_subcommand(
         "top",
         "Show live who uses which GPU: nodes, GPUs, pods, processes\n\n"
-        "Keys: arrows and Enter open, Esc goes back, s sorts, / filters, i idle only, w waste,\n"
-        "x errors, t tree, space holds the picture, ? helps, q quits.\n"
+        "Keys: arrows and Enter open, Esc goes back, s sorts, / filters, i idle only, w waste,\nx "
+        "errors, t tree, space pauses, ? shows help, q quits.\n"
         "Exit code 3: no agent answers.");
     auto words = std::make_shared<TopOptions>();
     add_options(*top, *words);

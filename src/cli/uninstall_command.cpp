@@ -76,19 +76,19 @@ void run(Context& context, const UninstallOptions& words) {
 void add_uninstall_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "uninstall",
-        "Take everything away that install brought: agents, what they left on nodes, objects\n\n"
+        "Remove everything that install added: agents, what they left on nodes, objects\n\n"
         "Of a Node only what the agent wrote is removed: it keeps a list there. May be run again.");
     command->footer(
         "aliquot uninstall --dry-run\n"
         "aliquot uninstall\n"
         "aliquot uninstall --keep-config -o json");
     auto words = std::make_shared<UninstallOptions>();
-    command->add_flag("--dry-run", words->dry_run, "Only say what would be removed");
+    command->add_flag("--dry-run", words->dry_run, "Only print what would be removed");
     command->add_flag("--keep-config", words->keep_config,
                       "Leave the ConfigMaps, and with them the namespace");
     command->add_flag(
         "--no-clean-up", words->no_clean_up,
-        "Leave what agents have on hosts: /var/lib/aliquot, /run/aliquot, the CDI file");
+        "Leave the agents' files on hosts: /var/lib/aliquot, /run/aliquot, the CDI file");
     command
         ->add_option("--image", words->image,
                      "Image of the pods that clean up; default: the agent's")
@@ -96,7 +96,7 @@ void add_uninstall_command(command_line::Command& program, Context& context) {
     command->add_option("--timeout", words->timeout_seconds, "Seconds to wait at each step")
         ->range(1, 3600)
         ->option_text("SECONDS (120)");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"text", "json"})
         ->option_text("FORMAT (text, json)");
     add_cluster_flags(*command, words->cluster);

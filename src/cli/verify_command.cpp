@@ -97,28 +97,27 @@ void run(Context& context, VerifyOptions& words) {
 void add_verify_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "verify",
-        "Prove with test pods that every GPU node gives what it offers\n\n"
+        "Verify with test pods that every GPU node delivers what it offers\n\n"
         "Per node and resource: a pod gets one device, sees one GPU, computes right, and is "
         "refused more\n"
         "memory than its share; a second pod beside it where the GPU is shared; the agent's "
         "metrics name\n"
         "the pod. Makes the namespace aliquot-verify and removes it, also on Ctrl-C.\n"
-        "Exit code 0: verified; 1: something failed; 2: wrong words; 3: could not look.");
+        "Exit code 0: verified; 1: something failed; 2: usage error; 3: could not run.");
     command->footer(
         "aliquot verify\n"
         "aliquot verify --context prod -o json\n"
         "aliquot verify --node gpu-1 --image registry.example/aliquot:0.1.0");
     auto words = std::make_shared<VerifyOptions>();
-    command->add_option("--node", words->options.node, "This node only")->option_text("NODE");
+    command->add_option("--node", words->options.node, "Only this node")->option_text("NODE");
     command
         ->add_option(
             "--image", words->options.image,
             "Image of the test pods, which has /usr/bin/aliquot-probe; default: the agent's")
         ->option_text("REF");
     command
-        ->add_option(
-            "--timeout", words->timeout_seconds,
-            "Seconds until a test pod must have answered, the pull of its image counted in")
+        ->add_option("--timeout", words->timeout_seconds,
+                     "Timeout of a test pod in seconds, including the pull of its image")
         ->range(5, 3600)
         ->option_text("SECONDS (5 to 3600)");
     command
@@ -139,7 +138,7 @@ void add_verify_command(command_line::Command& program, Context& context) {
         ->option_text("NAME");
     add_namespace_flag(*command, words->cluster,
                        "Namespace that is made for the test pods; default aliquot-verify");
-    command->add_option("-o,--output", words->format, "How to print")
+    command->add_option("-o,--output", words->format, "Output format")
         ->one_of({"text", "json"})
         ->option_text("FORMAT (text, json)");
     add_cluster_flags(*command, words->cluster);

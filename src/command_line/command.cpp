@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/text.h"
 #include "command_line/help.h"
 
 namespace aliquot::command_line {
@@ -23,6 +24,26 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
     return choices;
 }
 
+/// CLI11's own sentences where they do not read well.
+std::string reason_of(const CLI::ParseError& error) {
+    std::string text = error.what();
+    const auto replace = [&text](std::string_view old, std::string_view by) {
+        const auto at = text.find(old);
+        if (at != std::string::npos) text.replace(at, old.size(), by);
+    };
+    if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+        replace(" excludes ", " cannot be used with ");
+    } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+        replace("A subcommand is required", "a command is required");
+    } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr &&
+               text.ends_with(" missing")) {
+        text = text.substr(0, text.find(':')) + ": a value is missing";
+    } else if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+        replace("Could not convert: ", "invalid value: ");
+    }
+    return text;
+}
+
 }  // namespace
 
 Option* Option::required(bool is) {
@@ -31,13 +52,24 @@ Option* Option::required(bool is) {
 }
 
 Option* Option::one_of(std::vector<std::string> values) {
-    option_.check(CLI::IsMember(std::move(values)));
+    const std::string shown = "{" + join(values, ",") + "}";
+    const auto problem = [values = std::move(values)](const std::string& value) -> std::string {
+        if (std::ranges::find(values, value) != values.end()) return {};
+        return "'" + value + "' is not one of " + join(values);
+    };
+    option_.check(CLI::Validator(problem, shown));
     return this;
 }
 
 template <Value T>
 Option* Option::range(T least, T most) {
-    option_.check(CLI::Range(least, most));
+    const CLI::Range range(least, most);
+    std::ostringstream limits;
+    limits << least << " to " << most;
+    const auto problem = [range, limits = limits.str()](const std::string& value) {
+        return range(value).empty() ? "" : "'" + value + "' is not a number from " + limits;
+    };
+    option_.check(CLI::Validator(problem, range.get_description()));
     return this;
 }
 
@@ -188,7 +220,7 @@ Parsed Command::parse_by(const Run& run) {
         // A wrong word explains better why something is missing than that it is.
         const bool by_word = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-        return {.kind = kWrong, .text = error.what(), .unwanted = by_word ? unwanted() : ""};
+        return {.kind = kWrong, .text = reason_of(error), .unwanted = by_word ? unwanted() : ""};
     }
 }
 

@@ -18,7 +18,7 @@ protected:
         Command* group = program_.add_subcommand("gpu", "Look at GPUs: all of them. Or one");
         group->require_subcommand(1);
         Command* list = group->add_subcommand("list", "List the GPUs");
-        list->add_option("-o,--output", format_, "How to print")
+        list->add_option("-o,--output", format_, "Output format")
             ->one_of({"table", "json"})
             ->option_text("FORMAT");
         list->add_option("--wait", wait_, "Seconds")->range(1, 60);
@@ -55,6 +55,16 @@ TEST_F(Tool, SaysWhichWordNothingTakes) {
     EXPECT_EQ(parsed.kind, Kind::kWrong);
     EXPECT_EQ(parsed.unwanted, "");
     EXPECT_THAT(parsed.text, testing::HasSubstr("--wait"));
+}
+
+TEST_F(Tool, SaysWhichValuesItTakes) {
+    EXPECT_EQ(program_.parse("gpu list -o xml").text, "--output: 'xml' is not one of table, json");
+    EXPECT_EQ(program_.parse("gpu list --wait 61").text,
+              "--wait: '61' is not a number from 1 to 60");
+    EXPECT_EQ(program_.parse("gpu list --wait soon").text,
+              "--wait: 'soon' is not a number from 1 to 60");
+    EXPECT_EQ(program_.parse("gpu list --wait").text, "--wait: a value is missing");
+    EXPECT_EQ(program_.parse("gpu").text, "a command is required");
 }
 
 TEST_F(Tool, DescribesItsOptionsForCompletion) {

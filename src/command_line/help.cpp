@@ -54,6 +54,13 @@ public:
         return out.str();
     }
 
+    /// [FILE...], where CLI11 would write [FILE(2x)] for at most two.
+    std::string make_option_usage(const CLI::Option* option) const override {
+        std::string text = make_option_name(option, true);
+        if (option->get_expected_max() > 1) text += "...";
+        return option->get_required() ? text : "[" + text + "]";
+    }
+
 private:
     static std::vector<const CLI::App*> commands_of(const CLI::App* command) {
         return command->get_subcommands([](const CLI::App* one) {

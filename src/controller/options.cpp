@@ -150,8 +150,9 @@ Result<std::chrono::seconds> parse_duration(std::string_view text) {
         if (*stop == 'd') unit = 24 * kHour;
     }
     if (unit == 0 || number < 0 || number > kLongest.count() / unit) {
-        return Error{ErrorCode::kInvalidInput,
-                     "'" + std::string(text) + "' is no duration; expected as 90s, 5m, 24h or 30d"};
+        return Error{
+            ErrorCode::kInvalidInput,
+            "'" + std::string(text) + "' is not a duration; expected as 90s, 5m, 24h or 30d"};
     }
     return std::chrono::seconds(number * unit);
 }

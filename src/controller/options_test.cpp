@@ -48,7 +48,7 @@ TEST(ControllerOptions, WhatDoesNotFitIsSaidInOneLine) {
         EXPECT_TRUE(std::get<Answer>(answer).to_stderr);
         return std::get<Answer>(answer).text;
     };
-    EXPECT_THAT(why({"--drain", "soon"}), HasSubstr("'soon' is no duration"));
+    EXPECT_THAT(why({"--drain", "soon"}), HasSubstr("'soon' is not a duration"));
     EXPECT_THAT(why({"--authority-lifetime", "1s"}), HasSubstr("is below 5s"));
     EXPECT_THAT(why({"--authority-lifetime", "9m"}), HasSubstr("third of --authority-lifetime"));
     EXPECT_THAT(why({"--certificate-names", "host"}), HasSubstr("neither DNS:host nor IP"));

@@ -11,7 +11,7 @@ namespace aliquot::cli {
 namespace {
 
 struct ExplainOptions {
-    PlacementWords placement;
+    PlacementOptions placement;
     std::string pod;
     std::optional<std::size_t> after;
     unsigned top = 5;

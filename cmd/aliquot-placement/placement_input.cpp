@@ -24,7 +24,7 @@ Result<T> read_file(const std::string& file, const Read& read) {
     return read(input->name, input->text);
 }
 
-Result<trace::Order> find_order(const PlacementWords& words, const trace::NodeList& nodes,
+Result<trace::Order> find_order(const PlacementOptions& words, const trace::NodeList& nodes,
                                 const trace::TaskList& tasks) {
     const std::size_t node_count = nodes.nodes.size();
     const std::int64_t capacity = nodes.capacity_milli();
@@ -42,7 +42,7 @@ Result<trace::Order> find_order(const PlacementWords& words, const trace::NodeLi
                              words.seed);
 }
 
-Result<std::vector<placement::TaskType>> find_workload(const PlacementWords& words,
+Result<std::vector<placement::TaskType>> find_workload(const PlacementOptions& words,
                                                        const trace::TaskList& tasks) {
     if (words.workload.empty()) {
         return placement::typical_types(trace::workload_of(tasks), kTypicalShare);
@@ -57,7 +57,7 @@ Result<std::vector<placement::TaskType>> find_workload(const PlacementWords& wor
 
 }  // namespace
 
-void add_placement_options(command_line::Command& command, PlacementWords& words) {
+void add_placement_options(command_line::Command& command, PlacementOptions& words) {
     command.add_option("--nodes", words.nodes, "Node list: sn,cpu_milli,memory_mib,gpu,model")
         ->required()
         ->option_text("CSV");
@@ -110,7 +110,7 @@ void add_placement_options(command_line::Command& command, PlacementWords& words
         ->option_text("ARRIVALS");
 }
 
-trace::ReplayOptions replay_options(const PlacementWords& words) {
+trace::ReplayOptions replay_options(const PlacementOptions& words) {
     trace::ReplayOptions options;
     options.policy = placement::parse_policy(words.policy).value_or(placement::Policy::kAliquot);
     options.seed = words.seed;
@@ -121,7 +121,7 @@ trace::ReplayOptions replay_options(const PlacementWords& words) {
     return options;
 }
 
-Result<trace::Scenario> read_scenario(const PlacementWords& words) {
+Result<trace::Scenario> read_scenario(const PlacementOptions& words) {
     trace::Scenario scenario;
     auto nodes = read_file<trace::NodeList>(words.nodes,
                                             [](const std::string& name, const std::string& text) {

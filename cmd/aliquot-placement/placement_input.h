@@ -12,7 +12,7 @@
 namespace aliquot::cli {
 
 /// The words that `simulate placement` and `explain placement` share.
-struct PlacementWords {
+struct PlacementOptions {
     std::string nodes;
     std::string pods;
     std::string order;
@@ -27,13 +27,13 @@ struct PlacementWords {
     std::string format = "text";
 };
 
-void add_placement_options(command_line::Command& command, PlacementWords& words);
+void add_placement_options(command_line::Command& command, PlacementOptions& words);
 
-trace::ReplayOptions replay_options(const PlacementWords& words);
+trace::ReplayOptions replay_options(const PlacementOptions& words);
 
 /// Reads all files, draws the order where there is none, and finds the target workload.
 /// errors   kInvalidInput, kNotFound, kPermission: one line that names the file and the place in it
-Result<trace::Scenario> read_scenario(const PlacementWords& words);
+Result<trace::Scenario> read_scenario(const PlacementOptions& words);
 
 /// Prints JSON as it is or as YAML. format   "json" or "yaml"
 void print_document(Context& context, const std::string& json, const std::string& format);

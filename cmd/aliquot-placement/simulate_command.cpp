@@ -15,7 +15,7 @@ namespace aliquot::cli {
 namespace {
 
 struct SimulateOptions {
-    PlacementWords placement;
+    PlacementOptions placement;
     std::vector<std::string> compare;
     std::vector<std::int64_t> at{100, 130};
     std::string curve;

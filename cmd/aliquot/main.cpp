@@ -2,7 +2,6 @@
 #include <array>
 
 #include "cli/command.h"
-#include "cli/verify_command.h"
 #include "cmd/aliquot/placement_handover.h"
 #include "cmd/aliquot/sim_command.h"
 #include "cmd/aliquot/up_command.h"

@@ -32,7 +32,7 @@ std::string hint() {
 
 }  // namespace
 
-void add_cluster_flags(command_line::Command& command, ClusterWords& words) {
+void add_cluster_flags(command_line::Command& command, ClusterOptions& words) {
     command
         .add_option("--kubeconfig", words.kubeconfig,
                     "How to reach the cluster; default: KUBECONFIG, the pod's service account, "
@@ -47,17 +47,17 @@ void add_cluster_flags(command_line::Command& command, ClusterWords& words) {
         ->option_text("SECONDS (1 to 600)");
 }
 
-void add_namespace_flag(command_line::Command& command, ClusterWords& words,
+void add_namespace_flag(command_line::Command& command, ClusterOptions& words,
                         const std::string& what) {
     command.add_option("-n,--namespace", words.namespace_name, what)->option_text("NAME");
 }
 
-kube_client::Call call_of(const ClusterWords& words) {
+kube_client::Call call_of(const ClusterOptions& words) {
     return {.deadline = std::chrono::seconds(words.request_timeout_seconds)};
 }
 
 std::optional<kube_client::Connection> connect_cluster(Context& context,
-                                                       const ClusterWords& words) {
+                                                       const ClusterOptions& words) {
     auto connection = kube_client::connect({.kubeconfig = words.kubeconfig,
                                             .context = words.context,
                                             .namespace_name = words.namespace_name});

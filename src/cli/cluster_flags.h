@@ -13,7 +13,7 @@
 namespace aliquot::cli {
 
 /// Which cluster a command speaks to, in kubectl's words.
-struct ClusterWords {
+struct ClusterOptions {
     std::string kubeconfig;
     std::string context;
     std::string namespace_name;  // only of commands that have -n
@@ -22,19 +22,20 @@ struct ClusterWords {
 
 /// Adds --kubeconfig, --context and --request-timeout.
 /// words      outlives the parsing
-void add_cluster_flags(command_line::Command& command, ClusterWords& words);
+void add_cluster_flags(command_line::Command& command, ClusterOptions& words);
 
 /// Adds -n, --namespace.
 /// what       of the objects that the command is about: "Namespace of the pod"
-void add_namespace_flag(command_line::Command& command, ClusterWords& words,
+void add_namespace_flag(command_line::Command& command, ClusterOptions& words,
                         const std::string& what);
 
 /// The limit of time of one request.
-kube_client::Call call_of(const ClusterWords& words);
+kube_client::Call call_of(const ClusterOptions& words);
 
 /// Prepares the way to the API server; the first request opens it. Empty: it was said why (with the
 /// places that were looked at), and the exit code is set.
-std::optional<kube_client::Connection> connect_cluster(Context& context, const ClusterWords& words);
+std::optional<kube_client::Connection> connect_cluster(Context& context,
+                                                       const ClusterOptions& words);
 
 /// Says why a request failed, and what mends it: of a forbidden one the verb that a role must have.
 /// Sets exit code 3, or 2 when the cluster refuses what we were given.

@@ -73,6 +73,7 @@ void add_run_command(command_line::Command& program, Context& context);
 void add_size_command(command_line::Command& program, Context& context);
 void add_top_command(command_line::Command& program, Context& context);
 void add_uninstall_command(command_line::Command& program, Context& context);
+void add_verify_command(command_line::Command& program, Context& context);
 void add_version_command(command_line::Command& program, Context& context);
 
 }  // namespace aliquot::cli

@@ -14,7 +14,7 @@ namespace {
 using command_line::Description;
 using command_line::summary_of;
 
-struct CommandWords {
+struct CompletedCommand {
     std::string path;  // "aliquot config check"
     std::vector<const command_line::Command*> commands;
     std::vector<Description> options;
@@ -22,8 +22,8 @@ struct CommandWords {
 };
 
 void collect(const command_line::Command& command, const std::vector<Description>& inherited,
-             std::vector<CommandWords>& all) {
-    CommandWords words;
+             std::vector<CompletedCommand>& all) {
+    CompletedCommand words;
     words.path = command.path();
     words.options = inherited;
     for (Description& option : command.options()) {
@@ -63,7 +63,7 @@ std::string quoted(std::string text) {
     return '\'' + text + '\'';
 }
 
-std::string names_of(const CommandWords& command) {
+std::string names_of(const CompletedCommand& command) {
     std::vector<std::string> names;
     for (const Description& option : command.options) {
         names.insert(names.end(), option.names.begin(), option.names.end());
@@ -71,20 +71,20 @@ std::string names_of(const CommandWords& command) {
     return join(names);
 }
 
-std::string commands_of(const CommandWords& command) {
+std::string commands_of(const CompletedCommand& command) {
     std::vector<std::string> names;
     for (const command_line::Command* one : command.commands) names.push_back(one->name());
     return join(names);
 }
 
 /// `case` patterns of all commands below the program.
-std::string command_patterns(const std::vector<CommandWords>& all) {
+std::string command_patterns(const std::vector<CompletedCommand>& all) {
     std::vector<std::string> patterns;
     for (std::size_t i = 1; i < all.size(); ++i) patterns.push_back('"' + all[i].path + '"');
     return join(patterns, " | ");
 }
 
-void write_bash(std::ostream& out, const std::vector<CommandWords>& all) {
+void write_bash(std::ostream& out, const std::vector<CompletedCommand>& all) {
     out << "# bash completion for aliquot; source <(aliquot completion bash)\n"
            "_aliquot() {\n"
            "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" at=aliquot i\n"
@@ -94,7 +94,7 @@ void write_bash(std::ostream& out, const std::vector<CommandWords>& all) {
         << "            " << command_patterns(all) << ") at=\"$at ${COMP_WORDS[i]}\" ;;\n"
         << "        esac\n    done\n"
            "    case \"$at ${COMP_WORDS[COMP_CWORD - 1]}\" in\n";
-    for (const CommandWords& command : all) {
+    for (const CompletedCommand& command : all) {
         for (const Description& option : command.options) {
             if (!option.takes_value) continue;
             std::vector<std::string> patterns;
@@ -110,7 +110,7 @@ void write_bash(std::ostream& out, const std::vector<CommandWords>& all) {
         }
     }
     out << "    esac\n    case \"$at\" in\n";
-    for (const CommandWords& command : all) {
+    for (const CompletedCommand& command : all) {
         out << "        \"" << command.path << "\")\n"
             << "            if [[ $cur == -* ]]; then\n"
             << "                COMPREPLY=($(compgen -W " << quoted(names_of(command))
@@ -126,7 +126,7 @@ void write_bash(std::ostream& out, const std::vector<CommandWords>& all) {
     out << "    esac\n}\ncomplete -o default -F _aliquot aliquot\n";
 }
 
-void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
+void write_zsh(std::ostream& out, const std::vector<CompletedCommand>& all) {
     out << "#compdef aliquot\n"
            "# zsh completion for aliquot; source <(aliquot completion zsh)\n"
            "_aliquot() {\n"
@@ -137,7 +137,7 @@ void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
         << "            " << command_patterns(all) << ") at=\"$at ${words[i]}\" ;;\n"
         << "        esac\n    done\n"
            "    case \"$at ${words[CURRENT-1]}\" in\n";
-    for (const CommandWords& command : all) {
+    for (const CompletedCommand& command : all) {
         for (const Description& option : command.options) {
             if (!option.takes_value) continue;
             std::vector<std::string> patterns;
@@ -154,7 +154,7 @@ void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
         return quoted(name + ':' + std::move(text));
     };
     out << "    esac\n    case \"$at\" in\n";
-    for (const CommandWords& command : all) {
+    for (const CompletedCommand& command : all) {
         out << "        \"" << command.path << "\")\n"
             << "            if [[ ${words[CURRENT]} == -* ]]; then\n                found=(";
         for (const Description& option : command.options) {
@@ -182,7 +182,7 @@ void write_zsh(std::ostream& out, const std::vector<CommandWords>& all) {
            "fi\n";
 }
 
-void write_fish(std::ostream& out, const std::vector<CommandWords>& all) {
+void write_fish(std::ostream& out, const std::vector<CompletedCommand>& all) {
     std::vector<std::string> patterns;
     for (std::size_t i = 1; i < all.size(); ++i) patterns.push_back(quoted(all[i].path));
     out << "# fish completion for aliquot; aliquot completion fish | source\n"
@@ -192,7 +192,7 @@ void write_fish(std::ostream& out, const std::vector<CommandWords>& all) {
            "        switch \"$at $word\"\n"
         << "            case " << join(patterns) << "\n                set at \"$at $word\"\n"
         << "        end\n    end\n    test \"$at\" = \"$argv[1]\"\nend\n";
-    for (const CommandWords& command : all) {
+    for (const CompletedCommand& command : all) {
         const std::string here =
             "complete -c aliquot -n \"__aliquot_at " + quoted(command.path) + "\"";
         if (!command.commands.empty() || !command.choices.empty()) out << here << " -f\n";
@@ -230,7 +230,7 @@ void add_completion_command(command_line::Command& program, Context& context) {
         ->one_of({"bash", "zsh", "fish"})
         ->option_text(" ");
     command->callback([shell, &program, &context] {
-        std::vector<CommandWords> all;
+        std::vector<CompletedCommand> all;
         collect(program, {}, all);
         if (*shell == "bash") write_bash(context.out, all);
         if (*shell == "zsh") write_zsh(context.out, all);

@@ -157,7 +157,7 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
             {"remarks", offer.remarks}};
 }
 
-void explain(Context& context, const NodeWords& words, const std::string& format) {
+void explain(Context& context, const OfferOptions& words, const std::string& format) {
     const auto node = look_at_node_offer(context, words);
     if (!node) return;
     if (format == "text") return print_text(context.out, node->inventory, node->offer);
@@ -180,9 +180,9 @@ void add_config_explain(command_line::Command& config, Context& context) {
         "aliquot config explain sharing.yaml\n"
         "aliquot config explain sharing.yaml --node-state /tmp/node   # a simulated node\n"
         "aliquot config explain configmap.yaml --key a100 -o json");
-    auto words = std::make_shared<NodeWords>();
+    auto words = std::make_shared<OfferOptions>();
     auto format = std::make_shared<std::string>("text");
-    add_node_words(*command, *words, true);
+    add_offer_options(*command, *words, true);
     command->add_option("-o,--output", *format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");

@@ -18,6 +18,7 @@
 #include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "cli/doctor_tree.h"
+#include "cli/driver_choice.h"
 #include "command_line/command.h"
 #include "doctor/bundle.h"
 #include "doctor/cluster_api.h"
@@ -42,7 +43,7 @@ struct DoctorOptions {
     std::string format = "text";
     std::string fail_on = "error";
     std::string ask_nvml;
-    ClusterWords cluster;
+    ClusterOptions cluster;
     bool before_install = false;
     bool fix = false;
     bool yes = false;
@@ -195,8 +196,8 @@ std::optional<doctor::Tree> gather(Context& context, DoctorOptions& words) {
     tree.taken_s = std::time(nullptr);
     if (host) {
         doctor::LiveOptions options{.program = (context.program_directory / "aliquot").native()};
-        const std::string node = environment("ALIQUOT_SIM_STATE");
-        if (!node.empty()) options.root = node;  // the shell's simulated node
+        const std::string node = node_of_shell();
+        if (!node.empty()) options.root = node;
         auto seen = or_fail(context, doctor::gather_live(options));
         if (!seen) return std::nullopt;
         tree = *std::move(seen);

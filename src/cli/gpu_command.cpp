@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "cli/agent_page.h"
 #include "cli/command.h"
+#include "cli/driver_choice.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
 #include "document/write.h"
@@ -26,8 +27,7 @@ using Json = nlohmann::ordered_json;
 
 struct GpuOptions {
     std::string agent;
-    std::string node_state;
-    std::string driver_root;
+    DriverChoice driver;
     std::string which;
     std::string format = "table";
 };
@@ -49,15 +49,8 @@ Result<Json> from_agent(const std::string& address) {
 
 /// What the driver says at this moment. Nobody has been watching, so there is no `since`.
 Result<Json> from_driver(const GpuOptions& words) {
-    const os::Root host(words.node_state.empty() ? "/"
-                                                 : std::filesystem::absolute(words.node_state));
-    nvml::DriverOptions options;
-    if (!words.node_state.empty()) {
-        options.driver_root = "/lib/libnvidia-ml.so.1";
-    } else if (!words.driver_root.empty()) {
-        options.driver_root = words.driver_root;
-    }
-    auto driver = nvml::Driver::open(host, options);
+    const os::Root host(host_of(words.driver));
+    auto driver = nvml::Driver::open(host, driver_options(words.driver));
     if (!driver) return std::move(driver).error();
     auto inventory = (*driver)->enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return std::move(inventory).error();
@@ -86,7 +79,8 @@ Result<Json> from_driver(const GpuOptions& words) {
 /// The agent where it runs, unless another place was asked for.
 Result<Json> look(const GpuOptions& words) {
     if (!words.agent.empty()) return from_agent(words.agent);
-    if (!words.node_state.empty() || !words.driver_root.empty()) return from_driver(words);
+    if (!words.driver.node_state.empty() || !words.driver.driver_root.empty())
+        return from_driver(words);
     auto seen = from_agent(usual_agent());
     if (!seen && seen.error().code == ErrorCode::kInvalidInput) {
         return std::move(seen).error().during("ALIQUOT_AGENT");
@@ -236,19 +230,15 @@ void show(Context& context, const GpuOptions& words) {
 command_line::Command* add(command_line::Command& parent, const char* name, const char* what,
                            GpuOptions& words) {
     command_line::Command* command = parent.add_subcommand(name, what);
-    command_line::Option* state = command->add_option(
-        "--node-state", words.node_state, "Directory of a simulated node (aliquot sim up)");
-    state->option_text("DIR");
-    command_line::Option* root =
-        command->add_option("--driver-root", words.driver_root,
-                            "Ask the driver installed there, or this libnvidia-ml.so.1, directly");
-    root->option_text("DIR")->excludes(state);
+    const DriverFlags flags =
+        add_driver_flags(*command, words.driver, "Directory of a simulated node (aliquot sim up)",
+                         "Ask the driver installed there, or this libnvidia-ml.so.1, directly");
     command
         ->add_option("--agent", words.agent,
                      "Ask the node agent there; default: the one of this node, else the driver")
         ->option_text("ADDRESS")
-        ->excludes(state)
-        ->excludes(root);
+        ->excludes(flags.node_state)
+        ->excludes(flags.driver_root);
     command->add_option("-o,--output", words.format, "Output format")
         ->one_of({"table", "json", "yaml"})
         ->option_text("FORMAT (table, json, yaml)");

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <thread>
 
-#include "cli/install_words.h"
+#include "cli/install_options.h"
 #include "cli/step_line.h"
 #include "command_line/command.h"
 #include "document/write.h"
@@ -24,8 +24,8 @@ namespace {
 using install::Applied;
 
 struct InstallOptions {
-    InstallWords install;
-    ClusterWords cluster;
+    ValueOptions install;
+    ClusterOptions cluster;
     std::string format = "text";
     std::string dry_run = "none";
     unsigned timeout_seconds = 120;
@@ -301,7 +301,7 @@ void add_install_command(command_line::Command& program, Context& context) {
         "aliquot install --dry-run=server --diff\n"
         "aliquot install -o yaml --profile k3s > aliquot.yaml");
     auto words = std::make_shared<InstallOptions>();
-    add_install_words(*command, words->install);
+    add_value_options(*command, words->install);
     add_doing(*command, *words);
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { run(context, *words); });

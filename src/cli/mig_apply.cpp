@@ -58,7 +58,7 @@ void print_report(std::ostream& out, const mig::Report& report) {
     }
 }
 
-mig::ApplyOptions options_of(Context& context, const MigWords& words, const MigNode& node) {
+mig::ApplyOptions options_of(Context& context, const MigOptions& words, const MigNode& node) {
     mig::ApplyOptions options{.limit = std::chrono::seconds(words.limit_s),
                               .dry_run = words.dry_run,
                               .leave_busy = words.leave_busy,
@@ -74,7 +74,7 @@ mig::ApplyOptions options_of(Context& context, const MigWords& words, const MigN
 
 }  // namespace
 
-void mig_apply(Context& context, const MigWords& words) {
+void mig_apply(Context& context, const MigOptions& words) {
     auto node = open_mig_node(words);
     if (!node) return fail(context, kCouldNotRun, node.error().message);
     if (!node->remark.empty()) {

@@ -6,9 +6,10 @@
 namespace aliquot::cli {
 namespace {
 
-using Act = void (*)(Context& context, const MigWords& words);
+using Act = void (*)(Context& context, const MigOptions& words);
 
-void add_output(command_line::Command* command, MigWords& words, std::vector<std::string> formats) {
+void add_output(command_line::Command* command, MigOptions& words,
+                std::vector<std::string> formats) {
     std::string names;
     for (const std::string& format : formats) names += (names.empty() ? "" : ", ") + format;
     command->add_option("-o,--output", words.format, "Output format")
@@ -16,34 +17,27 @@ void add_output(command_line::Command* command, MigWords& words, std::vector<std
         ->option_text("FORMAT (" + names + ")");
 }
 
-void add_node(command_line::Command* command, MigWords& words) {
-    command_line::Option* state = command->add_option(
-        "--node-state", words.node_state, "Directory of a simulated node (aliquot sim up)");
-    state->option_text("DIR");
-    command
-        ->add_option("--driver-root", words.driver_root,
-                     "Where the driver is installed, or its libnvidia-ml.so.1 itself")
-        ->option_text("DIR")
-        ->excludes(state);
+void add_node(command_line::Command* command, MigOptions& words) {
+    add_driver_flags(*command, words.driver);
     command
         ->add_option("--pod-resources-socket", words.pod_resources,
                      "Kubelet's socket that tells which pods hold GPUs, or none")
         ->option_text("FILE");
 }
 
-void add_state(command_line::Command* command, MigWords& words) {
+void add_state(command_line::Command* command, MigOptions& words) {
     words.state = mig::kDefaultStateDirectory;
     command->add_option("--state", words.state, "Where changes are recorded")->option_text("DIR");
 }
 
-void add_choice(command_line::Command* command, MigWords& words) {
+void add_choice(command_line::Command* command, MigOptions& words) {
     command->add_option("--gpu-index,--uuid", words.gpus, "Which GPUs, separated by commas")
         ->delimiter(',')
         ->option_text("GPU");
     command->add_flag("--all", words.all, "All GPUs of this node that have MIG");
 }
 
-void add_wish(command_line::Command* command, MigWords& words, bool positional) {
+void add_wish(command_line::Command* command, MigOptions& words, bool positional) {
     if (positional) {
         command->add_option("FILE", words.file, "Configurations, as mig-parted reads them")
             ->option_text(" ");
@@ -59,14 +53,14 @@ void add_wish(command_line::Command* command, MigWords& words, bool positional) 
         ->option_text("WISH");
 }
 
-void add_busy(command_line::Command* command, MigWords& words) {
+void add_busy(command_line::Command* command, MigOptions& words) {
     command->add_flag("--leave-busy", words.leave_busy,
                       "Allow busy instances that were not requested to stay");
     command->add_flag("--no-reset", words.no_reset, "Refuse what needs a reset of a GPU");
 }
 
 command_line::Command* add(command_line::Command& group, Context& context,
-                           const std::shared_ptr<MigWords>& words, const std::string& name,
+                           const std::shared_ptr<MigOptions>& words, const std::string& name,
                            const std::string& description, Act act) {
     command_line::Command* command = group.add_subcommand(name, description);
     command->callback([words, &context, act] { act(context, *words); });
@@ -74,7 +68,7 @@ command_line::Command* add(command_line::Command& group, Context& context,
 }
 
 void add_reading(command_line::Command& group, Context& context) {
-    auto words = std::make_shared<MigWords>();
+    auto words = std::make_shared<MigOptions>();
     command_line::Command* command =
         add(group, context, words, "profiles", "List the MIG profiles of a GPU and where they fit",
             mig_profiles);
@@ -84,7 +78,7 @@ void add_reading(command_line::Command& group, Context& context) {
     add_node(command, *words);
     add_output(command, *words, {"table", "json", "yaml"});
 
-    words = std::make_shared<MigWords>();
+    words = std::make_shared<MigOptions>();
     command = add(group, context, words, "list",
                   "List how this node's GPUs are partitioned, what is in use and what still fits",
                   mig_list);
@@ -93,7 +87,7 @@ void add_reading(command_line::Command& group, Context& context) {
     add_state(command, *words);
     add_output(command, *words, {"table", "json", "yaml"});
 
-    words = std::make_shared<MigWords>();
+    words = std::make_shared<MigOptions>();
     words->format = "yaml";
     command = add(group, context, words, "export",
                   "Print how this node's GPUs are partitioned, as a mig-parted configuration",
@@ -103,7 +97,7 @@ void add_reading(command_line::Command& group, Context& context) {
     add_node(command, *words);
     add_output(command, *words, {"yaml", "json"});
 
-    words = std::make_shared<MigWords>();
+    words = std::make_shared<MigOptions>();
     command =
         add(group, context, words, "assert",
             "Check whether this node's GPUs are partitioned as a configuration says\n\n"
@@ -116,7 +110,7 @@ void add_reading(command_line::Command& group, Context& context) {
 }
 
 void add_plan(command_line::Command& group, Context& context) {
-    auto words = std::make_shared<MigWords>();
+    auto words = std::make_shared<MigOptions>();
     command_line::Command* command = add(
         group, context, words, "plan",
         "Plan the steps from the existing instances to the requested ones\n\n"
@@ -143,7 +137,7 @@ void add_plan(command_line::Command& group, Context& context) {
 }
 
 void add_apply(command_line::Command& group, Context& context) {
-    auto words = std::make_shared<MigWords>();
+    auto words = std::make_shared<MigOptions>();
     command_line::Command* command = add(
         group, context, words, "apply",
         "Partition GPUs as a configuration says, all of them or none\n\n"

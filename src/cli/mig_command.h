@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
+#include "cli/driver_choice.h"
 #include "document/node.h"
 #include "gpu/hardware.h"
 #include "gpu/partitioning.h"
@@ -23,15 +24,14 @@
 /// The parts of `aliquot mig`.
 namespace aliquot::cli {
 
-struct MigWords {
+struct MigOptions {
     std::string file;               // of configurations
     std::string select;             // one of them
     std::string want;               // a wish, "none" or "off"
     std::string now;                // instances that are there, offline
     std::string model;              // offline
     std::vector<std::string> gpus;  // indices or uuids
-    std::string node_state;
-    std::string driver_root;
+    DriverChoice driver;
     std::string state;
     std::string pod_resources;
     std::string label = "current";
@@ -54,23 +54,23 @@ struct MigNode {
     std::set<std::string> held;  // uuids that pods hold
     std::string remark;          // why `held` is not known; empty: it is, or there is no kubelet
 };
-Result<MigNode> open_mig_node(const MigWords& words);
+Result<MigNode> open_mig_node(const MigOptions& words);
 
 /// What the words wish for: of every GPU that a configuration names, or of those that the words
 /// name. Says why not and sets the exit code otherwise.
-std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigWords& words,
+std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigOptions& words,
                                                    const MigNode& node);
 
 /// The wish of --want, or of the one configuration that fits board 0 of a model.
-std::optional<mig::Wish> offline_wish(Context& context, const MigWords& words,
+std::optional<mig::Wish> offline_wish(Context& context, const MigOptions& words,
                                       const catalog::GpuModel& model);
 
-void mig_profiles(Context& context, const MigWords& words);
-void mig_plan(Context& context, const MigWords& words);
-void mig_list(Context& context, const MigWords& words);
-void mig_apply(Context& context, const MigWords& words);
-void mig_assert(Context& context, const MigWords& words);
-void mig_export(Context& context, const MigWords& words);
+void mig_profiles(Context& context, const MigOptions& words);
+void mig_plan(Context& context, const MigOptions& words);
+void mig_list(Context& context, const MigOptions& words);
+void mig_apply(Context& context, const MigOptions& words);
+void mig_assert(Context& context, const MigOptions& words);
+void mig_export(Context& context, const MigOptions& words);
 
 using Row = std::vector<std::string>;
 void print_columns(std::ostream& out, const std::vector<Row>& rows);

@@ -145,7 +145,7 @@ void add_rows(std::vector<Row>& rows, const MigNode& node, const Looked& looked)
     }
 }
 
-std::optional<MigNode> opened(Context& context, const MigWords& words) {
+std::optional<MigNode> opened(Context& context, const MigOptions& words) {
     auto node = open_mig_node(words);
     if (!node) {
         fail(context, kCouldNotRun, node.error().message);
@@ -175,7 +175,7 @@ std::string difference(const MigNode& node, const mig::GpuWish& wish) {
 
 }  // namespace
 
-void mig_list(Context& context, const MigWords& words) {
+void mig_list(Context& context, const MigOptions& words) {
     const auto node = opened(context, words);
     if (!node) return;
     const std::vector<Looked> all = look_at(*node);
@@ -199,7 +199,7 @@ void mig_list(Context& context, const MigWords& words) {
     }
 }
 
-void mig_assert(Context& context, const MigWords& words) {
+void mig_assert(Context& context, const MigOptions& words) {
     const auto node = opened(context, words);
     if (!node) return;
     const auto wishes = wishes_of(context, words, *node);
@@ -220,7 +220,7 @@ void mig_assert(Context& context, const MigWords& words) {
     if (context.exit_code == kOk) context.out << "all GPUs are as wished\n";
 }
 
-void mig_export(Context& context, const MigWords& words) {
+void mig_export(Context& context, const MigOptions& words) {
     const auto node = opened(context, words);
     if (!node) return;
     std::vector<mig::CurrentCut> cuts;

@@ -21,7 +21,7 @@ std::string device_of(const std::string& id) { return id.substr(0, id.find("::")
 
 /// Whom kubelet has given which device. No kubelet at the usual place is no error; one that is there
 /// and does not say is: a pod may hold an instance on which no process runs yet.
-Result<Done> ask_kubelet(MigNode& node, const MigWords& words) {
+Result<Done> ask_kubelet(MigNode& node, const MigOptions& words) {
     if (words.pod_resources == "none") return Done{};
     const bool named = !words.pod_resources.empty();
     const os::Root here("/");
@@ -61,7 +61,7 @@ const gpu::Gpu* find_gpu(const gpu::Inventory& inventory, const std::string& wor
 }
 
 /// The GPUs that the words name; all that have MIG when they say so or there is only one.
-std::optional<std::vector<const gpu::Gpu*>> chosen_gpus(Context& context, const MigWords& words,
+std::optional<std::vector<const gpu::Gpu*>> chosen_gpus(Context& context, const MigOptions& words,
                                                         const MigNode& node) {
     std::vector<const gpu::Gpu*> chosen;
     for (const std::string& word : words.gpus) {
@@ -91,7 +91,7 @@ std::optional<std::vector<const gpu::Gpu*>> chosen_gpus(Context& context, const 
 }
 
 /// The configuration that the words select; complaints go to err.
-std::optional<mig::NamedConfig> selected_config(Context& context, const MigWords& words) {
+std::optional<mig::NamedConfig> selected_config(Context& context, const MigOptions& words) {
     const auto input = read_input(words.file);
     if (!input) {
         fail(context, kUsage, input.error().message);
@@ -130,17 +130,10 @@ mig::GpuWish wish_for(const gpu::Gpu& gpu, bool enabled, mig::Wish wish) {
 
 }  // namespace
 
-Result<MigNode> open_mig_node(const MigWords& words) {
+Result<MigNode> open_mig_node(const MigOptions& words) {
     MigNode node;
-    node.root = std::make_unique<os::Root>(
-        words.node_state.empty() ? "/" : std::filesystem::absolute(words.node_state));
-    nvml::DriverOptions options;
-    if (!words.node_state.empty()) {
-        options.driver_root = "/lib/libnvidia-ml.so.1";
-    } else if (!words.driver_root.empty()) {
-        options.driver_root = words.driver_root;
-    }
-    auto driver = nvml::Driver::open(*node.root, options);
+    node.root = std::make_unique<os::Root>(host_of(words.driver));
+    auto driver = nvml::Driver::open(*node.root, driver_options(words.driver));
     if (!driver) return std::move(driver).error();
     node.partitioner = driver->get();
     node.owner = std::move(*driver);
@@ -153,7 +146,7 @@ Result<MigNode> open_mig_node(const MigWords& words) {
     return node;
 }
 
-std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigWords& words,
+std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigOptions& words,
                                                    const MigNode& node) {
     std::vector<mig::GpuWish> wishes;
     if (words.file.empty() == words.want.empty()) {
@@ -190,7 +183,7 @@ std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigWo
     return wishes;
 }
 
-std::optional<mig::Wish> offline_wish(Context& context, const MigWords& words,
+std::optional<mig::Wish> offline_wish(Context& context, const MigOptions& words,
                                       const catalog::GpuModel& model) {
     if (words.file.empty() == words.want.empty()) {
         fail(context, kUsage, "say what is wished: either --want, or a FILE and --select");

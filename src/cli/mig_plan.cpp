@@ -85,7 +85,7 @@ void print_profiles(std::ostream& out, const Listed& listed) {
     print_columns(out, rows);
 }
 
-std::optional<std::vector<Listed>> listed_gpus(Context& context, const MigWords& words) {
+std::optional<std::vector<Listed>> listed_gpus(Context& context, const MigOptions& words) {
     std::vector<Listed> all;
     if (!words.model.empty()) {
         const catalog::GpuModel* const model = chosen_model(context, words.model);
@@ -126,7 +126,7 @@ void print_plan(std::ostream& out, const mig::Geometry& geometry, const mig::Pla
         << what_fits(geometry, plan.layout) << '\n';
 }
 
-void plan_offline(Context& context, const MigWords& words) {
+void plan_offline(Context& context, const MigOptions& words) {
     const catalog::GpuModel* const model = chosen_model(context, words.model);
     if (model == nullptr) return;
     const auto geometry = mig::geometry_of(*model);
@@ -176,7 +176,7 @@ void print_gpu_plan(std::ostream& out, const mig::GpuReport& report) {
     out << "layout: " << layout_text(report.layout) << '\n';
 }
 
-void plan_node(Context& context, const MigWords& words) {
+void plan_node(Context& context, const MigOptions& words) {
     if (!words.now.empty()) return fail(context, kUsage, "--now goes with --gpu MODEL only");
     auto node = open_mig_node(words);
     if (!node) {
@@ -208,7 +208,7 @@ void plan_node(Context& context, const MigWords& words) {
 
 }  // namespace
 
-void mig_profiles(Context& context, const MigWords& words) {
+void mig_profiles(Context& context, const MigOptions& words) {
     const auto all = listed_gpus(context, words);
     if (!all) return;
     if (all->empty()) {
@@ -225,7 +225,7 @@ void mig_profiles(Context& context, const MigWords& words) {
     print_node(context.out, root, words.format);
 }
 
-void mig_plan(Context& context, const MigWords& words) {
+void mig_plan(Context& context, const MigOptions& words) {
     if (words.model.empty()) {
         plan_node(context, words);
     } else {

@@ -30,7 +30,7 @@ std::string apply_body(const node::GpuNode& node, const std::set<std::string>& o
         .dump();
 }
 
-kube_client::Outcome<LabelOutcome> try_change(kube_client::Api& api, const ClusterWords& words,
+kube_client::Outcome<LabelOutcome> try_change(kube_client::Api& api, const ClusterOptions& words,
                                               const std::string& name, const LabelChange& change) {
     auto object = api.get(kube_client::resources::nodes(), {"", name}, call_of(words));
     if (!object) return std::move(object).failure();
@@ -85,7 +85,7 @@ void no_such_node(Context& context, const std::string& name, const ClusterNodes&
 }  // namespace
 
 std::optional<ClusterNodes> read_nodes(Context& context, kube_client::Api& api,
-                                       const ClusterWords& words, const std::string& selector,
+                                       const ClusterOptions& words, const std::string& selector,
                                        bool keep_managers) {
     auto page = api.list(kube_client::resources::nodes(),
                          {.label_selector = selector, .keep_managed_fields = keep_managers},
@@ -104,7 +104,7 @@ std::optional<ClusterNodes> read_nodes(Context& context, kube_client::Api& api,
 }
 
 std::optional<ClusterNodes> choose_nodes(Context& context, kube_client::Api& api,
-                                         const ClusterWords& words, const NodeChoice& choice) {
+                                         const ClusterOptions& words, const NodeChoice& choice) {
     const int ways =
         (choice.names.empty() ? 0 : 1) + (choice.selector.empty() ? 0 : 1) + (choice.all ? 1 : 0);
     if (ways != 1) {
@@ -133,7 +133,7 @@ std::optional<ClusterNodes> choose_nodes(Context& context, kube_client::Api& api
     return chosen;
 }
 
-Holders read_holders(kube_client::Api& api, const ClusterWords& words, const std::string& node,
+Holders read_holders(kube_client::Api& api, const ClusterOptions& words, const std::string& node,
                      std::string& problem) {
     constexpr unsigned kMostPages = 100;
     Holders holders;
@@ -161,7 +161,7 @@ Holders read_holders(kube_client::Api& api, const ClusterWords& words, const std
     return {};
 }
 
-kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const ClusterWords& words,
+kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const ClusterOptions& words,
                                                  const std::string& node,
                                                  const LabelChange& change) {
     constexpr unsigned kMostTries = 5;

@@ -18,22 +18,22 @@
 namespace aliquot::cli {
 namespace {
 
-struct LabelWords {
-    NodeWords node;
+struct NodeLabelsOptions {
+    OfferOptions node;
     std::vector<std::string> profiles;
     std::string mig_strategy;
     std::string format = "text";
     bool no_features = false;
 };
 
-sharing::MigStrategy mig_strategy(const LabelWords& words, const sharing::Config& config) {
+sharing::MigStrategy mig_strategy(const NodeLabelsOptions& words, const sharing::Config& config) {
     if (words.mig_strategy == "none") return sharing::MigStrategy::kNone;
     if (words.mig_strategy == "single") return sharing::MigStrategy::kSingle;
     if (words.mig_strategy == "mixed") return sharing::MigStrategy::kMixed;
     return config.flags.mig_strategy.value_or(sharing::MigStrategy::kNone);
 }
 
-void print_labels(Context& context, const LabelWords& words) {
+void print_labels(Context& context, const NodeLabelsOptions& words) {
     auto node = look_at_node_offer(context, words.node);
     if (!node) return;
     const auto strategy = mig_strategy(words, node->config);
@@ -43,7 +43,7 @@ void print_labels(Context& context, const LabelWords& words) {
         if (!offer) return fail(context, kFindings, offer.error().message);
         node->offer = *std::move(offer);
     }
-    const os::Root root(words.node.node_state.empty() ? "/" : words.node.node_state);
+    const os::Root root(host_of(words.node.driver));
     const labels::NodeFacts facts{.inventory = node->inventory,
                                   .offer = node->offer,
                                   .mig_strategy = strategy,
@@ -88,8 +88,8 @@ void add_node_command(command_line::Command& program, Context& context) {
         "aliquot node labels sharing.yaml\n"
         "aliquot node labels --profile type --profile model --node-state /tmp/node\n"
         "kubectl label node gpu-1 $(aliquot node labels sharing.yaml)");
-    auto words = std::make_shared<LabelWords>();
-    add_node_words(*command, words->node, false);
+    auto words = std::make_shared<NodeLabelsOptions>();
+    add_offer_options(*command, words->node, false);
     command
         ->add_option("--profile", words->profiles,
                      "Also add labels as people set them by hand; may be repeated")

@@ -28,17 +28,17 @@ struct ClusterNodes {
 /// The nodes of a cluster, one API request per 500. `keep_managers`: with who set which label.
 /// Empty: it was said why not, and the exit code is set.
 std::optional<ClusterNodes> read_nodes(Context& context, kube_client::Api& api,
-                                       const ClusterWords& words, const std::string& selector,
+                                       const ClusterOptions& words, const std::string& selector,
                                        bool keep_managers);
 
 /// Those that were chosen. A name that is not there is an error with the nearest one. Nobody
 /// chosen is an error, too.
 std::optional<ClusterNodes> choose_nodes(Context& context, kube_client::Api& api,
-                                         const ClusterWords& words, const NodeChoice& choice);
+                                         const ClusterOptions& words, const NodeChoice& choice);
 
 /// Who holds what, by node. `problem` is set and the map empty when we may not list pods.
 using Holders = std::map<std::string, std::vector<node::Holder>>;
-Holders read_holders(kube_client::Api& api, const ClusterWords& words, const std::string& node,
+Holders read_holders(kube_client::Api& api, const ClusterOptions& words, const std::string& node,
                      std::string& problem);
 
 /// Writes labels of a node by server-side apply under the field manager "aliquot", whose labels are
@@ -55,7 +55,7 @@ struct LabelOutcome {
     std::vector<std::string> foreign;  // keys that were to be removed and are not ours
     std::string resource_version;
 };
-kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const ClusterWords& words,
+kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const ClusterOptions& words,
                                                  const std::string& node,
                                                  const LabelChange& change);
 

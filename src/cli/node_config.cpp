@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostKeyBytes = 63;  // it becomes the value of a label
 
 struct NodeConfigOptions {
-    ClusterWords cluster;
+    ClusterOptions cluster;
     std::string config_map = "aliquot-config";
     NodeChoice choice;
     std::vector<std::string> given;

@@ -45,7 +45,7 @@ ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigS
     return old ? ConfigAnswer::kNone : ConfigAnswer::kRefused;
 }
 
-void wait_until_served(Context& context, kube_client::Api& api, const ClusterWords& words,
+void wait_until_served(Context& context, kube_client::Api& api, const ClusterOptions& words,
                        const std::vector<ConfigWait>& waits, std::chrono::seconds timeout) {
     const auto begin = Clock::now();
     for (const ConfigWait& wait : waits) {

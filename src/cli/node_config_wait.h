@@ -20,7 +20,7 @@ struct ConfigWait {
 
 /// Waits until the agents of all these nodes say that they serve what they are asked to, and prints
 /// a line for each. One that refuses, or says nothing in time, makes exit code 1.
-void wait_until_served(Context& context, kube_client::Api& api, const ClusterWords& words,
+void wait_until_served(Context& context, kube_client::Api& api, const ClusterOptions& words,
                        const std::vector<ConfigWait>& waits, std::chrono::seconds timeout);
 
 /// Whether the agent has answered. Pure.

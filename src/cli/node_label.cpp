@@ -11,7 +11,7 @@ namespace aliquot::cli {
 namespace {
 
 struct NodeLabelOptions {
-    ClusterWords cluster;
+    ClusterOptions cluster;
     NodeChoice choice;
     std::vector<std::string> given;
     std::vector<std::string> profiles;

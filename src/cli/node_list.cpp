@@ -13,7 +13,7 @@ namespace aliquot::cli {
 namespace {
 
 struct NodeListOptions {
-    ClusterWords cluster;
+    ClusterOptions cluster;
     std::string selector;
     std::string format = "table";
     bool all = false;

@@ -14,7 +14,7 @@ namespace aliquot::cli {
 namespace {
 
 /// The one configuration of the file, or the one under --key; complaints go to err.
-std::optional<sharing::Config> choose_config(Context& context, const NodeWords& words,
+std::optional<sharing::Config> choose_config(Context& context, const OfferOptions& words,
                                              const Input& input) {
     const auto compatibility = words.compatibility == "nvidia" ? sharing::Compatibility::kNvidia
                                                                : sharing::Compatibility::kStrict;
@@ -44,17 +44,10 @@ std::optional<sharing::Config> choose_config(Context& context, const NodeWords& 
     return std::nullopt;
 }
 
-Result<gpu::Inventory> look_at_gpus(const NodeWords& words, const sharing::Config& config) {
+Result<gpu::Inventory> look_at_gpus(const OfferOptions& words, const sharing::Config& config) {
     const os::Root host("/");
-    nvml::DriverOptions options;
-    if (!words.node_state.empty()) {
-        options.driver_root = words.node_state + "/lib/libnvidia-ml.so.1";
-        if (options.driver_root.front() != '/') {
-            options.driver_root = (std::filesystem::current_path() / options.driver_root).string();
-        }
-    } else if (!words.driver_root.empty()) {
-        options.driver_root = words.driver_root;
-    } else {
+    nvml::DriverOptions options = driver_options_below_root(words.driver);
+    if (words.driver.node_state.empty() && words.driver.driver_root.empty()) {
         options.driver_root = config.flags.nvidia_driver_root.value_or("/");
     }
     auto driver = nvml::Driver::open(host, options);
@@ -64,20 +57,13 @@ Result<gpu::Inventory> look_at_gpus(const NodeWords& words, const sharing::Confi
 
 }  // namespace
 
-void add_node_words(command_line::Command& command, NodeWords& words, bool file_required) {
+void add_offer_options(command_line::Command& command, OfferOptions& words, bool file_required) {
     command
         .add_option("FILE", words.file,
                     "The configuration, or a ConfigMap; - is the standard input")
         ->required(file_required)
         ->option_text(" ");
-    command_line::Option* state = command.add_option(
-        "--node-state", words.node_state, "Directory of a simulated node (aliquot sim up)");
-    state->option_text("DIR");
-    command
-        .add_option("--driver-root", words.driver_root,
-                    "Where the driver is installed, or its libnvidia-ml.so.1 itself")
-        ->option_text("DIR")
-        ->excludes(state);
+    add_driver_flags(command, words.driver);
     command.add_option("--key", words.key, "Which key of a ConfigMap, when it has several")
         ->option_text("KEY");
     command.add_option("--compat", words.compatibility, "Read the file as NVIDIA's plugin does")
@@ -85,7 +71,7 @@ void add_node_words(command_line::Command& command, NodeWords& words, bool file_
         ->option_text("MODE (none, nvidia)");
 }
 
-std::optional<NodeOffer> look_at_node_offer(Context& context, const NodeWords& words) {
+std::optional<NodeOffer> look_at_node_offer(Context& context, const OfferOptions& words) {
     NodeOffer node;
     std::string name = "the defaults";
     if (!words.file.empty()) {

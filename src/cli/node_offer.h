@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/driver_choice.h"
 #include "gpu/inventory.h"
 #include "sharing/config.h"
 #include "sharing/offer.h"
@@ -12,17 +13,16 @@
 namespace aliquot::cli {
 
 /// Which configuration, and which node's GPUs.
-struct NodeWords {
+struct OfferOptions {
     std::string file;  // empty: no file, all defaults
     std::string key;
-    std::string node_state;
-    std::string driver_root;
+    DriverChoice driver;
     std::string compatibility = "none";
 };
 
 /// The options of a command that asks what a node would offer.
 /// words      outlives the parsing
-void add_node_words(command_line::Command& command, NodeWords& words, bool file_required);
+void add_offer_options(command_line::Command& command, OfferOptions& words, bool file_required);
 
 /// A node's GPUs and what it offers of them.
 struct NodeOffer {
@@ -31,6 +31,6 @@ struct NodeOffer {
     sharing::Offer offer;
 };
 /// Empty: it was said why, and the exit code is set.
-std::optional<NodeOffer> look_at_node_offer(Context& context, const NodeWords& words);
+std::optional<NodeOffer> look_at_node_offer(Context& context, const OfferOptions& words);
 
 }  // namespace aliquot::cli

@@ -11,7 +11,7 @@ namespace aliquot::cli {
 namespace {
 
 struct NodeShowOptions {
-    ClusterWords cluster;
+    ClusterOptions cluster;
     std::string name;
     std::string format = "table";
 };

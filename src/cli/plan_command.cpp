@@ -124,7 +124,7 @@ void write_files(Context& context, const plan::Plan& made, const std::string& di
     }
 }
 
-void make(Context& context, const PlanWords& words) {
+void make(Context& context, const PlanOptions& words) {
     const auto request = gather_request(words);
     if (!request) {
         fail(context, kUsage, request.error().message);
@@ -164,7 +164,7 @@ void make(Context& context, const PlanWords& words) {
     print_value(context, root, words.format);
 }
 
-void add_inputs(command_line::Command& command, PlanWords& words) {
+void add_inputs(command_line::Command& command, PlanOptions& words) {
     command.add_option("--gpu", words.gpus, "A GPU model, with a count if there are several")
         ->option_text("MODEL (\"2x A2\")");
     command.add_option("--node-type", words.node_types, "A cloud machine: all its GPUs")
@@ -216,7 +216,7 @@ void add_plan_command(command_line::Command& program, Context& context) {
         "aliquot plan --node-type g4dn.xlarge --from-manifests k8s/\n"
         "aliquot plan --model llama-3-8b --quant int4 --ctx 8192 --batch 4\n"
         "aliquot plan --gpu a2 --workloads services.yaml --what-if add=3xwhisper");
-    auto words = std::make_shared<PlanWords>();
+    auto words = std::make_shared<PlanOptions>();
     add_inputs(*command, *words);
     command
         ->add_option("--guard", words->guard,

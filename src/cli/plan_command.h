@@ -10,7 +10,7 @@
 namespace aliquot::cli {
 
 /// The words of `aliquot plan`.
-struct PlanWords {
+struct PlanOptions {
     std::vector<std::string> gpus;
     std::vector<std::string> node_types;
     std::string nodes_file;
@@ -31,7 +31,7 @@ struct PlanWords {
 
 /// Reads everything that the words name.
 /// errors   those of the readers; kInvalidInput: words that contradict each other
-Result<plan::Request> gather_request(const PlanWords& words);
+Result<plan::Request> gather_request(const PlanOptions& words);
 
 /// "add=3xwhisper": the same request with that many more.
 Result<plan::Request> changed_request(const plan::Request& request, const std::string& change);

@@ -68,7 +68,7 @@ Result<Done> add_manifests(plan::Request& request, const std::string& path) {
     return Done{};
 }
 
-Result<Done> add_pools(plan::Request& request, const PlanWords& words) {
+Result<Done> add_pools(plan::Request& request, const PlanOptions& words) {
     for (const std::string& text : words.gpus) {
         auto pool = plan::parse_gpu(text);
         if (!pool) return std::move(pool).error().during("--gpu");
@@ -91,7 +91,7 @@ Result<Done> add_pools(plan::Request& request, const PlanWords& words) {
 
 /// The model of --model as a workload; without a GPU on the command line, on the cheapest that
 /// holds it.
-Result<Done> add_model(plan::Request& request, const PlanWords& words) {
+Result<Done> add_model(plan::Request& request, const PlanOptions& words) {
     const auto shape = sizing::model_by_name(words.model);
     if (!shape) return shape.error();
     sizing::Load load;
@@ -136,7 +136,7 @@ Result<Done> add_model(plan::Request& request, const PlanWords& words) {
 
 }  // namespace
 
-Result<plan::Request> gather_request(const PlanWords& words) {
+Result<plan::Request> gather_request(const PlanOptions& words) {
     plan::Request request;
     request.services = words.services;
     request.guard = words.guard == "on";

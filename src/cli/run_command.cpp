@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/driver_choice.h"
 #include "cli/guarded_process.h"
 #include "cli/run_device.h"
 #include "command_line/command.h"
@@ -39,8 +40,7 @@ struct RunOptions {
     unsigned weight = 0;
     std::string gpu;
     std::string fail = "closed";
-    std::string node_state;
-    std::string driver_root;
+    DriverChoice driver;
     std::string guard_library;
     bool overcommit = false;
     bool verbose = false;
@@ -93,12 +93,8 @@ Result<Done> prepare(const RunOptions& words, const Context& context,
     auto library = find_library(words, context);
     if (!library) return std::move(library).error();
     session.library = *std::move(library);
-    nvml::DriverOptions options{.deadline = kDriverDeadline};
-    if (!words.node_state.empty()) {
-        options.driver_root = (fs::absolute(words.node_state) / "lib/libnvidia-ml.so.1").native();
-    } else if (!words.driver_root.empty()) {
-        options.driver_root = words.driver_root;
-    }
+    nvml::DriverOptions options = driver_options_below_root(words.driver);
+    options.deadline = kDriverDeadline;
     auto driver = nvml::Driver::open(session.host, options);
     if (!driver) return std::move(driver).error();
     session.driver = *std::move(driver);
@@ -143,10 +139,7 @@ void guard_environment(const RunOptions& words, const Session& session,
     environment["ALIQUOT_GUARD_REGION"] = session.reservation->ledger();
     environment["ALIQUOT_GUARD_NODE"] = session.node_page;
     prepend(environment, "LD_PRELOAD", session.library.native());
-    if (words.node_state.empty()) return;
-    const fs::path node = fs::absolute(words.node_state);
-    environment["ALIQUOT_SIM_STATE"] = node;
-    prepend(environment, "LD_LIBRARY_PATH", (node / "lib").native());
+    point_at_node(words.driver, environment);
 }
 
 guard_region::Reading look(Session& session) {
@@ -271,14 +264,7 @@ void add_run_command(command_line::Command& program, Context& context) {
     command->add_flag("--overcommit", words->overcommit,
                       "Run even if the limits of all runs together exceed the GPU's memory");
     command->add_flag("-v,--verbose", words->verbose, "Print what it used to stderr at the end");
-    command_line::Option* state = command->add_option(
-        "--node-state", words->node_state, "Directory of a simulated node (aliquot sim up)");
-    state->option_text("DIR");
-    command
-        ->add_option("--driver-root", words->driver_root,
-                     "Where the driver is installed, or its libnvidia-ml.so.1")
-        ->option_text("DIR")
-        ->excludes(state);
+    add_driver_flags(*command, words->driver);
     command
         ->add_option("--guard-library", words->guard_library,
                      "The guard; default: lib/libaliquot-guard.so beside this program's directory")

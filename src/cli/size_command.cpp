@@ -25,7 +25,7 @@ using document::make_sequence;
 using document::make_string;
 using document::Node;
 
-struct BatchWords {
+struct BatchOptions {
     std::vector<std::string> gpus;
     double memory_gib = 0;
     double per_sample_gib = 1;
@@ -97,7 +97,7 @@ void print_text(Context& context, const std::vector<BatchRow>& rows, unsigned fa
     }
 }
 
-void advise(Context& context, const BatchWords& words) {
+void advise(Context& context, const BatchOptions& words) {
     std::vector<BatchRow> rows;
     const sizing::SampleCost cost{2, words.weights_gib, words.per_sample_gib};
     if (words.memory_gib > 0) {
@@ -152,7 +152,7 @@ void add_size_batch(command_line::Command& size, Context& context) {
         "aliquot size batch --gpu a100-80\n"
         "aliquot size batch --gpu v100-32 --gpu a100-40 -o json\n"
         "aliquot size batch --gpu t4 --failed-at 16   # out of memory: what to try next");
-    auto words = std::make_shared<BatchWords>();
+    auto words = std::make_shared<BatchOptions>();
     command->add_option("--gpu", words->gpus, "A GPU model")->option_text("MODEL");
     command->add_option("--memory", words->memory_gib, "GPU memory in GiB, in place of a model")
         ->range(0.1, 1e6)

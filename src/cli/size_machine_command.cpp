@@ -35,7 +35,7 @@ Node text(std::string_view word) { return make_string(std::string(word)); }
 
 // instance ------------------------------------------------------------------------------------
 
-struct InstanceWords {
+struct InstanceOptions {
     std::string cpu = "0";
     std::string memory;
     std::string gpu;
@@ -148,7 +148,7 @@ void print_text(Context& context, const sizing::InstanceChoice& choice) {
     }
 }
 
-void choose(Context& context, const InstanceWords& words) {
+void choose(Context& context, const InstanceOptions& words) {
     const auto cpu = cores_of("--cpu", words.cpu);
     const auto memory = mib_of("--memory", words.memory);
     const auto gpu_memory = mib_of("--gpu-memory", words.gpu_memory);
@@ -181,14 +181,14 @@ void choose(Context& context, const InstanceWords& words) {
 
 // node ----------------------------------------------------------------------------------------
 
-struct NodeWords {
+struct NodeCheckOptions {
     std::string type;
     std::string profile = "training";
     sizing::NodeFacts facts;
     std::string format = "text";
 };
 
-void check_node(Context& context, const NodeWords& words) {
+void check_node(Context& context, const NodeCheckOptions& words) {
     sizing::NodeFacts facts = words.facts;
     if (!words.type.empty()) {
         const catalog::GpuInstance* const instance = catalog::find_gpu_instance(words.type);
@@ -242,7 +242,7 @@ void check_node(Context& context, const NodeWords& words) {
 
 // measured ------------------------------------------------------------------------------------
 
-struct MeasuredWords {
+struct MeasuredOptions {
     std::string file;
     unsigned runs = 3;
     std::string format = "text";
@@ -262,7 +262,7 @@ Node size_node(const sizing::RightSize& size) {
     return node;
 }
 
-void right_size_runs(Context& context, const MeasuredWords& words) {
+void right_size_runs(Context& context, const MeasuredOptions& words) {
     const auto input = read_input(words.file);
     if (!input) {
         fail(context, kUsage, input.error().message);
@@ -310,7 +310,7 @@ void add_size_instance(command_line::Command& size, Context& context) {
         "aliquot size instance --cpu 4 --memory 16Gi --gpu t4\n"
         "aliquot size instance --cpu 48 --memory 64Gi --gpu t4 --count 4 --type g4dn.12xlarge\n"
         "aliquot size instance --cpu 8 --memory 32Gi --gpu-memory 40Gi --cloud aws -o json");
-    auto words = std::make_shared<InstanceWords>();
+    auto words = std::make_shared<InstanceOptions>();
     command->add_option("--cpu", words->cpu, "CPU request of the pod")->option_text("CORES");
     command->add_option("--memory", words->memory, "Memory request of the pod")
         ->option_text("AMOUNT (16Gi)");
@@ -342,7 +342,7 @@ void add_size_node(command_line::Command& size, Context& context) {
         "aliquot size node g4dn.xlarge\n"
         "aliquot size node p3.2xlarge --driver 535.183.01 --kubernetes 1.30\n"
         "aliquot size node --gpu a100 --cpu 32 --memory 128 --gpus 4 --profile vision");
-    auto words = std::make_shared<NodeWords>();
+    auto words = std::make_shared<NodeCheckOptions>();
     command->add_option("TYPE", words->type, "A cloud machine");
     command->add_option("--profile", words->profile, "Which minimum")
         ->one_of({"training", "vision"})
@@ -370,7 +370,7 @@ void add_size_measured(command_line::Command& size, Context& context) {
     command->footer(
         "aliquot size measured runs.yaml\n"
         "aliquot size measured --runs 5 -o json runs.yaml");
-    auto words = std::make_shared<MeasuredWords>();
+    auto words = std::make_shared<MeasuredOptions>();
     command
         ->add_option("FILE", words->file,
                      "A list of runs: workload, instance and peaks; - is the standard input")

@@ -26,7 +26,7 @@ using document::make_sequence;
 using document::make_string;
 using document::Node;
 
-struct ModelWords {
+struct ModelOptions {
     std::string model;
     std::string config;
     std::string safetensors;
@@ -65,7 +65,7 @@ Result<sizing::ModelShape> read_header(const std::string& file) {
     return sizing::read_safetensors(file, bytes);
 }
 
-Result<sizing::ModelShape> shape_of(const ModelWords& words) {
+Result<sizing::ModelShape> shape_of(const ModelOptions& words) {
     const int named = (words.model.empty() ? 0 : 1) + (words.config.empty() ? 0 : 1) +
                       (words.safetensors.empty() ? 0 : 1);
     if (named != 1) {
@@ -79,7 +79,7 @@ Result<sizing::ModelShape> shape_of(const ModelWords& words) {
     return sizing::read_model_config(input->name, input->text);
 }
 
-Result<sizing::Load> load_of(const ModelWords& words) {
+Result<sizing::Load> load_of(const ModelOptions& words) {
     sizing::Load load;
     const auto dtype = sizing::parse_dtype(words.dtype);
     if (!dtype) return Error(dtype.error()).during("--dtype");
@@ -182,7 +182,7 @@ void print_text(Context& context, const sizing::ModelShape& shape, const sizing:
     if (!choice.cheaper.empty()) out << "cheaper " << choice.cheaper << '\n';
 }
 
-void estimate(Context& context, const ModelWords& words) {
+void estimate(Context& context, const ModelOptions& words) {
     const auto shape = shape_of(words);
     const auto load = load_of(words);
     if (!shape || !load) {
@@ -221,7 +221,7 @@ void estimate(Context& context, const ModelWords& words) {
     }
 }
 
-void add_load(command_line::Command& command, ModelWords& words) {
+void add_load(command_line::Command& command, ModelOptions& words) {
     command.add_option("--dtype", words.dtype, "Number format of the weights")
         ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
     command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache")
@@ -262,7 +262,7 @@ void add_size_model(command_line::Command& size, Context& context) {
         "aliquot size model --model mistral-7b --train full --gpus 4\n"
         "aliquot size model --config config.json --train qlora --gpu a10g\n"
         "aliquot size model --safetensors model.safetensors -o json");
-    auto words = std::make_shared<ModelWords>();
+    auto words = std::make_shared<ModelOptions>();
     command->add_option("--model", words->model, "A name, with or without its maker")
         ->option_text("NAME");
     command->add_option("--config", words->config, "The config.json of a model")

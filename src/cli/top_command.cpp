@@ -32,8 +32,7 @@ struct TopOptions {
     std::string filter;
     std::string ca_file;
     std::string credentials;
-    std::string node_state;
-    std::string driver_root;
+    DriverChoice driver;
     double interval_s = 2;
     double timeout_s = 3;
     bool once = false;
@@ -94,12 +93,12 @@ Result<std::string> read_credentials(const std::string& path) {
 
 Result<std::unique_ptr<TopSource>> source_of(const TopOptions& words) {
     std::vector<std::string> addresses = words.agents;
-    if (!words.node_state.empty()) {
-        const std::string agent = agent_of_node(words.node_state);
-        if (agent.empty()) return open_driver_source(words.node_state, "");
+    if (!words.driver.node_state.empty()) {
+        const std::string agent = agent_of_node(words.driver.node_state);
+        if (agent.empty()) return open_driver_source(words.driver);
         addresses = {agent};
     }
-    if (!words.driver_root.empty()) return open_driver_source("", words.driver_root);
+    if (!words.driver.driver_root.empty()) return open_driver_source(words.driver);
     std::vector<AgentPlace> places;
     for (const std::string& text : addresses) {
         auto place = parse_agent(text);
@@ -208,16 +207,13 @@ void add_options(command_line::Command& top, TopOptions& words) {
         "Node agents to ask: HOST:PORT, unix:/PATH, http(s)://HOST:PORT; several with "
         "commas or by repeating. Default: the one of this machine");
     agent->delimiter(',')->option_text("ADDRESS");
-    command_line::Option* state =
-        top.add_option("--node-state", words.node_state,
-                       "Directory of a simulated node: its agent (aliquot up "
-                       "--state), else its driver (aliquot sim up)");
-    state->option_text("DIR")->excludes(agent);
-    top.add_option("--driver-root", words.driver_root,
-                   "Ask the driver installed there, or this libnvidia-ml.so.1, directly")
-        ->option_text("DIR")
-        ->excludes(agent)
-        ->excludes(state);
+    const DriverFlags flags =
+        add_driver_flags(top, words.driver,
+                         "Directory of a simulated node: its agent (aliquot up --state), else its "
+                         "driver (aliquot sim up)",
+                         "Ask the driver installed there, or this libnvidia-ml.so.1, directly");
+    flags.node_state->excludes(agent);
+    flags.driver_root->excludes(agent);
     top.add_flag("--once", words.once,
                  "Print once and exit; the default when the output is a pipe");
     top.add_option("-o,--output", words.format, "Output format with --once")
@@ -232,9 +228,8 @@ void add_options(command_line::Command& top, TopOptions& words) {
         ->one_of(texts(top::sort_names()))
         ->option_text("COLUMN");
     top.add_flag("--reverse", words.reverse, "Reverse the order");
-    top.add_option(
-           "--filter", words.filter,
-           "TopOptions that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not")
+    top.add_option("--filter", words.filter,
+                   "Words that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not")
         ->option_text("WORDS");
     top.add_flag("--idle", words.idle, "Only those that hold a share without using it");
     top.add_flag("--all", words.all, "Include what belongs to no pod, so that the sums add up");

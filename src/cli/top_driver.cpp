@@ -98,15 +98,11 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<TopSource>> open_driver_source(const std::string& node_state,
-                                                      const std::string& driver_root) {
-    nvml::DriverOptions options;
-    std::error_code problem;
-    const fs::path base = node_state.empty() ? fs::path("/") : fs::absolute(node_state, problem);
-    options.driver_root = !node_state.empty() ? "/lib/libnvidia-ml.so.1" : driver_root;
-    auto source =
-        std::make_unique<DriverSource>(base, node_state.empty() ? driver_root : node_state);
-    if (auto opened = source->open(options); !opened) return std::move(opened).error();
+Result<std::unique_ptr<TopSource>> open_driver_source(const DriverChoice& choice) {
+    auto source = std::make_unique<DriverSource>(
+        host_of(choice), choice.node_state.empty() ? choice.driver_root : choice.node_state);
+    if (auto opened = source->open(driver_options(choice)); !opened)
+        return std::move(opened).error();
     return std::unique_ptr<TopSource>(std::move(source));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/driver_choice.h"
 #include "cli/top_source.h"
 
 namespace aliquot::cli {
@@ -12,11 +13,8 @@ namespace aliquot::cli {
 /// A driver asked directly, where no agent runs: figures, processes and the pods of those, but not
 /// who holds what. Counters begin with the first look, which takes a second.
 ///
-/// node_state    directory of a simulated node; empty: none
-/// driver_root   where the driver is installed, or the library itself
 /// errors        kNotFound, kUnavailable: no driver there
-Result<std::unique_ptr<TopSource>> open_driver_source(const std::string& node_state,
-                                                      const std::string& driver_root);
+Result<std::unique_ptr<TopSource>> open_driver_source(const DriverChoice& choice);
 
 /// The address of the agent that `aliquot up --state` runs beside a simulated node; empty: none.
 std::string agent_of_node(const std::string& node_state);

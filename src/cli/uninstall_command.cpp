@@ -14,7 +14,7 @@ namespace aliquot::cli {
 namespace {
 
 struct UninstallOptions {
-    ClusterWords cluster;
+    ClusterOptions cluster;
     std::string format = "text";
     std::string image;
     unsigned timeout_seconds = 120;

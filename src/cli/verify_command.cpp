@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot verify: does the cluster give what it promises?
-#include "cli/verify_command.h"
-
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigwait is POSIX
 
 #include <chrono>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "cli/cluster_flags.h"
+#include "cli/command.h"
 #include "command_line/command.h"
 #include "verify/verify.h"
 
@@ -17,7 +16,7 @@ namespace aliquot::cli {
 namespace {
 
 struct VerifyOptions {
-    ClusterWords cluster;
+    ClusterOptions cluster;
     verify::Options options;
     std::string format = "text";
     unsigned timeout_seconds = 300;

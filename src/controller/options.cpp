@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kLeastLifetime{5};
 constexpr std::chrono::seconds kLongest = std::chrono::hours(24 * 3660);
 
 /// What is read as text first.
-struct Words {
+struct DurationTexts {
     std::string authority = "8760h";
     std::string certificate = "2160h";
     std::string trust_delay = "5m";
@@ -49,7 +49,7 @@ void add_names(command_line::Command& app, Options& options) {
     app.add_option("--context", options.context, "context of the kubeconfig")->option_text("NAME");
 }
 
-void add_behaviour(command_line::Command& app, Options& options, Words& words) {
+void add_behaviour(command_line::Command& app, Options& options, DurationTexts& texts) {
     app.add_option("--webhook-listen", options.webhook_listen, "HTTPS: POST /mutate/pods")
         ->option_text("ADDRESS:PORT (:8443)");
     app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics")
@@ -57,23 +57,23 @@ void add_behaviour(command_line::Command& app, Options& options, Words& words) {
     app.add_option("--runtime-class", options.runtime_class,
                    "runtimeClassName for pods with GPUs that have none")
         ->option_text("NAME");
-    app.add_option("--authority-lifetime", words.authority, "how long an authority is valid")
+    app.add_option("--authority-lifetime", texts.authority, "how long an authority is valid")
         ->option_text("DURATION (8760h)");
-    app.add_option("--certificate-lifetime", words.certificate,
+    app.add_option("--certificate-lifetime", texts.certificate,
                    "how long a certificate is valid; renewed after two thirds")
         ->option_text("DURATION (2160h)");
-    app.add_option("--trust-delay", words.trust_delay,
+    app.add_option("--trust-delay", texts.trust_delay,
                    "how long a new authority is only trusted before it signs")
         ->option_text("DURATION (5m)");
-    app.add_option("--lease-duration", words.lease_duration,
+    app.add_option("--lease-duration", texts.lease_duration,
                    "how long a leader that is gone is waited for")
         ->option_text("DURATION (15s)");
-    app.add_option("--drain", words.drain, "answers so long after SIGTERM, not ready any more")
+    app.add_option("--drain", texts.drain, "answers so long after SIGTERM, not ready any more")
         ->option_text("DURATION (5s)");
-    app.add_option("--log-format", words.log_format, "text or json")
+    app.add_option("--log-format", texts.log_format, "text or json")
         ->one_of({"text", "json"})
         ->option_text("FORMAT (text)");
-    app.add_option("--log-level", words.log_level, "debug, info, warning, error, off")
+    app.add_option("--log-level", texts.log_level, "debug, info, warning, error, off")
         ->one_of({"debug", "info", "warning", "error", "off"})
         ->option_text("LEVEL (info)");
 }
@@ -96,23 +96,23 @@ std::chrono::seconds duration_of(const char* flag, const std::string& text,
     return *duration;
 }
 
-void finish(const Words& words, Options& options) {
+void finish(const DurationTexts& texts, Options& options) {
     options.lifetimes.authority =
-        duration_of("--authority-lifetime", words.authority, kLeastLifetime);
+        duration_of("--authority-lifetime", texts.authority, kLeastLifetime);
     options.lifetimes.certificate =
-        duration_of("--certificate-lifetime", words.certificate, kLeastLifetime);
+        duration_of("--certificate-lifetime", texts.certificate, kLeastLifetime);
     options.lifetimes.trust_delay =
-        duration_of("--trust-delay", words.trust_delay, std::chrono::seconds(0));
+        duration_of("--trust-delay", texts.trust_delay, std::chrono::seconds(0));
     // A third of the authority's life is left when the next one is made.
     if (options.lifetimes.trust_delay * 3 >= options.lifetimes.authority) {
         throw command_line::UsageError("--trust-delay",
                                        "must be below a third of --authority-lifetime");
     }
     options.lease_duration =
-        duration_of("--lease-duration", words.lease_duration, std::chrono::seconds(3));
-    options.drain = duration_of("--drain", words.drain, std::chrono::seconds(0));
-    options.log_level = level_of(words.log_level);
-    options.log_format = words.log_format == "json" ? log::Format::kJson : log::Format::kText;
+        duration_of("--lease-duration", texts.lease_duration, std::chrono::seconds(3));
+    options.drain = duration_of("--drain", texts.drain, std::chrono::seconds(0));
+    options.log_level = level_of(texts.log_level);
+    options.log_format = texts.log_format == "json" ? log::Format::kJson : log::Format::kText;
     for (const auto& [flag, address] : {std::pair{"--webhook-listen", &options.webhook_listen},
                                         {"--health-listen", &options.health_listen}}) {
         const auto known = http::check_address(*address);
@@ -171,14 +171,14 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
         "aliquot-controller");
     app.set_version_flag("--version", std::string("aliquot-controller ") + ALIQUOT_VERSION);
     app.footer("Signals: SIGTERM and SIGINT end it after --drain; a second one at once.");
-    Words words;
+    DurationTexts texts;
     add_names(app, options);
-    add_behaviour(app, options, words);
+    add_behaviour(app, options, texts);
     using Kind = command_line::Parsed::Kind;
     command_line::Parsed parsed = app.parse(argc, argv);
     if (parsed.kind == Kind::kRun) {
         try {
-            finish(words, options);
+            finish(texts, options);
         } catch (const command_line::UsageError& problem) {
             parsed = {.kind = Kind::kWrong, .text = problem.what(), .unwanted = {}};
         }

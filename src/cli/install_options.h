@@ -12,7 +12,7 @@
 namespace aliquot::cli {
 
 /// What the command line says of an installation, before it is looked at.
-struct InstallWords {
+struct ValueOptions {
     install::Values values;
     std::string profile = "kubeadm";
     std::string gpu_access = "privileged";
@@ -26,9 +26,9 @@ struct InstallWords {
 
 /// Adds all flags that say what is installed.
 /// words    outlives the parsing
-void add_install_words(command_line::Command& command, InstallWords& words);
+void add_value_options(command_line::Command& command, ValueOptions& words);
 
 /// Reads the files that are named and checks everything. Empty: it was said what is wrong.
-std::optional<install::Values> values_of(Context& context, const InstallWords& words);
+std::optional<install::Values> values_of(Context& context, const ValueOptions& words);
 
 }  // namespace aliquot::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/install_words.h"
+#include "cli/install_options.h"
 
 #include "command_line/command.h"
 #include "os/root.h"
@@ -7,7 +7,7 @@
 namespace aliquot::cli {
 namespace {
 
-void add_image_words(command_line::Command& command, InstallWords& words) {
+void add_image_words(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command
         .add_option("--profile", words.profile, "The kind of cluster; --explain says what it needs")
@@ -29,7 +29,7 @@ void add_image_words(command_line::Command& command, InstallWords& words) {
         ->option_text("KEY[=VALUE][:EFFECT]");
 }
 
-void add_node_words(command_line::Command& command, InstallWords& words) {
+void add_node_words(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command
         .add_option("--gpu-access", words.gpu_access,
@@ -62,7 +62,7 @@ void add_node_words(command_line::Command& command, InstallWords& words) {
         ->option_text("--NAME=VALUE");
 }
 
-void add_sharing_words(command_line::Command& command, InstallWords& words) {
+void add_sharing_words(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command
         .add_option("--config", words.config,
@@ -106,7 +106,7 @@ void add_sharing_words(command_line::Command& command, InstallWords& words) {
         ->option_text("WORD (all, any, off)");
 }
 
-void add_surroundings(command_line::Command& command, InstallWords& words) {
+void add_surroundings(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command.add_flag("--no-webhook", words.no_webhook,
                      "Without the controller: annotations aliquot.dev/gpu-... do nothing");
@@ -135,7 +135,7 @@ std::optional<std::string> file_text(Context& context, const std::string& name) 
     return std::nullopt;
 }
 
-bool read_files(Context& context, const InstallWords& words, install::Values& values) {
+bool read_files(Context& context, const ValueOptions& words, install::Values& values) {
     for (const std::string& word : words.config) {
         const auto equals = word.find('=');
         const std::string key = equals == std::string::npos ? "default" : word.substr(0, equals);
@@ -156,14 +156,14 @@ bool read_files(Context& context, const InstallWords& words, install::Values& va
 
 }  // namespace
 
-void add_install_words(command_line::Command& command, InstallWords& words) {
+void add_value_options(command_line::Command& command, ValueOptions& words) {
     add_image_words(command, words);
     add_sharing_words(command, words);
     add_node_words(command, words);
     add_surroundings(command, words);
 }
 
-std::optional<install::Values> values_of(Context& context, const InstallWords& words) {
+std::optional<install::Values> values_of(Context& context, const ValueOptions& words) {
     install::Values values = words.values;
     values.profile = install::profile_of(words.profile).value_or(install::Profile::kKubeadm);
     values.gpu_access = words.gpu_access == "runtime" ? install::GpuAccess::kRuntime

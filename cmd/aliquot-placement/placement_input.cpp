@@ -4,7 +4,7 @@
 #include <ostream>
 #include <vector>
 
-#include "cli/config_command.h"
+#include "cli/files/config_command.h"
 #include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"

@@ -36,7 +36,7 @@ void list_simulate_command(command_line::Command& program, cli::Context& /*conte
 }
 
 void list_explain_command(command_line::Command& program, cli::Context& /*context*/) {
-    program.add_subcommand("explain", "Tell why a task got its place, or got none")
+    program.add_subcommand("explain", "Explain why a task was placed where it was, or not at all")
         ->add_subcommand("placement", "Tell one decision: the place and the next best ones");
 }
 

@@ -56,24 +56,4 @@ int run(int argc, char** argv, std::span<const Command> commands);
 /// Prints "aliquot: <message>" to err and sets the exit code.
 void fail(Context& context, int exit_code, const std::string& message);
 
-// The commands of this folder.
-void add_completion_command(command_line::Command& program, Context& context);
-void add_config_command(command_line::Command& program, Context& context);
-void add_detect_command(command_line::Command& program, Context& context);
-void add_doctor_command(command_line::Command& program, Context& context);
-void add_gpu_command(command_line::Command& program, Context& context);
-void add_guard_command(command_line::Command& program, Context& context);
-void add_install_command(command_line::Command& program, Context& context);
-void add_lint_command(command_line::Command& program, Context& context);
-void add_metrics_api_command(command_line::Command& program, Context& context);
-void add_mig_command(command_line::Command& program, Context& context);
-void add_node_command(command_line::Command& program, Context& context);
-void add_plan_command(command_line::Command& program, Context& context);
-void add_run_command(command_line::Command& program, Context& context);
-void add_size_command(command_line::Command& program, Context& context);
-void add_top_command(command_line::Command& program, Context& context);
-void add_uninstall_command(command_line::Command& program, Context& context);
-void add_verify_command(command_line::Command& program, Context& context);
-void add_version_command(command_line::Command& program, Context& context);
-
 }  // namespace aliquot::cli

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "command_line/command.h"
 #include "command_line/help.h"
 

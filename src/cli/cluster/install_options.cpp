@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster/install_options.h"
+
+#include "command_line/command.h"
+#include "os/root.h"
+
+namespace aliquot::cli {
+namespace {
+
+void add_image_words(command_line::Command& command, ValueOptions& words) {
+    install::Values& values = words.values;
+    command
+        .add_option("--profile", words.profile, "The kind of cluster; --explain says what it needs")
+        ->one_of(install::profile_names())
+        ->option_text("NAME (kubeadm, microk8s, k3s, eks)");
+    command.add_option("--image,--set-image", values.image, "The image of agent and controller")
+        ->option_text("REFERENCE");
+    command.add_option("--image-pull-policy", values.pull_policy, "When nodes fetch it")
+        ->one_of({"Always", "IfNotPresent", "Never"})
+        ->option_text("WORD (Always, IfNotPresent, Never)");
+    command
+        .add_option("--node-selector", words.node_selector,
+                    "Run the agent only on nodes with this label; may be repeated. Default: all "
+                    "Linux nodes")
+        ->option_text("KEY=VALUE");
+    command
+        .add_option("--toleration", words.tolerations,
+                    "Run the agent on nodes with this taint, too; may be repeated")
+        ->option_text("KEY[=VALUE][:EFFECT]");
+}
+
+void add_node_words(command_line::Command& command, ValueOptions& words) {
+    install::Values& values = words.values;
+    command
+        .add_option("--gpu-access", words.gpu_access,
+                    "How the agent may open the GPUs' device nodes: privileged works everywhere; "
+                    "runtime is not privileged and needs NVIDIA's container runtime")
+        ->one_of({"privileged", "runtime"})
+        ->option_text("WORD (privileged, runtime)");
+    command.add_option("--runtime-class", values.runtime_class, "RuntimeClass of the agent's pod")
+        ->option_text("NAME");
+    command
+        .add_option("--device-list-strategy", values.device_list_strategy,
+                    "How containers are told their GPUs: envvar, volume-mounts, cdi-annotations, "
+                    "cdi-cri; a comma list. Default: by profile")
+        ->option_text("LIST");
+    command.add_option("--kubelet-root", values.kubelet_root, "kubelet's --root-dir; by profile")
+        ->option_text("DIR");
+    command
+        .add_option("--driver-root", values.driver_root,
+                    "Where NVIDIA's driver is installed on the nodes")
+        ->option_text("DIR (/)");
+    command
+        .add_option("--api-port", values.api_port,
+                    "Where the API server listens, for the network policy; by profile")
+        ->range(1, 65535)
+        ->option_text("PORT");
+    command
+        .add_option("--agent-flag", values.agent_args,
+                    "A flag of aliquot-agent, as it is there; "
+                    "may be repeated")
+        ->option_text("--NAME=VALUE");
+}
+
+void add_sharing_words(command_line::Command& command, ValueOptions& words) {
+    install::Values& values = words.values;
+    command
+        .add_option("--config", words.config,
+                    "A sharing configuration; without KEY it is \"default\". May be repeated; what "
+                    "the cluster has is replaced")
+        ->option_text("[KEY=]FILE");
+    command
+        .add_option("--default-config", values.default_config,
+                    "Key for nodes without the label nvidia.com/device-plugin.config")
+        ->option_text("KEY");
+    command.add_flag("--mps", values.mps, "Configurations may share by MPS");
+    command.add_flag("--mig", values.mig,
+                     "Partition GPUs as the node's label nvidia.com/mig.config says");
+    command
+        .add_option("--mig-drain", values.mig_drain,
+                    "What happens to pods that use a GPU about to be partitioned")
+        ->one_of({"refuse", "wait", "evict"})
+        ->option_text("WORD (refuse, wait, evict)");
+    command.add_option("--mig-config", words.mig_config, "MIG configurations, mig-parted's format")
+        ->option_text("FILE");
+    command
+        .add_option(
+            "--labels", values.labels,
+            "Who writes the node's labels: the agent itself, node-feature-discovery, nobody")
+        ->one_of({"node", "nodefeature", "off"})
+        ->option_text("WORD (node, nodefeature, off)");
+    command
+        .add_option("--label-profile", values.label_profiles,
+                    "Also add labels as people set them by hand; may be repeated")
+        ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
+        ->delimiter(',')
+        ->option_text("NAME (present, accelerator, model, resource, role, type)");
+    command
+        .add_option("--taint", values.node_taint,
+                    "Taint of nodes with GPUs, as nvidia.com/gpu=true:NoSchedule")
+        ->option_text("KEY=VALUE:EFFECT");
+    command
+        .add_option("--unhealthy-taint", values.unhealthy_taint,
+                    "When aliquot.dev/gpu-unhealthy is set: all GPUs of a node are ill, any, never")
+        ->one_of({"all", "any", "off"})
+        ->option_text("WORD (all, any, off)");
+}
+
+void add_surroundings(command_line::Command& command, ValueOptions& words) {
+    install::Values& values = words.values;
+    command.add_flag("--no-webhook", words.no_webhook,
+                     "Without the controller: annotations aliquot.dev/gpu-... do nothing");
+    command.add_flag("--service-monitor", values.service_monitor,
+                     "Add a ServiceMonitor for the Prometheus operator");
+    command.add_flag("--pod-monitor", values.pod_monitor, "The same as a PodMonitor")
+        ->excludes("--service-monitor");
+    command.add_flag("--prometheus-rule", values.prometheus_rule,
+                     "For the Prometheus operator: alerts and recording rules");
+    command.add_flag("--metrics-api", values.metrics_api,
+                     "GPU metrics for autoscalers: aliquot metrics-api");
+    command
+        .add_option("--metrics-namespace", values.metrics_namespace,
+                    "Where Prometheus is: it alone may read metrics")
+        ->option_text("NAME (monitoring)");
+    command.add_flag("--no-network-policy", words.no_network_policy,
+                     "Do not create NetworkPolicies");
+    command.add_flag("--critical-quota", values.critical_quota,
+                     "A ResourceQuota that permits the critical priority class, for GKE");
+}
+
+std::optional<std::string> file_text(Context& context, const std::string& name) {
+    auto text = os::Root().read(name, 1U << 20U);
+    if (text) return *std::move(text);
+    fail(context, kUsage, text.error().message);
+    return std::nullopt;
+}
+
+bool read_files(Context& context, const ValueOptions& words, install::Values& values) {
+    for (const std::string& word : words.config) {
+        const auto equals = word.find('=');
+        const std::string key = equals == std::string::npos ? "default" : word.substr(0, equals);
+        auto text =
+            file_text(context, equals == std::string::npos ? word : word.substr(equals + 1));
+        if (!text) return false;
+        if (!values.config.emplace(key, *std::move(text)).second) {
+            fail(context, kUsage, "--config: the key '" + key + "' is there twice");
+            return false;
+        }
+    }
+    if (!words.mig_config.empty()) {
+        values.mig_config = file_text(context, words.mig_config);
+        if (!values.mig_config) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+void add_value_options(command_line::Command& command, ValueOptions& words) {
+    add_image_words(command, words);
+    add_sharing_words(command, words);
+    add_node_words(command, words);
+    add_surroundings(command, words);
+}
+
+std::optional<install::Values> values_of(Context& context, const ValueOptions& words) {
+    install::Values values = words.values;
+    values.profile = install::profile_of(words.profile).value_or(install::Profile::kKubeadm);
+    values.gpu_access = words.gpu_access == "runtime" ? install::GpuAccess::kRuntime
+                                                      : install::GpuAccess::kPrivileged;
+    values.webhook = !words.no_webhook;
+    values.network_policy = !words.no_network_policy;
+    for (const std::string& word : words.node_selector) {
+        const auto equals = word.find('=');
+        if (equals == std::string::npos) {
+            fail(context, kUsage, "--node-selector '" + word + "': expected KEY=VALUE");
+            return std::nullopt;
+        }
+        values.node_selector[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+    for (const std::string& word : words.tolerations) {
+        auto one = install::parse_toleration(word);
+        if (!one) {
+            fail(context, kUsage, "--toleration: " + one.error().message);
+            return std::nullopt;
+        }
+        values.tolerations.push_back(*std::move(one));
+    }
+    if (!read_files(context, words, values)) return std::nullopt;
+    const auto checked = install::check(values);
+    if (!checked) {
+        fail(context, kUsage, checked.error().message);
+        return std::nullopt;
+    }
+    return values;
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// aliquot node: the nodes of a cluster; what this one tells it.
+#include "cli/cluster/node_command.h"
+
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/host/node_offer.h"
+#include "command_line/command.h"
+#include "document/write.h"
+#include "document/yaml.h"
+#include "labels/labels.h"
+#include "labels/sysfs.h"
+#include "os/root.h"
+
+namespace aliquot::cli {
+namespace {
+
+struct NodeLabelsOptions {
+    OfferOptions node;
+    std::vector<std::string> profiles;
+    std::string mig_strategy;
+    std::string format = "text";
+    bool no_features = false;
+};
+
+sharing::MigStrategy mig_strategy(const NodeLabelsOptions& words, const sharing::Config& config) {
+    if (words.mig_strategy == "none") return sharing::MigStrategy::kNone;
+    if (words.mig_strategy == "single") return sharing::MigStrategy::kSingle;
+    if (words.mig_strategy == "mixed") return sharing::MigStrategy::kMixed;
+    return config.flags.mig_strategy.value_or(sharing::MigStrategy::kNone);
+}
+
+void print_labels(Context& context, const NodeLabelsOptions& words) {
+    auto node = look_at_node_offer(context, words.node);
+    if (!node) return;
+    const auto strategy = mig_strategy(words, node->config);
+    if (node->config.flags.mig_strategy != strategy) {
+        node->config.flags.mig_strategy = strategy;
+        auto offer = sharing::make_offer(node->config, node->inventory);
+        if (!offer) return fail(context, kFindings, offer.error().message);
+        node->offer = *std::move(offer);
+    }
+    const os::Root root(host_of(words.node.driver));
+    const labels::NodeFacts facts{.inventory = node->inventory,
+                                  .offer = node->offer,
+                                  .mig_strategy = strategy,
+                                  .machine = labels::machine_name(root),
+                                  .pci_class = labels::pci_classes(root, node->inventory)};
+    labels::Labels all;
+    if (!words.no_features) all = labels::feature_labels(facts);
+    for (const std::string& word : words.profiles) {
+        const auto profile = labels::profile_of(word);
+        if (profile) all.merge(labels::profile_labels(*profile, facts));
+    }
+    if (words.format == "text") {
+        context.out << labels::to_feature_file(all);
+        return;
+    }
+    const nlohmann::ordered_json json(all);
+    if (words.format == "json") {
+        context.out << json.dump() << "\n";
+        return;
+    }
+    const auto tree = document::parse_yaml(json.dump());
+    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
+}
+
+}  // namespace
+
+void add_node_command(command_line::Command& program, Context& context) {
+    command_line::Command* node =
+        program.add_subcommand("node", "Show, label and configure the GPU nodes of a cluster");
+    node->require_subcommand(1);
+    node->footer(
+        "aliquot node list\n"
+        "aliquot node show gpu-1\n"
+        "aliquot node config set gpu-1 quarters --wait");
+    add_node_list(*node, context);
+    add_node_show(*node, context);
+    add_node_label(*node, context);
+    add_node_config(*node, context);
+    command_line::Command* command = node->add_subcommand(
+        "labels", "Print the labels that this node has by its GPUs and its sharing configuration");
+    command->footer(
+        "aliquot node labels sharing.yaml\n"
+        "aliquot node labels --profile type --profile model --node-state /tmp/node\n"
+        "kubectl label node gpu-1 $(aliquot node labels sharing.yaml)");
+    auto words = std::make_shared<NodeLabelsOptions>();
+    add_offer_options(*command, words->node, false);
+    command
+        ->add_option("--profile", words->profiles,
+                     "Also add labels as people set them by hand; may be repeated")
+        ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
+        ->option_text("NAME (present, accelerator, model, resource, role, type)");
+    command->add_flag("--no-features", words->no_features,
+                      "Without the labels of NVIDIA's gpu-feature-discovery");
+    command->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's")
+        ->one_of({"none", "single", "mixed"})
+        ->option_text("WORD (none, single, mixed)");
+    command->add_option("-o,--output", words->format, "Output format")
+        ->one_of({"text", "json", "yaml"})
+        ->option_text("FORMAT (text, json, yaml)");
+    command->callback([words, &context] { print_labels(context, *words); });
+}
+
+}  // namespace aliquot::cli

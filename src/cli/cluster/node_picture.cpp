@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster/node_picture.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "document/write.h"
+#include "document/yaml.h"
+#include "node/names.h"
+
+namespace aliquot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string shares_text(const NodePicture& picture, const node::GpuNode& node, bool wide) {
+    std::string text;
+    for (const auto& [resource, count] : node.capacity) {
+        const auto healthy = node.allocatable.find(resource);
+        const std::uint64_t can = healthy == node.allocatable.end() ? 0 : healthy->second;
+        if (count == 0 && can == 0) continue;
+        const std::string used = picture.holders_problem.empty()
+                                     ? std::to_string(held(picture, node.name(), resource))
+                                     : "?";
+        text += (text.empty() ? "" : ", ") + resource + " " + used + "/" + std::to_string(can);
+        if (can < count) text += " (" + std::to_string(count - can) + " bad)";
+        const std::string mechanism = wide ? mechanism_text(node, resource) : "";
+        if (!mechanism.empty()) text += " " + mechanism;
+    }
+    return text;
+}
+
+Json to_json(const NodePicture& picture, const node::GpuNode& node) {
+    Json shares = Json::array();
+    for (const auto& [resource, count] : node.capacity) {
+        const auto healthy = node.allocatable.find(resource);
+        Json share{{"resource", resource},
+                   {"devices", count},
+                   {"allocatable", healthy == node.allocatable.end() ? 0 : healthy->second}};
+        share["held"] =
+            picture.holders_problem.empty() ? Json(held(picture, node.name(), resource)) : Json();
+        shares.push_back(std::move(share));
+    }
+    Json pods = Json::array();
+    if (const auto found = picture.holders.find(node.name()); found != picture.holders.end()) {
+        for (const node::Holder& holder : found->second) {
+            pods.push_back({{"pod", holder.pod}, {"devices", holder.devices}});
+        }
+    }
+    Json taints = Json::array();
+    for (const auto& taint : node.object.taints) taints.push_back(node::to_text(taint.taint));
+    Json conditions = Json::array();
+    for (const char* const type : node::kConditions) {
+        const auto* const told = node.object.find(type);
+        if (told == nullptr) continue;
+        conditions.push_back({{"type", type},
+                              {"good", told->condition.good},
+                              {"reason", told->condition.reason},
+                              {"message", told->condition.message},
+                              {"since", told->transition}});
+    }
+    const auto label = [&](const char* key) {
+        const auto value = node.object.label(key);
+        return value ? Json(*value) : Json();
+    };
+    Json config{{"label", label(node::kConfigLabel)}};
+    if (node.config) {
+        config["source"] = node::to_text(node.config->source);
+        config["key"] = node.config->key;
+        config["state"] = node.config->served ? "served" : "refused";
+        config["problem"] = node.config->problem;
+    }
+    return {{"name", node.name()},
+            {"ready", node.ready},
+            {"cordoned", node.cordoned},
+            {"kubelet", node.kubelet},
+            {"agent", node.agent},
+            {"healthy", node.is_well()},
+            {"models", node.models()},
+            {"gpus", Json::parse(node::to_json(node.gpus))},
+            {"shares", std::move(shares)},
+            {"offer", Json::parse(node::to_json(node.shares))},
+            {"pods", std::move(pods)},
+            {"config", std::move(config)},
+            {"mig",
+             {{"config", label(node::kMigConfigLabel)},
+              {"state", label(node::kMigStateLabel)},
+              {"problem", node.mig_problem}}},
+            {"conditions", std::move(conditions)},
+            {"taints", std::move(taints)},
+            {"labels", node.object.labels}};
+}
+
+void print(Context& context, const std::string& format, const Json& what) {
+    const std::string json = what.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (format == "json") {
+        context.out << json << '\n';
+        return;
+    }
+    const auto tree = document::parse_yaml(json);
+    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
+}
+
+}  // namespace
+
+std::uint64_t held(const NodePicture& picture, const std::string& node,
+                   const std::string& resource) {
+    std::uint64_t sum = 0;
+    const auto found = picture.holders.find(node);
+    if (found == picture.holders.end()) return 0;
+    for (const node::Holder& holder : found->second) {
+        const auto count = holder.devices.find(resource);
+        if (count != holder.devices.end()) sum += count->second;
+    }
+    return sum;
+}
+
+std::string mechanism_text(const node::GpuNode& node, const std::string& resource) {
+    std::string text;
+    for (const node::ShareStatus& share : node.shares) {
+        if (share.resource != resource) continue;
+        const std::string one =
+            std::string(share.mechanism == grant::Mechanism::kNone
+                            ? "whole"
+                            : grant::node_text(share.mechanism)) +
+            (share.memory_mib > 0 ? " " + std::to_string(share.memory_mib) + "MiB" : "");
+        if (!text.contains(one)) text += (text.empty() ? "" : "+") + one;
+    }
+    return text;
+}
+
+std::string config_text(const node::GpuNode& node) {
+    if (!node.config) {
+        return node.object.label(node::kConfigLabel).value_or("");
+    }
+    const std::string key = node.config->key.empty() ? "whole GPUs" : node.config->key;
+    return node.config->served ? key : key + " (refused)";
+}
+
+std::string mig_text(const node::GpuNode& node) {
+    const auto wanted = node.object.label(node::kMigConfigLabel);
+    const auto state = node.object.label(node::kMigStateLabel);
+    const bool cut = std::ranges::any_of(node.gpus, &node::GpuStatus::mig);
+    if (wanted) return *wanted + (state ? " (" + *state + ")" : "");
+    return cut ? "on" : "";
+}
+
+std::string health_text(const node::GpuNode& node) {
+    if (node.gpus.empty()) return node.agent.empty() ? "" : "no GPU";
+    const unsigned bad = node.unhealthy_gpus();
+    if (bad > 0) return std::to_string(bad) + " of " + std::to_string(node.gpus.size()) + " bad";
+    const auto* const told = node.object.find(node::kGpuHealthy);
+    return told != nullptr && !told->condition.good ? told->condition.reason : "healthy";
+}
+
+std::string taints_text(const node::GpuNode& node) {
+    std::string text;
+    for (const auto& taint : node.object.taints) {
+        text += (text.empty() ? "" : ",") + node::to_text(taint.taint);
+    }
+    return text;
+}
+
+std::string status_text(const node::GpuNode& node) {
+    return std::string(node.ready ? "Ready" : "NotReady") + (node.cordoned ? ",cordoned" : "");
+}
+
+Row node_heading(bool wide) {
+    Row row{"NODE", "STATUS", "GPUS", "SHARES", "CONFIG", "MIG", "HEALTH", "AGENT"};
+    if (wide) row.insert(row.end(), {"KUBELET", "TAINTS"});
+    return row;
+}
+
+Row node_row(const NodePicture& picture, const node::GpuNode& node, bool wide) {
+    Row row{
+        node.name(),       status_text(node), node.models(),     shares_text(picture, node, wide),
+        config_text(node), mig_text(node),    health_text(node), node.agent};
+    if (wide) row.insert(row.end(), {node.kubelet, taints_text(node)});
+    return row;
+}
+
+void print_node(Context& context, const std::string& format, const NodePicture& picture,
+                const node::GpuNode& node) {
+    print(context, format, to_json(picture, node));
+}
+
+void print_nodes(Context& context, const std::string& format, const NodePicture& picture) {
+    Json nodes = Json::array();
+    for (const auto& node : picture.nodes.nodes) nodes.push_back(to_json(picture, node));
+    print(context, format, {{"nodes", std::move(nodes)}});
+}
+
+}  // namespace aliquot::cli

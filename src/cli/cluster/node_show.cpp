@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// aliquot node show: all that is known of one node.
+#include <memory>
+#include <ostream>
+
+#include "cli/cluster/node_picture.h"
+#include "command_line/command.h"
+#include "node/names.h"
+
+namespace aliquot::cli {
+namespace {
+
+struct NodeShowOptions {
+    ClusterOptions cluster;
+    std::string name;
+    std::string format = "table";
+};
+
+void print_gpus(std::ostream& out, const node::GpuNode& node) {
+    if (node.gpus.empty()) return;
+    out << '\n';
+    std::vector<Row> rows{{"GPU", "MODEL", "MEMORY", "MIG", "HEALTH", "SINCE", "UUID"}};
+    for (const node::GpuStatus& gpu : node.gpus) {
+        std::string devices;
+        for (const auto& device : gpu.mig_devices) {
+            devices += (devices.empty() ? "" : ",") + device;
+        }
+        rows.push_back({std::to_string(gpu.index), gpu.model,
+                        std::to_string(gpu.memory_mib) + "MiB",
+                        gpu.mig ? (devices.empty() ? "on" : devices) : "",
+                        gpu.healthy ? (gpu.reason.empty() ? "healthy" : gpu.reason)
+                                    : "unhealthy: " + gpu.reason,
+                        gpu.since, gpu.uuid});
+    }
+    print_rows(out, rows);
+    for (const node::GpuStatus& gpu : node.gpus) {
+        if (!gpu.advice.empty()) out << "\nGPU " << gpu.index << ": " << gpu.advice << '\n';
+    }
+}
+
+void print_one(std::ostream& out, const NodePicture& picture, const node::GpuNode& node) {
+    const auto line = [&](const char* name, const std::string& value) {
+        if (value.empty()) return;
+        out << name << std::string(14 - std::string_view(name).size(), ' ') << value << '\n';
+    };
+    line("Node", node.name());
+    line("Status", status_text(node) + (node.kubelet.empty() ? "" : "  kubelet " + node.kubelet));
+    line("GPUs", node.models());
+    line("Health", health_text(node));
+    line("Agent", node.agent.empty() ? "none of Aliquot has written here" : node.agent);
+    line("Config",
+         config_text(node) +
+             (node.config ? "  (" + std::string(to_text(node.config->source)) + ")" : ""));
+    line("MIG", mig_text(node));
+    line("Taints", taints_text(node));
+    print_gpus(out, node);
+    if (!node.capacity.empty()) {
+        out << '\n';
+        std::vector<Row> rows{{"RESOURCE", "DEVICES", "USABLE", "HELD", "SHARED BY"}};
+        for (const auto& [resource, count] : node.capacity) {
+            const auto healthy = node.allocatable.find(resource);
+            rows.push_back({resource, std::to_string(count),
+                            std::to_string(healthy == node.allocatable.end() ? 0 : healthy->second),
+                            picture.holders_problem.empty()
+                                ? std::to_string(held(picture, node.name(), resource))
+                                : "?",
+                            mechanism_text(node, resource)});
+        }
+        print_rows(out, rows);
+    }
+    if (const auto found = picture.holders.find(node.name()); found != picture.holders.end()) {
+        out << '\n';
+        std::vector<Row> rows{{"POD", "HOLDS"}};
+        for (const node::Holder& holder : found->second) {
+            std::string devices;
+            for (const auto& [resource, count] : holder.devices) {
+                devices += (devices.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
+            }
+            rows.push_back({holder.pod, devices});
+        }
+        print_rows(out, rows);
+    }
+    for (const char* const type : node::kConditions) {
+        const auto* const told = node.object.find(type);
+        if (told == nullptr) continue;
+        out << '\n'
+            << type << ": " << (told->condition.good ? "True" : "False") << ", "
+            << told->condition.reason;
+        if (!told->transition.empty()) out << ", since " << told->transition;
+        out << "\n  " << told->condition.message << '\n';
+    }
+}
+
+void show(Context& context, const NodeShowOptions& words) {
+    const auto connection = connect_cluster(context, words.cluster);
+    if (!connection) return;
+    const NodeChoice choice{.names = {words.name}};
+    auto chosen = choose_nodes(context, *connection->api, words.cluster, choice);
+    if (!chosen) return;
+    NodePicture picture{.nodes = *std::move(chosen)};
+    picture.holders =
+        read_holders(*connection->api, words.cluster, words.name, picture.holders_problem);
+    if (!picture.holders_problem.empty()) {
+        context.err << "aliquot: what pods hold is not known: " << picture.holders_problem << '\n';
+    }
+    const node::GpuNode& node = picture.nodes.nodes.front();
+    if (words.format == "table") {
+        print_one(context.out, picture, node);
+    } else {
+        print_node(context, words.format, picture, node);
+    }
+    context.exit_code = node.is_well() ? kOk : kFindings;
+}
+
+}  // namespace
+
+void add_node_show(command_line::Command& node, Context& context) {
+    command_line::Command* command = node.add_subcommand(
+        "show", "Show everything known about one node: GPUs with advice, shares, pods, conditions");
+    command->footer("aliquot node show gpu-1\naliquot node show gpu-1 -o yaml");
+    auto words = std::make_shared<NodeShowOptions>();
+    command->add_option("NODE", words->name, "Its name")->required()->option_text(" ");
+    command->add_option("-o,--output", words->format, "Output format")
+        ->one_of({"table", "json", "yaml"})
+        ->option_text("FORMAT (table, json, yaml)");
+    add_cluster_flags(*command, words->cluster);
+    command->callback([words, &context] { show(context, *words); });
+}
+
+}  // namespace aliquot::cli

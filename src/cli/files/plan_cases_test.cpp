@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs every src/plan/cases/*.case and src/sizing/cases/*.case: the first line holds the words
+// behind `aliquot`, then `--- input` (what is given on the standard input; may be left out), then
+// `--- exit N`, then the output. UPDATE_CASES=1 rewrites the expected part; look at the difference.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "cli/commands.h"
+
+namespace aliquot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+    std::string words;
+    std::string input;
+    std::string expected;  // "--- exit 0\n" and what is printed
+};
+
+Case read_case(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    Case made;
+    const std::size_t line = text.find('\n');
+    made.words = text.substr(0, line);
+    const std::size_t exit = text.find("--- exit");
+    const std::size_t input = text.find("--- input\n");
+    if (exit != std::string::npos) made.expected = text.substr(exit);
+    if (input != std::string::npos) {
+        const std::size_t from = input + std::string("--- input\n").size();
+        made.input = text.substr(from, exit == std::string::npos ? exit : exit - from);
+    }
+    return made;
+}
+
+/// Words are separated by blanks; quotes keep them together.
+std::vector<std::string> split(const std::string& line) {
+    std::vector<std::string> words;
+    std::string word;
+    bool quoted = false;
+    for (const char c : line) {
+        if (c == '"') {
+            quoted = !quoted;
+        } else if (c == ' ' && !quoted) {
+            if (!word.empty()) words.push_back(std::exchange(word, {}));
+        } else {
+            word += c;
+        }
+    }
+    if (!word.empty()) words.push_back(word);
+    return words;
+}
+
+std::string outcome_of(const Case& one) {
+    constexpr auto kCommands =
+        std::to_array<Command>({{"plan", add_plan_command}, {"size", add_size_command}});
+    std::vector<std::string> all{"aliquot"};
+    for (std::string& word : split(one.words)) all.push_back(std::move(word));
+    std::vector<char*> argv;
+    for (std::string& word : all) argv.push_back(word.data());
+    std::istringstream in(one.input);
+    std::ostringstream out;
+    auto* const real_in = std::cin.rdbuf(in.rdbuf());
+    auto* const real_out = std::cout.rdbuf(out.rdbuf());
+    auto* const real_err = std::cerr.rdbuf(out.rdbuf());
+    std::cin.clear();
+    const int code = run(static_cast<int>(argv.size()), argv.data(), kCommands);
+    std::cin.rdbuf(real_in);
+    std::cout.rdbuf(real_out);
+    std::cerr.rdbuf(real_err);
+    return "--- exit " + std::to_string(code) + "\n" + out.str();
+}
+
+std::vector<fs::path> case_files() {
+    std::vector<fs::path> files;
+    for (const char* const folder : {"/src/plan/cases", "/src/sizing/cases"}) {
+        for (const auto& entry : fs::directory_iterator(ALIQUOT_SOURCE_DIR + std::string(folder))) {
+            if (entry.path().extension() == ".case") files.push_back(entry.path());
+        }
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+class CommandCase : public testing::TestWithParam<fs::path> {};
+
+TEST_P(CommandCase, PrintsAsExpected) {
+    const Case one = read_case(GetParam());
+    const std::string actual = outcome_of(one);
+    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
+        std::ofstream out(GetParam(), std::ios::binary);
+        out << one.words << '\n';
+        if (!one.input.empty()) out << "--- input\n" << one.input;
+        out << actual;
+        return;
+    }
+    EXPECT_EQ(actual, one.expected) << "run with UPDATE_CASES=1 if the new text is right";
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, CommandCase, testing::ValuesIn(case_files()), [](const auto& one) {
+    std::string name =
+        one.param.parent_path().parent_path().filename().string() + "_" + one.param.stem().string();
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+    return name;
+});
+
+}  // namespace
+}  // namespace aliquot::cli

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/files/plan_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "command_line/command.h"
+#include "document/json.h"
+#include "document/write.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::append;
+using document::Node;
+
+/// What changes, in a few fields.
+Node what_if_node(const std::string& change, const plan::Plan& after,
+                  const plan::Request& request) {
+    const Node all = to_node(after, request);
+    Node node = document::make_mapping();
+    append(node, "change", document::make_string(change));
+    for (const char* const key :
+         {"recommendation", "technique", "mode", "replicas", "per_pod_memory_gib", "workloads",
+          "unplaced", "gpus_missing", "numbers"}) {
+        const Node* const value = all.find(key);
+        if (value != nullptr) append(node, key, *value);
+    }
+    return node;
+}
+
+void print_value(Context& context, const Node& node, const std::string& format) {
+    if (format == "json") {
+        context.out << document::to_json(node) << '\n';
+    } else {
+        context.out << document::to_yaml(node);
+    }
+}
+
+/// The configurations of several nodes as one ConfigMap with a key for each.
+void print_config_map(Context& context, const std::vector<const plan::File*>& files,
+                      std::string_view name, std::string_view space) {
+    context.out << "# Each node reads the key that its label names:\n";
+    for (const plan::File* const file : files) {
+        context.out << "# kubectl label node NODE nvidia.com/device-plugin.config=" << file->node
+                    << " --overwrite\n";
+    }
+    context.out << "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " << name
+                << "\n  namespace: " << space << "\ndata:\n";
+    for (const plan::File* const file : files) {
+        context.out << "  " << file->node << ": |\n";
+        std::istringstream lines(file->data);
+        for (std::string line; std::getline(lines, line);) context.out << "    " << line << '\n';
+    }
+}
+
+/// Prints what differs from node to node as one ConfigMap. False: there is one configuration.
+bool print_of_nodes(Context& context, const plan::Plan& made, bool ours) {
+    std::vector<const plan::File*> files;
+    for (const plan::File& file : made.files) {
+        const char* const begin = ours ? "sharing" : "nvidia-configmap";
+        if (file.name.starts_with(begin) && !file.node.empty()) files.push_back(&file);
+    }
+    if (files.size() < 2) return false;
+    print_config_map(context, files, ours ? "aliquot-config" : "aliquot-plan",
+                     ours ? "aliquot-system" : "gpu-operator");
+    return true;
+}
+
+/// The files of one kind, as one YAML stream.
+void print_files(Context& context, const plan::Plan& made, const std::string& format) {
+    const bool mig = std::ranges::any_of(
+        made.files, [](const plan::File& file) { return file.name.starts_with("mig-"); });
+    const auto wanted = [&](const plan::File& file) {
+        if (format == "aliquot") return file.name.starts_with("sharing");
+        return file.name.starts_with("nvidia-configmap") || file.name.starts_with("mig-configmap");
+    };
+    const auto count = std::ranges::count_if(made.files, wanted);
+    if (count == 0) {
+        fail(context, kCouldNotRun, "the plan needs no configuration: " + made.recommendation);
+        return;
+    }
+    if (format == "nvidia") {
+        context.out << "# gpu-operator reads it when its values name it:\n"
+                       "# helm upgrade gpu-operator nvidia/gpu-operator -n gpu-operator "
+                       "--reuse-values \\\n#   --set devicePlugin.config.name=aliquot-plan "
+                       "--set devicePlugin.config.default=any";
+        if (mig) {
+            context.out << " \\\n#   --set mig.strategy=mixed "
+                           "--set migManager.config.name=aliquot-mig\n"
+                           "# kubectl label node NODE nvidia.com/mig.config=aliquot --overwrite";
+        }
+        context.out << '\n';
+    }
+    const bool combined = print_of_nodes(context, made, format == "aliquot");
+    bool first = !combined;
+    for (const plan::File& file : made.files) {
+        if (!wanted(file) || (combined && !file.name.starts_with("mig-"))) continue;
+        if (!first) context.out << "---\n";
+        first = false;
+        context.out << "# " << file.name << ": " << file.purpose << '\n' << file.text;
+    }
+}
+
+void write_files(Context& context, const plan::Plan& made, const std::string& directory) {
+    std::error_code problem;
+    std::filesystem::create_directories(directory, problem);
+    for (const plan::File& file : made.files) {
+        const auto path = std::filesystem::path(directory) / file.name;
+        std::ofstream out(path, std::ios::binary | std::ios::trunc);
+        out << file.text;
+        out.close();
+        if (!out) {
+            fail(context, kCouldNotRun, path.string() + ": cannot write it");
+            return;
+        }
+        context.err << "wrote " << path.string() << '\n';
+    }
+}
+
+void make(Context& context, const PlanOptions& words) {
+    const auto request = gather_request(words);
+    if (!request) {
+        fail(context, kUsage, request.error().message);
+        return;
+    }
+    const plan::Plan made = make_plan(*request);
+    std::optional<plan::Plan> after;
+    std::optional<plan::Request> changed;
+    if (!words.what_if.empty()) {
+        auto result = changed_request(*request, words.what_if);
+        if (!result) {
+            fail(context, kUsage, result.error().message);
+            return;
+        }
+        changed = *std::move(result);
+        after = make_plan(*changed);
+    }
+    context.exit_code =
+        made.unplaced.empty() && !made.never_schedulable && !made.node_too_small ? kOk : kFindings;
+    if (!words.write.empty()) write_files(context, made, words.write);
+    if (words.format == "aliquot" || words.format == "nvidia") {
+        if (context.exit_code == kFindings) {
+            context.out << "# Not all of it has a place: " << made.recommendation << '\n';
+        }
+        print_files(context, made, words.format);
+        return;
+    }
+    if (words.format == "text" || words.format == "table") {
+        context.out << to_text(made, *request);
+        if (after) {
+            context.out << "\nWhat if " << words.what_if << ":\n" << to_text(*after, *changed);
+        }
+        return;
+    }
+    Node root = to_node(made, *request);
+    if (after) append(root, "what_if", what_if_node(words.what_if, *after, *changed));
+    print_value(context, root, words.format);
+}
+
+void add_inputs(command_line::Command& command, PlanOptions& words) {
+    command.add_option("--gpu", words.gpus, "A GPU model, with a count if there are several")
+        ->option_text("MODEL (\"2x A2\")");
+    command.add_option("--node-type", words.node_types, "A cloud machine: all its GPUs")
+        ->option_text("TYPE (g4dn.xlarge)");
+    command
+        .add_option("--nodes", words.nodes_file,
+                    "Facts of nodes, or what kubectl get nodes -o json prints; - is the standard "
+                    "input")
+        ->option_text("FILE");
+    command
+        .add_option("--workloads", words.workloads_file,
+                    "Workloads to run: a list of names with memory, duty, tenant, ...")
+        ->option_text("FILE");
+    command
+        .add_option("--from-manifests", words.manifests,
+                    "Kubernetes manifests: what asks for a GPU there")
+        ->option_text("PATH");
+    command.add_option("--services", words.services, "Plan for this many identical services")
+        ->range(1U, 1000U)
+        ->option_text("N");
+    auto* const model = command.add_option("--model", words.model, "A neural network to run")
+                            ->option_text("NAME (llama-3-8b)");
+    command.add_option("--quant", words.quant, "Number format of its weights")
+        ->needs(model)
+        ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
+    command.add_option("--ctx", words.context, "Its context in tokens")
+        ->needs(model)
+        ->range(1U, 100'000'000U)
+        ->option_text("TOKENS");
+    command.add_option("--batch", words.batch, "Concurrent requests")
+        ->needs(model)
+        ->range(1U, 1'000'000U)
+        ->option_text("N");
+}
+
+}  // namespace
+
+void add_plan_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
+        "plan",
+        "Plan how to share GPUs: technique, sizes, files, and why not another way\n\n"
+        "Without workloads the answer is about the card alone. Exit code 0: everything has a\n"
+        "place; 1: more GPUs or another machine are needed; 2: input that cannot be read.");
+    command->footer(
+        "aliquot plan --gpu gtx-1070\n"
+        "aliquot plan --gpu a2 --services 2 -o json\n"
+        "aliquot plan --gpu \"2x a2\" --workloads services.yaml\n"
+        "aliquot plan --gpu a2 --workloads services.yaml -o aliquot > sharing.yaml\n"
+        "aliquot plan --node-type g4dn.xlarge --from-manifests k8s/\n"
+        "aliquot plan --model llama-3-8b --quant int4 --ctx 8192 --batch 4\n"
+        "aliquot plan --gpu a2 --workloads services.yaml --what-if add=3xwhisper");
+    auto words = std::make_shared<PlanOptions>();
+    add_inputs(*command, *words);
+    command
+        ->add_option("--guard", words->guard,
+                     "Whether limits of a share are enforced; off: plain time-slicing")
+        ->one_of({"on", "off"})
+        ->option_text("on|off");
+    command->add_flag("--no-reboot", words->no_reboot,
+                      "Avoid anything that drains a node or resets a GPU");
+    command->add_option("--usd-per-kwh", words->usd_per_kwh, "Price of energy, for own hardware")
+        ->range(0.0, 100.0)
+        ->option_text("USD");
+    command->add_option("--what-if", words->what_if, "Plan again with more of a workload")
+        ->option_text("add=NxNAME");
+    command->add_option("--write", words->write, "Write all files of the plan to a directory")
+        ->option_text("DIR");
+    command
+        ->add_option("-o,--output", words->format,
+                     "Output format; aliquot, nvidia: the configuration itself")
+        ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia"})
+        ->option_text("FORMAT (text, json, yaml, aliquot, nvidia)");
+    command->callback([words, &context] { make(context, *words); });
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/files/size_command.h"
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "catalog/gpu_models.h"
+#include "cli/commands.h"
+#include "command_line/command.h"
+#include "document/json.h"
+#include "document/write.h"
+#include "plan/pool.h"
+#include "sizing/batch.h"
+#include "sizing/text.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::append;
+using document::make_integer;
+using document::make_mapping;
+using document::make_number;
+using document::make_sequence;
+using document::make_string;
+using document::Node;
+
+struct BatchOptions {
+    std::vector<std::string> gpus;
+    double memory_gib = 0;
+    double per_sample_gib = 1;
+    double weights_gib = 0;
+    unsigned failed_at = 0;
+    std::string format = "text";
+};
+
+struct BatchRow {
+    std::string gpu;
+    sizing::BatchAdvice advice;
+};
+
+Node batch_node(const BatchRow& row) {
+    Node node = make_mapping();
+    append(node, "gpu", make_string(row.gpu));
+    append(node, "memory_gib", make_number(row.advice.memory_gib));
+    append(node, "batch", make_integer(row.advice.batch));
+    append(node, "formula", make_string(row.advice.formula));
+    append(node, "batch_by_sample", make_integer(row.advice.by_sample));
+    append(node, "formula_by_sample", make_string(row.advice.sample_formula));
+    return node;
+}
+
+/// One GPU: its fields at the top, and the list beside them as for several.
+Node answer_of(const std::vector<BatchRow>& rows, unsigned failed_at) {
+    Node root = rows.size() == 1 ? batch_node(rows.front()) : make_mapping();
+    Node list = make_sequence();
+    for (const BatchRow& row : rows) list.items.push_back(batch_node(row));
+    append(root, "batches", std::move(list));
+    Node advice = make_sequence();
+    for (const auto line : sizing::out_of_memory_advice()) {
+        advice.items.push_back(make_string(std::string(line)));
+    }
+    append(root, "out_of_memory_advice", std::move(advice));
+    if (failed_at > 0) {
+        Node tries = make_sequence();
+        for (const unsigned next : sizing::halvings(failed_at)) {
+            tries.items.push_back(make_integer(next));
+        }
+        append(root, "try_next", std::move(tries));
+    }
+    return root;
+}
+
+void print_text(Context& context, const std::vector<BatchRow>& rows, unsigned failed_at) {
+    for (const BatchRow& row : rows) {
+        context.out << row.gpu << ": batch " << row.advice.batch << "  [" << row.advice.formula
+                    << "]\n";
+        if (rows.size() > 1) continue;
+        context.out << "  by sample: ";
+        if (row.advice.by_sample == 0) {
+            context.out << "no room for one";
+        } else {
+            context.out << row.advice.by_sample;
+        }
+        context.out << "  [" << row.advice.sample_formula << "]\n";
+    }
+    if (failed_at > 0) {
+        context.out << "out of memory at " << failed_at << ", try next:";
+        for (const unsigned next : sizing::halvings(failed_at)) context.out << ' ' << next;
+        context.out << '\n';
+    }
+    if (rows.size() > 1 && failed_at == 0) return;
+    context.out << "out of memory? In this order:\n";
+    unsigned number = 0;
+    for (const auto line : sizing::out_of_memory_advice()) {
+        context.out << "  " << ++number << ". " << line << '\n';
+    }
+}
+
+void advise(Context& context, const BatchOptions& words) {
+    std::vector<BatchRow> rows;
+    const sizing::SampleCost cost{2, words.weights_gib, words.per_sample_gib};
+    if (words.memory_gib > 0) {
+        rows.push_back(
+            {sizing::gib_text(words.memory_gib), sizing::advise_batch(words.memory_gib, cost)});
+    }
+    for (const std::string& gpu : words.gpus) {
+        const auto pool = plan::parse_gpu(gpu);
+        if (!pool) return fail(context, kUsage, "--gpu: " + pool.error().message);
+        rows.push_back(
+            {std::string(pool->model->key), sizing::advise_batch(pool->model->memory_gib, cost)});
+    }
+    if (rows.empty()) {
+        for (const catalog::GpuModel& model : catalog::gpu_models()) {
+            rows.push_back({std::string(model.key), sizing::advise_batch(model.memory_gib, cost)});
+        }
+    }
+    // Only the costs that were told can fail: the defaults fit every GPU of the table.
+    if (std::ranges::any_of(rows, [](const BatchRow& row) { return row.advice.by_sample == 0; })) {
+        context.exit_code = kFindings;
+    }
+    if (words.format == "text") {
+        print_text(context, rows, words.failed_at);
+    } else {
+        print_answer(context, answer_of(rows, words.failed_at), words.format);
+    }
+}
+
+}  // namespace
+
+void print_answer(Context& context, const Node& node, std::string_view format) {
+    if (format == "json") {
+        context.out << document::to_json(node) << '\n';
+    } else {
+        context.out << document::to_yaml(node);
+    }
+}
+
+void add_format(command_line::Command& command, std::string& format) {
+    command.add_option("-o,--output", format, "Output format")
+        ->one_of({"text", "json", "yaml"})
+        ->transform([](const std::string& word) { return word == "table" ? "text" : word; })
+        ->option_text("FORMAT (text, json, yaml)");
+}
+
+void add_size_batch(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
+        "batch",
+        "Suggest a first batch size for a vision model on a GPU\n\n"
+        "Without a GPU: a table of all known ones. The numbers are for YOLOv8 at 640 pixels.");
+    command->footer(
+        "aliquot size batch --gpu a100-80\n"
+        "aliquot size batch --gpu v100-32 --gpu a100-40 -o json\n"
+        "aliquot size batch --gpu t4 --failed-at 16   # out of memory: what to try next");
+    auto words = std::make_shared<BatchOptions>();
+    command->add_option("--gpu", words->gpus, "A GPU model")->option_text("MODEL");
+    command->add_option("--memory", words->memory_gib, "GPU memory in GiB, in place of a model")
+        ->range(0.1, 1e6)
+        ->option_text("GIB");
+    command->add_option("--per-sample", words->per_sample_gib, "What one sample takes, in GiB")
+        ->range(0.0001, 1e6)
+        ->option_text("GIB");
+    command->add_option("--weights", words->weights_gib, "What the weights take, in GiB")
+        ->range(0.0, 1e6)
+        ->option_text("GIB");
+    command->add_option("--failed-at", words->failed_at, "A batch size that ran out of memory")
+        ->range(1U, 1U << 30U)
+        ->option_text("N");
+    add_format(*command, words->format);
+    command->callback([words, &context] { advise(context, *words); });
+}
+
+void add_size_command(command_line::Command& program, Context& context) {
+    command_line::Command* size = program.add_subcommand(
+        "size", "Estimate how much GPU a model, a pod or a batch needs, and on which machine");
+    size->require_subcommand(1);
+    size->footer(
+        "aliquot size model --model llama-3-8b --dtype bf16\n"
+        "aliquot size model --model llama-3-8b --train qlora\n"
+        "aliquot size instance --cpu 4 --memory 16Gi --gpu t4\n"
+        "aliquot size batch --gpu a100-80\n"
+        "aliquot size node g4dn.xlarge\n"
+        "aliquot size measured runs.yaml");
+    add_size_model(*size, context);
+    add_size_instance(*size, context);
+    add_size_batch(*size, context);
+    add_size_node(*size, context);
+    add_size_measured(*size, context);
+}
+
+}  // namespace aliquot::cli

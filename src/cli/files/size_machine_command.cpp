@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <ostream>
+#include <system_error>
+
+#include "base/quantity.h"
+#include "base/units.h"
+#include "cli/files/config_command.h"
+#include "cli/files/size_command.h"
+#include "command_line/command.h"
+#include "document/json.h"
+#include "document/write.h"
+#include "sizing/floor.h"
+#include "sizing/instance.h"
+#include "sizing/measured.h"
+#include "sizing/text.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::append;
+using document::make_bool;
+using document::make_integer;
+using document::make_mapping;
+using document::make_number;
+using document::make_sequence;
+using document::make_string;
+using document::Node;
+using sizing::number_text;
+
+Node text(std::string_view word) { return make_string(std::string(word)); }
+
+// instance ------------------------------------------------------------------------------------
+
+struct InstanceOptions {
+    std::string cpu = "0";
+    std::string memory;
+    std::string gpu;
+    unsigned count = 1;
+    std::string gpu_memory;
+    std::string cloud;
+    std::string type;
+    std::string daemon_cpu = "100m";
+    std::string daemon_memory = "256Mi";
+    std::string format = "text";
+};
+
+Result<double> cores_of(const std::string& option, const std::string& word) {
+    double value = 0;
+    const bool milli = word.ends_with('m');
+    const char* const end = word.data() + word.size() - (milli ? 1 : 0);
+    const auto [stop, wrong] = std::from_chars(word.data(), end, value);
+    constexpr double kMost = 1e6;
+    if (wrong != std::errc{} || stop != end || word.empty() || !(value >= 0 && value <= kMost)) {
+        return Error{ErrorCode::kInvalidInput,
+                     option + ": '" + word + "' found, cores such as 4 or 4000m are expected"};
+    }
+    constexpr double kMilli = 1000;
+    return milli ? value / kMilli : value;
+}
+
+Result<double> mib_of(const std::string& option, const std::string& word) {
+    if (word.empty()) return 0.0;
+    const auto bytes = parse_bytes(word);
+    if (!bytes) return Error(bytes.error()).during(option);
+    return static_cast<double>(*bytes) / kBytesPerMib;
+}
+
+Node reasons_node(const std::vector<sizing::Shortfall>& reasons) {
+    Node list = make_sequence();
+    for (const sizing::Shortfall& reason : reasons) {
+        Node node = make_mapping();
+        append(node, "resource", text(reason.resource));
+        append(node, "needed", text(reason.needed));
+        append(node, "best", text(reason.available));
+        list.items.push_back(std::move(node));
+    }
+    return list;
+}
+
+Node fitting_node(const sizing::FittingInstance& one) {
+    const catalog::GpuInstance& instance = *one.instance;
+    Node node = make_mapping();
+    append(node, "type", text(instance.type));
+    append(node, "cloud", text(instance.cloud));
+    append(node, "gpu", text(instance.model->key));
+    append(node, "gpu_count", make_integer(instance.gpu_count));
+    append(node, "allocatable_cpu", make_number(one.allocatable.cpu, 3));
+    append(node, "allocatable_memory_mib", make_number(one.allocatable.memory_mib, 0));
+    append(node, "allocatable_estimated", make_bool(one.allocatable.estimated));
+    append(node, "usd_per_hour", make_number(instance.usd_per_hour));
+    append(node, "price_date", text(instance.price_date));
+    return node;
+}
+
+Node answer_of(const sizing::InstanceChoice& choice) {
+    constexpr std::size_t kMost = 3;
+    Node root = make_mapping();
+    append(root, "schedulable", make_bool(!choice.fitting.empty()));
+    append(root, "instance",
+           choice.fitting.empty() ? Node{} : text(choice.fitting.front().instance->type));
+    Node fitting = make_sequence();
+    for (std::size_t i = 0; i < std::min(kMost, choice.fitting.size()); ++i) {
+        fitting.items.push_back(fitting_node(choice.fitting[i]));
+    }
+    append(root, "fitting", std::move(fitting));
+    Node cheaper = make_sequence();
+    for (const auto& one : choice.cheaper) {
+        Node node = make_mapping();
+        append(node, "type", text(one.instance->type));
+        append(node, "usd_per_hour", make_number(one.instance->usd_per_hour));
+        append(node, "short_of", reasons_node(one.reasons));
+        cheaper.items.push_back(std::move(node));
+    }
+    append(root, "too_small", std::move(cheaper));
+    append(root, "never", reasons_node(choice.never));
+    return root;
+}
+
+void print_text(Context& context, const sizing::InstanceChoice& choice) {
+    constexpr std::size_t kMost = 3;
+    auto& out = context.out;
+    if (choice.fitting.empty())
+        out << "never schedulable: no machine of the table takes this pod\n";
+    for (const auto& reason : choice.never) {
+        out << "  " << reason.resource << ": " << reason.needed << " needed, best "
+            << reason.available << '\n';
+    }
+    for (std::size_t i = 0; i < std::min(kMost, choice.fitting.size()); ++i) {
+        const auto& one = choice.fitting[i];
+        out << (i == 0 ? "" : "  or ") << one.instance->type << " (" << one.instance->gpu_count
+            << " x " << one.instance->model->key << "), $"
+            << sizing::money_text(one.instance->usd_per_hour) << "/h, "
+            << number_text(one.allocatable.cpu, 3) << " cores and "
+            << number_text(one.allocatable.memory_mib, 0) << " MiB for pods"
+            << (one.allocatable.estimated ? " (estimated)" : "") << '\n';
+    }
+    for (const auto& one : choice.cheaper) {
+        out << "  not " << one.instance->type << ":";
+        for (const auto& reason : one.reasons) {
+            out << (&reason == &one.reasons.front() ? " " : "; ") << reason.resource << ' '
+                << reason.needed << " needed, " << reason.available;
+        }
+        out << '\n';
+    }
+}
+
+void choose(Context& context, const InstanceOptions& words) {
+    const auto cpu = cores_of("--cpu", words.cpu);
+    const auto memory = mib_of("--memory", words.memory);
+    const auto gpu_memory = mib_of("--gpu-memory", words.gpu_memory);
+    const auto daemon_cpu = cores_of("--daemon-cpu", words.daemon_cpu);
+    const auto daemon_memory = mib_of("--daemon-memory", words.daemon_memory);
+    for (const auto* const value : {&cpu, &memory, &gpu_memory, &daemon_cpu, &daemon_memory}) {
+        if (*value) continue;
+        fail(context, kUsage, value->error().message);
+        return;
+    }
+    sizing::PodNeed need;
+    need.cpu = *cpu;
+    need.memory_mib = *memory;
+    need.gpus = words.count;
+    need.gpu = words.gpu;
+    need.gpu_memory_mib = *gpu_memory;
+    const auto choice =
+        choose_instance(need, {*daemon_cpu, *daemon_memory}, words.cloud, words.type);
+    if (!choice) {
+        fail(context, kUsage, choice.error().message);
+        return;
+    }
+    context.exit_code = choice->fitting.empty() ? kFindings : kOk;
+    if (words.format == "text") {
+        print_text(context, *choice);
+    } else {
+        print_answer(context, answer_of(*choice), words.format);
+    }
+}
+
+// node ----------------------------------------------------------------------------------------
+
+struct NodeCheckOptions {
+    std::string type;
+    std::string profile = "training";
+    sizing::NodeFacts facts;
+    std::string format = "text";
+};
+
+void check_node(Context& context, const NodeCheckOptions& words) {
+    sizing::NodeFacts facts = words.facts;
+    if (!words.type.empty()) {
+        const catalog::GpuInstance* const instance = catalog::find_gpu_instance(words.type);
+        if (instance == nullptr) {
+            const auto near = catalog::nearest_gpu_instance(words.type);
+            fail(context, kUsage,
+                 "machine type '" + words.type + "' is not in the table" +
+                     (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+            return;
+        }
+        const sizing::NodeFacts known = sizing::facts_of(*instance);
+        if (facts.gpu.empty()) facts.gpu = known.gpu;
+        if (facts.cpu == 0) facts.cpu = known.cpu;
+        if (facts.memory_gib == 0) facts.memory_gib = known.memory_gib;
+        facts.gpus = known.gpus;
+    }
+    if (words.type.empty() && facts.gpu.empty() && facts.cpu == 0 && facts.memory_gib == 0 &&
+        facts.driver.empty() && facts.kubernetes.empty()) {
+        return fail(context, kUsage,
+                    "which node? A machine type such as g4dn.xlarge is expected, or what the node "
+                    "has: --gpu, --cpu, --memory, --driver, --kubernetes");
+    }
+    const auto checks = check_floor(facts, *sizing::find_node_floor(words.profile));
+    bool failed = false;
+    Node list = make_sequence();
+    for (const sizing::FloorCheck& check : checks) {
+        failed = failed || check.verdict == sizing::Verdict::kFail;
+        Node node = make_mapping();
+        append(node, "name", text(check.name));
+        append(node, "result", text(to_text(check.verdict)));
+        append(node, "found", text(check.found));
+        append(node, "expected", text(check.expected));
+        list.items.push_back(std::move(node));
+    }
+    context.exit_code = failed ? kFindings : kOk;
+    if (words.format != "text") {
+        Node root = make_mapping();
+        append(root, "node", text(words.type));
+        append(root, "profile", text(words.profile));
+        append(root, "success", make_bool(!failed));
+        append(root, "checks", std::move(list));
+        print_answer(context, root, words.format);
+        return;
+    }
+    for (const sizing::FloorCheck& check : checks) {
+        context.out << to_text(check.verdict) << "  " << check.name << ": "
+                    << (check.found.empty() ? "not known" : check.found) << "; " << check.expected
+                    << " is expected\n";
+    }
+}
+
+// measured ------------------------------------------------------------------------------------
+
+struct MeasuredOptions {
+    std::string file;
+    unsigned runs = 3;
+    std::string format = "text";
+};
+
+Node size_node(const sizing::RightSize& size) {
+    Node node = make_mapping();
+    append(node, "workload", text(size.workload));
+    append(node, "instance", text(size.instance));
+    append(node, "runs", make_integer(size.runs));
+    append(node, "direction", text(to_text(size.direction)));
+    append(node, "to", size.to.empty() ? Node{} : text(size.to));
+    append(node, "usd_per_month_saved", make_number(size.usd_per_month_saved, 2));
+    Node reasons = make_sequence();
+    for (const std::string& reason : size.reasons) reasons.items.push_back(text(reason));
+    append(node, "reasons", std::move(reasons));
+    return node;
+}
+
+void right_size_runs(Context& context, const MeasuredOptions& words) {
+    const auto input = read_input(words.file);
+    if (!input) {
+        fail(context, kUsage, input.error().message);
+        return;
+    }
+    const auto runs = sizing::read_runs(input->name, input->text);
+    if (!runs) {
+        fail(context, kUsage, runs.error().message);
+        return;
+    }
+    const auto sizes = right_size(*runs, words.runs);
+    if (!sizes) {
+        fail(context, kUsage, input->name + ": " + sizes.error().message);
+        return;
+    }
+    if (words.format != "text") {
+        Node root = make_mapping();
+        Node list = make_sequence();
+        for (const auto& size : *sizes) list.items.push_back(size_node(size));
+        append(root, "workloads", std::move(list));
+        print_answer(context, root, words.format);
+        return;
+    }
+    for (const auto& size : *sizes) {
+        context.out << size.workload << ": " << to_text(size.direction) << ", " << size.instance;
+        if (!size.to.empty()) {
+            context.out << " -> " << size.to << ", "
+                        << (size.usd_per_month_saved >= 0 ? "saves $" : "costs $")
+                        << sizing::money_text(std::abs(size.usd_per_month_saved))
+                        << (size.usd_per_month_saved >= 0 ? " a month" : " a month more");
+        }
+        context.out << '\n';
+        for (const std::string& reason : size.reasons) context.out << "  " << reason << '\n';
+    }
+}
+
+}  // namespace
+
+void add_size_instance(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
+        "instance",
+        "Find the machine that fits a pod, by its allocatable resources and not by its name\n\n"
+        "Exit code 1: the pod can never be scheduled.");
+    command->footer(
+        "aliquot size instance --cpu 4 --memory 16Gi --gpu t4\n"
+        "aliquot size instance --cpu 48 --memory 64Gi --gpu t4 --count 4 --type g4dn.12xlarge\n"
+        "aliquot size instance --cpu 8 --memory 32Gi --gpu-memory 40Gi --cloud aws -o json");
+    auto words = std::make_shared<InstanceOptions>();
+    command->add_option("--cpu", words->cpu, "CPU request of the pod")->option_text("CORES");
+    command->add_option("--memory", words->memory, "Memory request of the pod")
+        ->option_text("AMOUNT (16Gi)");
+    command->add_option("--gpu", words->gpu, "GPU model; any if left out")->option_text("MODEL");
+    command->add_option("--count", words->count, "GPUs of the pod")
+        ->range(1U, 64U)
+        ->option_text("N");
+    command->add_option("--gpu-memory", words->gpu_memory, "Memory that each GPU must have")
+        ->option_text("AMOUNT (40Gi)");
+    command->add_option("--cloud", words->cloud, "Only this cloud")
+        ->one_of({"aws", "azure", "gcp"})
+        ->option_text("aws|azure|gcp");
+    command->add_option("--type", words->type, "Only this machine: does it take the pod?")
+        ->option_text("TYPE");
+    command->add_option("--daemon-cpu", words->daemon_cpu, "What daemon sets take of every node")
+        ->option_text("CORES");
+    command->add_option("--daemon-memory", words->daemon_memory, "What they take of its memory")
+        ->option_text("AMOUNT");
+    add_format(*command, words->format);
+    command->callback([words, &context] { choose(context, *words); });
+}
+
+void add_size_node(command_line::Command& size, Context& context) {
+    command_line::Command* command =
+        size.add_subcommand("node",
+                            "Check a GPU node against the minimum for a kind of workload\n\n"
+                            "Exit code 1: something is below the minimum.");
+    command->footer(
+        "aliquot size node g4dn.xlarge\n"
+        "aliquot size node p3.2xlarge --driver 535.183.01 --kubernetes 1.30\n"
+        "aliquot size node --gpu a100 --cpu 32 --memory 128 --gpus 4 --profile vision");
+    auto words = std::make_shared<NodeCheckOptions>();
+    command->add_option("TYPE", words->type, "A cloud machine");
+    command->add_option("--profile", words->profile, "Which minimum")
+        ->one_of({"training", "vision"})
+        ->option_text("training|vision");
+    command->add_option("--gpu", words->facts.gpu, "GPU model")->option_text("MODEL");
+    command->add_option("--gpus", words->facts.gpus, "GPUs of the node")
+        ->range(1U, 64U)
+        ->option_text("N");
+    command->add_option("--cpu", words->facts.cpu, "CPU cores")
+        ->range(0.0, 1e5)
+        ->option_text("CORES");
+    command->add_option("--memory", words->facts.memory_gib, "Memory in GiB")
+        ->range(0.0, 1e6)
+        ->option_text("GIB");
+    command->add_option("--driver", words->facts.driver, "Driver version")->option_text("VERSION");
+    command->add_option("--kubernetes", words->facts.kubernetes, "Kubernetes version")
+        ->option_text("VERSION");
+    add_format(*command, words->format);
+    command->callback([words, &context] { check_node(context, *words); });
+}
+
+void add_size_measured(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
+        "measured", "Find a sufficient machine from what was measured on the current one");
+    command->footer(
+        "aliquot size measured runs.yaml\n"
+        "aliquot size measured --runs 5 -o json runs.yaml");
+    auto words = std::make_shared<MeasuredOptions>();
+    command
+        ->add_option("FILE", words->file,
+                     "A list of runs: workload, instance and peaks; - is the standard input")
+        ->required();
+    command->add_option("--runs", words->runs, "Runs that are needed to go down")
+        ->range(1U, 10000U)
+        ->option_text("N");
+    add_format(*command, words->format);
+    command->callback([words, &context] { right_size_runs(context, *words); });
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <ostream>
+
+#include "base/quantity.h"
+#include "base/units.h"
+#include "cli/files/config_command.h"
+#include "cli/files/size_command.h"
+#include "command_line/command.h"
+#include "document/json.h"
+#include "document/write.h"
+#include "sizing/choice.h"
+#include "sizing/text.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::append;
+using document::make_bool;
+using document::make_integer;
+using document::make_mapping;
+using document::make_number;
+using document::make_sequence;
+using document::make_string;
+using document::Node;
+
+struct ModelOptions {
+    std::string model;
+    std::string config;
+    std::string safetensors;
+    std::string dtype = "bf16";
+    std::string cache_dtype = "fp16";
+    std::string train;
+    std::string optimizer = "adam";
+    std::string checkpointing = "full";
+    double context = 0;
+    double batch = 1;
+    unsigned gpus = 0;
+    unsigned zero = 3;
+    double lora_percent = 1.5;
+    bool fp32_gradients = false;
+    std::string gpu;
+    std::string cloud;
+    double cpu = 2;
+    std::string memory;
+    std::string format = "text";
+};
+
+/// Only the header is read, not the gigabytes behind it.
+Result<sizing::ModelShape> read_header(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return Error{ErrorCode::kNotFound, file + ": cannot read it"};
+    std::string bytes(8, '\0');
+    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
+    const std::uint64_t length = sizing::safetensors_header_bytes(bytes);
+    if (length > bytes.size()) {
+        const std::size_t first = bytes.size();
+        bytes.resize(length);
+        in.read(bytes.data() + first, static_cast<std::streamsize>(length - first));
+        bytes.resize(first + static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
+    }
+    return sizing::read_safetensors(file, bytes);
+}
+
+Result<sizing::ModelShape> shape_of(const ModelOptions& words) {
+    const int named = (words.model.empty() ? 0 : 1) + (words.config.empty() ? 0 : 1) +
+                      (words.safetensors.empty() ? 0 : 1);
+    if (named != 1) {
+        return Error{ErrorCode::kInvalidInput,
+                     "one of --model NAME, --config FILE and --safetensors FILE is expected"};
+    }
+    if (!words.safetensors.empty()) return read_header(words.safetensors);
+    if (words.config.empty()) return sizing::model_by_name(words.model);
+    const auto input = read_input(words.config);
+    if (!input) return input.error();
+    return sizing::read_model_config(input->name, input->text);
+}
+
+Result<sizing::Load> load_of(const ModelOptions& words) {
+    sizing::Load load;
+    const auto dtype = sizing::parse_dtype(words.dtype);
+    if (!dtype) return Error(dtype.error()).during("--dtype");
+    const auto cache = sizing::parse_dtype(words.cache_dtype);
+    if (!cache) return Error(cache.error()).during("--cache-dtype");
+    load.dtype = *dtype;
+    load.cache_dtype = *cache;
+    if (words.train == "full") load.task = sizing::Task::kTrainFull;
+    if (words.train == "lora") load.task = sizing::Task::kTrainLora;
+    if (words.train == "qlora") load.task = sizing::Task::kTrainQlora;
+    if (words.optimizer == "adam8bit") load.optimizer = sizing::Optimizer::kAdam8bit;
+    if (words.optimizer == "sgd") load.optimizer = sizing::Optimizer::kSgdMomentum;
+    if (words.optimizer == "adafactor") load.optimizer = sizing::Optimizer::kAdafactor;
+    if (words.checkpointing == "none") load.checkpointing = sizing::Checkpointing::kNone;
+    if (words.checkpointing == "selective") load.checkpointing = sizing::Checkpointing::kSelective;
+    load.context = words.context;
+    load.batch = words.batch;
+    load.gpus = std::max(1U, words.gpus);
+    load.zero_stage = words.zero;
+    load.lora_percent = words.lora_percent;
+    load.fp32_gradients = words.fp32_gradients;
+    return load;
+}
+
+Node option_node(const sizing::GpuOption& option) {
+    Node node = make_mapping();
+    append(node, "count", make_integer(option.count));
+    append(node, "gpu", make_string(std::string(option.model->key)));
+    append(node, "gpu_memory_gib", make_number(option.gpu_gib, 2));
+    append(node, "needed_per_gpu_gib", make_number(option.per_gpu_gib, 2));
+    append(node, "instance", make_string(std::string(option.instance->type)));
+    append(node, "cloud", make_string(std::string(option.instance->cloud)));
+    append(node, "usd_per_hour", make_number(option.usd_per_hour));
+    append(node, "price_date", make_string(std::string(option.instance->price_date)));
+    append(node, "a_share_will_do", make_bool(option.shared));
+    return node;
+}
+
+Node answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const sizing::Need& need,
+               const sizing::GpuChoice& choice) {
+    Node root = make_mapping();
+    append(root, "model", make_string(shape.name));
+    append(root, "parameters", make_number(shape.parameters, 0));
+    append(root, "active_parameters", make_number(shape.active_parameters, 0));
+    append(root, "parameters_from", make_string(shape.source + ": " + shape.arithmetic));
+    append(root, "task", make_string(std::string(to_text(load.task))));
+    append(root, "dtype", make_string(std::string(to_text(load.dtype))));
+    append(root, "context_tokens", make_number(need.context, 0));
+    append(root, "batch", make_number(load.batch));
+    append(root, "gpus", make_integer(load.gpus));
+    append(root, "total_gib", make_number(need.total_gib, 2));
+    append(root, "per_gpu_gib", make_number(need.per_gpu_gib, 2));
+    append(root, "confidence", make_string(std::string(to_text(need.certainty))));
+    Node terms = make_sequence();
+    for (const sizing::Term& term : need.terms) {
+        Node node = make_mapping();
+        append(node, "name", make_string(term.name));
+        append(node, "gib", make_number(term.gib, 3));
+        append(node, "per_gpu_gib", make_number(term.per_gpu_gib, 3));
+        append(node, "arithmetic", make_string(term.arithmetic));
+        terms.items.push_back(std::move(node));
+    }
+    append(root, "terms", std::move(terms));
+    Node notes = make_sequence();
+    for (const std::string& note : need.notes) notes.items.push_back(make_string(note));
+    append(root, "notes", std::move(notes));
+    Node options = make_sequence();
+    for (const auto& option : choice.best) options.items.push_back(option_node(option));
+    append(root, "options", std::move(options));
+    append(root, "cheaper", make_string(choice.cheaper));
+    Node rejected = make_sequence();
+    for (const std::string& line : choice.rejected) rejected.items.push_back(make_string(line));
+    append(root, "rejected", std::move(rejected));
+    return root;
+}
+
+void print_text(Context& context, const sizing::ModelShape& shape, const sizing::Load& load,
+                const sizing::Need& need, const sizing::GpuChoice& choice) {
+    auto& out = context.out;
+    out << shape.name << ", " << to_text(load.task) << " in " << to_text(load.dtype) << ": "
+        << sizing::gib_text(need.total_gib) << " of GPU memory";
+    if (load.gpus > 1) {
+        out << ", " << sizing::gib_text(need.per_gpu_gib) << " on each of " << load.gpus;
+    }
+    out << "\n  parameters: " << shape.arithmetic << " (" << shape.source << ")\n";
+    for (const sizing::Term& term : need.terms) {
+        out << "  " << term.name << ": " << term.arithmetic << '\n';
+    }
+    for (const std::string& note : need.notes) out << "  note: " << note << '\n';
+    out << "  confidence: " << to_text(need.certainty) << '\n';
+    if (choice.best.empty()) out << "no machine of the table holds it\n";
+    if (!choice.best.empty()) out << "cheapest (list prices, on demand):\n";
+    for (const auto& option : choice.best) {
+        out << "  " << option.count << " x " << option.model->key << " ("
+            << sizing::gib_text(option.gpu_gib) << "), " << option.instance->type << ", $"
+            << sizing::money_text(option.usd_per_hour) << "/h"
+            << (option.shared ? "; takes less than half of the card: a share of it will do" : "")
+            << '\n';
+    }
+    if (!choice.cheaper.empty()) out << "cheaper " << choice.cheaper << '\n';
+}
+
+void estimate(Context& context, const ModelOptions& words) {
+    const auto shape = shape_of(words);
+    const auto load = load_of(words);
+    if (!shape || !load) {
+        fail(context, kUsage, shape ? load.error().message : shape.error().message);
+        return;
+    }
+    sizing::HostNeed host;
+    host.cpu_per_gpu = words.cpu;
+    host.gpu = words.gpu;
+    host.cloud = words.cloud;
+    host.gpus = words.gpus;
+    if (!words.memory.empty()) {
+        const auto bytes = parse_bytes(words.memory);
+        if (!bytes) {
+            fail(context, kUsage, "--memory: " + bytes.error().message);
+            return;
+        }
+        host.memory_mib = static_cast<double>(*bytes) / kBytesPerMib;
+    }
+    const auto choice = choose_gpus(*shape, *load, host);
+    sizing::Load shown = *load;
+    // The sum is shown for the count that the best option has.
+    if (words.gpus == 0 && choice && !choice->best.empty()) {
+        shown.gpus = choice->best.front().count;
+    }
+    const auto need = estimate_memory(*shape, shown);
+    if (!need || !choice) {
+        fail(context, kUsage, need ? choice.error().message : need.error().message);
+        return;
+    }
+    context.exit_code = choice->best.empty() ? kFindings : kOk;
+    if (words.format == "text") {
+        print_text(context, *shape, shown, *need, *choice);
+    } else {
+        print_answer(context, answer_of(*shape, shown, *need, *choice), words.format);
+    }
+}
+
+void add_load(command_line::Command& command, ModelOptions& words) {
+    command.add_option("--dtype", words.dtype, "Number format of the weights")
+        ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
+    command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache")
+        ->option_text("FORMAT");
+    command.add_option("--ctx", words.context, "Context in tokens; 4096 unless told")
+        ->range(1.0, 1e8)
+        ->option_text("TOKENS");
+    command.add_option("--batch", words.batch, "Requests, or samples on each GPU, at a time")
+        ->range(1.0, 1e6)
+        ->option_text("N");
+    command.add_option("--train", words.train, "Training in place of inference")
+        ->one_of({"full", "lora", "qlora"})
+        ->option_text("full|lora|qlora");
+    command.add_option("--optimizer", words.optimizer, "Of full training")
+        ->one_of({"adam", "adam8bit", "sgd", "adafactor"})
+        ->option_text("adam|adam8bit|sgd|adafactor");
+    command.add_option("--checkpointing", words.checkpointing, "Of activations")
+        ->one_of({"none", "selective", "full"})
+        ->option_text("none|selective|full");
+    command.add_option("--zero", words.zero, "ZeRO stage over several GPUs")
+        ->range(0U, 3U)
+        ->option_text("0..3");
+    command.add_option("--lora-percent", words.lora_percent, "Trainable share of the parameters")
+        ->range(0.001, 100.0)
+        ->option_text("PERCENT");
+    command.add_flag("--fp32-gradients", words.fp32_gradients, "18 in place of 16 bytes");
+}
+
+}  // namespace
+
+void add_size_model(command_line::Command& size, Context& context) {
+    command_line::Command* command = size.add_subcommand(
+        "model",
+        "Estimate how much GPU memory a neural network needs, and which GPUs are cheapest\n\n"
+        "Exit code 1: no machine of the table holds it.");
+    command->footer(
+        "aliquot size model --model llama-3-8b --dtype int4 --ctx 8192 --batch 4\n"
+        "aliquot size model --model mistral-7b --train full --gpus 4\n"
+        "aliquot size model --config config.json --train qlora --gpu a10g\n"
+        "aliquot size model --safetensors model.safetensors -o json");
+    auto words = std::make_shared<ModelOptions>();
+    command->add_option("--model", words->model, "A name, with or without its maker")
+        ->option_text("NAME");
+    command->add_option("--config", words->config, "The config.json of a model")
+        ->option_text("FILE");
+    command->add_option("--safetensors", words->safetensors, "Its weights; only the header is read")
+        ->option_text("FILE");
+    add_load(*command, *words);
+    command->add_option("--gpus", words->gpus, "Only this many")
+        ->one_of({"1", "2", "4", "8"})
+        ->option_text("1|2|4|8");
+    command->add_option("--gpu", words->gpu, "Only this model of GPU")->option_text("MODEL");
+    command->add_option("--cloud", words->cloud, "Only this cloud")
+        ->one_of({"aws", "azure", "gcp"})
+        ->option_text("aws|azure|gcp");
+    command->add_option("--cpu", words->cpu, "CPU cores of the machine for each GPU")
+        ->range(0.0, 1e4)
+        ->option_text("CORES");
+    command->add_option("--memory", words->memory, "Memory of the machine for the pod")
+        ->option_text("AMOUNT (16Gi)");
+    add_format(*command, words->format);
+    command->callback([words, &context] { estimate(context, *words); });
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// aliquot mig apply.
+#include <ostream>
+
+#include "cli/host/mig_command.h"
+#include "document/json.h"
+#include "document/write.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::Node;
+
+Node report_node(const mig::Report& report) {
+    Node gpus = document::make_sequence();
+    for (const mig::GpuReport& gpu : report.gpus) {
+        Node one = document::make_mapping();
+        append(one, "index", document::make_integer(gpu.index));
+        append(one, "uuid", document::make_string(gpu.gpu.text));
+        append(one, "state", document::make_string(std::string(to_text(gpu.state))));
+        append(one, "migEnabled", document::make_bool(gpu.enabled));
+        append(one, "modeChanges", document::make_bool(gpu.mode_changes));
+        append(one, "steps", to_node(gpu.steps));
+        append(one, "layout", to_node(gpu.layout));
+        if (gpu.refusal) append(one, "refused", to_node(*gpu.refusal));
+        if (!gpu.message.empty()) append(one, "message", document::make_string(gpu.message));
+        gpus.items.push_back(std::move(one));
+    }
+    Node root = document::make_mapping();
+    append(root, "reached", document::make_bool(report.reached));
+    if (!report.problem.empty()) append(root, "problem", document::make_string(report.problem));
+    if (!report.recovered.empty()) {
+        append(root, "recovered", document::make_string(report.recovered));
+    }
+    append(root, "gpus", std::move(gpus));
+    return root;
+}
+
+void print_report(std::ostream& out, const mig::Report& report) {
+    if (!report.recovered.empty()) {
+        out << "brought an earlier change to its end: " << report.recovered << '\n';
+    }
+    for (const mig::GpuReport& gpu : report.gpus) {
+        out << "GPU " << gpu.index << ": " << to_text(gpu.state);
+        if (gpu.state == mig::GpuReport::State::kRefused && gpu.refusal) {
+            out << '\n';
+            print_refusal(out, *gpu.refusal);
+            continue;
+        }
+        if (gpu.state == mig::GpuReport::State::kPlanned && gpu.mode_changes) {
+            out << ", MIG mode to be turned " << (gpu.enabled ? "on" : "off");
+        }
+        if (gpu.enabled) out << ": " << layout_text(gpu.layout);
+        if (!gpu.enabled) out << ": MIG off";
+        if (!gpu.message.empty()) out << "; " << gpu.message;
+        out << '\n';
+        if (gpu.state == mig::GpuReport::State::kPlanned) print_steps(out, gpu.steps);
+    }
+}
+
+mig::ApplyOptions options_of(Context& context, const MigOptions& words, const MigNode& node) {
+    mig::ApplyOptions options{.limit = std::chrono::seconds(words.limit_s),
+                              .dry_run = words.dry_run,
+                              .leave_busy = words.leave_busy,
+                              .allow_reset = !words.no_reset,
+                              .held = node.held};
+    if (context.err_is_terminal) {
+        options.progress = [&context](unsigned index, std::string_view what) {
+            context.err << "GPU " << index << ": " << what << '\n';
+        };
+    }
+    return options;
+}
+
+}  // namespace
+
+void mig_apply(Context& context, const MigOptions& words) {
+    auto node = open_mig_node(words);
+    if (!node) return fail(context, kCouldNotRun, node.error().message);
+    if (!node->remark.empty()) {
+        return fail(context, kCouldNotRun,
+                    node->remark +
+                        "; nothing was changed (with --pod-resources-socket none only running "
+                        "processes count as busy)");
+    }
+    std::vector<mig::GpuWish> wishes;
+    if (!words.restore) {
+        auto wished = wishes_of(context, words, *node);
+        if (!wished) return;
+        wishes = std::move(*wished);
+        if (wishes.empty()) {
+            return fail(context, kFindings, "the configuration is for no GPU of this node");
+        }
+    } else if (!words.file.empty() || !words.want.empty()) {
+        return fail(context, kUsage, "--restore goes back to what was applied last: no --want");
+    }
+    os::SystemClock clock;
+    const auto state = mig::StateDirectory::open(*node->root, words.state,
+                                                 std::chrono::seconds(words.wait_s), clock);
+    if (!state) return fail(context, kCouldNotRun, state.error().message);
+    const mig::ApplyOptions options = options_of(context, words, *node);
+    const auto report = words.restore
+                            ? mig::restore(*node->partitioner, *state, options, clock)
+                            : mig::apply(*node->partitioner, *state, wishes, options, clock);
+    if (!report) return fail(context, kCouldNotRun, report.error().message);
+    if (words.format == "table") {
+        print_report(context.out, *report);
+    } else {
+        print_node(context.out, report_node(*report), words.format);
+    }
+    if (report->reached) return;
+    context.exit_code = kFindings;
+    if (!report->problem.empty()) context.err << "aliquot: " << report->problem << '\n';
+}
+
+}  // namespace aliquot::cli

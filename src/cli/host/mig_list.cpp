@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// aliquot mig list, assert and export: how the GPUs of this node are cut.
+#include <algorithm>
+#include <ostream>
+
+#include "cli/host/mig_command.h"
+#include "document/json.h"
+#include "document/write.h"
+#include "mig/converge.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::Node;
+
+/// A GPU and how it is cut.
+struct Looked {
+    const gpu::Gpu* gpu = nullptr;
+    gpu::Partitions partitions;
+    std::optional<mig::Geometry> geometry;
+    std::vector<mig::Instance> instances;
+    std::string problem;  // the driver does not tell
+};
+
+std::vector<Looked> look_at(const MigNode& node) {
+    std::vector<Looked> all;
+    for (const gpu::Gpu& gpu : node.inventory.gpus) {
+        Looked looked{.gpu = &gpu};
+        if (gpu.mig_capable) {
+            auto partitions = node.partitioner->look(gpu.uuid);
+            if (partitions) {
+                looked.partitions = std::move(*partitions);
+                if (looked.partitions.enabled) {
+                    looked.instances = mig::instances_of(looked.partitions, node.held);
+                }
+                auto geometry = mig::geometry_of(looked.partitions);
+                if (geometry) looked.geometry = std::move(*geometry);
+            } else {
+                looked.problem = partitions.error().message;
+            }
+        }
+        all.push_back(std::move(looked));
+    }
+    return all;
+}
+
+std::string mode_of(const Looked& looked) {
+    if (!looked.gpu->mig_capable) return "none";
+    if (!looked.problem.empty()) return "unknown";
+    const gpu::Partitions& now = looked.partitions;
+    if (now.enabled == now.pending) return now.enabled ? "on" : "off";
+    return now.pending ? "on after a reset" : "off after a reset";
+}
+
+std::string compute_text(const std::string& profile, const gpu::MigComputeInstance& compute) {
+    const auto name = gpu::parse_mig_profile(profile);
+    return mig::compute_name(profile, compute.slices, name ? name->gpu_slices : compute.slices);
+}
+
+bool is_held(const MigNode& node, const gpu::MigComputeInstance& compute) {
+    return node.held.contains(compute.device.text);
+}
+
+std::string state_of(const MigNode& node, const gpu::MigComputeInstance& compute) {
+    if (is_held(node, compute)) return "held by a pod";
+    return compute.busy ? "in use" : "free";
+}
+
+const mig::Instance* instance_at(const Looked& looked, gpu::MigPlacement placement) {
+    const auto found = std::ranges::find(looked.instances, placement.start, &mig::Instance::start);
+    return found == looked.instances.end() ? nullptr : &*found;
+}
+
+Node to_node(const MigNode& node, const Looked& looked) {
+    Node instances = document::make_sequence();
+    for (const gpu::MigInstance& instance : looked.partitions.instances) {
+        const mig::Instance* const named = instance_at(looked, instance.placement);
+        if (named == nullptr) continue;
+        Node one = document::make_mapping();
+        append(one, "id", document::make_integer(instance.id));
+        append(one, "profile", document::make_string(named->profile));
+        append(one, "start", document::make_integer(named->start));
+        append(one, "size", document::make_integer(named->size));
+        append(one, "busy", document::make_bool(named->busy));
+        Node parts = document::make_sequence();
+        for (const gpu::MigComputeInstance& compute : instance.compute) {
+            Node part = document::make_mapping();
+            append(part, "id", document::make_integer(compute.id));
+            append(part, "profile", document::make_string(compute_text(named->profile, compute)));
+            append(part, "uuid", document::make_string(compute.device.text));
+            append(part, "busy", document::make_bool(compute.busy || is_held(node, compute)));
+            parts.items.push_back(std::move(part));
+        }
+        append(one, "computeInstances", std::move(parts));
+        instances.items.push_back(std::move(one));
+    }
+    Node gpu = document::make_mapping();
+    append(gpu, "index", document::make_integer(looked.gpu->index));
+    append(gpu, "uuid", document::make_string(looked.gpu->uuid.text));
+    append(gpu, "model", document::make_string(looked.gpu->model));
+    append(gpu, "mig", document::make_string(mode_of(looked)));
+    append(gpu, "instances", std::move(instances));
+    if (looked.geometry && looked.partitions.enabled) {
+        const mig::Occupancy taken = [&] {
+            mig::Occupancy sum(*looked.geometry);
+            for (const mig::Instance& instance : looked.instances) {
+                if (const auto p = looked.geometry->find(instance.profile)) {
+                    sum.put(*looked.geometry, {*p, instance.start});
+                }
+            }
+            return sum;
+        }();
+        Node fits = document::make_mapping();
+        for (unsigned p = 0; p < looked.geometry->profiles.size(); ++p) {
+            append(fits, looked.geometry->profiles[p].name,
+                   document::make_integer(mig::further(*looked.geometry, taken, p)));
+        }
+        append(gpu, "fits", std::move(fits));
+    }
+    return gpu;
+}
+
+void add_rows(std::vector<Row>& rows, const MigNode& node, const Looked& looked) {
+    const std::string index = std::to_string(looked.gpu->index);
+    if (looked.instances.empty()) {
+        rows.push_back(
+            {index, looked.gpu->model, mode_of(looked), "-", "-", "-", "-", looked.problem});
+        return;
+    }
+    for (const gpu::MigInstance& instance : looked.partitions.instances) {
+        const mig::Instance* const named = instance_at(looked, instance.placement);
+        if (named == nullptr) continue;
+        const std::string place = std::to_string(named->start) + ":" + std::to_string(named->size);
+        for (const gpu::MigComputeInstance& compute : instance.compute) {
+            rows.push_back({index, looked.gpu->model, mode_of(looked),
+                            std::to_string(instance.id) + "/" + std::to_string(compute.id),
+                            compute_text(named->profile, compute), place, state_of(node, compute),
+                            compute.device.text});
+        }
+        if (instance.compute.empty()) {
+            rows.push_back({index, looked.gpu->model, mode_of(looked),
+                            std::to_string(instance.id) + "/-", named->profile, place,
+                            "no compute instance", ""});
+        }
+    }
+}
+
+std::optional<MigNode> opened(Context& context, const MigOptions& words) {
+    auto node = open_mig_node(words);
+    if (!node) {
+        fail(context, kCouldNotRun, node.error().message);
+        return std::nullopt;
+    }
+    if (!node->remark.empty())
+        context.err << "aliquot: " << node->remark << "; only running processes count as busy\n";
+    return std::move(*node);
+}
+
+/// Why a GPU is not as wished; empty: it is.
+std::string difference(const MigNode& node, const mig::GpuWish& wish) {
+    const auto now = node.partitioner->look(wish.gpu);
+    if (!now) return now.error().message;
+    if (now->enabled != wish.enabled) {
+        return std::string("MIG mode is ") + (now->enabled ? "on" : "off") + ", wished " +
+               (wish.enabled ? "on" : "off");
+    }
+    if (!wish.enabled) return "";
+    auto geometry = mig::geometry_of(*now);
+    if (!geometry && wish.known_geometry) geometry = *wish.known_geometry;
+    if (!geometry) return geometry.error().message;
+    const auto instances = mig::instances_of(*now, {});
+    if (mig::is_reached(*geometry, instances, wish.wish)) return "";
+    return "is cut into " + layout_text(instances) + "; wished " + mig::to_text(wish.wish);
+}
+
+}  // namespace
+
+void mig_list(Context& context, const MigOptions& words) {
+    const auto node = opened(context, words);
+    if (!node) return;
+    const std::vector<Looked> all = look_at(*node);
+    if (words.format != "table") {
+        Node gpus = document::make_sequence();
+        for (const Looked& looked : all) gpus.items.push_back(to_node(*node, looked));
+        Node root = document::make_mapping();
+        append(root, "gpus", std::move(gpus));
+        return print_node(context.out, root, words.format);
+    }
+    std::vector<Row> rows{{"GPU", "MODEL", "MIG", "GI/CI", "PROFILE", "PLACE", "STATE", "DEVICE"}};
+    for (const Looked& looked : all) add_rows(rows, *node, looked);
+    print_columns(context.out, rows);
+    for (const Looked& looked : all) {
+        if (!looked.geometry || !looked.partitions.enabled) continue;
+        context.out << "GPU " << looked.gpu->index << ": beside it fits "
+                    << what_fits(*looked.geometry, looked.instances) << '\n';
+    }
+    if (node->root->exists(words.state + "/journal.json")) {
+        context.out << "a change is unfinished: aliquot mig apply --restore brings it to its end\n";
+    }
+}
+
+void mig_assert(Context& context, const MigOptions& words) {
+    const auto node = opened(context, words);
+    if (!node) return;
+    const auto wishes = wishes_of(context, words, *node);
+    if (!wishes) return;
+    const bool named = !words.gpus.empty() || words.file.empty();
+    for (const gpu::Gpu& gpu : node->inventory.gpus) {
+        const auto wish = std::ranges::find(*wishes, gpu.uuid, &mig::GpuWish::gpu);
+        std::string differs;
+        if (wish != wishes->end()) {
+            differs = difference(*node, *wish);
+        } else if (gpu.mig_capable && !named) {
+            differs = "no rule of the configuration is for it";
+        }
+        if (differs.empty()) continue;
+        context.exit_code = kFindings;
+        context.out << "GPU " << gpu.index << ": " << differs << '\n';
+    }
+    if (context.exit_code == kOk) context.out << "all GPUs are as wished\n";
+}
+
+void mig_export(Context& context, const MigOptions& words) {
+    const auto node = opened(context, words);
+    if (!node) return;
+    std::vector<mig::CurrentCut> cuts;
+    for (const Looked& looked : look_at(*node)) {
+        if (!looked.problem.empty()) {
+            return fail(context, kCouldNotRun,
+                        "GPU " + std::to_string(looked.gpu->index) + ": " + looked.problem);
+        }
+        mig::CurrentCut cut{.index = looked.gpu->index,
+                            .pci_device_id = looked.gpu->pci_device_id,
+                            .enabled = looked.partitions.enabled};
+        for (const gpu::MigInstance& instance : looked.partitions.instances) {
+            const mig::Instance* const named = instance_at(looked, instance.placement);
+            if (named == nullptr) continue;
+            for (const gpu::MigComputeInstance& compute : instance.compute) {
+                cut.profiles.push_back(compute_text(named->profile, compute));
+            }
+        }
+        cuts.push_back(std::move(cut));
+    }
+    const auto format =
+        words.format == "json" ? mig::ExportFormat::kJson : mig::ExportFormat::kYaml;
+    context.out << mig::export_config(cuts, words.label, format);
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// aliquot mig profiles and plan: what can be had; nothing is touched.
+#include <ostream>
+
+#include "base/quantity.h"
+#include "catalog/gpu_models.h"
+#include "cli/host/mig_command.h"
+#include "document/json.h"
+#include "document/write.h"
+#include "mig/survey.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::Node;
+
+/// The model that --gpu names; complaints go to err.
+const catalog::GpuModel* chosen_model(Context& context, const std::string& name) {
+    const catalog::GpuModel* const model = catalog::find_gpu_model(name);
+    if (model != nullptr) return model;
+    const auto near = catalog::nearest_gpu_model(name);
+    fail(context, kUsage,
+         "unknown GPU '" + name + "'" +
+             (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+    return nullptr;
+}
+
+std::string starts_of(const mig::Profile& profile) {
+    std::string text;
+    for (const unsigned start : profile.starts) {
+        text += (text.empty() ? "" : ",") + std::to_string(start);
+    }
+    return text;
+}
+
+/// One GPU or model whose profiles are listed.
+struct Listed {
+    std::string name;
+    mig::Geometry geometry;
+};
+
+Node profiles_node(const Listed& listed) {
+    Node profiles = document::make_sequence();
+    for (const mig::Profile& profile : listed.geometry.profiles) {
+        Node one = document::make_mapping();
+        append(one, "profile", document::make_string(profile.name));
+        if (profile.id) append(one, "id", document::make_integer(*profile.id));
+        append(one, "slices", document::make_integer(profile.slices));
+        append(one, "memoryMiB",
+               document::make_integer(static_cast<long long>(profile.memory_mib)));
+        if (profile.multiprocessors != 0) {
+            append(one, "multiprocessors", document::make_integer(profile.multiprocessors));
+        }
+        append(one, "most", document::make_integer(profile.most));
+        append(one, "size", document::make_integer(profile.size));
+        Node starts = document::make_sequence();
+        for (const unsigned start : profile.starts) {
+            starts.items.push_back(document::make_integer(start));
+        }
+        append(one, "starts", std::move(starts));
+        append(one, "resource", document::make_string(gpu::mig_resource(profile.name)));
+        profiles.items.push_back(std::move(one));
+    }
+    Node node = document::make_mapping();
+    append(node, "gpu", document::make_string(listed.name));
+    append(node, "slices", document::make_integer(listed.geometry.slices));
+    append(node, "memorySlices", document::make_integer(listed.geometry.memory_slices));
+    append(node, "profiles", std::move(profiles));
+    return node;
+}
+
+void print_profiles(std::ostream& out, const Listed& listed) {
+    out << listed.name << ": " << listed.geometry.slices << " compute slices, "
+        << listed.geometry.memory_slices << " memory slices\n";
+    std::vector<Row> rows{
+        {"PROFILE", "ID", "SLICES", "MEMORY", "SMS", "MOST", "SIZE", "STARTS", "RESOURCE"}};
+    for (const mig::Profile& profile : listed.geometry.profiles) {
+        rows.push_back(
+            {profile.name, profile.id ? std::to_string(*profile.id) : "-",
+             std::to_string(profile.slices), bytes_text(profile.memory_mib << 20U),
+             profile.multiprocessors == 0 ? "-" : std::to_string(profile.multiprocessors),
+             std::to_string(profile.most), std::to_string(profile.size), starts_of(profile),
+             gpu::mig_resource(profile.name)});
+    }
+    print_columns(out, rows);
+}
+
+std::optional<std::vector<Listed>> listed_gpus(Context& context, const MigOptions& words) {
+    std::vector<Listed> all;
+    if (!words.model.empty()) {
+        const catalog::GpuModel* const model = chosen_model(context, words.model);
+        if (model == nullptr) return std::nullopt;
+        auto geometry = mig::geometry_of(*model);
+        if (!geometry) {
+            fail(context, kFindings, geometry.error().message);
+            return std::nullopt;
+        }
+        all.push_back({std::string(model->name), std::move(*geometry)});
+        return all;
+    }
+    auto node = open_mig_node(words);
+    if (!node) {
+        fail(context, kCouldNotRun, node.error().message + "; --gpu MODEL needs no driver");
+        return std::nullopt;
+    }
+    for (const gpu::Gpu& gpu : node->inventory.gpus) {
+        if (!gpu.mig_capable) continue;
+        const std::string name = "GPU " + std::to_string(gpu.index) + "  " + gpu.model;
+        const auto now = node->partitioner->look(gpu.uuid);
+        auto geometry = now ? mig::geometry_of(*now) : Result<mig::Geometry>(now.error());
+        const auto* const model = catalog::find_gpu_model(gpu.model);
+        if (!geometry && model != nullptr) geometry = mig::geometry_of(*model);
+        if (geometry) {
+            all.push_back({name, std::move(*geometry)});
+        } else {
+            context.err << "aliquot: " << name << ": " << geometry.error().message << '\n';
+        }
+    }
+    return all;
+}
+
+void print_plan(std::ostream& out, const mig::Geometry& geometry, const mig::Plan& plan) {
+    print_steps(out, plan.steps);
+    if (plan.steps.empty()) out << "nothing to do\n";
+    out << "layout: " << layout_text(plan.layout) << "; beside it fits "
+        << what_fits(geometry, plan.layout) << '\n';
+}
+
+void plan_offline(Context& context, const MigOptions& words) {
+    const catalog::GpuModel* const model = chosen_model(context, words.model);
+    if (model == nullptr) return;
+    const auto geometry = mig::geometry_of(*model);
+    if (!geometry) return fail(context, kFindings, geometry.error().message);
+    const auto now = mig::parse_instances(words.now, *geometry);
+    if (!now) return fail(context, kUsage, "--now: " + now.error().message);
+    const auto wish = offline_wish(context, words, *model);
+    if (!wish) return;
+    const auto answer = mig::plan(*geometry, *now, *wish, {.leave_busy = words.leave_busy});
+    if (const auto* const refusal = std::get_if<mig::Refusal>(&answer)) {
+        context.exit_code = kFindings;
+        if (words.format == "table") return print_refusal(context.out, *refusal);
+        return print_node(context.out, to_node(*refusal), words.format);
+    }
+    const mig::Plan& plan = std::get<mig::Plan>(answer);
+    if (words.format == "table") return print_plan(context.out, *geometry, plan);
+    Node node = document::make_mapping();
+    append(node, "steps", to_node(plan.steps));
+    append(node, "layout", to_node(plan.layout));
+    print_node(context.out, node, words.format);
+}
+
+Node planned_node(const mig::GpuReport& report) {
+    Node node = document::make_mapping();
+    append(node, "index", document::make_integer(report.index));
+    append(node, "uuid", document::make_string(report.gpu.text));
+    append(node, "migEnabled", document::make_bool(report.enabled));
+    append(node, "modeChanges", document::make_bool(report.mode_changes));
+    if (report.refusal) {
+        append(node, "refused", to_node(*report.refusal));
+    } else {
+        append(node, "steps", to_node(report.steps));
+        append(node, "layout", to_node(report.layout));
+    }
+    return node;
+}
+
+void print_gpu_plan(std::ostream& out, const mig::GpuReport& report) {
+    out << "GPU " << report.index << '\n';
+    if (report.refusal) return print_refusal(out, *report.refusal);
+    if (report.mode_changes) {
+        out << "turn MIG mode " << (report.enabled ? "on" : "off")
+            << " (with a reset of this GPU where the driver needs one)\n";
+    }
+    print_steps(out, report.steps);
+    if (report.steps.empty() && !report.mode_changes) out << "nothing to do\n";
+    out << "layout: " << layout_text(report.layout) << '\n';
+}
+
+void plan_node(Context& context, const MigOptions& words) {
+    if (!words.now.empty()) return fail(context, kUsage, "--now goes with --gpu MODEL only");
+    auto node = open_mig_node(words);
+    if (!node) {
+        return fail(context, kCouldNotRun,
+                    node.error().message + "; with --gpu MODEL no driver is needed");
+    }
+    if (!node->remark.empty())
+        context.err << "aliquot: " << node->remark << "; only running processes count as busy\n";
+    const auto wishes = wishes_of(context, words, *node);
+    if (!wishes) return;
+    const mig::ApplyOptions options{
+        .leave_busy = words.leave_busy, .allow_reset = !words.no_reset, .held = node->held};
+    Node gpus = document::make_sequence();
+    for (const mig::GpuWish& wish : *wishes) {
+        const auto survey = mig::survey(*node->partitioner, wish, options);
+        if (!survey) {
+            return fail(context, kCouldNotRun,
+                        "GPU " + std::to_string(wish.index) + ": " + survey.error().message);
+        }
+        if (survey->report.refusal) context.exit_code = kFindings;
+        gpus.items.push_back(planned_node(survey->report));
+        if (words.format == "table") print_gpu_plan(context.out, survey->report);
+    }
+    if (words.format == "table") return;
+    Node root = document::make_mapping();
+    append(root, "gpus", std::move(gpus));
+    print_node(context.out, root, words.format);
+}
+
+}  // namespace
+
+void mig_profiles(Context& context, const MigOptions& words) {
+    const auto all = listed_gpus(context, words);
+    if (!all) return;
+    if (all->empty()) {
+        return fail(context, kFindings, "no GPU of this node has MIG profiles");
+    }
+    if (words.format == "table") {
+        for (const Listed& listed : *all) print_profiles(context.out, listed);
+        return;
+    }
+    Node list = document::make_sequence();
+    for (const Listed& listed : *all) list.items.push_back(profiles_node(listed));
+    Node root = document::make_mapping();
+    append(root, "gpus", std::move(list));
+    print_node(context.out, root, words.format);
+}
+
+void mig_plan(Context& context, const MigOptions& words) {
+    if (words.model.empty()) {
+        plan_node(context, words);
+    } else {
+        plan_offline(context, words);
+    }
+}
+
+}  // namespace aliquot::cli

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "cli/host/mig_command.h"
+#include "document/json.h"
+#include "document/write.h"
+#include "mig/search.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::Node;
+
+/// Its compute instances by name; empty: one that fills it, as usual.
+std::vector<std::string> parts_of(const mig::Instance& instance) {
+    std::vector<std::string> parts;
+    const auto name = gpu::parse_mig_profile(instance.profile);
+    if (!name || instance.compute == std::vector{name->gpu_slices}) return parts;
+    for (const unsigned slices : instance.compute) {
+        parts.push_back(mig::compute_name(instance.profile, slices, name->gpu_slices));
+    }
+    return parts;
+}
+
+bool is_whole(const mig::Instance& instance) {
+    const auto name = gpu::parse_mig_profile(instance.profile);
+    return !name || instance.compute == std::vector{name->gpu_slices};
+}
+
+void add_place(Node& node, const mig::Instance& instance) {
+    append(node, "profile", document::make_string(instance.profile));
+    append(node, "start", document::make_integer(instance.start));
+    append(node, "size", document::make_integer(instance.size));
+    if (!is_whole(instance)) {
+        Node compute = document::make_sequence();
+        for (const std::string& part : parts_of(instance)) {
+            compute.items.push_back(document::make_string(part));
+        }
+        append(node, "compute", std::move(compute));
+    }
+    if (instance.busy) append(node, "busy", document::make_bool(true));
+}
+
+std::string short_text(const mig::Instance& instance) {
+    std::string text = instance.profile + '@' + std::to_string(instance.start);
+    if (!is_whole(instance)) {
+        text += " as";
+        for (const std::string& part : parts_of(instance)) text += ' ' + part;
+        if (instance.compute.empty()) text += " nothing";
+    }
+    return text + (instance.busy ? " (busy)" : "");
+}
+
+}  // namespace
+
+void print_columns(std::ostream& out, const std::vector<Row>& rows) {
+    std::vector<std::size_t> widths;
+    for (const Row& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += row[i];
+            if (i + 1 < row.size()) line.append(widths[i] + 2 - row[i].size(), ' ');
+        }
+        while (!line.empty() && line.back() == ' ') line.pop_back();
+        out << line << '\n';
+    }
+}
+
+void print_node(std::ostream& out, const Node& node, std::string_view format) {
+    if (format == "yaml") {
+        out << document::to_yaml(node);
+    } else {
+        out << document::to_json(node) << '\n';
+    }
+}
+
+Node to_node(const mig::Instance& instance) {
+    Node node = document::make_mapping();
+    add_place(node, instance);
+    return node;
+}
+
+Node to_node(const std::vector<mig::Instance>& instances) {
+    Node list = document::make_sequence();
+    for (const mig::Instance& instance : instances) list.items.push_back(to_node(instance));
+    return list;
+}
+
+Node to_node(const std::vector<mig::Step>& steps) {
+    Node list = document::make_sequence();
+    for (const mig::Step& step : steps) {
+        const bool destroy = step.action == mig::Step::Action::kDestroy;
+        Node node = document::make_mapping();
+        append(node, "action", document::make_string(destroy ? "destroy" : "create"));
+        add_place(node, step.instance);
+        list.items.push_back(std::move(node));
+    }
+    return list;
+}
+
+Node to_node(const mig::Refusal& refusal) {
+    Node nearest = document::make_mapping();
+    append(nearest, "want", document::make_string(mig::to_text(refusal.nearest)));
+    append(nearest, "layout", to_node(refusal.nearest_layout));
+    Node node = document::make_mapping();
+    append(node, "reason", document::make_string(refusal.reason));
+    if (!refusal.blocking.empty()) append(node, "blocking", to_node(refusal.blocking));
+    append(node, "nearest", std::move(nearest));
+    return node;
+}
+
+std::string what_fits(const mig::Geometry& geometry, const std::vector<mig::Instance>& layout) {
+    const mig::Occupancy taken = mig::occupied(geometry, layout);
+    std::string text;
+    for (unsigned p = 0; p < geometry.profiles.size(); ++p) {
+        const unsigned more = mig::further(geometry, taken, p);
+        if (more == 0 || !geometry.profiles[p].plain) continue;
+        text += (text.empty() ? "" : " or ") + geometry.profiles[p].name;
+        if (more > 1) text += '*' + std::to_string(more);
+    }
+    return text.empty() ? "nothing" : text;
+}
+
+void print_steps(std::ostream& out, const std::vector<mig::Step>& steps) {
+    if (steps.empty()) return;
+    std::vector<Row> rows{{"STEP", "ACTION", "PROFILE", "START", "SIZE", "COMPUTE INSTANCES"}};
+    const bool split =
+        std::ranges::any_of(steps, [](const mig::Step& step) { return !is_whole(step.instance); });
+    if (!split) rows.front().pop_back();
+    for (const mig::Step& step : steps) {
+        const bool destroy = step.action == mig::Step::Action::kDestroy;
+        rows.push_back({std::to_string(rows.size()), destroy ? "destroy" : "create",
+                        step.instance.profile, std::to_string(step.instance.start),
+                        std::to_string(step.instance.size)});
+        if (!split) continue;
+        std::string parts;
+        for (const std::string& part : parts_of(step.instance)) {
+            parts += (parts.empty() ? "" : " ") + part;
+        }
+        rows.back().push_back(parts);
+    }
+    print_columns(out, rows);
+}
+
+void print_refusal(std::ostream& out, const mig::Refusal& refusal) {
+    out << "cannot: " << refusal.reason << '\n';
+    if (refusal.nearest_layout.empty()) return;
+    out << "nearest that can be had: " << mig::to_text(refusal.nearest) << " ("
+        << layout_text(refusal.nearest_layout) << ")\n";
+}
+
+std::string layout_text(const std::vector<mig::Instance>& layout) {
+    std::string text;
+    for (const mig::Instance& instance : layout) {
+        text += (text.empty() ? "" : ", ") + short_text(instance);
+    }
+    return text.empty() ? "no instance" : text;
+}
+
+}  // namespace aliquot::cli

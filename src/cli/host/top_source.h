@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cli/host/agent_states.h"
+#include "top/world.h"
+
+namespace aliquot::cli {
+
+/// One look at all nodes.
+struct Look {
+    top::World world;
+    std::vector<std::string> states;  // the agents' own JSON, as they gave it; empty: none
+    bool any = false;                 // somebody has answered
+};
+
+/// Where `aliquot top` has its nodes from. For one thread at a time.
+class TopSource {
+public:
+    virtual ~TopSource() = default;
+    /// Ends at the source's deadline, or soon after `stop`. An agent that does not answer keeps the
+    /// snapshot that it gave last, with the problem beside it.
+    virtual Look look(const std::stop_token& stop) = 0;
+};
+
+/// Agents by their addresses; none given: the one of this machine, by its socket or else its port.
+class AgentSource : public TopSource {
+public:
+    AgentSource(std::vector<AgentPlace> places, const AskOptions& options);
+    Look look(const std::stop_token& stop) override;
+
+private:
+    Look take(std::vector<Result<std::string>> answers, const std::vector<AgentPlace>& places);
+
+    AgentStates states_;
+    bool usual_ = false;  // the places are two ways to the same agent
+    std::vector<std::shared_ptr<const telemetry::Snapshot>> last_;
+};
+
+}  // namespace aliquot::cli

@@ -24,9 +24,28 @@ bool starts_with_folded(std::string_view text, std::string_view part) {
     return equals_folded(text.substr(0, part.size()), part);
 }
 
+std::size_t find_folded(std::string_view text, std::string_view part, std::size_t from) {
+    if (part.empty()) return std::min(from, text.size());
+    const char low = lower(part.front());
+    const char high = low >= 'a' && low <= 'z' ? static_cast<char>(low - 32) : low;
+    std::size_t next_low = text.find(low, from);
+    std::size_t next_high = high == low ? std::string_view::npos : text.find(high, from);
+    while (true) {
+        const std::size_t at = std::min(next_low, next_high);
+        if (at == std::string_view::npos || part.size() > text.size() - at) {
+            return std::string_view::npos;
+        }
+        if (equals_folded(text.substr(at, part.size()), part)) return at;
+        if (at == next_low) {
+            next_low = text.find(low, at + 1);
+        } else {
+            next_high = text.find(high, at + 1);
+        }
+    }
+}
+
 bool contains_folded(std::string_view text, std::string_view part) {
-    const auto found = std::search(text.begin(), text.end(), part.begin(), part.end(), same_folded);
-    return part.empty() || found != text.end();
+    return find_folded(text, part) != std::string_view::npos;
 }
 
 std::string_view trim(std::string_view text, std::string_view blanks) {

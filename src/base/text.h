@@ -28,6 +28,9 @@ constexpr int hex_value(char c) {
 bool equals_folded(std::string_view a, std::string_view b);
 bool starts_with_folded(std::string_view text, std::string_view part);
 bool contains_folded(std::string_view text, std::string_view part);
+/// Where the first `part` at or after `from` begins, or npos. Searches with memchr: rules that look for
+/// a hundred words in every line live on it.
+std::size_t find_folded(std::string_view text, std::string_view part, std::size_t from = 0);
 
 std::string_view trim(std::string_view text, std::string_view blanks = kBlanks);
 

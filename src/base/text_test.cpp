@@ -22,6 +22,10 @@ TEST(Text, FoldedComparisonsTakeEitherCase) {
     EXPECT_TRUE(starts_with_folded("Bearer x", "bearer "));
     EXPECT_FALSE(starts_with_folded("Bear", "bearer "));
     EXPECT_TRUE(contains_folded("a Tesla T4", "tesla"));
+    EXPECT_EQ(find_folded("xXabAB", "Ab"), 2U);
+    EXPECT_EQ(find_folded("xXabAB", "aB", 3), 4U);
+    EXPECT_EQ(find_folded("aaab", "aab"), 1U);
+    EXPECT_EQ(find_folded("ab", "abc"), std::string_view::npos);
     EXPECT_TRUE(contains_folded("", ""));
     EXPECT_FALSE(contains_folded("", "a"));
 }

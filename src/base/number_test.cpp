@@ -33,6 +33,15 @@ TEST(Number, IsFinite) {
         EXPECT_FALSE(parse_number<double>(text)) << text;
 }
 
+TEST(Number, StandsAtTheFrontOrIsHexadecimal) {
+    EXPECT_EQ(leading_number(" 580.95"), 580);
+    EXPECT_FALSE(leading_number("x1"));
+    EXPECT_EQ(parse_hex("0x10de\n"), 0x10deU);
+    EXPECT_EQ(parse_hex("10DE"), 0x10deU);
+    for (const char* const text : {"", "0x", "0xg", "-1", "0x1 2"})
+        EXPECT_FALSE(parse_hex(text)) << text;
+}
+
 TEST(Number, ADecimalHasNoExponent) {
     EXPECT_EQ(parse_decimal("0.25"), 0.25);
     EXPECT_EQ(parse_decimal("-3"), -3.0);
@@ -55,6 +64,7 @@ TEST(Number, DecimalsEndWithoutZeros) {
     EXPECT_EQ(decimal_text(100, 2), "100");
     EXPECT_EQ(decimal_text(-0.001, 2), "0");
     EXPECT_EQ(decimal_text(-0.25, 2), "-0.25");
+    EXPECT_EQ(decimal_text(0.0 / 0.0), "0");
     EXPECT_EQ(decimal_text(1e20, 1), "100000000000000000000");
 }
 

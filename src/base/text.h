@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
@@ -45,6 +46,16 @@ std::vector<std::string_view> lines_of(std::string_view text);
 /// Calls `each` with every line and its number from 1; here "\r\n" is a break too.
 void for_each_line(std::string_view text,
                    const std::function<void(std::string_view line, unsigned number)>& each);
+// The parts of a text that is gone at the end of the line would hang in the air.
+template <std::same_as<std::string> Text>
+std::vector<std::string_view> split(Text&& text, char separator) = delete;
+template <std::same_as<std::string> Text>
+std::vector<std::string_view> split_list(Text&& text, char separator = ',') = delete;
+template <std::same_as<std::string> Text>
+std::vector<std::string_view> words_of(Text&& text) = delete;
+template <std::same_as<std::string> Text>
+std::vector<std::string_view> lines_of(Text&& text) = delete;
+
 /// What stands after the first `mark`; empty when it is not there.
 std::string_view after(std::string_view text, std::string_view mark);
 

@@ -27,4 +27,10 @@ std::optional<Version> parse_version(std::string_view text) {
     return version;
 }
 
+int compare_versions(std::string_view a, std::string_view b) {
+    const auto order =
+        parse_version(a).value_or(Version{}) <=> parse_version(b).value_or(Version{});
+    return order < 0 ? -1 : order > 0 ? 1 : 0;
+}
+
 }  // namespace aliquot::catalog

@@ -23,4 +23,7 @@ struct Version {
 /// not count. Empty when the text does not begin with a number.
 std::optional<Version> parse_version(std::string_view text);
 
+/// Negative, zero, positive as a is older, equal, newer; what is no version counts as 0.
+int compare_versions(std::string_view a, std::string_view b);
+
 }  // namespace aliquot::catalog

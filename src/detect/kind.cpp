@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "base/text.h"
 #include "detect/detect.h"
 
 namespace aliquot::detect {
@@ -12,14 +13,6 @@ namespace {
 
 constexpr std::size_t kMostSniffed = 8192;  // bytes
 constexpr int kMostLines = 120;
-
-std::string lower(std::string_view text) {
-    std::string low(text);
-    std::transform(low.begin(), low.end(), low.begin(), [](char byte) {
-        return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + 32) : byte;
-    });
-    return low;
-}
 
 Kind kind_of_name(std::string_view name) {
     if (name.empty()) return Kind::kUnknown;

@@ -8,64 +8,11 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/json_text.h"
 #include "detect/detect.h"
 
 namespace aliquot::detect {
 namespace {
-
-/// Length of the UTF-8 sequence at the head of `text`; 0: it is none.
-std::size_t sequence_length(std::string_view text) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    const unsigned head = byte(0);
-    if (head < 0x80) return 1;
-    const std::size_t length = head >= 0xF0 ? 4 : head >= 0xE0 ? 3 : 2;
-    if (head < 0xC2 || head > 0xF4 || text.size() < length) return 0;
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80) return 0;
-    }
-    const bool overlong = (head == 0xE0 && byte(1) < 0xA0) || (head == 0xF0 && byte(1) < 0x90);
-    const bool beyond = (head == 0xED && byte(1) > 0x9F) || (head == 0xF4 && byte(1) > 0x8F);
-    return overlong || beyond ? 0 : length;
-}
-
-void append_odd(std::string& out, std::string_view text, std::size_t length) {
-    const char byte = text.front();
-    if (length == 0) {
-        out += "\\ufffd";
-    } else if (byte == '"' || byte == '\\') {
-        out += '\\';
-        out += byte;
-    } else if (byte == '\n') {
-        out += "\\n";
-    } else if (byte == '\t') {
-        out += "\\t";
-    } else if (length == 1) {
-        std::array<char, 8> code{};
-        std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(byte));
-        out += code.data();
-    } else {
-        out.append(text.substr(0, length));
-    }
-}
-
-constexpr bool is_plain(char byte) {
-    return byte >= ' ' && byte < 0x7F && byte != '"' && byte != '\\';
-}
-
-void append_string(std::string& out, std::string_view text) {
-    out += '"';
-    while (!text.empty()) {
-        std::size_t plain = 0;
-        while (plain < text.size() && is_plain(text[plain])) ++plain;
-        out.append(text.substr(0, plain));
-        text.remove_prefix(plain);
-        if (text.empty()) break;
-        const std::size_t length = sequence_length(text);
-        append_odd(out, text, length);
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-    out += '"';
-}
 
 void append_count(std::string& out, std::size_t number) {
     std::array<char, 24> digits;  // NOLINT(*member-init): filled as far as it is read
@@ -96,7 +43,7 @@ void append_number(std::string& out, double number) {
 
 void append_evidence(std::string& out, const Evidence& one, std::string_view text) {
     out += "{\"text\":";
-    append_string(out, text.substr(one.start, one.end - one.start));
+    append_json_quoted(out, text.substr(one.start, one.end - one.start));
     out += ",\"start\":";
     append_count(out, one.start);
     out += ",\"end\":";
@@ -153,7 +100,7 @@ std::string to_json_line(const Verdict& verdict, std::string_view text) {
     if (verdict.need.type.empty()) {
         out += "null";
     } else {
-        append_string(out, verdict.need.type);
+        append_json_quoted(out, verdict.need.type);
     }
     out += ",\"confidence\":";
     append_number(out, verdict.confidence);

@@ -8,6 +8,9 @@
 #include <span>
 #include <utility>
 
+#include "base/number.h"
+#include "base/text.h"
+
 namespace aliquot::detect {
 namespace {
 
@@ -47,12 +50,7 @@ constexpr auto kHostThings = word_list(
      "table", "data",   "csv",    "file",    "files",  "host",    "system",  "swap",     "scratch",
      "dump",  "images", "corpus", "archive", "volume", "volumes", "cpu",     "pvc"});
 
-bool is_word_byte(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') || byte == '.';
-}
-
-bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+bool is_word_byte(char byte) { return is_letter(byte) || is_digit(byte) || byte == '.'; }
 
 /// A number at the head of a word, and what is behind it.
 struct Numeral {
@@ -171,11 +169,8 @@ unsigned count_of(std::string_view word) {
         if (word == name) return number;
     }
     if (word.size() > 1 && word.front() == 'x') word.remove_prefix(1);
-    unsigned number = 0;
-    const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const std::string_view rest(stop, static_cast<std::size_t>(word.data() + word.size() - stop));
-    if (problem != std::errc{} || !(rest.empty() || rest == "x")) return 0;
-    return number <= 1024 ? number : 0;
+    const unsigned number = take_number<unsigned>(word).value_or(0);
+    return number <= 1024 && (word.empty() || word == "x") ? number : 0;
 }
 
 double gibibytes_at(const std::vector<Word>& words, std::size_t at) {

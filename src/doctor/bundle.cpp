@@ -9,6 +9,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/json_text.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/bundle_names.h"
 #include "doctor/collect.h"
 #include "doctor/json.h"
@@ -55,7 +58,7 @@ std::string hex_text(std::string_view bytes) {
 std::string bytes_of(std::string_view hex) {
     std::string bytes;
     for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-        bytes += static_cast<char>(hex_of(hex.substr(i, 2)).value_or(0));
+        bytes += static_cast<char>(parse_hex(hex.substr(i, 2)).value_or(0));
     }
     return bytes;
 }
@@ -63,7 +66,7 @@ std::string bytes_of(std::string_view hex) {
 std::string meta_of(const Tree& tree, const std::string& node) {
     std::string text = "{\"schemaVersion\":\"1\",\"tool\":\"aliquot " ALIQUOT_VERSION
                        "\",\"node\":" +
-                       json_text(node) + ",\"taken\":" + std::to_string(tree.taken_s) +
+                       json_quoted(node) + ",\"taken\":" + std::to_string(tree.taken_s) +
                        ",\"complete\":" + (tree.complete ? "true" : "false") + ",\"kinds\":{";
     bool first = true;
     for (const auto& [path, entry] : tree.entries()) {
@@ -71,9 +74,9 @@ std::string meta_of(const Tree& tree, const std::string& node) {
                            entry.kind == Entry::Kind::kDirectory ||
                            entry.kind == Entry::Kind::kLink;
         if (plain) continue;
-        text += (first ? "" : ",") + json_text(path) + ":" +
-                json_text(std::string(word_of(entry.kind)) +
-                          (entry.kind == Entry::Kind::kUnreadable ? " " + entry.content : ""));
+        text += (first ? "" : ",") + json_quoted(path) + ":" +
+                json_quoted(std::string(word_of(entry.kind)) +
+                            (entry.kind == Entry::Kind::kUnreadable ? " " + entry.content : ""));
         first = false;
     }
     return text + "}}\n";
@@ -178,7 +181,7 @@ void apply_meta(Tree& tree) {
     const auto meta = parse_json(*text);
     if (!meta) return;
     tree.complete = is_true(meta->find("complete"));
-    tree.taken_s = number_of(text_at(*meta, {"taken"})).value_or(tree.taken_s);
+    tree.taken_s = parse_number<std::int64_t>(text_at(*meta, {"taken"})).value_or(tree.taken_s);
     if (tree.taken_s == 0) tree.taken_s = time_of(text_at(*meta, {"taken"})).value_or(0);
     const std::string host = "host/" + text_at(*meta, {"node"});
     for (const Node::Entry& one : entries_at(*meta, {"kinds"})) {
@@ -209,12 +212,12 @@ std::string facts_to_json(const Tree& tree) {
     for (const auto& [path, entry] : tree.entries()) {
         text += first ? "\n{" : ",\n{";
         first = false;
-        text += "\"path\":" + json_text(path) + ",\"kind\":" + json_text(word_of(entry.kind));
+        text += "\"path\":" + json_quoted(path) + ",\"kind\":" + json_quoted(word_of(entry.kind));
         if (entry.modified_s != 0) text += ",\"modified\":" + std::to_string(entry.modified_s);
         if (entry.cut) text += ",\"cut\":true";
-        const std::string plain = json_text(entry.content);
+        const std::string plain = json_quoted(entry.content);
         const bool whole = !plain.contains("\xef\xbf\xbd");
-        text += whole ? ",\"text\":" + plain : ",\"hex\":" + json_text(hex_text(entry.content));
+        text += whole ? ",\"text\":" + plain : ",\"hex\":" + json_quoted(hex_text(entry.content));
         text += "}";
     }
     return text + "\n]}\n";
@@ -239,7 +242,7 @@ Result<Tree> facts_from_json(std::string_view text) {
     }
     Tree tree;
     tree.complete = is_true(root->find("complete"));
-    tree.taken_s = number_of(text_at(*root, {"taken"})).value_or(0);
+    tree.taken_s = parse_number<std::int64_t>(text_at(*root, {"taken"})).value_or(0);
     for (const Node& item : entries->items) {
         const std::string path = text_at(item, {"path"});
         const Node* const given = item.find("path");
@@ -250,7 +253,7 @@ Result<Tree> facts_from_json(std::string_view text) {
         Entry entry{.kind = kind_of(text_at(item, {"kind"}))};
         const Node* const hex = item.find("hex");
         entry.content = hex != nullptr ? bytes_of(hex->scalar) : text_at(item, {"text"});
-        entry.modified_s = number_of(text_at(item, {"modified"})).value_or(0);
+        entry.modified_s = parse_number<std::int64_t>(text_at(item, {"modified"})).value_or(0);
         entry.cut = is_true(item.find("cut"));
         tree.add(path, std::move(entry));
     }
@@ -264,7 +267,7 @@ Result<std::string> to_bundle(const Tree& tree, const std::string& node) {
         if (path == "meta.json" || entry.kind == Entry::Kind::kUnreadable) continue;
         const bool of_host = path.starts_with('/') || path.starts_with("cmd/");
         const std::string name =
-            of_host ? joined({"host/", node, path.starts_with('/') ? "" : "/", path}) : path;
+            of_host ? concat({"host/", node, path.starts_with('/') ? "" : "/", path}) : path;
         Entry copy = entry;
         if (copy.kind == Entry::Kind::kDevice || copy.kind == Entry::Kind::kSocket) {
             copy = {.modified_s = entry.modified_s};
@@ -304,7 +307,7 @@ Result<Tree> from_tar(std::string_view bytes) {
         tree.cut = tree.cut || have < size;
         std::string name(field(0, 100));
         if (header.substr(257, 5) == "ustar" && !field(345, 155).empty() && header[263] == '0') {
-            name = joined({field(345, 155), "/", name});
+            name = concat({field(345, 155), "/", name});
         }
         const char type = header[156];
         at = body + (size + kBlock - 1) / kBlock * kBlock;

@@ -22,10 +22,10 @@
 #include <map>
 #include <sstream>
 
+#include "base/text.h"
 #include "doctor/collect.h"
 #include "doctor/judge.h"
 #include "doctor/report.h"
-#include "doctor/text.h"
 #include "findings/rule.h"
 #include "os/temporary_directory.h"
 

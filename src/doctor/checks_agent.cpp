@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
@@ -61,17 +62,17 @@ void tell_gpus(const Object& node, Verdict& verdict, std::string& first) {
         const std::string since = text_at(gpu, {"since"});
         const std::string reason = text_at(gpu, {"reason"});
         const std::string name = "GPU " + text_at(gpu, {"index"});
-        if (first.empty()) first = joined({name, reason.empty() ? "" : ": ", reason});
+        if (first.empty()) first = concat({name, reason.empty() ? "" : ": ", reason});
         verdict.because(
             Evidence{.path = node.path,
-                     .value = joined({node.name, ": ", name, " ", text_at(gpu, {"uuid"}), " ",
+                     .value = concat({node.name, ": ", name, " ", text_at(gpu, {"uuid"}), " ",
                                       text_at(gpu, {"model"}), ": ", reason,
                                       since.empty() ? "" : ", since ", since}),
                      .expected = "healthy"});
         const std::string advice = text_at(gpu, {"advice"});
         const bool told = std::ranges::any_of(
             verdict.fixes, [&](const Fix& fix) { return fix.text.ends_with(advice); });
-        if (!advice.empty() && !told) verdict.note(joined({node.name, ", ", name, ": ", advice}));
+        if (!advice.empty() && !told) verdict.note(concat({node.name, ", ", name, ": ", advice}));
     }
 }
 

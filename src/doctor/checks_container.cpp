@@ -6,7 +6,6 @@
 #include "doctor/check.h"
 #include "doctor/container_patterns.h"
 #include "doctor/nodes.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {

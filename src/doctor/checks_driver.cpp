@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/driver_checks.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -192,8 +192,7 @@ Verdict judge_other_kernel(const Facts& facts) {
         if (one.kernel != kernel) kernels.insert(one.kernel);
     }
     auto verdict = failed("The nvidia module was built for " +
-                          (kernels.empty() ? std::string("another kernel")
-                                           : join({kernels.begin(), kernels.end()}, ", ")) +
+                          (kernels.empty() ? std::string("another kernel") : join(kernels)) +
                           ", the node runs " + (kernel.empty() ? "another" : kernel) +
                           ". A kernel upgrade left the driver behind.");
     if (host.kernel.ok()) verdict.because(host.kernel.place);

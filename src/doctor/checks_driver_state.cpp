@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "catalog/drivers.h"
 #include "doctor/check.h"
 #include "doctor/driver_checks.h"
@@ -100,7 +102,7 @@ Verdict judge_all_initialised(const Facts& facts) {
 
 Verdict judge_branch(const Facts& facts) {
     if (!facts.host.driver.ok() || facts.host.driver.value.empty()) return not_here("no driver");
-    const auto number = number_from(facts.host.driver.value).value_or(0);
+    const auto number = leading_number(facts.host.driver.value).value_or(0);
     const auto* const branch = catalog::find_driver_branch(static_cast<unsigned>(number));
     if (branch == nullptr) {
         return unknown("branch R" + std::to_string(number) + " is not in our table");
@@ -199,7 +201,7 @@ Verdict judge_permissions(const Facts& facts) {
     std::int64_t mode = 0666;
     for_each_line(*text, [&](std::string_view line, unsigned number) {
         if (!line.starts_with("DeviceFileMode:")) return;
-        mode = number_from(after(line, ":")).value_or(0666);
+        mode = leading_number(after(line, ":")).value_or(0666);
         mode_place = place_in(path, number, line);
     });
     if ((mode & 0006) == 0006) return ok("device files are for everybody (0666)");
@@ -226,12 +228,11 @@ Verdict judge_upgraded(const Facts& facts) {
         for_each_line(*text, [&](std::string_view line, unsigned number) {
             const std::string_view start = trim(after(line, "Start-Date:"));
             if (!start.empty()) {
-                std::string stamp(start);
-                if (const auto two = stamp.find("  "); two != std::string::npos)
-                    stamp.erase(two, 1);
-                when = time_of(stamp).value_or(0);
+                const auto clock = start.find_last_of(' ') + 1;
+                when = time_of(concat({start.substr(0, 10), "T", start.substr(clock), "Z"}))
+                           .value_or(0);
             }
-            if (const auto own = time_of(line.substr(0, 25))) when = *own;
+            if (const auto own = time_of(concat({line.substr(0, 19), "Z"}))) when = *own;
             const bool change = line.starts_with("Upgrade:") || line.starts_with("Install:") ||
                                 line.contains("Upgrade: ") || line.contains("Upgraded: ");
             const bool driver = line.contains("libnvidia-compute") ||

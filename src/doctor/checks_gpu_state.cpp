@@ -2,9 +2,9 @@
 // Modes and health of the single GPU, as NVML tells them.
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/nvml_gpu.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {

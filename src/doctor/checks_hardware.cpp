@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "catalog/gpu_models.h"
 #include "doctor/check.h"
 #include "doctor/text.h"
@@ -275,12 +277,12 @@ Verdict judge_supported(const Facts& facts) {
     if (!facts.host.driver.ok() || facts.host.driver.value.empty()) {
         return not_here("no driver is loaded");
     }
-    const auto branch = number_from(facts.host.driver.value).value_or(0);
+    const auto branch = leading_number(facts.host.driver.value).value_or(0);
     for (const PciDevice& gpu : facts.host.pci_gpus()) {
         for (const catalog::GpuModel* const model :
              catalog::gpu_models_with_pci_id(id_text(gpu.device))) {
             if (!model->last_branch.starts_with('R')) continue;
-            const auto last = number_from(model->last_branch.substr(1)).value_or(0);
+            const auto last = leading_number(model->last_branch.substr(1)).value_or(0);
             if (last == 0 || branch <= last) continue;
             const bool refused =
                 std::ranges::any_of(facts.host.kernel_log, [](const LogLine& line) {

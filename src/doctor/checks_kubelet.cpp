@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/check.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/check.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -152,7 +153,7 @@ Verdict judge_own_shm(const Facts& facts) {
 Verdict judge_fit(const Facts& facts) {
     if (!uses_mps(facts)) return no_mps();
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
-        const auto major = number_from(gpu.compute_capability);
+        const auto major = leading_number(gpu.compute_capability);
         const bool old = major && *major < 7;
         const bool mig = gpu.mig_current == "Enabled";
         if (!old && !mig && !facts.host.wsl) continue;
@@ -225,7 +226,7 @@ Verdict judge_clients(const Facts& facts) {
             const auto config = parse_object(entry.second.scalar);
             if (!config) continue;
             for (const Node& resource : items_at(*config, {"sharing", "mps", "resources"})) {
-                const auto count = number_of(text_at(resource, {"replicas"}));
+                const auto count = parse_number<std::int64_t>(text_at(resource, {"replicas"}));
                 if (!count || *count <= 48) continue;
                 auto verdict =
                     failed("ConfigMap " + map.id() + " asks for " + std::to_string(*count) +
@@ -255,10 +256,11 @@ Verdict judge_memory_limit(const Facts& facts) {
             const auto memory = labels.find("nvidia.com/gpu.memory");
             const auto replicas = labels.find("nvidia.com/gpu.replicas");
             if (memory == labels.end() || replicas == labels.end()) continue;
-            const auto parts = number_of(replicas->second).value_or(1);
+            const auto parts = parse_number<std::int64_t>(replicas->second).value_or(1);
             if (parts > 1) {
-                limit = std::to_string(number_of(memory->second).value_or(0) / parts) + " MiB (" +
-                        memory->second + "/" + replicas->second + ")";
+                limit =
+                    std::to_string(parse_number<std::int64_t>(memory->second).value_or(0) / parts) +
+                    " MiB (" + memory->second + "/" + replicas->second + ")";
             }
         }
         auto verdict = failed("Pod " + said.pod +

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
@@ -87,8 +89,8 @@ Verdict judge_replicas(const Facts& facts) {
     if (nodes.empty()) return no_nodes(facts);
     std::string told;
     for (const Object* const node : nodes) {
-        const auto count = number_of(label(*node, "nvidia.com/gpu.count"));
-        const auto replicas = number_of(label(*node, "nvidia.com/gpu.replicas"));
+        const auto count = parse_number<std::int64_t>(label(*node, "nvidia.com/gpu.count"));
+        const auto replicas = parse_number<std::int64_t>(label(*node, "nvidia.com/gpu.replicas"));
         if (!count || !replicas) continue;
         const bool shared = label(*node, "nvidia.com/gpu.product").ends_with("-SHARED");
         const double offered = amount(*node, "capacity", "nvidia.com/gpu") +
@@ -136,10 +138,10 @@ Verdict judge_mig_names(const Facts& facts) {
         }
         if (strategy.empty() || (strategy == "mixed") || mig.empty()) continue;
         auto verdict =
-            warning(joined({"Node ", node->name, " offers ", mig, " although its MIG strategy is ",
+            warning(concat({"Node ", node->name, " offers ", mig, " although its MIG strategy is ",
                             strategy, ", under which only nvidia.com/gpu is offered."}));
         verdict.because(Evidence{.path = node->path,
-                                 .value = joined({"nvidia.com/mig.strategy=", strategy, ", ", mig}),
+                                 .value = concat({"nvidia.com/mig.strategy=", strategy, ", ", mig}),
                                  .expected = "strategy mixed"});
         verdict.fix(
             "kubectl patch clusterpolicies.nvidia.com cluster-policy --type merge -p "
@@ -165,7 +167,7 @@ Verdict judge_conditions(const Facts& facts) {
                                   (type == "Ready" ? std::string("not ready") : type) + ".");
             verdict.because(
                 Place{node->path, condition.mark.line,
-                      joined({type, "=", status, " ", text_at(condition, {"message"})})},
+                      concat({type, "=", status, " ", text_at(condition, {"message"})})},
                 type == "Ready" ? "True" : "False");
             verdict.fix("kubectl describe node " + node->name);
             if (type == "DiskPressure") {

@@ -2,10 +2,10 @@
 // Labels and taints of nodes, and whom they mislead.
 #include <algorithm>
 
+#include "base/text.h"
 #include "catalog/gpu_models.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -26,10 +26,10 @@ Verdict judge_taint_values(const Facts& facts) {
                     const bool exists = text_at(one, {"operator"}) == "Exists";
                     if (text_at(one, {"key"}) != key || exists || own == value) continue;
                     auto verdict =
-                        failed(joined({"Taint ", key, " of node ", node->name, " has the value `",
+                        failed(concat({"Taint ", key, " of node ", node->name, " has the value `",
                                        value, "`, pod ", pod.id(), " tolerates `", own, "`."}));
-                    verdict.because(Place{node->path, taint.mark.line, joined({key, "=", value})},
-                                    joined({key, "=", own}));
+                    verdict.because(Place{node->path, taint.mark.line, concat({key, "=", value})},
+                                    concat({key, "=", own}));
                     verdict.because(Place{pod.path, one.mark.line, "value: " + own}, value);
                     verdict.edit("tolerations: [{key: " + key + ", operator: Exists}]",
                                  Risk::kRestartPods);
@@ -67,13 +67,13 @@ Verdict judge_labels(const Facts& facts) {
                 said->key.substr(0, said->key.find('-')) == is->key.substr(0, is->key.find('-'))) {
                 continue;
             }
-            auto verdict = warning(joined({"Label ", name, "=", value, " of node ", node->name,
+            auto verdict = warning(concat({"Label ", name, "=", value, " of node ", node->name,
                                            " says another GPU than there is: ", real, "."}));
             verdict.because(Evidence{.path = node->path,
-                                     .value = joined({name, "=", value}),
+                                     .value = concat({name, "=", value}),
                                      .expected = std::string(is->key)});
             verdict.because(Evidence{.path = where, .value = real});
-            verdict.fix(joined(
+            verdict.fix(concat(
                 {"kubectl label node ", node->name, " ", name, "=", is->key, " --overwrite"}));
             return verdict;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/nvml_gpu.h"
 #include "doctor/text.h"

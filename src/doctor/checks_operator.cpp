@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+#include "catalog/version.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
@@ -102,9 +104,9 @@ Verdict judge_mig_manager(const Facts& facts) {
             auto verdict = failed("mig-manager gave up half-way on node " + node.name +
                                   " and will not try again.");
             verdict.because(Evidence{.path = node.path,
-                                     .value = joined({name, "=", value}),
+                                     .value = concat({name, "=", value}),
                                      .expected = paused ? "true" : "success"});
-            verdict.fix(joined({"kubectl label node ", node.name, " ", name, "=",
+            verdict.fix(concat({"kubectl label node ", node.name, " ", name, "=",
                                 paused ? "true" : "pending", " --overwrite"}));
             verdict.note(
                 "Then set nvidia.com/mig.config to another value and back, so that it is applied "
@@ -226,8 +228,8 @@ Verdict judge_known_bug(const Facts& facts) {
         }
     }
     if (driver.empty()) return unknown("the driver's version is not known");
-    const bool bad =
-        compare_versions(driver, "570.124.06") >= 0 && compare_versions(driver, "570.158.01") < 0;
+    const bool bad = catalog::compare_versions(driver, "570.124.06") >= 0 &&
+                     catalog::compare_versions(driver, "570.158.01") < 0;
     if (!bad || !mixed) return ok("no known fault of this driver and plugin applies");
     auto verdict = failed("Driver " + driver +
                           " breaks the scheduling of whole GPUs on nodes where some GPUs "

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "doctor/check.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
@@ -82,7 +84,8 @@ double throttled_part(const Facts& facts, std::string& where) {
             for_each_line(*text, [&](std::string_view line, unsigned) {
                 const auto words = words_of(line);
                 if (words.size() != 2) return;
-                const auto value = static_cast<double>(number_of(words[1]).value_or(0));
+                const auto value =
+                    static_cast<double>(parse_number<std::int64_t>(words[1]).value_or(0));
                 if (words[0] == "nr_periods") periods = value;
                 if (words[0] == "nr_throttled") throttled = value;
             });
@@ -128,7 +131,7 @@ Verdict judge_saw_tooth(const Facts& facts) {
                 return;
             }
             if (words.size() > column) {
-                if (const auto value = number_of(words[column]))
+                if (const auto value = parse_number<std::int64_t>(words[column]))
                     values.push_back(static_cast<double>(*value));
             }
         });
@@ -165,16 +168,16 @@ Verdict judge_start(const Facts& facts) {
             const std::string_view word = rest.substr(0, end);
             std::int64_t seconds = 0;
             if (const auto hours = word.find('h'); hours != std::string_view::npos) {
-                seconds += number_from(word).value_or(0) * 3600;
+                seconds += leading_number(word).value_or(0) * 3600;
             }
             const auto minute = word.find('m');
             const bool minutes = minute != std::string_view::npos && word.substr(minute, 2) != "ms";
             if (minutes) {
                 const auto begin =
                     word.find_last_not_of("0123456789", minute == 0 ? 0 : minute - 1);
-                seconds +=
-                    60 * number_from(word.substr(begin == std::string_view::npos ? 0 : begin + 1))
-                             .value_or(0);
+                seconds += 60 * leading_number(
+                                    word.substr(begin == std::string_view::npos ? 0 : begin + 1))
+                                    .value_or(0);
             }
             if (seconds < 120) continue;
             auto verdict = warning("Pod " + pod.id() + ": " + std::to_string(seconds / 60) +
@@ -204,7 +207,7 @@ Verdict judge_slice(const Facts& facts) {
         for (const auto& [resource, count] : gpu_requests(*pod)) {
             const std::string_view profile = after(resource, "nvidia.com/mig-");
             const std::string_view memory = after(profile, ".");
-            const auto gib = number_from(memory);
+            const auto gib = leading_number(memory);
             if (profile.empty() || !gib || *gib <= 0 || one.memory_mib == 0) continue;
             const auto total = static_cast<std::uint64_t>(*gib) * 1024;
             const bool small = one.memory_mib * 100 > total * 95;

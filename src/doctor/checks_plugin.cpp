@@ -3,6 +3,8 @@
 #include <array>
 #include <map>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
@@ -97,7 +99,8 @@ std::map<std::string, std::string> wanted_labels(const Object& set) {
 Verdict judge_desired(const Facts& facts) {
     const Object* const set = plugin_set(facts);
     if (set == nullptr) return not_here("no DaemonSet of a device plugin");
-    const auto desired = number_of(text_at(set->body, {"status", "desiredNumberScheduled"}));
+    const auto desired =
+        parse_number<std::int64_t>(text_at(set->body, {"status", "desiredNumberScheduled"}));
     if (!desired) return unknown("the DaemonSet has no status");
     if (*desired > 0) return ok("the device plugin wants " + std::to_string(*desired) + " nodes");
     auto verdict = failed("The DaemonSet " + set->id() + " wants 0 nodes.");
@@ -118,15 +121,15 @@ Verdict judge_desired(const Facts& facts) {
             }
             const std::string has = found == labels.end()
                                         ? (near.empty() ? "none of that name" : near + " instead")
-                                        : joined({key, "=", found->second});
+                                        : concat({key, "=", found->second});
             verdict.message =
-                joined({"The DaemonSet ", set->id(), " wants 0 nodes: it asks for the label ", key,
+                concat({"The DaemonSet ", set->id(), " wants 0 nodes: it asks for the label ", key,
                         "=", value, ", node ", node.name, " has ", has, "."});
             verdict.because(Evidence{.path = node.path,
-                                     .value = joined({node.name, ": no ", key, "=", value}),
-                                     .expected = joined({key, "=", value})});
+                                     .value = concat({node.name, ": no ", key, "=", value}),
+                                     .expected = concat({key, "=", value})});
             verdict.fix(
-                joined({"kubectl label node ", node.name, " ", key, "=", value, " --overwrite"}));
+                concat({"kubectl label node ", node.name, " ", key, "=", value, " --overwrite"}));
             return verdict;
         }
     }

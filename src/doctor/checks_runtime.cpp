@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/text.h"
 
@@ -85,7 +86,7 @@ Verdict judge_template_words(const Facts& facts) {
         if (word.empty()) continue;
         const std::string short_name = file.path.substr(file.path.rfind('/') + 1);
         auto verdict =
-            failed(joined({"A template word (", word, ") was copied unexpanded into ", short_name,
+            failed(concat({"A template word (", word, ") was copied unexpanded into ", short_name,
                            "; ", facts.runtime.flavour, " will fail with it."}));
         verdict.because(place, word.contains("SNAPSHOTTER") ? "a real snapshotter name (overlayfs)"
                                                             : "a value");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/fit.h"
 #include "doctor/nodes.h"
@@ -155,9 +156,9 @@ Verdict judge_owner(const Facts& facts) {
                 if (!bad) continue;
                 const std::string message = text_at(condition, {"message"});
                 auto verdict =
-                    failed(joined({owner.kind, " ", owner.id(), ": ", clip(message, 160)}));
+                    failed(concat({owner.kind, " ", owner.id(), ": ", clip(message, 160)}));
                 verdict.because(
-                    Place{owner.path, condition.mark.line, joined({type, ": ", message})},
+                    Place{owner.path, condition.mark.line, concat({type, ": ", message})},
                     "no failure");
                 verdict.fix("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " +
                             owner.name);

@@ -4,9 +4,10 @@
 #include <array>
 #include <map>
 
+#include "base/text.h"
+#include "catalog/version.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -118,8 +119,9 @@ Verdict judge_escapes(const Facts& facts) {
     const std::string& version = facts.toolkit.version;
     if (version.empty()) return unknown("the version of the container toolkit is not known");
     const char* which = nullptr;
-    if (compare_versions(version, "1.17.8") < 0) which = "CVE-2025-23266";
-    if (compare_versions(version, "1.16.2") < 0) which = "CVE-2024-0132 and CVE-2025-23266";
+    if (catalog::compare_versions(version, "1.17.8") < 0) which = "CVE-2025-23266";
+    if (catalog::compare_versions(version, "1.16.2") < 0)
+        which = "CVE-2024-0132 and CVE-2025-23266";
     if (which == nullptr) return ok("container toolkit " + version + " has no known escape");
     auto verdict = warning("Container toolkit " + version +
                            " lets a container escape to the host (" + which + ").");
@@ -274,8 +276,8 @@ Verdict judge_spec_version(const Facts& facts) {
                         : runtime.kind == RuntimeFacts::Kind::kDocker   ? "26.1"
                                                                         : "1.30";
     for (const CdiSpec& spec : facts.cdi) {
-        const bool newer = compare_versions(spec.version, "0.7.0") >= 0;
-        if (!newer || compare_versions(runtime.version, least) >= 0) continue;
+        const bool newer = catalog::compare_versions(spec.version, "0.7.0") >= 0;
+        if (!newer || catalog::compare_versions(runtime.version, least) >= 0) continue;
         auto verdict =
             failed("The CDI spec is of version " + spec.version + "; " + runtime.flavour + " " +
                    runtime.version + " cannot read it (needs " + least + ").");

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {

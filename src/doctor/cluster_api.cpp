@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/json_text.h"
 #include "doctor/cluster.h"
 #include "doctor/json.h"
 
@@ -128,9 +129,8 @@ private:
     }
 
     void put(const Kind& kind, const std::vector<kube_client::Object>& items) {
-        std::string text =
-            "{\"apiVersion\":" + kube_client::json_quoted(kind.resource.api_version()) +
-            ",\"kind\":\"" + kind.resource.kind + "List\",\"items\":[";
+        std::string text = "{\"apiVersion\":" + json_quoted(kind.resource.api_version()) +
+                           ",\"kind\":\"" + kind.resource.kind + "List\",\"items\":[";
         for (const kube_client::Object& one : items) {
             if (&one != &items.front()) text += ",\n";
             text += one.json;

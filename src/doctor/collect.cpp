@@ -13,6 +13,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/host_files.h"
 #include "doctor/text.h"
 
@@ -91,13 +93,13 @@ public:
         const auto names = root_.list(directory, kMostNames);
         if (!names || depth > kDepth) return;
         for (const std::string& name : *names) {
-            const std::string path = joined({directory, "/", name});
+            const std::string path = concat({directory, "/", name});
             const auto status = root_.status(path);
             if (!status) continue;
             if (status->kind == os::FileStatus::Kind::kDirectory) {
-                whole(path, joined({as, "/", name}), depth + 1);
+                whole(path, concat({as, "/", name}), depth + 1);
             } else {
-                file(path, joined({as, "/", name}), false);
+                file(path, concat({as, "/", name}), false);
             }
         }
     }
@@ -120,7 +122,7 @@ private:
             return;
         }
         for (const std::string& one : *names) {
-            if (fits(name, one)) step(joined({directory, "/", one}), rest.substr(end), last, noted);
+            if (fits(name, one)) step(concat({directory, "/", one}), rest.substr(end), last, noted);
         }
         if (!tree_.has(directory)) tree_.add(directory, {.kind = Entry::Kind::kDirectory});
     }
@@ -243,7 +245,7 @@ private:
         }
         tree_.add(directory, {.kind = Entry::Kind::kDirectory});
         for (const std::string& name : *names) {
-            const std::string device = joined({directory, "/", name});
+            const std::string device = concat({directory, "/", name});
             tree_.add(device, {.kind = Entry::Kind::kDirectory});
             file(device + "/vendor", device + "/vendor", false);
             file(device + "/class", device + "/class", false);
@@ -260,7 +262,7 @@ private:
         const auto names = root_.list("/proc", 100'000);
         if (!names) return;
         for (const std::string& name : *names) {
-            if (!number_of(name)) continue;
+            if (!parse_number<std::int64_t>(name)) continue;
             const std::string base = "/proc/" + name;
             const auto comm = root_.read(base + "/comm", 4096);
             const std::string word = comm ? std::string(trim(*comm)) : "";

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/number.h"
+#include "base/text.h"
+#include "catalog/version.h"
 #include "doctor/facts.h"
 #include "doctor/text.h"
 
@@ -41,7 +44,7 @@ void read_kernel(Facts& facts) {
         host.command_line = {State::kOk, std::string(trim(*text)), {}, {path, 1, *text}};
     }
     if (const auto* text = first_text(facts.tree, {"/proc/stat"}, path)) {
-        const auto booted = number_from(after(*text, "btime "));
+        const auto booted = leading_number(after(*text, "btime "));
         if (booted) host.booted_s = {State::kOk, *booted, {}, {path, 0, "btime"}};
     }
 }
@@ -210,7 +213,8 @@ void read_libraries(Facts& facts) {
     }
     auto& library = facts.host.library;
     for (const auto& [version, path] : facts.host.libraries) {
-        if (!library.value.empty() && compare_versions(version, library.value) <= 0) continue;
+        if (!library.value.empty() && catalog::compare_versions(version, library.value) <= 0)
+            continue;
         library = {State::kOk, version, {}, {path, 0, "libnvidia-ml.so." + version}};
     }
     if (!library.unknown()) return;
@@ -243,7 +247,8 @@ void read_programs(Facts& facts) {
             const auto fields = words_of(
                 std::string_view(*stat).substr(std::min(stat->rfind(')') + 1, stat->size())));
             if (fields.size() > 19 && booted > 0) {
-                program.started_s = booted + number_of(fields[19]).value_or(0) / 100;
+                program.started_s =
+                    booted + parse_number<std::int64_t>(fields[19]).value_or(0) / 100;
             }
         }
         facts.host.programs.push_back(std::move(program));

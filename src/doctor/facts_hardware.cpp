@@ -3,8 +3,9 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/facts.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -14,14 +15,14 @@ constexpr std::string_view kPci = "/sys/bus/pci/devices";
 
 std::optional<unsigned> number_in(const Tree& tree, const std::string& path) {
     const std::string* const text = tree.text(path);
-    const auto value = text == nullptr ? std::nullopt : number_from(*text);
+    const auto value = text == nullptr ? std::nullopt : leading_number(*text);
     if (!value || *value < 0) return std::nullopt;
     return static_cast<unsigned>(*value);
 }
 
 unsigned hex_in(const Tree& tree, const std::string& path) {
     const std::string* const text = tree.text(path);
-    return text == nullptr ? 0U : static_cast<unsigned>(hex_of(*text).value_or(0));
+    return text == nullptr ? 0U : static_cast<unsigned>(parse_hex(*text).value_or(0));
 }
 
 /// The driver of a PCI device: a link, a text with its name, or the DRIVER line of uevent.
@@ -47,8 +48,8 @@ bool memory_unassigned(const Tree& tree, const std::string& device) {
     for_each_line(*text, [&](std::string_view line, unsigned number) {
         const auto words = words_of(line);
         if (number != 2 || words.size() < 3) return;
-        const bool has_flags = hex_of(words[2]).value_or(0) != 0;
-        unassigned = has_flags && hex_of(words[0]).value_or(1) == 0;
+        const bool has_flags = parse_hex(words[2]).value_or(0) != 0;
+        unassigned = has_flags && parse_hex(words[0]).value_or(1) == 0;
     });
     return unassigned;
 }
@@ -61,7 +62,8 @@ std::uint64_t fatal_errors_of(const Tree& tree, const std::string& device) {
         for_each_line(*text, [&](std::string_view line, unsigned) {
             const auto words = words_of(line);
             if (words.size() == 2 && words[0].starts_with("TOTAL_ERR_")) {
-                total += static_cast<std::uint64_t>(number_of(words[1]).value_or(0));
+                total +=
+                    static_cast<std::uint64_t>(parse_number<std::int64_t>(words[1]).value_or(0));
             }
         });
     }
@@ -111,7 +113,7 @@ std::vector<PciDevice> devices_of_lspci(const std::string& path, const std::stri
         if (device.address.size() < 12) device.address.insert(0, "0000:");
         device.device_class = bridge ? 0x068000 : line.contains("VGA") ? 0x030000 : 0x030200;
         const std::string_view id = after(line, "[10de:");
-        device.device = static_cast<unsigned>(hex_of(id.substr(0, 4)).value_or(0));
+        device.device = static_cast<unsigned>(parse_hex(id.substr(0, 4)).value_or(0));
         device.name = std::string(trim(after(line, "NVIDIA Corporation")));
         device.place = place_in(path, number, line);
         devices.push_back(std::move(device));
@@ -178,7 +180,7 @@ void read_machine(Facts& facts) {
     }
     const bool metal = product.contains(".metal") || product.contains("-metal");
     machine.state = (flagged || named) && !metal ? State::kOk : State::kAbsent;
-    machine.value = join({vendor.empty() ? "a virtual machine" : vendor, product}, " ");
+    machine.value = concat({vendor.empty() ? "a virtual machine" : vendor, " ", product});
     machine.place = {vendor.empty() ? "/proc/cpuinfo" : "/sys/class/dmi/id/sys_vendor", 0,
                      flagged ? "hypervisor flag, " + machine.value : machine.value};
     facts.host.wsl = tree.has("/dev/dxg") || tree.has_beneath("/usr/lib/wsl/lib");

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/facts.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -26,7 +27,7 @@ std::optional<Xid> xid_of(std::string_view line, const Place& place) {
     if (close == std::string_view::npos) return std::nullopt;
     std::string_view address = rest.substr(0, close);
     if (address.starts_with("PCI:")) address.remove_prefix(4);
-    const auto number = number_from(rest.substr(close + 2));
+    const auto number = leading_number(rest.substr(close + 2));
     if (!number || *number <= 0 || *number > 9999) return std::nullopt;
     return Xid{std::string(address), static_cast<unsigned>(*number), place};
 }

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/facts.h"
 #include "doctor/nvidia_smi.h"
 #include "doctor/text.h"
@@ -77,7 +79,7 @@ const Node* any_node(const Node& node, std::initializer_list<std::string_view> n
 
 std::optional<std::uint64_t> any_number(const Node& node,
                                         std::initializer_list<std::string_view> names) {
-    const auto value = number_from(any_text(node, names));
+    const auto value = leading_number(any_text(node, names));
     if (!value || *value < 0) return std::nullopt;
     return static_cast<std::uint64_t>(*value);
 }
@@ -88,7 +90,7 @@ std::optional<unsigned> any_count(const Node& node, std::initializer_list<std::s
 }
 
 std::optional<std::uint64_t> unsigned_of(std::string_view text) {
-    const auto value = number_of(text);
+    const auto value = parse_number<std::int64_t>(text);
     if (!value || *value < 0) return std::nullopt;
     return static_cast<std::uint64_t>(*value);
 }
@@ -136,7 +138,7 @@ void read_memory(const Node& node, NvmlGpu& gpu) {
     const Node* const memory = any_node(node, {"memory", "fb_memory_usage", "framebuffer"});
     const auto mib = [](const Node& from, std::initializer_list<std::string_view> names) {
         const std::string text = any_text(from, names);
-        const auto value = number_from(text);
+        const auto value = leading_number(text);
         if (!value || *value < 0) return std::optional<unsigned>{};
         // A bare number above a million is bytes.
         const bool bytes = *value > 4'000'000;
@@ -167,7 +169,7 @@ void read_health(const Node& node, NvmlGpu& gpu) {
     const std::string action = any_text(node, {"recovery_action", "gpu_recovery_action"});
     constexpr std::array<std::string_view, 6> kActions{"None",      "Reset",           "Reboot",
                                                        "Drain P2P", "Drain and Reset", "IMEX"};
-    const auto number = number_of(action);
+    const auto number = parse_number<std::int64_t>(action);
     gpu.recovery_action = number && *number >= 0 && *number < 6
                               ? std::string(kActions.at(static_cast<std::size_t>(*number)))
                               : action;
@@ -192,7 +194,7 @@ void read_performance(const Node& node, NvmlGpu& gpu) {
     const std::string bits = any_text(node, {"clocks_event_reasons", "throttle_reasons",
                                              "clocks_throttle_reasons", "throttle_bits"});
     if (!bits.empty()) {
-        const auto value = bits.starts_with("0x") ? hex_of(bits) : unsigned_of(bits);
+        const auto value = bits.starts_with("0x") ? parse_hex(bits) : unsigned_of(bits);
         gpu.throttle_bits = value;
     }
     for (const Node::Entry& entry : entries_at(node, {"throttled_percent"})) {
@@ -215,11 +217,11 @@ NvmlGpu gpu_of(const Node& node, unsigned position, const std::string& path) {
     if (const Node* const pci = any_node(node, {"pci"}); pci != nullptr && pci->is_mapping()) {
         gpu.address = lower(any_text(*pci, {"busid", "bus_id", "pci_bus_id"}));
     }
-    gpu.place = {path, node.mark.line, join({gpu.name, gpu.uuid}, " ")};
+    gpu.place = {path, node.mark.line, std::string(trim(concat({gpu.name, " ", gpu.uuid})))};
     for (const char* const key :
          {"error", "code", "status", "problem", "health", "message", "return", "nvml_return"}) {
         const std::string text = any_text(node, {key});
-        const auto number = number_of(text);
+        const auto number = parse_number<std::int64_t>(text);
         const int code = number ? static_cast<int>(*number) : nvml_code_of(text);
         if (code == 0 || code > 1000) continue;
         gpu.error = code;
@@ -265,7 +267,7 @@ void read_failure(const Node& root, const std::string& path, NvmlFacts& nvml) {
         const std::string text = from.is_mapping()
                                      ? any_text(from, {"code", "error", "message", "text"})
                                      : text_of(&from);
-        const auto number = number_of(text);
+        const auto number = parse_number<std::int64_t>(text);
         const bool exit_code = std::string_view(key) == "exit";
         const int code = number && !exit_code ? static_cast<int>(*number) : nvml_code_of(text);
         if (code <= 0) continue;
@@ -293,7 +295,7 @@ void read_json(Facts& facts, const std::string& path, const std::string& text) {
     nvml.driver = any_text(*root, {"driver", "driver_version", "driverversion"});
     nvml.library = any_text(*root, {"library", "nvml_version", "library_version", "nvmlversion"});
     nvml.cuda = any_text(*root, {"cuda", "cuda_version", "cuda_driver_version"});
-    if (const auto packed = number_of(nvml.cuda); packed && *packed >= 1000) {
+    if (const auto packed = parse_number<std::int64_t>(nvml.cuda); packed && *packed >= 1000) {
         nvml.cuda = std::to_string(*packed / 1000) + "." + std::to_string(*packed % 1000 / 10);
     }
     const Node* list = root->is_sequence() ? &*root : any_node(*root, {"gpus", "devices", "gpu"});

@@ -3,8 +3,10 @@
 #include <array>
 #include <map>
 
+#include "base/number.h"
+#include "base/text.h"
+#include "catalog/version.h"
 #include "doctor/facts.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -243,7 +245,8 @@ void take_docker(const Tree& tree, const std::string& path, RuntimeFacts& runtim
 RuntimeFacts::File file_at(const Tree& tree, const std::string& path) {
     RuntimeFacts::File file{.path = path};
     if (const std::string* const text = tree.text(path)) file.toml = parse_toml(*text);
-    file.version = static_cast<int>(number_of(text_at(file.toml.root, {"version"})).value_or(1));
+    file.version = static_cast<int>(
+        parse_number<std::int64_t>(text_at(file.toml.root, {"version"})).value_or(1));
     return file;
 }
 
@@ -300,7 +303,7 @@ std::string version_of(const Facts& facts) {
         if (text == nullptr) continue;
         for (std::string_view word : words_of(*text)) {
             if (word.starts_with('v')) word.remove_prefix(1);
-            if (number_from(word) && word.contains('.')) return std::string(word);
+            if (leading_number(word) && word.contains('.')) return std::string(word);
         }
     }
     const auto& nodes = facts.cluster.all("Node");
@@ -350,7 +353,7 @@ void read_runtime(Facts& facts) {
                                        file.path.starts_with("/etc/containerd/conf.d/");
                             }) ||
         (!runtime.files.empty() && runtime.files.front().toml.root.find("imports") != nullptr &&
-         !runtime.version.empty() && compare_versions(runtime.version, "2.1") >= 0);
+         !runtime.version.empty() && catalog::compare_versions(runtime.version, "2.1") >= 0);
     if (runtime.edit == "/etc/containerd/conf.d/99-nvidia.toml" && !drop_in &&
         facts.tree.has("/etc/containerd/config.toml")) {
         runtime.edit = "/etc/containerd/config.toml";
@@ -368,7 +371,7 @@ void read_runtime(Facts& facts) {
     if (runc != runtime.handlers.end()) runtime.systemd_cgroup = runc->systemd_cgroup;
     if (runtime.kind == Kind::kContainerd && !runtime.cdi_enabled) {
         const bool two = !runtime.version.empty()
-                             ? compare_versions(runtime.version, "2.0") >= 0
+                             ? catalog::compare_versions(runtime.version, "2.0") >= 0
                              : !runtime.files.empty() && runtime.files.front().version >= 3;
         runtime.cdi_enabled = two;
         runtime.cdi_place = {

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <map>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -48,9 +50,9 @@ void check_taints(const Object& pod, NodeFit& fit) {
         const bool node_state = key.starts_with("node.kubernetes.io/");
         fit.reasons.push_back(
             {node_state ? Miss::kNotReady : Miss::kTaint,
-             joined({"taint ", key, value.empty() ? "" : "=", value, ":", effect,
+             concat({"taint ", key, value.empty() ? "" : "=", value, ":", effect,
                      " is not tolerated"}),
-             joined({"tolerations: [{key: ", key, ", operator: Exists, effect: ", effect, "}]"}),
+             concat({"tolerations: [{key: ", key, ", operator: Exists, effect: ", effect, "}]"}),
              key});
     }
     if (is_true(dig(fit.node->body, {"spec", "unschedulable"}))) {
@@ -78,8 +80,8 @@ bool matches(const std::map<std::string, std::string>& labels, const Node& expre
     if (verb == "Exists") return has;
     if (verb == "DoesNotExist") return !has;
     if (values.size() != 1 || !has) return false;
-    const auto own = number_of(found->second);
-    const auto bound = number_of(values[0].scalar);
+    const auto own = parse_number<std::int64_t>(found->second);
+    const auto bound = parse_number<std::int64_t>(values[0].scalar);
     if (!own || !bound) return false;
     return verb == "Gt" ? *own > *bound : *own < *bound;
 }
@@ -148,8 +150,8 @@ void check_resources(const Facts& facts, const std::map<std::string, double>& wa
         const std::string asked = text_of_amount(count);
         const std::string there = text_of_amount(offered);
         const std::string text =
-            count > offered ? joined({name, ": ", asked, " asked, the node has ", there})
-                            : joined({name, ": ", asked, " asked, ",
+            count > offered ? concat({name, ": ", asked, " asked, the node has ", there})
+                            : concat({name, ": ", asked, " asked, ",
                                       text_of_amount(std::max(left, 0.0)), " of ", there, " free"});
         fit.reasons.push_back({gpu ? Miss::kGpu : Miss::kOther, text, "", name});
     }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "doctor/text.h"
+#include "base/text.h"
 #include "os/spawner.h"
 
 namespace aliquot::doctor {

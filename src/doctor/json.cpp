@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/json.h"
 
-#include <array>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "document/yaml.h"
 
 namespace aliquot::doctor {
@@ -181,38 +180,10 @@ private:
         for (int i = 0; i < 4; ++i) {
             if (at_ >= text_.size()) return std::nullopt;
             const char c = text_[at_++];
-            std::uint32_t digit = 0;
-            if (c >= '0' && c <= '9') {
-                digit = static_cast<std::uint32_t>(c - '0');
-            } else if (c >= 'a' && c <= 'f') {
-                digit = static_cast<std::uint32_t>(c - 'a') + 10U;
-            } else if (c >= 'A' && c <= 'F') {
-                digit = static_cast<std::uint32_t>(c - 'A') + 10U;
-            } else {
-                return std::nullopt;
-            }
-            value = value << 4U | digit;
+            if (hex_value(c) < 0) return std::nullopt;
+            value = value << 4U | static_cast<std::uint32_t>(hex_value(c));
         }
         return value;
-    }
-
-    static void append_utf8(std::string& out, std::uint32_t code) {
-        const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-        if (code < 0x80U) {
-            put(code);
-        } else if (code < 0x800U) {
-            put(0xc0U | code >> 6U);
-            put(0x80U | (code & 0x3fU));
-        } else if (code < 0x10000U) {
-            put(0xe0U | code >> 12U);
-            put(0x80U | (code >> 6U & 0x3fU));
-            put(0x80U | (code & 0x3fU));
-        } else {
-            put(0xf0U | code >> 18U);
-            put(0x80U | (code >> 12U & 0x3fU));
-            put(0x80U | (code >> 6U & 0x3fU));
-            put(0x80U | (code & 0x3fU));
-        }
     }
 
     std::string_view text_;
@@ -222,24 +193,6 @@ private:
     unsigned line_ = 1;
     std::string problem_;
 };
-
-/// The length of the UTF-8 letter at the front; 0 when it is none.
-std::size_t letter_at(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    const std::size_t length = lead < 0x80U                    ? 1
-                               : lead >= 0xc2U && lead < 0xe0U ? 2
-                               : lead >= 0xe0U && lead < 0xf0U ? 3
-                               : lead >= 0xf0U && lead < 0xf5U ? 4
-                                                               : 0;
-    if (length == 0 || text.size() < length) return 0;
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) return 0;
-    }
-    const auto second = length > 1 ? static_cast<unsigned char>(text[1]) : 0U;
-    const bool wrong = (lead == 0xe0U && second < 0xa0U) || (lead == 0xedU && second > 0x9fU) ||
-                       (lead == 0xf0U && second < 0x90U) || (lead == 0xf4U && second > 0x8fU);
-    return wrong ? 0 : length;
-}
 
 const std::vector<Node>& no_items() {
     static const std::vector<Node> kNone;
@@ -320,34 +273,5 @@ const std::vector<Node::Entry>& entries_at(const Node& node,
 }
 
 bool is_true(const Node* node) { return text_of(node) == "true"; }
-
-std::string json_text(std::string_view text) {
-    std::string out = "\"";
-    while (!text.empty()) {
-        const auto byte = static_cast<unsigned char>(text.front());
-        const std::size_t length = letter_at(text);
-        if (length == 0) {
-            out += "\xef\xbf\xbd";
-            text.remove_prefix(1);
-            continue;
-        }
-        if (byte == '"' || byte == '\\') {
-            out += '\\';
-            out += text.front();
-        } else if (byte == '\n') {
-            out += "\\n";
-        } else if (byte == '\t') {
-            out += "\\t";
-        } else if (byte < 0x20U || byte == 0x7fU) {
-            std::array<char, 8> escape{};
-            std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
-            out += escape.data();
-        } else {
-            out += text.substr(0, length);
-        }
-        text.remove_prefix(length);
-    }
-    return out + '"';
-}
 
 }  // namespace aliquot::doctor

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/result.h"
 #include "document/node.h"
 
@@ -39,8 +40,5 @@ const std::vector<Node::Entry>& entries_at(const Node& node,
 const std::vector<Node::Entry>& entries_at(const Node* node,
                                            std::initializer_list<std::string_view> path);
 bool is_true(const Node* node);
-
-/// A JSON string literal with its quotes; bytes that are no UTF-8 become U+FFFD.
-std::string json_text(std::string_view text);
 
 }  // namespace aliquot::doctor

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "doctor/text.h"
 #include "findings/finding.h"
 #include "findings/rule.h"

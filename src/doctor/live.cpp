@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "doctor/collect.h"
 #include "doctor/text.h"
 #include "os/root.h"

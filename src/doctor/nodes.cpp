@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/check.h"
-#include "doctor/text.h"
 
 namespace aliquot::doctor {
 namespace {

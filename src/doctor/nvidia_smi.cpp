@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -72,7 +74,7 @@ private:
     /// "GPU 0: NVIDIA A2 (UUID: GPU-...)"
     bool listed() {
         if (!line_.starts_with("GPU ") || !line_.contains("(UUID:")) return false;
-        const auto index = number_from(line_.substr(4));
+        const auto index = leading_number(line_.substr(4));
         const auto colon = line_.find(':');
         if (!index || *index < 0 || *index > 4096) return false;
         NvmlGpu& gpu = gpu_at(static_cast<unsigned>(*index));
@@ -136,7 +138,7 @@ private:
         const auto second = words_of(cells[1]);
         if (!second.empty() && second[0].contains(':') && second[0].contains('.') &&
             first.size() > 1) {
-            const auto index = number_of(first[0]);
+            const auto index = parse_number<std::int64_t>(first[0]);
             if (!index || *index < 0 || *index > 4096) return;
             table_gpu_ = &gpu_at(static_cast<unsigned>(*index));
             table_gpu_->address = plain_address(second[0]);
@@ -146,7 +148,7 @@ private:
             table_gpu_->name = join(name, " ");
             const auto ecc = words_of(cells[2]);
             if (!ecc.empty()) {
-                if (const auto count = number_of(ecc[0]); count && *count >= 0) {
+                if (const auto count = parse_number<std::int64_t>(ecc[0]); count && *count >= 0) {
                     table_gpu_->ecc_uncorrected = static_cast<std::uint64_t>(*count);
                 }
             }
@@ -177,14 +179,14 @@ private:
     void second_row(const std::vector<std::string_view>& cells) {
         const auto memory = words_of(cells[1]);
         if (memory.size() >= 3) {
-            const auto used = number_from(memory[0]);
-            const auto total = number_from(memory[2]);
+            const auto used = leading_number(memory[0]);
+            const auto total = leading_number(memory[2]);
             if (used && *used >= 0) table_gpu_->memory_used_mib = static_cast<unsigned>(*used);
             if (total && *total > 0) table_gpu_->memory_total_mib = static_cast<unsigned>(*total);
         }
         const auto last = words_of(cells[2]);
         if (!last.empty() && last[0].ends_with('%')) {
-            if (const auto use = number_from(last[0])) {
+            if (const auto use = leading_number(last[0])) {
                 table_gpu_->utilization = static_cast<unsigned>(*use);
             }
         }
@@ -241,7 +243,7 @@ private:
             gpu.power_default_w = quantity_of(value.substr(0, value.find(' ')));
         }
         if (key == "GPU Current Temp") {
-            if (const auto number = number_from(value)) {
+            if (const auto number = leading_number(value)) {
                 gpu.temperature = static_cast<unsigned>(*number);
             }
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The side that talks to NVML. It is a process of its own: a driver that hangs takes it down, and not
 // the one who asks.
+#include "base/json_text.h"
 #include "doctor/facts.h"
-#include "doctor/json.h"
 #include "doctor/live.h"
 #include "nvml/driver.h"
 
@@ -12,7 +12,7 @@ namespace {
 std::string failure(const Error& error) {
     int code = nvml_code_of(error.message);
     if (code == 0) code = error.code == ErrorCode::kNotFound ? 12 : 999;
-    return "{\"error\":" + std::to_string(code) + ",\"message\":" + json_text(error.message) +
+    return "{\"error\":" + std::to_string(code) + ",\"message\":" + json_quoted(error.message) +
            "}\n";
 }
 
@@ -46,15 +46,15 @@ std::string process_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
 
 std::string gpu_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
     std::string text =
-        "{\"index\":" + std::to_string(gpu.index) + ",\"uuid\":" + json_text(gpu.uuid.text) +
-        ",\"name\":" + json_text(gpu.model) + ",\"address\":" + json_text(gpu::to_text(gpu.pci)) +
-        ",\"compute_capability\":\"" + std::to_string(gpu.compute_major) + "." +
-        std::to_string(gpu.compute_minor) + "\"";
+        "{\"index\":" + std::to_string(gpu.index) + ",\"uuid\":" + json_quoted(gpu.uuid.text) +
+        ",\"name\":" + json_quoted(gpu.model) +
+        ",\"address\":" + json_quoted(gpu::to_text(gpu.pci)) + ",\"compute_capability\":\"" +
+        std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) + "\"";
     if (gpu.mig_capable) {
         text += std::string(",\"mig\":{\"current\":\"") +
                 (gpu.mig_enabled ? "Enabled" : "Disabled") + "\"}";
     }
-    if (!gpu.health.ok()) return text + ",\"problem\":" + json_text(gpu.health.reason) + "}";
+    if (!gpu.health.ok()) return text + ",\"problem\":" + json_quoted(gpu.health.reason) + "}";
     return text + sample_text(driver, gpu) + process_text(driver, gpu) + "}";
 }
 
@@ -66,10 +66,10 @@ std::string answer_nvml_question(const std::string& driver_root) {
     if (!driver) return failure(driver.error());
     const auto inventory = (*driver)->enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return failure(inventory.error());
-    std::string text = "{\"driver\":" + json_text(inventory->driver_version) + ",\"cuda\":\"" +
+    std::string text = "{\"driver\":" + json_quoted(inventory->driver_version) + ",\"cuda\":\"" +
                        std::to_string(inventory->cuda_version / 1000) + "." +
                        std::to_string(inventory->cuda_version % 1000 / 10) +
-                       "\",\"library_path\":" + json_text((*driver)->library_path()) +
+                       "\",\"library_path\":" + json_quoted((*driver)->library_path()) +
                        ",\"gpus\":[";
     bool first = true;
     for (const gpu::Gpu& gpu : inventory->gpus) {

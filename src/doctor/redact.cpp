@@ -5,7 +5,9 @@
 #include <array>
 #include <utility>
 
-#include "doctor/text.h"
+#include "base/json_text.h"
+#include "base/number.h"
+#include "base/text.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -220,7 +222,7 @@ void write(const Node& node, std::string& out) {
             for (const Node::Entry& entry : node.entries) {
                 if (!first) out += ',';
                 first = false;
-                out += json_text(entry.first.scalar) + ":";
+                out += json_quoted(entry.first.scalar) + ":";
                 write(entry.second, out);
             }
             out += '}';
@@ -245,13 +247,13 @@ void write(const Node& node, std::string& out) {
         case Node::Kind::kFloat: {
             // YAML knows more spellings than JSON.
             const bool plain = node.scalar == "true" || node.scalar == "false" ||
-                               (number_of(node.scalar).has_value() &&
+                               (parse_number<std::int64_t>(node.scalar).has_value() &&
                                 (node.scalar == "0" || !node.scalar.starts_with('0')));
-            out += plain ? node.scalar : json_text(node.scalar);
+            out += plain ? node.scalar : json_quoted(node.scalar);
             return;
         }
         case Node::Kind::kString:
-            out += json_text(node.scalar);
+            out += json_quoted(node.scalar);
     }
 }
 

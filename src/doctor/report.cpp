@@ -7,7 +7,8 @@
 #include <ostream>
 #include <string>
 
-#include "doctor/json.h"
+#include "base/json_text.h"
+#include "base/text.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -188,39 +189,40 @@ std::string list_of(const std::vector<std::string>& words) {
     std::string text = "[";
     for (const std::string& word : words) {
         if (text.size() > 1) text += ',';
-        text += json_text(word);
+        text += json_quoted(word);
     }
     return text + "]";
 }
 
 std::string json_of(const Judged& one) {
-    std::string text = "{\"id\":" + json_text(one.id) + ",\"severity\":" + json_text(one.severity) +
-                       ",\"result\":" + json_text(to_text(one.verdict.outcome)) +
-                       ",\"confidence\":" + json_text(to_text(one.verdict.confidence)) +
-                       ",\"message\":" + json_text(one.verdict.message) + ",\"evidence\":[";
+    std::string text = "{\"id\":" + json_quoted(one.id) +
+                       ",\"severity\":" + json_quoted(one.severity) +
+                       ",\"result\":" + json_quoted(to_text(one.verdict.outcome)) +
+                       ",\"confidence\":" + json_quoted(to_text(one.verdict.confidence)) +
+                       ",\"message\":" + json_quoted(one.verdict.message) + ",\"evidence\":[";
     bool first = true;
     for (const Evidence& evidence : one.verdict.evidence) {
         text += first ? "{" : ",{";
-        text += "\"source\":" + json_text(to_text(source_of(evidence.path))) +
-                ",\"path\":" + json_text(evidence.path) +
+        text += "\"source\":" + json_quoted(to_text(source_of(evidence.path))) +
+                ",\"path\":" + json_quoted(evidence.path) +
                 ",\"line\":" + std::to_string(evidence.line) +
-                ",\"value\":" + json_text(evidence.value) +
-                ",\"expected\":" + json_text(evidence.expected) + "}";
+                ",\"value\":" + json_quoted(evidence.value) +
+                ",\"expected\":" + json_quoted(evidence.expected) + "}";
         first = false;
     }
     text += "],\"fix\":[";
     first = true;
     for (const Fix& fix : one.verdict.fixes) {
         text += first ? "{" : ",{";
-        text += "\"kind\":" + json_text(to_text(fix.kind)) +
-                ",\"risk\":" + json_text(to_text(fix.risk)) + ",\"text\":" + json_text(fix.text) +
-                "}";
+        text += "\"kind\":" + json_quoted(to_text(fix.kind)) +
+                ",\"risk\":" + json_quoted(to_text(fix.risk)) +
+                ",\"text\":" + json_quoted(fix.text) + "}";
         first = false;
     }
     text += "],\"blockedBy\":" + list_of(one.blocked_by.empty()
                                              ? std::vector<std::string>{}
                                              : std::vector<std::string>{one.blocked_by});
-    return text + ",\"doc\":" + json_text("docs/rules/doctor.md#" + lower(one.id)) + "}";
+    return text + ",\"doc\":" + json_quoted("docs/rules/doctor.md#" + lower(one.id)) + "}";
 }
 
 std::string xml(std::string_view text) {
@@ -259,12 +261,12 @@ void print_short(std::ostream& out, const Report& report) {
 
 void print_json(std::ostream& out, const Report& report) {
     out << "{\"schemaVersion\":\"1\",\"success\":" << (report.success() ? "true" : "false")
-        << ",\"target\":{\"kind\":" << json_text(to_text(report.target.kind))
-        << ",\"name\":" << json_text(report.target.name) << "},\"summary\":{";
+        << ",\"target\":{\"kind\":" << json_quoted(to_text(report.target.kind))
+        << ",\"name\":" << json_quoted(report.target.name) << "},\"summary\":{";
     bool first = true;
     for (const Outcome outcome : {Outcome::kOk, Outcome::kWarning, Outcome::kFailed,
                                   Outcome::kSkipped, Outcome::kUnknown}) {
-        out << (first ? "" : ",") << json_text(to_text(outcome)) << ':' << report.count(outcome);
+        out << (first ? "" : ",") << json_quoted(to_text(outcome)) << ':' << report.count(outcome);
         first = false;
     }
     out << "},\"rootCauses\":" << list_of(report.root_causes) << ",\"categories\":[";
@@ -275,7 +277,7 @@ void print_json(std::ostream& out, const Report& report) {
         for (const Judged& one : report.checks) {
             if (one.level != level) continue;
             if (first_check) {
-                out << (first_category ? "" : ",") << "{\"name\":" << json_text(to_text(level))
+                out << (first_category ? "" : ",") << "{\"name\":" << json_quoted(to_text(level))
                     << ",\"checks\":[";
             }
             out << (first_check ? "" : ",") << json_of(one);

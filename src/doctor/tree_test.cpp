@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <set>
 
+#include "base/json_text.h"
 #include "doctor/bundle.h"
 #include "doctor/check.h"
 #include "doctor/fix.h"
 #include "doctor/json.h"
 #include "doctor/judge.h"
 #include "doctor/redact.h"
-#include "doctor/text.h"
 #include "doctor/toml.h"
 #include "findings/rule.h"
 
@@ -203,7 +203,7 @@ TEST(Json, KeepsLinesAndRefusesWhatIsNone) {
         EXPECT_FALSE(parse_json(bad)) << bad;
     }
     EXPECT_FALSE(parse_json(std::string(1000, '[')));
-    EXPECT_EQ(json_text("a\"\n\xff"), "\"a\\\"\\n\xef\xbf\xbd\"");
+    EXPECT_EQ(json_quoted("a\"\n\xff"), "\"a\\\"\\n\xef\xbf\xbd\"");
 }
 
 TEST(Checks, HaveAnEntryInTheCatalogueAndACaseEach) {

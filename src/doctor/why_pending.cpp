@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 #include "doctor/fit.h"
 #include "doctor/text.h"
 

@@ -1,34 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "document/json.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
+
+#include "base/json_text.h"
+#include "base/number.h"
 
 namespace aliquot::document {
 namespace {
-
-std::string quoted(const std::string& text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            result += '\\';
-            result += c;
-        } else if (c == '\n') {
-            result += "\\n";
-        } else if (c == '\t') {
-            result += "\\t";
-        } else if (byte < 0x20U || byte == 0x7fU) {
-            std::array<char, 8> escape{};
-            std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
-            result += escape.data();
-        } else {
-            result += c;
-        }
-    }
-    return result + '"';
-}
 
 void write(std::string& out, const Node& node, unsigned depth) {
     const std::string inner(2 * (depth + 1), ' ');
@@ -42,7 +21,7 @@ void write(std::string& out, const Node& node, unsigned depth) {
             }
             out += '{';
             for (const auto& [key, value] : node.entries) {
-                out += separator + inner + quoted(key.scalar) + ": ";
+                out += separator + inner + json_quoted(key.scalar) + ": ";
                 write(out, value, depth + 1);
                 separator = ",\n";
             }
@@ -70,7 +49,7 @@ void write(std::string& out, const Node& node, unsigned depth) {
             out += node.scalar;
             return;
         case Node::Kind::kString:
-            out += quoted(node.scalar);
+            out += json_quoted(node.scalar);
             return;
     }
 }
@@ -93,14 +72,7 @@ Node make_integer(long long value) {
 Node make_number(double value, int digits) {
     Node node;
     if (!std::isfinite(value)) return node;  // JSON has no word for it
-    std::array<char, 400> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
-    std::string text = buffer.data();
-    if (text.find('.') != std::string::npos) {
-        while (text.back() == '0') text.pop_back();
-        if (text.back() == '.') text.pop_back();
-    }
-    if (text == "-0") text = "0";
+    std::string text = decimal_text(value, digits);
     node.kind = text.find('.') == std::string::npos ? Node::Kind::kInteger : Node::Kind::kFloat;
     node.scalar = std::move(text);
     return node;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace aliquot::document {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool all_digits(std::string_view text, unsigned base) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [base](char c) {

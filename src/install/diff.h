@@ -11,7 +11,7 @@ namespace aliquot::install {
 std::string readable(std::string_view json);
 
 /// What changes from one text to the other, line by line: " same", "-old", "+new", with three lines
-/// around each change; empty when nothing does. Texts above 5000 lines are shown whole.
+/// around each change; empty when nothing does. A change of more than 5000 lines is shown whole.
 std::string line_diff(std::string_view before, std::string_view after);
 
 }  // namespace aliquot::install

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "install/meaning.h"
 
+#include "base/text.h"
 #include "document/write.h"
 
 namespace aliquot::install {
@@ -57,12 +58,6 @@ std::vector<std::string> text_list_lines(const std::vector<std::string>& texts) 
     return lines_of(list);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& one : words) text.append(text.empty() ? "" : ",").append(one);
-    return text;
-}
-
 /// Ours and the user's; those of a taint that the agent sets itself are needed, too.
 std::vector<Toleration> tolerations_of(const Values& values) {
     std::vector<Toleration> all = values.tolerations;
@@ -115,7 +110,7 @@ Meaning meaning_of(const Values& values) {
         {"api_port", std::to_string(values.api_port == 0 ? facts.api_port : values.api_port)},
         {"default_config", values.default_config},
         {"labels", values.labels},
-        {"label_profiles", joined(values.label_profiles)},
+        {"label_profiles", join(values.label_profiles, ",")},
         {"node_taint", values.node_taint},
         {"unhealthy_taint", values.unhealthy_taint},
         {"mig_drain", values.mig_drain},

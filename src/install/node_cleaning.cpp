@@ -15,7 +15,7 @@ std::vector<std::string> written_on(const node::NodeObject& node) {
     const auto owned = [&](const char* annotation) {
         const auto found = node.annotations.find(annotation);
         return found == node.annotations.end() ? std::vector<std::string>()
-                                               : node::split_list(found->second);
+                                               : split_list(found->second);
     };
     std::vector<std::string> words;
     for (const std::string& key : owned(node::kOwnedLabels)) {

@@ -2,7 +2,6 @@
 #include "document/json.h"
 #include "document/write.h"
 #include "plan/plan.h"
-#include "sizing/text.h"
 
 namespace aliquot::plan {
 namespace {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "catalog/mig_profiles.h"
 #include "plan/share.h"
@@ -13,7 +14,6 @@ namespace aliquot::plan {
 namespace {
 
 using sizing::gib_text;
-using sizing::number_text;
 
 constexpr double kLeastShare = 2.5;  // GiB that a small inference service wants
 constexpr unsigned kMpsFrom = 8;
@@ -51,16 +51,16 @@ void reject_for_card(Plan& plan, const catalog::GpuModel& model, const CardPlan&
                        "all clients");
         } else if (card.replicas > kMostClients) {
             reject(plan, "PLN033", Mode::kMps, "",
-                   number_text(card.replicas) + " shares: an MPS server has at most " +
-                       number_text(kMostClients) + " clients");
+                   decimal_text(card.replicas) + " shares: an MPS server has at most " +
+                       decimal_text(kMostClients) + " clients");
         } else {
             reject(plan, "PLN036", Mode::kMps, "",
-                   number_text(card.replicas) + " shares: MPS pays from " + number_text(kMpsFrom) +
-                       " small processes on; it is the second choice");
+                   decimal_text(card.replicas) + " shares: MPS pays from " +
+                       decimal_text(kMpsFrom) + " small processes on; it is the second choice");
         }
     } else {
         reject(plan, "PLN037", Mode::kTimeSlicing, "",
-               number_text(card.replicas) +
+               decimal_text(card.replicas) +
                    " processes taking turns: each waits for all others; "
                    "MPS runs their kernels side by side");
     }
@@ -70,8 +70,9 @@ void reject_for_card(Plan& plan, const catalog::GpuModel& model, const CardPlan&
                "on each share");
     }
     if (card.replicas > 1) {
-        reject(plan, "PLN080", Mode::kExclusive, "",
-               "a whole GPU for each pod: " + number_text(card.replicas) + " GPUs in place of one");
+        reject(
+            plan, "PLN080", Mode::kExclusive, "",
+            "a whole GPU for each pod: " + decimal_text(card.replicas) + " GPUs in place of one");
     }
 }
 
@@ -121,17 +122,17 @@ CardPlan plan_card(const catalog::GpuModel& model, unsigned services, bool guard
                 : mps              ? Mode::kMps
                 : guard            ? Mode::kFraction
                                    : Mode::kTimeSlicing;
-    const std::string size = "floor_pow2(" + number_text(card.usable_gib) +
-                             " / 2.5) = floor_pow2(" + number_text(by_size) +
-                             ") = " + number_text(by_memory);
-    card.formula = "usable = " + number_text(model.memory_gib) + " - " + number_text(kReserve) +
-                   " = " + number_text(card.usable_gib) + " GiB; replicas = ";
-    card.formula += services > 0 ? number_text(services) + " (asked; by size " + size + ")" : size;
+    const std::string size = "floor_pow2(" + decimal_text(card.usable_gib) +
+                             " / 2.5) = floor_pow2(" + decimal_text(by_size) +
+                             ") = " + decimal_text(by_memory);
+    card.formula = "usable = " + decimal_text(model.memory_gib) + " - " + decimal_text(kReserve) +
+                   " = " + decimal_text(card.usable_gib) + " GiB; replicas = ";
+    card.formula += services > 0 ? decimal_text(services) + " (asked; by size " + size + ")" : size;
     if (by_memory > suits && services == 0) {
-        card.formula += ", cut to " + number_text(suits) + " for the 48 clients of MPS";
+        card.formula += ", cut to " + decimal_text(suits) + " for the 48 clients of MPS";
     }
-    card.formula += "; memory of each = floor to 0.5 of " + number_text(card.usable_gib) + " / " +
-                    number_text(card.replicas) + " = " + number_text(card.per_pod_gib) +
+    card.formula += "; memory of each = floor to 0.5 of " + decimal_text(card.usable_gib) + " / " +
+                    decimal_text(card.replicas) + " = " + decimal_text(card.per_pod_gib) +
                     " GiB; technique = " + std::string(technique_of(card.mode)) + ", since " +
                     why_technique(model, card);
     return card;
@@ -150,18 +151,18 @@ void plan_cards(Draft& draft) {
     plan.usable_gib = card.usable_gib;
     plan.formula = card.formula;
     if (most < asked) {
-        plan.unplaced.push_back(number_text(asked - most) + " of " + number_text(asked) +
+        plan.unplaced.push_back(decimal_text(asked - most) + " of " + decimal_text(asked) +
                                 " services");
         plan.gpus_missing = (asked + most - 1) / most - 1;
-        plan.warnings.push_back(number_text(asked) +
+        plan.warnings.push_back(decimal_text(asked) +
                                 " services leave less than 0.5 GiB for each, and a CUDA context "
                                 "takes most of that: at most " +
-                                number_text(most) + " fit, and that is tight");
+                                decimal_text(most) + " fit, and that is tight");
     } else if (card.mode != Mode::kMps && card.replicas > kMostShares) {
-        plan.warnings.push_back(number_text(card.replicas) +
+        plan.warnings.push_back(decimal_text(card.replicas) +
                                 " take turns: each waits for all others when they are busy; more "
                                 "than " +
-                                number_text(kMostShares) + " are seldom good");
+                                decimal_text(kMostShares) + " are seldom good");
     }
     reject_for_card(plan, *first.model, card);
     for (const Slot& slot : draft.slots) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "plan/mig.h"
 #include "plan/steps.h"
@@ -12,7 +13,6 @@ namespace aliquot::plan {
 namespace {
 
 using sizing::gib_text;
-using sizing::number_text;
 
 constexpr double kHalf = 0.5;
 constexpr double kBusy = 60;  // percent
@@ -46,11 +46,12 @@ Alone needs_whole_gpu(const Workload& w, double gpu_gib) {
     }
     const double duty = w.duty_percent.value_or(0);
     if (duty > kBusy && w.latency_ms > 0) {
-        return {"PLN003", w.name + " must answer within " + number_text(w.latency_ms) +
-                              " ms and keeps the GPU busy " + number_text(duty) + " % of the time"};
+        return {"PLN003", w.name + " must answer within " + decimal_text(w.latency_ms) +
+                              " ms and keeps the GPU busy " + decimal_text(duty) +
+                              " % of the time"};
     }
     if (duty > kBusy && (w.kind == Kind::kTraining || w.memory_gib == 0)) {
-        return {"PLN006", w.name + " keeps the GPU busy " + number_text(duty) + " % of the time" +
+        return {"PLN006", w.name + " keeps the GPU busy " + decimal_text(duty) + " % of the time" +
                               (w.memory_gib == 0 ? " and its memory is not known" : "") +
                               ": sharing would only slow it down"};
     }
@@ -60,8 +61,8 @@ Alone needs_whole_gpu(const Workload& w, double gpu_gib) {
 /// Why a workload can stay on the CPU; empty: it cannot.
 std::string keeps_cpu(const Workload& w) {
     if (w.cpu_seconds <= 0 || w.enough_seconds <= 0 || w.cpu_seconds > w.enough_seconds) return {};
-    return w.name + " takes " + number_text(w.cpu_seconds) + " s on the CPU and may take " +
-           number_text(w.enough_seconds) + " s";
+    return w.name + " takes " + decimal_text(w.cpu_seconds) + " s on the CPU and may take " +
+           decimal_text(w.enough_seconds) + " s";
 }
 
 bool several_tenants(const std::vector<const Workload*>& shared) {
@@ -183,7 +184,7 @@ bool mps_wins(const Question& q) {
     constexpr unsigned kMany = 3;
     if (replicas < kMany) {
         q.lose("PLN036", Mode::kMps,
-               number_text(replicas) +
+               decimal_text(replicas) +
                    " processes: MPS pays with many small ones; the second "
                    "choice");
         return false;

@@ -7,13 +7,11 @@
 #include <set>
 #include <tuple>
 
+#include "base/number.h"
 #include "plan/steps.h"
-#include "sizing/text.h"
 
 namespace aliquot::plan {
 namespace {
-
-using sizing::number_text;
 
 /// How one GPU is divided: equal ones share an entry.
 struct Division {
@@ -143,7 +141,7 @@ std::string our_config(const NodeConfig& config) {
         const std::string resource = resource_of(division, config.kinds.size(), config.has_whole);
         if (resource != "nvidia.com/gpu") text += "      rename: " + resource + "\n";
         if (division.mode == Mode::kTimeSlicing) continue;
-        text += "      memory: " + number_text(std::floor(division.share_mib), 0) + "Mi\n";
+        text += "      memory: " + decimal_text(std::floor(division.share_mib), 0) + "Mi\n";
         constexpr unsigned kPercent = 100;
         text +=
             "      compute: " + std::to_string(std::max(1U, kPercent / division.replicas)) + "\n";

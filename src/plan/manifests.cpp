@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/number.h"
 #include "base/quantity.h"
 #include "catalog/models.h"
 #include "document/yaml.h"
@@ -58,20 +59,17 @@ std::string asked(const Node& container, std::string_view resource) {
 
 unsigned gpus_of(const Node& container) {
     for (const std::string_view resource : {"nvidia.com/gpu", "nvidia.com/gpu.shared"}) {
-        const std::string text = asked(container, resource);
-        unsigned count = 0;
-        std::from_chars(text.data(), text.data() + text.size(), count);
+        const auto count = leading_number<unsigned>(asked(container, resource)).value_or(0);
         if (count > 0) return std::min(count, 64U);
     }
     return 0;
 }
 
 double cores_of(const std::string& text) {
-    double value = 0;
-    const auto [stop, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (wrong != std::errc{}) return 0;
+    std::string_view rest = text;
+    const double value = take_number<double>(rest).value_or(0);
     constexpr double kMilli = 1000;
-    return *stop == 'm' ? value / kMilli : value;
+    return rest.starts_with('m') ? value / kMilli : value;
 }
 
 double mib_of(const std::string& text) {

@@ -3,8 +3,8 @@
 // back.
 #include <algorithm>
 
+#include "base/number.h"
 #include "plan/steps.h"
-#include "sizing/text.h"
 
 namespace aliquot::plan {
 namespace {
@@ -101,8 +101,8 @@ Step service_step(const Share& share, const Workload& workload, bool first, cons
     if (speed != plan.speed.end() && speed->alone > 0) {
         step.check = "a request takes " + (speed->gpu.empty() ? "less" : speed->gpu) + " (" +
                      (speed->cpu.empty() ? "more" : speed->cpu) +
-                     " on the CPU); memory stays below " +
-                     sizing::number_text(share.memory_mib, 0) + " MiB";
+                     " on the CPU); memory stays below " + decimal_text(share.memory_mib, 0) +
+                     " MiB";
     }
     step.rollback = {patch(share.workload, share.resource, "null"),
                      "# and its CPU image and variables: a service that is told to use CUDA does "

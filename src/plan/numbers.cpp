@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "plan/steps.h"
 #include "sizing/text.h"
@@ -11,7 +12,6 @@ namespace aliquot::plan {
 namespace {
 
 using sizing::gib_text;
-using sizing::number_text;
 
 constexpr double kHoursPerMonth = 730;
 
@@ -55,7 +55,7 @@ void add_prices(Plan& plan, const Request& request) {
         numbers.usd_per_month_before = one * numbers.gpus_exclusive;
         numbers.usd_per_month_after = one * numbers.gpus_used;
         numbers.price_source =
-            "energy at full power, $" + number_text(request.usd_per_kwh) + "/kWh";
+            "energy at full power, $" + decimal_text(request.usd_per_kwh) + "/kWh";
     }
 }
 
@@ -235,7 +235,7 @@ void add_confidence(Plan& plan, const Request& request) {
                                        "not told: 2.5 GiB assumed where it is shared"});
         }
         plan.confidence.push_back(
-            {"duty of " + w.name + " (" + number_text(w.duty_percent.value_or(0)) + " %)",
+            {"duty of " + w.name + " (" + decimal_text(w.duty_percent.value_or(0)) + " %)",
              w.duty_certainty,
              w.duty_certainty == Certainty::kGuessed ? "usual for " + std::string(to_text(w.kind))
                                                      : "from the file"});

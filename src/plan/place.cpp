@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "plan/mig.h"
 #include "plan/room.h"
@@ -22,7 +23,6 @@ namespace aliquot::plan {
 namespace {
 
 using sizing::gib_text;
-using sizing::number_text;
 
 class Placer {
 public:
@@ -291,7 +291,7 @@ private:
             share.risk = risk_of(share, use.replicas);
             const bool told = w.duty_certainty != Certainty::kGuessed;
             if (told && w.duty_percent.value_or(0) > share.compute_percent) {
-                share.risk += "; busy " + number_text(*w.duty_percent) +
+                share.risk += "; busy " + decimal_text(*w.duty_percent) +
                               " % of a whole GPU, so slower at its peaks";
             }
             use.share_mib = std::max(use.share_mib, share.memory_mib);

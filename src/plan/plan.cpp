@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "grant/mechanism.h"
 #include "plan/steps.h"
@@ -221,7 +222,7 @@ void add_environment(Plan& plan) {
         if (share.mode != Mode::kFraction && share.mode != Mode::kTimeSlicing) continue;
         if (std::ranges::find(seen, share.workload) != seen.end()) continue;
         seen.push_back(share.workload);
-        const std::string mib = sizing::number_text(share.memory_mib, 0);
+        const std::string mib = decimal_text(share.memory_mib, 0);
         const std::string who = " (" + share.workload + ")";
         std::string limit("GPU memory limit of the application = ");
         limit.append(mib).append(" MB").append(who);

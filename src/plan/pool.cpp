@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "document/yaml.h"
 #include "sizing/text.h"
@@ -20,14 +22,6 @@ using document::Node;
 
 constexpr std::size_t kMostNodes = 5'000;
 
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 struct Counted {
     unsigned count = 1;
     std::string_view what;
@@ -36,7 +30,7 @@ struct Counted {
 /// "2x A2", "2 A2", "A2 x2": how many of what. A name that itself begins with a number ("1070")
 /// has no blank or x behind it.
 std::optional<Counted> counted(std::string_view text) {
-    text = trimmed(text);
+    text = trim(text);
     std::size_t digits = 0;
     while (digits < text.size() && is_digit(text[digits])) ++digits;
     std::size_t at = digits;
@@ -46,23 +40,22 @@ std::optional<Counted> counted(std::string_view text) {
     std::string_view what = text;
     if (digits > 0 && at < text.size() && (times || at > digits)) {
         number = text.substr(0, digits);
-        what = trimmed(text.substr(at + (times ? 1 : 0)));
+        what = trim(text.substr(at + (times ? 1 : 0)));
         // "3090 Ti" is a model, "2 A2" is two of them.
         constexpr std::size_t kLongestCount = 3;
         if (!times && digits > kLongestCount) return Counted{1, text};
     } else {
         const std::size_t x = text.rfind(" x");
         const std::string_view tail =
-            x == std::string_view::npos ? std::string_view() : trimmed(text.substr(x + 2));
+            x == std::string_view::npos ? std::string_view() : trim(text.substr(x + 2));
         if (!tail.empty() && std::ranges::all_of(tail, is_digit)) {
             number = tail;
-            what = trimmed(text.substr(0, x));
+            what = trim(text.substr(0, x));
         }
     }
     if (number.empty()) return Counted{1, what};
-    unsigned count = 0;
-    const auto [stop, wrong] = std::from_chars(number.data(), number.data() + number.size(), count);
-    if (wrong != std::errc{} || count == 0 || count > kMostGpus) return std::nullopt;
+    const unsigned count = parse_number<unsigned>(number).value_or(0);
+    if (count == 0 || count > kMostGpus) return std::nullopt;
     return Counted{count, what};
 }
 
@@ -81,7 +74,7 @@ GpuPool unlisted_pool(std::string_view name, double memory_gib, unsigned count) 
         const bool letter = (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '.';
         gpu->key += letter ? c : c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : '-';
     }
-    if (gpu->key.empty()) gpu->key = "gpu-" + sizing::number_text(memory_gib) + "gib";
+    if (gpu->key.empty()) gpu->key = "gpu-" + decimal_text(memory_gib) + "gib";
     gpu->name = std::ranges::any_of(name, [](char c) { return c < ' '; }) ? gpu->key
                 : name.empty() ? "a GPU of " + sizing::gib_text(memory_gib)
                                : std::string(name);
@@ -110,7 +103,7 @@ std::optional<GpuPool> parse_unlisted(const Counted& found) {
     if (blank == std::string_view::npos) return std::nullopt;
     const auto memory = gpu_memory_gib(text.substr(blank + 1));
     if (!memory) return std::nullopt;
-    return unlisted_pool(trimmed(text.substr(0, blank)), *memory, found.count);
+    return unlisted_pool(trim(text.substr(0, blank)), *memory, found.count);
 }
 
 Error at(std::string_view file, const Node& node, const std::string& what) {
@@ -204,9 +197,8 @@ std::optional<GpuPool> pool_of_object(const Node& node) {
     pool.driver = label("nvidia.com/cuda.driver-version.full");
     std::string count = label("nvidia.com/gpu.count");  // GPUs, also when they are shared
     if (count.empty()) count = text_below(node, {"status", "allocatable", "nvidia.com/gpu"});
-    const auto [stop, wrong] =
-        std::from_chars(count.data(), count.data() + count.size(), pool.count);
-    if (wrong != std::errc{} || pool.count == 0 || pool.count > kMostGpus) {
+    pool.count = leading_number<unsigned>(count).value_or(0);
+    if (pool.count == 0 || pool.count > kMostGpus) {
         pool.count = instance != nullptr && instance->gpu_count > 0 ? instance->gpu_count : 1;
     }
     return pool;
@@ -221,12 +213,10 @@ double memory_mib(const GpuPool& pool) {
 
 std::optional<double> gpu_memory_gib(std::string_view text) {
     constexpr double kMostGib = 4096;
-    text = trimmed(text);
-    double number = 0;
-    const auto [stop, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (wrong != std::errc{} || !(number > 0)) return std::nullopt;
-    const std::string_view unit =
-        trimmed(text.substr(static_cast<std::size_t>(stop - text.data())));
+    text = trim(text);
+    const double number = take_number<double>(text).value_or(0);
+    if (number <= 0) return std::nullopt;
+    const std::string_view unit = trim(text);
     constexpr std::array<std::string_view, 8> kUnits{"Gi", "GiB", "G", "GB",
                                                      "Mi", "MiB", "M", "MB"};
     const auto* const known = std::ranges::find(kUnits, unit);

@@ -2,13 +2,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/number.h"
 #include "plan/plan.h"
-#include "sizing/text.h"
 
 namespace aliquot::plan {
 namespace {
-
-using sizing::number_text;
 
 using Row = std::vector<std::string>;
 
@@ -47,7 +45,7 @@ std::string shares_text(const Plan& plan, bool nodes) {
         if (rows.size() > kMostRows) break;
         const auto mib = [&share](double value) {
             return share.mode == Mode::kCpu || value == 0 ? std::string("-")
-                                                          : number_text(value, 0);
+                                                          : decimal_text(value, 0);
         };
         rows.push_back(
             {share.workload + "-" + std::to_string(share.replica), std::string(to_text(share.mode)),
@@ -72,14 +70,14 @@ std::string numbers_text(const Numbers& n) {
         "GPUs: " + std::to_string(n.gpus_used) + " of " + std::to_string(n.gpus) + " used, " +
             std::to_string(n.gpus_exclusive) + " if each had its own, " +
             std::to_string(n.gpus_saved) + " saved",
-        "memory: " + number_text(n.packing_percent, 0) + " % of the used GPUs is given to work, " +
-            number_text(n.slack_mib, 0) + " MiB slack"};
+        "memory: " + decimal_text(n.packing_percent, 0) + " % of the used GPUs is given to work, " +
+            decimal_text(n.slack_mib, 0) + " MiB slack"};
     if (n.kwh_per_month > 0) {
-        lines.push_back("power: " + number_text(n.kwh_per_month, 1) + " kWh a month at most");
+        lines.push_back("power: " + decimal_text(n.kwh_per_month, 1) + " kWh a month at most");
     }
     if (n.usd_per_month_after) {
-        lines.push_back("cost: $" + number_text(*n.usd_per_month_after) + " a month, $" +
-                        number_text(*n.usd_per_month_before) + " if each had its own (" +
+        lines.push_back("cost: $" + decimal_text(*n.usd_per_month_after) + " a month, $" +
+                        decimal_text(*n.usd_per_month_before) + " if each had its own (" +
                         n.price_source + ")");
     }
     lines.push_back("disruption: " + n.disruption);

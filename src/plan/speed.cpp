@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "plan/mig.h"
 #include "plan/steps.h"
-#include "sizing/text.h"
 
 namespace aliquot::plan {
 namespace {
-
-using sizing::number_text;
 
 /// What is known of one kind of work: seconds on a CPU, and on an A2 alone.
 struct KnownWork {
@@ -38,7 +36,7 @@ const KnownWork* known_work(const std::string& name) {
 }
 
 std::string seconds(double from, double to) {
-    return number_text(from) + " to " + number_text(to) + " s";
+    return decimal_text(from) + " to " + decimal_text(to) + " s";
 }
 
 /// Part of a GPU's speed that one of the sharers has when all of them work.
@@ -59,8 +57,8 @@ double part_when_busy(const Share& share, const GpuUse& use) {
 }
 
 void add_times(Speed& speed, const Workload& w, const Share& share) {
-    if (w.cpu_seconds > 0) speed.cpu = number_text(w.cpu_seconds) + " s";
-    if (w.gpu_seconds > 0) speed.gpu = number_text(w.gpu_seconds) + " s";
+    if (w.cpu_seconds > 0) speed.cpu = decimal_text(w.cpu_seconds) + " s";
+    if (w.gpu_seconds > 0) speed.gpu = decimal_text(w.gpu_seconds) + " s";
     if (w.cpu_seconds > 0 && w.gpu_seconds > 0) speed.alone = w.cpu_seconds / w.gpu_seconds;
     const KnownWork* const known = known_work(w.name);
     if (known == nullptr || speed.alone > 0) return;
@@ -72,13 +70,13 @@ void add_times(Speed& speed, const Workload& w, const Share& share) {
 
 std::string formula_of(const Speed& speed, Mode mode) {
     if (mode == Mode::kMig) {
-        return "s x slices = " + number_text(speed.alone) + " x " + number_text(speed.part_of_gpu) +
-               " = " + number_text(speed.all_busy) +
+        return "s x slices = " + decimal_text(speed.alone) + " x " +
+               decimal_text(speed.part_of_gpu) + " = " + decimal_text(speed.all_busy) +
                " at worst (work that does not fill the GPU "
                "loses less)";
     }
-    return "s / n x (1 - overhead) = " + number_text(speed.alone) + " / " +
-           std::to_string(speed.sharers) + " x (1 - 0) = " + number_text(speed.all_busy);
+    return "s / n x (1 - overhead) = " + decimal_text(speed.alone) + " / " +
+           std::to_string(speed.sharers) + " x (1 - 0) = " + decimal_text(speed.all_busy);
 }
 
 }  // namespace
@@ -103,18 +101,18 @@ void add_speed(Plan& plan, const Request& request) {
         if (speed.alone > 0) {
             speed.all_busy = speed.alone * speed.part_of_gpu;
             speed.formula = formula_of(speed, share->mode);
-            speed.verdict = "about " + number_text(speed.alone, 1) + " times the CPU";
+            speed.verdict = "about " + decimal_text(speed.alone, 1) + " times the CPU";
             if (speed.sharers > 1)
-                speed.verdict += " alone, " + number_text(speed.all_busy, 1) + " times when all " +
+                speed.verdict += " alone, " + decimal_text(speed.all_busy, 1) + " times when all " +
                                  std::to_string(speed.sharers) + " are busy" +
                                  (speed.all_busy > 1 ? "" : ": not faster than the CPU then");
         } else {
-            speed.verdict = number_text(speed.part_of_gpu * kPercent, 0) +
+            speed.verdict = decimal_text(speed.part_of_gpu * kPercent, 0) +
                             " % of its speed alone when all " + std::to_string(speed.sharers) +
                             " are busy, all of it otherwise";
             if (speed.part_of_gpu == 1) speed.verdict = "the whole GPU to itself";
             if (share->mode == Mode::kMig) {
-                speed.verdict = "always " + number_text(speed.part_of_gpu * kPercent, 0) +
+                speed.verdict = "always " + decimal_text(speed.part_of_gpu * kPercent, 0) +
                                 " % of the GPU's multiprocessors";
             }
         }

@@ -10,7 +10,9 @@
 #include <system_error>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "catalog/models.h"
 #include "document/yaml.h"
@@ -40,13 +42,6 @@ constexpr std::string_view kEnough = "enough_seconds";
 Error at(std::string_view file, const Node& node, const std::string& what) {
     return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(node.mark.line) +
                                           ':' + std::to_string(node.mark.column) + ": " + what};
-}
-
-std::string listed(std::span<const std::string_view> words) {
-    std::string text;
-    for (const std::string_view word : words)
-        text += (text.empty() ? "" : ", ") + std::string(word);
-    return text;
 }
 
 /// One workload being read: the fields that only together say something, and the first problem.
@@ -80,7 +75,7 @@ private:
         if (std::ranges::find(known, std::string_view(key.scalar)) == known.end()) {
             const auto near = nearest_word(key.scalar, known);
             refuse(key, "'" + key.scalar + "' is not a key of a workload" +
-                            (near.empty() ? "; known: " + listed(known)
+                            (near.empty() ? "; known: " + join(known)
                                           : ", did you mean '" + std::string(near) + "'?"));
         }
         if (!seen_.insert(key.scalar).second) refuse(key, "'" + key.scalar + "' stands twice");
@@ -89,9 +84,8 @@ private:
     double number(const std::string& key, const Node& value, double least, double most) {
         const auto found = sizing::number_of(&value);
         if (found && *found >= least && *found <= most) return *found;
-        refuse(value, "'" + key + "': a number of " + sizing::number_text(least) + " to " +
-                          sizing::number_text(most) + " is expected, " + describe(value) +
-                          " found");
+        refuse(value, "'" + key + "': a number of " + decimal_text(least) + " to " +
+                          decimal_text(most) + " is expected, " + describe(value) + " found");
         return least;
     }
 
@@ -131,8 +125,8 @@ private:
         const auto found = std::ranges::find(known, std::string_view(value.scalar));
         if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
         const auto near = nearest_word(value.scalar, known);
-        refuse(value, "'" + key + "': one of " + listed(known) + " is expected, " +
-                          describe(value) + " found" +
+        refuse(value, "'" + key + "': one of " + join(known) + " is expected, " + describe(value) +
+                          " found" +
                           (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
         return 0;
     }
@@ -173,16 +167,13 @@ private:
     double cores(const std::string& key, const Node& value) {
         constexpr double kMost = 10'000;
         if (value.is_string() && value.scalar.ends_with('m')) {
-            unsigned milli = 0;
-            const char* const end = value.scalar.data() + value.scalar.size() - 1;
-            const auto [stop, wrong] = std::from_chars(value.scalar.data(), end, milli);
-            if (wrong == std::errc{} && stop == end) return milli / 1000.0;
+            const std::string_view text = value.scalar;
+            const auto milli = parse_number<unsigned>(text.substr(0, text.size() - 1));
+            if (milli) return *milli / 1000.0;
         }
         if (value.is_string() && value.quoted) {
-            double found = 0;
-            const char* const end = value.scalar.data() + value.scalar.size();
-            const auto [stop, wrong] = std::from_chars(value.scalar.data(), end, found);
-            if (wrong == std::errc{} && stop == end && found >= 0 && found <= kMost) return found;
+            const auto found = parse_number<double>(value.scalar);
+            if (found && *found >= 0 && *found <= kMost) return *found;
         }
         return number(key, value, 0, kMost);
     }
@@ -194,7 +185,7 @@ private:
             return;
         }
         if (!value.is_sequence()) {
-            refuse(value, "'features': a list of " + listed(kFeatures) + " is expected, " +
+            refuse(value, "'features': a list of " + join(kFeatures) + " is expected, " +
                               describe(value) + " found");
             return;
         }
@@ -207,9 +198,9 @@ private:
     void read_duty(const Node& value) {
         double percent = 0;
         if (value.is_string() && value.scalar.ends_with('%')) {
-            const char* const end = value.scalar.data() + value.scalar.size() - 1;
-            const auto [stop, wrong] = std::from_chars(value.scalar.data(), end, percent);
-            if (wrong != std::errc{} || stop != end || percent < 0 || percent > kPercent) {
+            const std::string_view text = value.scalar;
+            percent = parse_number<double>(text.substr(0, text.size() - 1)).value_or(-1);
+            if (percent < 0 || percent > kPercent) {
                 refuse(value,
                        "'duty': 0 to 100 percent are expected, " + describe(value) + " found");
             }
@@ -301,8 +292,8 @@ private:
         workload_.memory_gib = workload_.gpus > 1 ? need->per_gpu_gib : need->total_gib;
         workload_.memory_certainty = need->certainty;
         workload_.memory_reason = model_ + " in " + std::string(sizing::to_text(load_.dtype)) +
-                                  ", " + sizing::number_text(need->context) + " tokens, batch " +
-                                  sizing::number_text(load_.batch);
+                                  ", " + decimal_text(need->context) + " tokens, batch " +
+                                  decimal_text(load_.batch);
     }
 
     void memory_from_image() {

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include "sizing/text.h"
+#include "base/number.h"
 
 namespace aliquot::sizing {
 namespace {
@@ -24,16 +24,16 @@ BatchAdvice advise_batch(double memory_gib, const SampleCost& cost) {
     advice.memory_gib = memory_gib;
     const double share = kShare * memory_gib;
     advice.batch = floor_power_of_two(share);
-    advice.formula = "floor_pow2(0.8 x " + number_text(memory_gib) + ") = floor_pow2(" +
-                     number_text(share) + ") = " + std::to_string(advice.batch);
+    advice.formula = "floor_pow2(0.8 x " + decimal_text(memory_gib) + ") = floor_pow2(" +
+                     decimal_text(share) + ") = " + std::to_string(advice.batch);
     const double room = memory_gib - cost.reserve_gib - cost.weights_gib;
     const double samples = cost.per_sample_gib > 0 ? room / cost.per_sample_gib : 0;
     advice.by_sample = samples < 1 ? 0 : floor_power_of_two(samples);
-    advice.sample_formula = "floor_pow2((" + number_text(memory_gib) + " - " +
-                            number_text(cost.reserve_gib) + " reserve - " +
-                            number_text(cost.weights_gib) + " weights) / " +
-                            number_text(cost.per_sample_gib) + " per sample) = floor_pow2(" +
-                            number_text(samples) + ") = " + std::to_string(advice.by_sample);
+    advice.sample_formula = "floor_pow2((" + decimal_text(memory_gib) + " - " +
+                            decimal_text(cost.reserve_gib) + " reserve - " +
+                            decimal_text(cost.weights_gib) + " weights) / " +
+                            decimal_text(cost.per_sample_gib) + " per sample) = floor_pow2(" +
+                            decimal_text(samples) + ") = " + std::to_string(advice.by_sample);
     return advice;
 }
 

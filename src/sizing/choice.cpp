@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "sizing/text.h"
 
@@ -144,12 +145,12 @@ Result<std::string> what_would_be_cheaper(const ModelShape& shape, const Load& l
     changed.context = need->context;
     for (unsigned i = 0; i < kTimes && changed.context > 1024; ++i) {
         changed.context /= 2;
-        changes.push_back({"a context of " + number_text(changed.context) + " tokens", changed});
+        changes.push_back({"a context of " + decimal_text(changed.context) + " tokens", changed});
     }
     changed = load;
     for (unsigned i = 0; i < kTimes && changed.batch >= 2; ++i) {
         changed.batch = static_cast<double>(static_cast<long>(changed.batch / 2));
-        changes.push_back({"a batch of " + number_text(changed.batch), changed});
+        changes.push_back({"a batch of " + decimal_text(changed.batch), changed});
     }
     changed = load;
     if (load.task == Task::kTrainFull) {

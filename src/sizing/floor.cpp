@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "catalog/version.h"
-#include "sizing/text.h"
 
 namespace aliquot::sizing {
 namespace {
@@ -18,10 +18,10 @@ FloorCheck check_amount(std::string name, double found, double per_gpu, unsigned
                         const std::string& unit) {
     FloorCheck check;
     check.name = std::move(name);
-    check.expected = number_text(per_gpu * gpus) + unit + " or more (" + number_text(per_gpu) +
+    check.expected = decimal_text(per_gpu * gpus) + unit + " or more (" + decimal_text(per_gpu) +
                      unit + " for each GPU)";
     if (found == 0) return check;
-    check.found = number_text(found) + unit;
+    check.found = decimal_text(found) + unit;
     check.verdict = found >= per_gpu * gpus ? Verdict::kPass : Verdict::kFail;
     return check;
 }

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "base/units.h"
-#include "sizing/text.h"
 
 namespace aliquot::sizing {
 namespace {
@@ -25,8 +25,8 @@ double reserved_cpu(unsigned vcpu) {
 }
 
 std::string mib_text(double mib) {
-    return mib >= 10 * kMibPerGib ? number_text(mib / kMibPerGib) + " GiB"
-                                  : number_text(mib, 0) + " MiB";
+    return mib >= 10 * kMibPerGib ? decimal_text(mib / kMibPerGib) + " GiB"
+                                  : decimal_text(mib, 0) + " MiB";
 }
 
 std::string with_daemons(const std::string& sum, const std::string& pod, const std::string& rest) {
@@ -99,9 +99,9 @@ std::vector<Shortfall> shortfalls(const catalog::GpuInstance& instance, const Po
     if (need.cpu > 0 && need.cpu + daemon_sets.cpu > has.cpu + kRounding) {
         reasons.push_back(
             {"cpu",
-             with_daemons(number_text(need.cpu + daemon_sets.cpu, 3), number_text(need.cpu, 3),
-                          number_text(daemon_sets.cpu, 3)),
-             number_text(has.cpu, 3) + " allocatable" + (has.estimated ? " (estimated)" : "")});
+             with_daemons(decimal_text(need.cpu + daemon_sets.cpu, 3), decimal_text(need.cpu, 3),
+                          decimal_text(daemon_sets.cpu, 3)),
+             decimal_text(has.cpu, 3) + " allocatable" + (has.estimated ? " (estimated)" : "")});
     }
     if (need.memory_mib > 0 && need.memory_mib + daemon_sets.memory_mib > has.memory_mib) {
         reasons.push_back(

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "catalog/gpu_instances.h"
 #include "document/yaml.h"
@@ -99,8 +100,9 @@ Run peaks_of(const std::vector<Run>& runs, std::string_view workload) {
 void note(RightSize& size, const std::string& name, double used, double has,
           const std::string& unit) {
     if (used == 0 || has == 0) return;
-    size.reasons.push_back(name + ": peak " + number_text(used) + unit + " of " + number_text(has) +
-                           unit + " (" + number_text(kPercent * used / has, 0) + " %)");
+    size.reasons.push_back(name + ": peak " + decimal_text(used) + unit + " of " +
+                           decimal_text(has) + unit + " (" +
+                           decimal_text(kPercent * used / has, 0) + " %)");
 }
 
 bool below_half(const Run& peak, const catalog::GpuInstance& now) {

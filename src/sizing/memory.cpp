@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "sizing/text.h"
 
@@ -28,7 +29,7 @@ constexpr std::array<DtypeWord, 21> kDtypeWords{
      {"4bit", Dtype::kInt4},    {"q4", Dtype::kInt4},    {"nf4", Dtype::kInt4},
      {"awq", Dtype::kInt4},     {"gptq", Dtype::kInt4},  {"q4_k_m", Dtype::kInt4}}};
 
-std::string billions(double parameters) { return number_text(parameters / kBillion, 3) + " B"; }
+std::string billions(double parameters) { return decimal_text(parameters / kBillion, 3) + " B"; }
 
 /// Adds "name: count x bytes = gib".
 void add(Need& need, std::string name, double bytes, double per_gpu_bytes, std::string how) {
@@ -53,7 +54,7 @@ double weight_bytes(const ModelShape& shape, Dtype dtype) {
 
 std::string weight_arithmetic(const ModelShape& shape, Dtype dtype) {
     std::string how = billions(shape.parameters) + " parameters x ";
-    how += number_text(bytes_per_parameter(dtype)) + " B (" + std::string(to_text(dtype));
+    how += decimal_text(bytes_per_parameter(dtype)) + " B (" + std::string(to_text(dtype));
     return how + (dtype == Dtype::kInt4 ? " with 10 % for scales)" : ")");
 }
 
@@ -68,10 +69,10 @@ void add_cache(Need& need, const ModelShape& shape, const Load& load) {
     // More GPUs than heads in the cache keep copies.
     const double parts = std::min<double>(load.gpus, std::max(1U, shape.kv_heads));
     add(need, "cache", bytes, bytes / parts,
-        std::to_string(shape.layers) + " layers x " + number_text(shape.kv_width) + " values x " +
-            number_text(bytes_per_value) + " B = " + number_text(per_token / kMibPerGib) +
-            " KiB per token x " + number_text(need.context) + " tokens x batch " +
-            number_text(load.batch));
+        std::to_string(shape.layers) + " layers x " + decimal_text(shape.kv_width) + " values x " +
+            decimal_text(bytes_per_value) + " B = " + decimal_text(per_token / kMibPerGib) +
+            " KiB per token x " + decimal_text(need.context) + " tokens x batch " +
+            decimal_text(load.batch));
 }
 
 void estimate_inference(Need& need, const ModelShape& shape, const Load& load) {
@@ -80,10 +81,10 @@ void estimate_inference(Need& need, const ModelShape& shape, const Load& load) {
     if (shape.working_mib > 0) {
         const double working = shape.working_mib / kMibPerGib * kGib;
         add(need, "working space", working * load.gpus, working,
-            number_text(shape.working_mib) + " MiB (table, an estimate)");
+            decimal_text(shape.working_mib) + " MiB (table, an estimate)");
         const double items = shape.item_mib / kMibPerGib * kGib * load.batch;
         add(need, "batch", items, items / load.gpus,
-            number_text(load.batch) + " x " + number_text(shape.item_mib) +
+            decimal_text(load.batch) + " x " + decimal_text(shape.item_mib) +
                 " MiB (table, an estimate)");
         return;
     }
@@ -136,13 +137,13 @@ double activation_bytes(const ModelShape& shape, const Load& load, double contex
 }
 
 std::string activation_arithmetic(const ModelShape& shape, const Load& load, double context) {
-    const std::string size = number_text(context) + " tokens x batch " + number_text(load.batch) +
+    const std::string size = decimal_text(context) + " tokens x batch " + decimal_text(load.batch) +
                              " x hidden " + std::to_string(shape.hidden);
     const std::string layers = std::to_string(shape.layers) + " layers x ";
     switch (load.checkpointing) {
         case Checkpointing::kNone:
             return layers + size + " x (34 + 5 x " + std::to_string(shape.heads) + " heads x " +
-                   number_text(context) + " / " + std::to_string(shape.hidden) + ") B";
+                   decimal_text(context) + " / " + std::to_string(shape.hidden) + ") B";
         case Checkpointing::kSelective:
             return layers + size + " x 34 B (selective checkpointing)";
         case Checkpointing::kFull:
@@ -193,10 +194,10 @@ void estimate_full_training(Need& need, const ModelShape& shape, const Load& loa
         const double one = parted(stage, p * bytes);
         const bool spread = n > 1 && load.zero_stage >= stage;
         add(need, name, spread || n == 1 ? p * bytes : p * bytes * n, one,
-            billions(p) + " x " + number_text(bytes) + " B" + how +
+            billions(p) + " x " + decimal_text(bytes) + " B" + how +
                 (n == 1   ? ""
-                 : spread ? ", spread over " + number_text(n) + " GPUs (ZeRO)"
-                          : " on each of " + number_text(n) + " GPUs"));
+                 : spread ? ", spread over " + decimal_text(n) + " GPUs (ZeRO)"
+                          : " on each of " + decimal_text(n) + " GPUs"));
     };
     term("weights", 3, weights, fp32 ? " (fp32)" : " (16-bit)");
     term("gradients", 2, gradients, gradients > 2 ? " (fp32)" : " (16-bit)");
@@ -204,7 +205,7 @@ void estimate_full_training(Need& need, const ModelShape& shape, const Load& loa
     add_activations(need, shape, load);
     add_context_and_slack(need, load.gpus);
     const double sum = weights + gradients + state;
-    need.notes.push_back("used: " + number_text(sum) + " B per parameter = " +
+    need.notes.push_back("used: " + decimal_text(sum) + " B per parameter = " +
                          gib_text(p * sum / kGib) + " for weights, gradients and optimizer");
     constexpr double kRule = 8;  // 4 x 2 bytes
     need.notes.push_back("not used: the rule '4 x 16-bit weights' = " + gib_text(p * kRule / kGib) +
@@ -223,8 +224,8 @@ void estimate_adapter_training(Need& need, const ModelShape& shape, const Load& 
                   : weight_arithmetic(shape, load.dtype));
     const double trainable = shape.parameters * load.lora_percent / kPercent;
     add(need, "adapters", trainable * kAdapterBytes * n, trainable * kAdapterBytes,
-        number_text(load.lora_percent) + " % of the parameters = " +
-            number_text(trainable / 1e6, 1) + " M x 16 B (weights, gradients, Adam)");
+        decimal_text(load.lora_percent) + " % of the parameters = " +
+            decimal_text(trainable / 1e6, 1) + " M x 16 B (weights, gradients, Adam)");
     add_activations(need, shape, load);
     add_context_and_slack(need, load.gpus);
 }
@@ -287,7 +288,7 @@ Result<Need> estimate_memory(const ModelShape& shape, const Load& load) {
     }
     if (shape.context > 0 && need.context > shape.context) {
         need.notes.push_back(shape.name + " was made for at most " + std::to_string(shape.context) +
-                             " tokens, " + number_text(need.context) + " were asked");
+                             " tokens, " + decimal_text(need.context) + " were asked");
     }
     switch (load.task) {
         case Task::kInference:

@@ -5,18 +5,16 @@
 #include <cmath>
 #include <optional>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "catalog/models.h"
-#include "sizing/text.h"
 
 namespace aliquot::sizing {
 namespace {
 
 // Of a mixture "8x7B" the experts share attention and embeddings: Mixtral has 46.7, not 56.
 constexpr double kExpertShare = 0.84;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
 
 struct NamedSize {
     double parameters = 0;
@@ -58,10 +56,10 @@ std::optional<NamedSize> size_in(std::string_view name) {
         const double one = *value * (unit == 'b' ? kBillion : kMillion);
         const bool mixture = experts > 1;
         NamedSize size{mixture ? experts * one * kExpertShare : one, ""};
-        size.arithmetic = mixture
-                              ? number_text(experts) + " experts x " + number_text(one / kBillion) +
-                                    " B x " + number_text(kExpertShare) + " (shared layers)"
-                              : number_text(one / kBillion, 3) + " B from the name";
+        size.arithmetic = mixture ? decimal_text(experts) + " experts x " +
+                                        decimal_text(one / kBillion) + " B x " +
+                                        decimal_text(kExpertShare) + " (shared layers)"
+                                  : decimal_text(one / kBillion, 3) + " B from the name";
         return size;
     }
     return std::nullopt;
@@ -82,7 +80,7 @@ ModelShape shape_of(const catalog::KnownModel& known) {
     shape.working_mib = known.working_mib;
     shape.item_mib = known.item_mib;
     shape.source = "table of known models";
-    shape.arithmetic = number_text(known.parameters / kBillion, 3) + " B from the table";
+    shape.arithmetic = decimal_text(known.parameters / kBillion, 3) + " B from the table";
     if (known.kind != "decoder") shape.certainty = Certainty::kGuessed;
     return shape;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "document/yaml.h"
 #include "sizing/model.h"
@@ -142,10 +143,10 @@ ModelShape decoder(const Node& root, const Fields& f) {
     const double latent = number_at(root, "kv_lora_rank");
     shape.kv_width =
         latent > 0 ? latent + number_at(root, "qk_rope_head_dim") : 2 * f.kv_heads * f.head_size;
-    const auto millions = [](double value) { return number_text(value / kMillion, 1) + " M"; };
-    shape.arithmetic = number_text(f.layers) + " layers x (" + millions(attention) +
+    const auto millions = [](double value) { return decimal_text(value / kMillion, 1) + " M"; };
+    shape.arithmetic = decimal_text(f.layers) + " layers x (" + millions(attention) +
                        " attention + " +
-                       (is_mixture ? number_text(m.experts) + " experts x " + millions(expert)
+                       (is_mixture ? decimal_text(m.experts) + " experts x " + millions(expert)
                                    : millions(dense) + " MLP") +
                        ") + " + millions(embeddings) + " embeddings" + (f.tied ? " (tied)" : "");
     return shape;
@@ -158,8 +159,8 @@ ModelShape encoder(const Fields& f, double types) {
     shape.kind = "encoder";
     shape.parameters = f.layers * layer + embeddings + f.hidden * f.hidden + f.hidden;
     shape.active_parameters = shape.parameters;
-    shape.arithmetic = number_text(f.layers) + " layers x " + number_text(layer / kMillion, 1) +
-                       " M + " + number_text(embeddings / kMillion, 1) + " M embeddings";
+    shape.arithmetic = decimal_text(f.layers) + " layers x " + decimal_text(layer / kMillion, 1) +
+                       " M + " + decimal_text(embeddings / kMillion, 1) + " M embeddings";
     return shape;
 }
 
@@ -180,10 +181,10 @@ ModelShape whisper(const Node& root, const Fields& f) {
                        f.vocabulary * f.hidden;
     shape.active_parameters = shape.parameters;
     shape.arithmetic =
-        number_text(encoders) + " encoder layers x " +
-        number_text((attention + mlp) / kMillion, 1) + " M + " + number_text(decoders) +
-        " decoder layers x " + number_text((2 * attention + mlp) / kMillion, 1) + " M + " +
-        number_text((front + f.vocabulary * f.hidden) / kMillion, 1) + " M embeddings";
+        decimal_text(encoders) + " encoder layers x " +
+        decimal_text((attention + mlp) / kMillion, 1) + " M + " + decimal_text(decoders) +
+        " decoder layers x " + decimal_text((2 * attention + mlp) / kMillion, 1) + " M + " +
+        decimal_text((front + f.vocabulary * f.hidden) / kMillion, 1) + " M embeddings";
     return shape;
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "document/yaml.h"
 #include "sizing/model.h"
@@ -112,7 +113,7 @@ Result<ModelShape> read_safetensors(std::string_view name, std::string_view byte
     shape.name = name;
     shape.active_parameters = shape.parameters;
     shape.source = "safetensors header";
-    shape.arithmetic = number_text(shape.parameters / kBillion, 3) + " B in " +
+    shape.arithmetic = decimal_text(shape.parameters / kBillion, 3) + " B in " +
                        std::to_string(tensors) + " tensors of this file";
     return shape;
 }

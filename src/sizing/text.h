@@ -9,9 +9,6 @@
 
 namespace aliquot::sizing {
 
-/// A number with at most `digits` behind the point and no zeros at its end: 3.5, 16, 0.25.
-std::string number_text(double value, int digits = 2);
-
 /// "3.5 GiB".
 std::string gib_text(double gib);
 

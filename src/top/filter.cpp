@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 
 namespace aliquot::top {
 namespace {
@@ -24,14 +25,6 @@ constexpr std::array<FilterKey, 11> kKeys{{{"node", &Subject::node},
                                            {"resource", &Subject::resource},
                                            {"command", &Subject::command},
                                            {"cmd", &Subject::command}}};
-
-std::string lower(std::string_view text) {
-    std::string low(text);
-    for (char& c : low) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return low;
-}
 
 Error unknown(const std::string& name) {
     std::vector<std::string_view> names;

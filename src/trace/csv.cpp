@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 
 namespace aliquot::trace {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-std::string list_of(std::span<const std::string_view> words) {
-    std::string text;
-    for (const std::string_view word : words) text += (text.empty() ? "" : ",") + std::string(word);
-    return text;
-}
 
 }  // namespace
 
@@ -157,7 +152,7 @@ Result<Done> CsvTable::read_header(std::string_view what, std::span<const std::s
     columns_ = columns;
     at_.assign(columns.size(), kAbsent);
     const std::string expected =
-        std::string(what) + " begins with the line " + list_of(columns.first(required));
+        std::string(what) + " begins with the line " + join(columns.first(required), ",");
     auto row = reader_.next();
     if (!row) return std::move(row).error();
     if (!*row) return reader_.wrong(1, "the file is empty: " + expected);

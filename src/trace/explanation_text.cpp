@@ -6,9 +6,11 @@
 #include <ostream>
 #include <utility>
 
+#include "base/json_text.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "trace/csv.h"
 #include "trace/explanation.h"
-#include "trace/json_text.h"
 
 namespace aliquot::trace {
 namespace {
@@ -21,12 +23,6 @@ std::string gpus(double milli) { return decimal_text(milli / 1000.0, 3); }
 
 std::string percent(double part) { return decimal_text(100 * part, 1) + " %"; }
 
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-    return text;
-}
-
 std::string gpu_text(const Request& request) {
     if (request.gpus == 0) return "no GPU";
     std::string text;
@@ -36,11 +32,11 @@ std::string gpu_text(const Request& request) {
         std::vector<std::string> parts;
         if (request.milli > 0) parts.push_back(gpus(request.milli) + " GPU");
         if (request.mib > 0) parts.push_back(std::to_string(request.mib) + " MiB of a GPU");
-        text = joined(parts, " with ");
+        text = join(parts, " with ");
     } else {
         text = std::to_string(request.gpus) + (request.gpus == 1 ? " GPU" : " GPUs");
     }
-    if (!request.models.empty()) text += " of " + joined(request.models, " or ");
+    if (!request.models.empty()) text += " of " + join(request.models, " or ");
     return text;
 }
 
@@ -175,7 +171,7 @@ private:
                 types.push_back(request_text(effect.type) + " (" + percent(effect.popularity) +
                                 (types.empty() ? " of what is expected)" : ")"));
             }
-            out_ << joined(types, "; ") << '\n';
+            out_ << join(types, "; ") << '\n';
             std::erase_if(left, [&](const Effect& effect) { return effect.milli == milli; });
         }
     }
@@ -243,16 +239,17 @@ std::string request_json(const Request& request, std::uint32_t count) {
                        ",\"num_gpu\":" + std::to_string(request.gpus) +
                        ",\"gpu_milli\":" + std::to_string(request.milli);
     if (request.mib > 0) json += ",\"gpu_memory_mib\":" + std::to_string(request.mib);
-    if (!request.mig_profile.empty()) json += ",\"mig_profile\":" + json_quote(request.mig_profile);
-    if (!request.models.empty()) json += ",\"gpu_spec\":" + json_quote(joined(request.models, "|"));
+    if (!request.mig_profile.empty())
+        json += ",\"mig_profile\":" + json_quoted(request.mig_profile);
+    if (!request.models.empty()) json += ",\"gpu_spec\":" + json_quoted(join(request.models, "|"));
     if (count > 1) json += ",\"count\":" + std::to_string(count);
     return json + '}';
 }
 
 std::string place_json(const Scenario& scenario, const placement::Placement& place,
                        const Request& request) {
-    std::string json = "\"node\":" + json_quote(scenario.nodes.nodes[place.node].name) +
-                       ",\"model\":" + json_quote(scenario.nodes.nodes[place.node].model) +
+    std::string json = "\"node\":" + json_quoted(scenario.nodes.nodes[place.node].name) +
+                       ",\"model\":" + json_quoted(scenario.nodes.nodes[place.node].model) +
                        ",\"devices\":[";
     for (const std::uint8_t device : place.devices) {
         if (json.back() != '[') json += ',';
@@ -294,7 +291,7 @@ std::string refusal_json(const Explanation& told) {
            ",\"affinity\":" + std::to_string(why.affinity) + ",\"gpu\":" + std::to_string(why.gpu) +
            ",\"cpu\":" + std::to_string(why.cpu) + ",\"memory\":" + std::to_string(why.memory) +
            ",\"fitting\":" + std::to_string(told.fitting) +
-           ",\"nearest_miss\":" + json_quote(why.nearest_miss) + '}';
+           ",\"nearest_miss\":" + json_quoted(why.nearest_miss) + '}';
 }
 
 }  // namespace
@@ -313,10 +310,10 @@ void print_explanation(std::ostream& out, const Scenario& scenario,
 std::string explanation_json(const Scenario& scenario, const Explanation& told) {
     const Task& task = scenario.tasks.tasks[told.row];
     std::string json =
-        "{\"task\":" + json_quote(task.name) + ",\"row\":" + std::to_string(told.row) +
+        "{\"task\":" + json_quoted(task.name) + ",\"row\":" + std::to_string(told.row) +
         ",\"arrival\":" + (told.arrival ? std::to_string(*told.arrival) : "null") +
         ",\"after\":" + std::to_string(told.after) +
-        ",\"policy\":" + json_quote(placement::to_text(told.policy)) +
+        ",\"policy\":" + json_quoted(placement::to_text(told.policy)) +
         ",\"request\":" + request_json(task.request, task.count) +
         ",\"placed\":" + (told.chosen && !told.waits ? "true" : "false") +
         (told.waits ? ",\"waits\":" + std::to_string(*told.waits) : "") + ",\"places\":[";

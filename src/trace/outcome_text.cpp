@@ -5,7 +5,8 @@
 #include <ostream>
 #include <vector>
 
-#include "trace/json_text.h"
+#include "base/json_text.h"
+#include "base/number.h"
 
 namespace aliquot::trace {
 namespace {
@@ -75,7 +76,7 @@ Row value_row(const Outcome& outcome) {
 }  // namespace
 
 std::string outcome_json(const Outcome& outcome) {
-    std::string json = "{\"policy\":" + json_quote(placement::to_text(outcome.policy));
+    std::string json = "{\"policy\":" + json_quoted(placement::to_text(outcome.policy));
     json += ",\"arrivals\":" + std::to_string(outcome.arrivals);
     json += ",\"placed\":" + std::to_string(outcome.placed);
     json += ",\"allocation_percent\":" + map_json(outcome, false);

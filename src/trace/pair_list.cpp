@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "trace/csv.h"
 
 namespace aliquot::trace {
@@ -10,19 +11,13 @@ namespace {
 
 constexpr std::size_t kMostPairs = 64;
 
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
-
 }  // namespace
 
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find(separator), text.size());
-        parts.push_back(trimmed(text.substr(0, end)));
+        parts.push_back(trim(text.substr(0, end)));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return parts;
@@ -37,7 +32,7 @@ Result<Pairs> parse_pairs(std::string_view text, const char* lone) {
             return Error{ErrorCode::kInvalidInput,
                          shown(part) + " is no key=value; pairs are separated by ;"};
         }
-        std::string key(trimmed(part.substr(0, equals)));
+        std::string key(trim(part.substr(0, equals)));
         const auto same = [&](const auto& pair) { return pair.first == key; };
         if (std::any_of(pairs.begin(), pairs.end(), same)) {
             return Error{ErrorCode::kInvalidInput, "the key " + shown(key) + " stands there twice"};
@@ -48,7 +43,7 @@ Result<Pairs> parse_pairs(std::string_view text, const char* lone) {
         }
         pairs.emplace_back(std::move(key), equals == std::string_view::npos
                                                ? std::string(lone)
-                                               : std::string(trimmed(part.substr(equals + 1))));
+                                               : std::string(trim(part.substr(equals + 1))));
     }
     return pairs;
 }

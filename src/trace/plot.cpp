@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/json_text.h"
+#include "base/number.h"
 
 namespace aliquot::trace {
 namespace {

@@ -5,7 +5,8 @@
 
 #include <sstream>
 
-#include "trace/json_text.h"
+#include "base/json_text.h"
+#include "base/number.h"
 #include "trace/outcome_text.h"
 
 namespace aliquot::trace {
@@ -60,9 +61,9 @@ TEST(PrintCurve, IsATableOfAllLoads) {
 }
 
 TEST(JsonText, QuotesWhatJsonDoesNotTake) {
-    EXPECT_EQ(json_quote("a\"b\\\n"), R"("a\"b\\\u000a")");
-    EXPECT_EQ(json_quote("\xC3\xA4\xFF"), "\"\xC3\xA4\\ufffd\"");
-    EXPECT_EQ(json_quote("\xED\xA0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");
+    EXPECT_EQ(json_quoted("a\"b\\\n"), R"("a\"b\\\n")");
+    EXPECT_EQ(json_quoted("\xC3\xA4\xFF"), "\"\xC3\xA4\\ufffd\"");
+    EXPECT_EQ(json_quoted("\xED\xA0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");
     EXPECT_EQ(decimal_text(95.6, 2), "95.6");
     EXPECT_EQ(decimal_text(100, 2), "100");
     EXPECT_EQ(decimal_text(-0.001, 2), "0");

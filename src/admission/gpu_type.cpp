@@ -6,14 +6,13 @@
 #include <set>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 
 namespace aliquot::admission {
 namespace {
 
 constexpr std::size_t kLongestWord = 63;
 constexpr std::size_t kMostProducts = 32;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 bool is_digits(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });

@@ -2,10 +2,11 @@
 #include "admission/wish_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/number.h"
 #include "base/quantity.h"
+#include "base/text.h"
 
 namespace aliquot::admission {
 namespace {
@@ -23,20 +24,6 @@ Error wrong(std::string_view key, std::string_view text, std::string_view expect
     return {ErrorCode::kInvalidInput, std::string(key) + ": '" +
                                           std::string(text.substr(0, kMostQuoted)) +
                                           (cut ? "...'" : "'") + std::string(expected)};
-}
-
-std::optional<unsigned> whole_number(std::string_view text) {
-    unsigned value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return value;
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
 }
 
 /// "3Gb" -> "3G": what was probably meant; empty: no idea.
@@ -79,20 +66,20 @@ Result<std::uint64_t> parse_amount(std::string_view key, std::string_view text,
 }  // namespace
 
 Result<std::uint64_t> parse_memory_mib(std::string_view key, std::string_view text) {
-    auto bytes = parse_amount(key, trimmed(text), "GPU memory with its unit, as 3Gi or 512Mi");
+    auto bytes = parse_amount(key, trim(text), "GPU memory with its unit, as 3Gi or 512Mi");
     if (!bytes) return std::move(bytes).error();
     return (*bytes + kMib - 1) >> kMibShift;
 }
 
 Result<std::uint64_t> parse_shm_bytes(std::string_view key, std::string_view text) {
-    if (trimmed(text) == "off") return std::uint64_t{0};
-    return parse_amount(key, trimmed(text), "memory with its unit, as 2Gi, or off");
+    if (trim(text) == "off") return std::uint64_t{0};
+    return parse_amount(key, trim(text), "memory with its unit, as 2Gi, or off");
 }
 
 Result<unsigned> parse_compute(std::string_view key, std::string_view text) {
-    std::string_view digits = trimmed(text);
-    if (digits.ends_with('%')) digits = trimmed(digits.substr(0, digits.size() - 1));
-    const auto value = whole_number(digits);
+    std::string_view digits = trim(text);
+    if (digits.ends_with('%')) digits = trim(digits.substr(0, digits.size() - 1));
+    const auto value = parse_number<unsigned>(digits);
     if (!value || *value == 0 || *value > kMostPercent) {
         return wrong(key, text, " is no percentage of one GPU; expected 1 to 100");
     }
@@ -100,7 +87,7 @@ Result<unsigned> parse_compute(std::string_view key, std::string_view text) {
 }
 
 Result<unsigned> parse_count(std::string_view key, std::string_view text) {
-    const auto value = whole_number(trimmed(text));
+    const auto value = parse_number<unsigned>(trim(text));
     if (!value || *value == 0 || *value > kMostDevices) {
         return wrong(key, text, " is no number of GPUs; expected 1 to 64");
     }
@@ -119,7 +106,7 @@ Result<std::vector<GpuType>> parse_types(std::string_view key, std::string_view 
     std::string_view rest = text;
     while (true) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
-        const std::string_view word = trimmed(rest.substr(0, comma));
+        const std::string_view word = trim(rest.substr(0, comma));
         if (word.empty()) return wrong(key, text, " names no type; expected as a100 or a100,h100");
         if (types.size() == kMostTypes) return wrong(key, text, " names more than 16 types");
         auto type = find_type(word, cluster);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "kube_client/object.h"
 #include "node/names.h"
@@ -27,15 +28,10 @@ kube_client::Resource node_features() {
 
 /// The labels and taints of ours that stand on the Node.
 void keep_standing(const node::NodeObject& node, node::DesiredNode& desired) {
-    const auto owned = [&](const char* annotation) {
-        const auto found = node.annotations.find(annotation);
-        return found == node.annotations.end() ? std::vector<std::string>{}
-                                               : node::split_list(found->second);
-    };
-    for (const std::string& key : owned(node::kOwnedLabels)) {
+    for (const std::string& key : node::owned_names(node, node::kOwnedLabels)) {
         if (const auto value = node.label(key)) desired.labels[key] = *value;
     }
-    const auto taints = owned(node::kOwnedTaints);
+    const auto taints = node::owned_names(node, node::kOwnedTaints);
     for (const auto& present : node.taints) {
         const std::string slot = present.taint.key + ":" + present.taint.effect;
         if (std::ranges::find(taints, slot) != taints.end())
@@ -54,7 +50,6 @@ std::string feature_name(const std::string& node) { return "aliquot-features-for
 
 std::string node_feature(const std::string& node, const std::string& namespace_name,
                          const labels::Labels& labels) {
-    using kube_client::json_quoted;
     std::string text =
         R"({"apiVersion":"nfd.k8s-sigs.io/v1alpha1","kind":"NodeFeature","metadata":{"name":)" +
         json_quoted(feature_name(node)) + R"(,"namespace":)" + json_quoted(namespace_name) +

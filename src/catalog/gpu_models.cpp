@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 #include "catalog/embedded.h"
 #include "catalog/table.h"
 
@@ -13,8 +14,6 @@ namespace aliquot::catalog {
 namespace {
 
 constexpr std::size_t kLongestName = 128;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 #include "catalog/embedded.h"
 #include "catalog/table.h"
 
@@ -12,8 +13,6 @@ namespace aliquot::catalog {
 namespace {
 
 constexpr double kMillion = 1e6;
-
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 bool is_variant(std::string_view word) {
     constexpr std::array<std::string_view, 24> kNoise{
@@ -35,7 +34,7 @@ std::string plain(std::string_view name) {
         word.clear();
     };
     for (const char c : name) {
-        const char small = lower_case(c);
+        const char small = lower(c);
         if ((small >= 'a' && small <= 'z') || (small >= '0' && small <= '9')) {
             word += small;
         } else if (small != '.') {  // "2.5" is one word
@@ -132,8 +131,7 @@ const KnownImage* find_known_image(std::string_view image) {
     if (colon != std::string_view::npos && image.find('/', colon) == std::string_view::npos) {
         image = image.substr(0, colon);
     }
-    std::string name(image);
-    std::ranges::transform(name, name.begin(), lower_case);
+    const std::string name = lower(image);
     for (const KnownImage& one : known().images) {
         if (name.find(one.word) != std::string::npos) return &one;
     }

@@ -5,18 +5,10 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.h"
+
 namespace aliquot::catalog {
 namespace {
-
-std::vector<std::string_view> split(std::string_view line, char separator) {
-    std::vector<std::string_view> parts;
-    while (true) {
-        const std::size_t end = line.find(separator);
-        parts.push_back(line.substr(0, end));
-        if (end == std::string_view::npos) return parts;
-        line.remove_prefix(end + 1);
-    }
-}
 
 std::string_view without_tilde(std::string_view field) {
     if (field.starts_with('~')) field.remove_prefix(1);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 
 namespace aliquot::exposition {
 namespace {
@@ -22,15 +23,6 @@ struct Cell {
     std::string text;
     unsigned column = 1;
 };
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-void trim(std::string& text) {
-    while (!text.empty() && is_blank(text.back())) text.pop_back();
-    std::size_t from = 0;
-    while (from < text.size() && is_blank(text[from])) ++from;
-    text.erase(0, from);
-}
 
 template <class Words>
 bool among(std::string_view word, const Words& words) {
@@ -126,7 +118,7 @@ private:
             }
             const auto end = std::min(line.find(',', at_byte), line.size());
             cell.text += line.substr(at_byte, end - at_byte);
-            trim(cell.text);
+            cell.text = trim(cell.text);
             cells.push_back(std::move(cell));
             more = end < line.size();
             at_byte = end + 1;

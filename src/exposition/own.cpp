@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <string>
 #include <string_view>
+
+#include "base/number.h"
 
 namespace aliquot::exposition {
 namespace {
@@ -36,17 +37,8 @@ std::string_view word_at(std::string_view text, unsigned place) {
     return text.substr(0, text.find_first_of(" \n"));
 }
 
-std::optional<std::uint64_t> number(std::string_view word) {
-    std::uint64_t value = 0;
-    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty() || problem != std::errc{} || end != word.data() + word.size()) {
-        return std::nullopt;
-    }
-    return value;
-}
-
 std::optional<std::uint64_t> pages_at(std::string_view statm, unsigned place) {
-    const auto pages = number(word_at(statm, place));
+    const auto pages = parse_number<std::uint64_t>(word_at(statm, place));
     if (!pages) return std::nullopt;
     return *pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
@@ -80,7 +72,8 @@ std::optional<gpu::Moment> started() {
         return std::nullopt;
     }
     constexpr unsigned kStartTime = 20;  // field 22 of proc(5), behind the name
-    const auto ticks = number(word_at(std::string_view(stat).substr(name_end + 1), kStartTime));
+    const auto ticks = parse_number<std::uint64_t>(
+        word_at(std::string_view(stat).substr(name_end + 1), kStartTime));
     if (!ticks) return std::nullopt;
     const std::uint64_t start_ms =
         *ticks * 1000U / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));

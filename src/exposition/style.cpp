@@ -3,30 +3,17 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace aliquot::exposition {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-    const auto from = text.find_first_not_of(" \t");
-    if (from == std::string_view::npos) return {};
-    return text.substr(from, text.find_last_not_of(" \t") - from + 1);
-}
 
 /// Takes the part before `separator` off the text.
 std::string_view take(std::string_view& text, char separator) {
     const auto end = std::min(text.find(separator), text.size());
     const std::string_view part = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    return trimmed(part);
-}
-
-bool same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-        const auto lower = [](char c) {
-            return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        };
-        return lower(x) == lower(y);
-    });
+    return trim(part);
 }
 
 /// "0.75" as 750; what is no such number is 0.
@@ -61,12 +48,12 @@ Wish wish_of(std::string_view part) {
     while (!part.empty()) {
         std::string_view parameter = take(part, ';');
         const std::string_view name = take(parameter, '=');
-        std::string_view value = trimmed(parameter);
+        std::string_view value = trim(parameter);
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
             value = value.substr(1, value.size() - 2);
         }
-        if (same_word(name, "q")) wish.weight = thousandths(value);
-        if (same_word(name, "version")) wish.version = value;
+        if (equals_folded(name, "q")) wish.weight = thousandths(value);
+        if (equals_folded(name, "version")) wish.version = value;
     }
     return wish;
 }
@@ -93,10 +80,10 @@ Format choose_format(std::string_view accept) {
     unsigned text = 0;
     while (!accept.empty()) {
         const Wish wish = wish_of(take(accept, ','));
-        if (same_word(wish.media, "application/openmetrics-text")) {
+        if (equals_folded(wish.media, "application/openmetrics-text")) {
             const bool ours = wish.version.empty() || wish.version == "1.0.0";
             if (ours) open_metrics = std::max(open_metrics, wish.weight);
-        } else if (same_word(wish.media, "text/plain") || same_word(wish.media, "text/*")) {
+        } else if (equals_folded(wish.media, "text/plain") || equals_folded(wish.media, "text/*")) {
             text = std::max(text, wish.weight);
         }
     }

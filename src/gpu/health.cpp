@@ -2,11 +2,12 @@
 #include "gpu/health.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "catalog/xid.h"
 
 namespace aliquot::gpu {
@@ -25,26 +26,6 @@ enum RecoveryAction : unsigned {
     kBusReset = 6,
     kSystemReboot = 7,
 };
-
-std::optional<std::uint64_t> number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-std::vector<std::string_view> words(std::string_view list) {
-    std::vector<std::string_view> result;
-    while (!list.empty()) {
-        const std::size_t comma = std::min(list.find(','), list.size());
-        std::string_view word = list.substr(0, comma);
-        while (word.starts_with(' ')) word.remove_prefix(1);
-        while (word.ends_with(' ')) word.remove_suffix(1);
-        if (!word.empty()) result.push_back(word);
-        list.remove_prefix(std::min(comma + 1, list.size()));
-    }
-    return result;
-}
 
 Error malformed(std::string_view variable, std::string_view word) {
     return {ErrorCode::kInvalidInput,
@@ -148,17 +129,17 @@ void add_condition(const Condition& condition, Sum& sum) {
 
 Result<XidPolicy> XidPolicy::from_environment(std::string_view disable, std::string_view enable) {
     XidPolicy policy;
-    for (const std::string_view word : words(disable)) {
+    for (const std::string_view word : split_list(disable)) {
         if (word == "all" || word == "xids") {
             policy.ignore_all = true;
-        } else if (const auto xid = number(word)) {
+        } else if (const auto xid = parse_number<std::uint64_t>(word)) {
             policy.ignored.insert(*xid);
         } else {
             return malformed("DP_DISABLE_HEALTHCHECKS", word);
         }
     }
-    for (const std::string_view word : words(enable)) {
-        const auto xid = number(word);
+    for (const std::string_view word : split_list(enable)) {
+        const auto xid = parse_number<std::uint64_t>(word);
         if (!xid) return malformed("DP_ENABLE_HEALTHCHECKS", word);
         policy.enabled.insert(*xid);
     }

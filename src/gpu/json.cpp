@@ -5,6 +5,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/time_text.h"
+
 namespace aliquot::gpu {
 namespace {
 
@@ -42,13 +44,7 @@ Json xid_json(const SeenXid& seen) {
 
 std::string to_text(Moment moment) {
     if (moment == Moment{}) return {};
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(moment);
-    std::tm parts{};
-    if (::gmtime_r(&seconds, &parts) == nullptr) return {};
-    std::array<char, 32> text{};
-    const std::size_t length =
-        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return {text.data(), length};
+    return rfc3339(moment);
 }
 
 std::string_view to_text(Virtualization virtualization) {

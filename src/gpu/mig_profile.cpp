@@ -2,8 +2,9 @@
 #include "gpu/mig_profile.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "base/number.h"
 
 namespace aliquot::gpu {
 namespace {
@@ -14,11 +15,9 @@ constexpr unsigned kMostMemoryGb = 100'000;
 
 /// Takes "<number><unit>" off the front of `text`.
 std::optional<unsigned> take(std::string_view& text, std::string_view unit, unsigned most) {
-    unsigned value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || value == 0 || value > most) return std::nullopt;
-    const std::string_view rest = text.substr(static_cast<std::size_t>(stop - text.data()));
-    if (!rest.starts_with(unit)) return std::nullopt;
+    std::string_view rest = text;
+    const auto value = take_number<unsigned>(rest);
+    if (!value || *value == 0 || *value > most || !rest.starts_with(unit)) return std::nullopt;
     text = rest.substr(unit.size());
     return value;
 }

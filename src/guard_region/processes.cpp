@@ -8,25 +8,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <vector>
 
 #include "abi/region.h"
 #include "base/descriptor.h"
+#include "base/number.h"
 
 namespace aliquot::guard_region {
 namespace {
 
 constexpr std::size_t kIdLength = 32;
 constexpr std::size_t kMostBytes = std::size_t{4} << 20U;  // of a file of /proc
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-    Number number{};
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    return number;
-}
 
 /// Takes the first word off `text`; empty: there is none.
 std::string_view take_word(std::string_view& text, std::string_view blanks = " \t") {
@@ -69,7 +61,7 @@ std::optional<std::uint32_t> parse_inner_pid(std::string_view status) {
         line.remove_prefix(6);
         std::string_view last;
         for (auto word = take_word(line); !word.empty(); word = take_word(line)) last = word;
-        return number_of<std::uint32_t>(last);
+        return parse_number<std::uint32_t>(last);
     }
     return std::nullopt;
 }
@@ -125,7 +117,7 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
         const std::string_view word = take_word(rest, " \n");
         if (field == kState && (word == "Z" || word == "X")) return std::nullopt;
         if (field != kStart) continue;
-        const auto ticks = number_of<std::uint64_t>(word);
+        const auto ticks = parse_number<std::uint64_t>(word);
         if (!ticks) return std::nullopt;
         stat.start_ticks = *ticks;
     }
@@ -190,7 +182,7 @@ std::vector<HostProcess> HostProcesses::tenants() {
     const auto names = root_.list("/proc", kMostProcesses);
     if (!names) return found;
     for (const std::string& name : *names) {
-        const auto pid = number_of<pid_t>(name);
+        const auto pid = parse_number<pid_t>(name);
         auto process = pid ? look(*pid) : std::nullopt;
         if (process && !process->region.empty()) found.push_back(*std::move(process));
     }

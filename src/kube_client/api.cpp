@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube_client/api.h"
 
+#include "base/json_text.h"
 #include "kube_client/discovery.h"
 #include "kube_client/page.h"
 #include "kube_client/query.h"

@@ -2,6 +2,7 @@
 #include "kube_client/credentials.h"
 
 #include "base/log.h"
+#include "base/text.h"
 
 namespace aliquot::kube_client {
 namespace {
@@ -13,13 +14,6 @@ bool equal(const Identity& one, const Identity& other) {
     return one.ca_pem == other.ca_pem && one.bearer_token == other.bearer_token &&
            one.client_certificate_pem == other.client_certificate_pem &&
            one.client_key_pem == other.client_key_pem;
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kBlanks = " \t\r\n";
-    const auto begin = text.find_first_not_of(kBlanks);
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 }  // namespace
@@ -44,7 +38,7 @@ Result<Identity> FileCredentials::read() const {
         return *std::move(error);
     }
     if (auto error = fill(files_.token_file, identity.bearer_token)) return *std::move(error);
-    identity.bearer_token = std::string(trimmed(identity.bearer_token));
+    identity.bearer_token = std::string(trim(identity.bearer_token));
     if (!files_.token_file.empty() && identity.bearer_token.empty()) {
         return Error{ErrorCode::kPermission, "credentials: " + files_.token_file + " is empty"};
     }

@@ -8,25 +8,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "kube_client/url.h"
 
 namespace aliquot::kube_client {
 namespace {
 
 constexpr std::size_t kMostWarnings = 20;
-
-bool equal_name(std::string_view one, std::string_view other) {
-    return std::ranges::equal(one, other, [](char a, char b) {
-        return (a >= 'A' && a <= 'Z' ? a + 32 : a) == (b >= 'A' && b <= 'Z' ? b + 32 : b);
-    });
-}
-
-std::string_view header_value(std::string_view text) {
-    constexpr std::string_view kBlanks = " \t\r\n";
-    const auto begin = text.find_first_not_of(kBlanks);
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 /// The text of `299 - "it is \"old\""`.
 std::string warning_text(std::string_view value) {
@@ -205,7 +193,7 @@ std::size_t CurlTransfer::body(std::string_view bytes) {
 }
 
 void CurlTransfer::header(std::string_view line) {
-    line = header_value(line);
+    line = trim(line);
     const std::scoped_lock lock(mutex_);
     if (line.starts_with("HTTP/")) {  // a new head: of a proxy, of 100 Continue, or the real one
         state_.answer.retry_after.reset();
@@ -224,14 +212,14 @@ void CurlTransfer::header(std::string_view line) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) return;
     const std::string_view name = line.substr(0, colon);
-    const std::string_view value = header_value(line.substr(colon + 1));
-    if (equal_name(name, "retry-after")) {
+    const std::string_view value = trim(line.substr(colon + 1));
+    if (equals_folded(name, "retry-after")) {
         unsigned seconds = 0;
         const auto read = std::from_chars(value.data(), value.data() + value.size(), seconds);
         if (read.ec == std::errc{}) {
             state_.answer.retry_after = std::chrono::seconds(std::min(seconds, 3600U));
         }
-    } else if (equal_name(name, "warning") && state_.answer.warnings.size() < kMostWarnings) {
+    } else if (equals_folded(name, "warning") && state_.answer.warnings.size() < kMostWarnings) {
         state_.answer.warnings.push_back(warning_text(value));
     }
 }

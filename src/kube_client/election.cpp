@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/log.h"
-#include "kube_client/micro_time.h"
+#include "base/time_text.h"
 
 namespace aliquot::kube_client {
 namespace {
@@ -88,7 +88,7 @@ std::string Elector::write(const std::string& json, bool give_up) const {
     root["metadata"]["namespace"] = options_.lease.namespace_name;
     root["metadata"].erase("managedFields");
     Json spec = spec_of(root);
-    const std::string now = micro_time(std::chrono::system_clock::now());
+    const std::string now = rfc3339_micro(std::chrono::system_clock::now());
     const bool ours = text_at(spec, "holderIdentity") == options_.identity;
     if (give_up) {
         spec["holderIdentity"] = "";

@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 
-#include "kube_client/micro_time.h"
+#include "base/time_text.h"
 #include "kube_client/stub_api.h"
 
 namespace aliquot::kube_client {
@@ -158,7 +158,7 @@ TEST(UniqueIdentity, IsNeverTheSame) {
 }
 
 TEST(MicroTime, IsWrittenAsKubernetesDoes) {
-    EXPECT_EQ(micro_time(std::chrono::system_clock::time_point(1'700'000'000'000'123us)),
+    EXPECT_EQ(rfc3339_micro(std::chrono::system_clock::time_point(1'700'000'000'000'123us)),
               "2023-11-14T22:13:20.000123Z");
 }
 

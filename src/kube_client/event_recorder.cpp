@@ -12,8 +12,9 @@
 #include <set>
 #include <thread>
 
+#include "base/json_text.h"
 #include "base/log.h"
-#include "kube_client/micro_time.h"
+#include "base/time_text.h"
 #include "kube_client/rate_limiter.h"
 
 namespace aliquot::kube_client {
@@ -214,7 +215,7 @@ private:
         const std::string json =
             R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":)" +
             json_quoted(key.name) + R"(,"namespace":)" + json_quoted(key.namespace_name) +
-            R"(},"eventTime":)" + json_quoted(micro_time(series.last_wall)) +
+            R"(},"eventTime":)" + json_quoted(rfc3339_micro(series.last_wall)) +
             R"(,"reportingController":)" + json_quoted(options_.controller) +
             R"(,"reportingInstance":)" + json_quoted(cut(options_.instance, 128)) +
             R"(,"action":)" + json_quoted(cut(note.action, 128)) + R"(,"reason":)" +
@@ -241,7 +242,7 @@ private:
         }
         const std::string body = R"({"series":{"count":)" + std::to_string(series.count) +
                                  R"(,"lastObservedTime":)" +
-                                 json_quoted(micro_time(series.last_wall)) + "}}";
+                                 json_quoted(rfc3339_micro(series.last_wall)) + "}}";
         auto done = api_.patch(resources::events(), series.event, body,
                                {.kind = PatchKind::kMerge, .write = {.call = call}});
         if (done) {

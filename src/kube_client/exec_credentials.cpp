@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <time.h>  // NOLINT(modernize-deprecated-headers): timegm() is no part of C
-
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
+#include "base/time_text.h"
 #include "kube_client/credentials.h"
 #include "os/exchange.h"
 
@@ -19,57 +18,6 @@ constexpr std::int64_t kEarlySeconds = 10;  // before the expiry we ask anew
 std::string text_at(const Json& object, const char* name) {
     const auto found = object.find(name);
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-bool read_number(std::string_view text, std::size_t at, std::size_t size, int& number) {
-    if (text.size() < at + size) return false;
-    const char* const begin = text.data() + at;
-    const auto read = std::from_chars(begin, begin + size, number);
-    return read.ec == std::errc{} && read.ptr == begin + size && number >= 0;
-}
-
-/// "2026-11-21T22:00:00Z", "2026-11-21T22:00:00.5+01:00" (RFC 3339).
-std::optional<std::int64_t> seconds_of(std::string_view text) {
-    std::tm date{};
-    if (!read_number(text, 0, 4, date.tm_year) || !read_number(text, 5, 2, date.tm_mon) ||
-        !read_number(text, 8, 2, date.tm_mday) || !read_number(text, 11, 2, date.tm_hour) ||
-        !read_number(text, 14, 2, date.tm_min) || !read_number(text, 17, 2, date.tm_sec)) {
-        return {};
-    }
-    date.tm_year -= 1900;
-    date.tm_mon -= 1;
-    std::int64_t seconds = timegm(&date);
-    text.remove_prefix(19);
-    if (text.starts_with('.')) {
-        const auto end = text.find_first_not_of("0123456789", 1);
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end);
-    }
-    if (text == "Z" || text == "z") return seconds;
-    int hours = 0;
-    int minutes = 0;
-    if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || !read_number(text, 1, 2, hours) ||
-        !read_number(text, 4, 2, minutes)) {
-        return {};
-    }
-    const int offset = hours * 3600 + minutes * 60;
-    return text[0] == '+' ? seconds - offset : seconds + offset;
-}
-
-std::string base64(std::string_view text) {
-    constexpr std::string_view kSigns =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); i += 3) {
-        std::uint32_t bits = 0;
-        for (std::size_t j = 0; j < 3; ++j) {
-            const unsigned byte = i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0;
-            bits = (bits << 8U) | byte;
-        }
-        for (std::size_t j = 0; j < 4; ++j) {
-            out += i + j > text.size() ? '=' : kSigns[(bits >> (18 - 6 * j)) & 63U];
-        }
-    }
-    return out;
 }
 
 }  // namespace
@@ -100,8 +48,10 @@ Result<ExecAnswer> read_exec_answer(std::string_view json, std::string_view api_
         return refuse("has neither token nor clientCertificateData");
     }
     if (const std::string date = text_at(*status, "expirationTimestamp"); !date.empty()) {
-        answer.expires = seconds_of(date);
-        if (!answer.expires) return refuse("has an expirationTimestamp that is no RFC 3339 date");
+        const auto expires = parse_rfc3339(date);
+        if (!expires) return refuse("has an expirationTimestamp that is no RFC 3339 date");
+        answer.expires =
+            std::chrono::floor<std::chrono::seconds>(*expires).time_since_epoch().count();
     }
     return answer;
 }
@@ -111,7 +61,7 @@ std::string exec_info(const ConfigExec& exec, const ConfigCluster& cluster,
     Json spec{{"interactive", false}};
     if (exec.provide_cluster_info) {
         Json info{{"server", cluster.server}};
-        if (!ca_pem.empty()) info["certificate-authority-data"] = base64(ca_pem);
+        if (!ca_pem.empty()) info["certificate-authority-data"] = encode_base64(ca_pem);
         if (!cluster.tls_server_name.empty()) info["tls-server-name"] = cluster.tls_server_name;
         if (!cluster.proxy_url.empty()) info["proxy-url"] = cluster.proxy_url;
         if (cluster.insecure) info["insecure-skip-tls-verify"] = true;

@@ -145,23 +145,4 @@ std::map<std::string, std::string> strings_at(std::string_view json, std::string
     return strings;
 }
 
-std::string json_quoted(std::string_view text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (byte >= 0x20) {
-            out += c;
-        } else {
-            out += "\\u00";
-            out += kHex[byte >> 4U];
-            out += kHex[byte & 15U];
-        }
-    }
-    return out += '"';
-}
-
 }  // namespace aliquot::kube_client

@@ -61,7 +61,4 @@ std::optional<std::string> json_at(std::string_view json, std::string_view point
 /// The members of an object that are strings: a ConfigMap's "/data". Empty: there is none.
 std::map<std::string, std::string> strings_at(std::string_view json, std::string_view pointer);
 
-/// A JSON string with its quotes: for building small bodies by hand.
-std::string json_quoted(std::string_view text);
-
 }  // namespace aliquot::kube_client

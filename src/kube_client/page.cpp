@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube_client/page.h"
 
+#include "base/json_text.h"
 #include "kube_client/object_reader.h"
 
 namespace aliquot::kube_client {

@@ -2,7 +2,8 @@
 #include "labels/sysfs.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number.h"
 
 namespace aliquot::labels {
 
@@ -15,16 +16,14 @@ std::string machine_name(const os::Root& root) {
 std::map<gpu::Uuid, std::uint32_t> pci_classes(const os::Root& root,
                                                const gpu::Inventory& inventory) {
     constexpr std::size_t kMost = 64;
-    constexpr int kHex = 16;
     std::map<gpu::Uuid, std::uint32_t> classes;
     for (const gpu::Gpu& gpu : inventory.gpus) {
         const auto text =
             root.read("/sys/bus/pci/devices/" + gpu::to_text(gpu.pci) + "/class", kMost);
         if (!text || !text->starts_with("0x")) continue;
-        std::uint32_t value = 0;
-        const char* const end = text->data() + text->size();
-        const auto [stop, problem] = std::from_chars(text->data() + 2, end, value, kHex);
-        if (problem == std::errc{}) classes[gpu.uuid] = value;
+        if (const auto value = parse_hex(*text)) {
+            classes[gpu.uuid] = static_cast<std::uint32_t>(*value);
+        }
     }
     return classes;
 }

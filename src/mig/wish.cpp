@@ -2,31 +2,18 @@
 #include "mig/wish.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <tuple>
 
+#include "base/number.h"
 #include "base/quantity.h"
+#include "base/text.h"
 
 namespace aliquot::mig {
 namespace {
 
 constexpr unsigned kMostInstances = 64;
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
-
-std::optional<unsigned> number(std::string_view text) {
-    unsigned value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end || text.empty()) return std::nullopt;
-    return value;
-}
 
 Error malformed(std::string_view item, const std::string& expected) {
     return {ErrorCode::kInvalidInput,
@@ -40,10 +27,10 @@ Result<Want> with_amounts(std::string_view item, std::string_view words, unsigne
     while (!words.empty()) {
         const std::size_t end = std::min(words.find(' '), words.size());
         const std::string_view word = words.substr(0, end);
-        words = trimmed(words.substr(end));
+        words = trim(words.substr(end));
         const std::string_view value = word.substr(std::min(word.find('='), word.size() - 1) + 1);
         if (word.starts_with("slices=") && want.slices == 0) {
-            want.slices = number(value).value_or(0);
+            want.slices = parse_number<unsigned>(value).value_or(0);
             if (want.slices == 0 || want.slices > kMostInstances) {
                 return malformed(item, "a number of compute slices such as slices=2");
             }
@@ -63,12 +50,12 @@ Result<Want> parse_want(std::string_view item) {
     Want want;
     std::string_view kind = item;
     if (const auto star = item.rfind('*'); star != std::string_view::npos) {
-        const auto count = number(trimmed(item.substr(star + 1)));
+        const auto count = parse_number<unsigned>(trim(item.substr(star + 1)));
         if (!count || *count == 0 || *count > kMostInstances) {
             return malformed(item, "a number from 1 to 64 after '*'");
         }
         want.count = *count;
-        kind = trimmed(item.substr(0, star));
+        kind = trim(item.substr(0, star));
     }
     if (kind.starts_with("slices=") || kind.starts_with("memory")) {
         return with_amounts(item, kind, want.count);
@@ -160,11 +147,11 @@ Result<std::vector<unsigned>> choices_of(const Geometry& geometry, const Want& w
 
 Result<Wish> parse_wish(std::string_view text) {
     Wish wish;
-    if (trimmed(text) == "none") return wish;
+    if (trim(text) == "none") return wish;
     unsigned total = 0;
     while (true) {
         const std::size_t end = std::min(text.find(','), text.size());
-        auto want = parse_want(trimmed(text.substr(0, end)));
+        auto want = parse_want(trim(text.substr(0, end)));
         if (!want) return std::move(want).error();
         total += want->count;
         if (total > kMostInstances) {

@@ -2,7 +2,9 @@
 #include "mps/journal.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number.h"
+#include "base/text.h"
 
 namespace aliquot::mps {
 namespace {
@@ -11,22 +13,6 @@ constexpr std::string_view kFirstLine = "aliquot-mps 1";
 constexpr std::string_view kKept = "kept";
 constexpr std::size_t kMostEntries = 256;
 
-std::vector<std::string_view> words_of(std::string_view line) {
-    std::vector<std::string_view> words;
-    while (!line.empty()) {
-        const auto end = line.find(' ');
-        if (end != 0) words.push_back(line.substr(0, end));
-        line = end == std::string_view::npos ? std::string_view{} : line.substr(end + 1);
-    }
-    return words;
-}
-
-template <class Number>
-bool journal_number(std::string_view text, Number& number) {
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return problem == std::errc{} && stop == text.data() + text.size();
-}
-
 std::optional<JournalEntry> entry_of(const std::vector<std::string_view>& words) {
     if (words.size() != 7 || words[2] != "mode" || words[4] != "daemon") return std::nullopt;
     JournalEntry entry{.gpu = {std::string(words[1])}};
@@ -34,10 +20,10 @@ std::optional<JournalEntry> entry_of(const std::vector<std::string_view>& words)
         entry.restore_to = gpu::parse_compute_mode(words[3]);
         if (!entry.restore_to) return std::nullopt;
     }
-    if (!journal_number(words[5], entry.daemon.pid) || entry.daemon.pid < 0 ||
-        !journal_number(words[6], entry.daemon.start_ticks)) {
-        return std::nullopt;
-    }
+    const auto pid = parse_number<pid_t>(words[5]);
+    const auto ticks = parse_number<std::uint64_t>(words[6]);
+    if (!pid || *pid < 0 || !ticks) return std::nullopt;
+    entry.daemon = {.pid = *pid, .start_ticks = *ticks};
     return entry;
 }
 

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <system_error>
 
+#include "base/number.h"
+#include "base/text.h"
+
 namespace aliquot::mps {
 namespace {
 
@@ -13,26 +16,10 @@ constexpr std::size_t kMostRows = 4096;
 constexpr std::size_t kLongestQuote = 80;
 constexpr std::size_t kLongestWord = 256;
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    return text;
-}
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool starts_with_any_case(std::string_view text, std::string_view word) {
-    return text.size() >= word.size() &&
-           std::equal(word.begin(), word.end(), text.begin(),
-                      [](char a, char b) { return lower(a) == lower(b); });
-}
-
 /// What is odd about a reply, for one line of a message.
 std::string quoted(std::string_view reply) {
     std::string text = "'";
-    for (const char c : trimmed(reply).substr(0, kLongestQuote)) text += c >= ' ' ? c : ' ';
+    for (const char c : trim(reply).substr(0, kLongestQuote)) text += c >= ' ' ? c : ' ';
     return text + "'";
 }
 
@@ -49,43 +36,30 @@ std::string_view take_line(std::string_view& text) {
 }
 
 std::string_view take_word(std::string_view& line) {
-    line = trimmed(line);
-    const auto end = std::ranges::find_if(line, is_space);
+    line = trim(line);
+    const auto end = std::ranges::find_if(line, is_blank);
     const auto word = line.substr(0, static_cast<std::size_t>(end - line.begin()));
     line.remove_prefix(word.size());
     return word;
 }
 
-std::optional<double> number_of(std::string_view text) {
-    double value = 0;
-    const auto [stop, problem] =
-        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    if (!std::isfinite(value)) return std::nullopt;
-    return value;
-}
-
 std::optional<std::uint32_t> pid_of(std::string_view text) {
-    std::uint32_t pid = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), pid);
-    if (problem != std::errc{} || stop != text.data() + text.size() || pid == 0) {
-        return std::nullopt;
-    }
-    return pid;
+    const auto pid = parse_number<std::uint32_t>(text);
+    return pid == 0U ? std::nullopt : pid;
 }
 
 }  // namespace
 
 Result<double> parse_percentage(std::string_view reply) {
-    const auto value = number_of(trimmed(reply));
+    const auto value = parse_decimal(trim(reply));
     if (value && *value > 0 && *value <= 100) return *value;
     return unexpected(reply, "a percentage");
 }
 
 Result<std::optional<std::uint64_t>> parse_memory_limit(std::string_view reply) {
-    std::string_view text = trimmed(reply);
+    std::string_view text = trim(reply);
     for (const std::string_view word : {"unlimited", "none", "not set", "no limit"}) {
-        if (starts_with_any_case(text, word)) return std::optional<std::uint64_t>{};
+        if (starts_with_folded(text, word)) return std::optional<std::uint64_t>{};
     }
     if (text.empty() || text == "0") return std::optional<std::uint64_t>{};
     double unit = 1;
@@ -104,7 +78,7 @@ Result<std::optional<std::uint64_t>> parse_memory_limit(std::string_view reply) 
             break;
     }
     if (unit != 1) text.remove_suffix(1);
-    const auto value = number_of(trimmed(text));
+    const auto value = parse_decimal(trim(text));
     constexpr double kMost = 1e18;
     if (!value || *value < 0 || *value * unit > kMost) {
         return unexpected(reply, "an amount of memory");
@@ -115,7 +89,7 @@ Result<std::optional<std::uint64_t>> parse_memory_limit(std::string_view reply) 
 Result<std::vector<std::uint32_t>> parse_pids(std::string_view reply) {
     std::vector<std::uint32_t> pids;
     for (std::string_view rest = reply; !rest.empty();) {
-        const auto line = trimmed(take_line(rest));
+        const auto line = trim(take_line(rest));
         if (line.empty()) continue;
         const auto pid = pid_of(line);
         if (!pid || pids.size() == kMostRows) return unexpected(line, "a list of process ids");
@@ -125,10 +99,10 @@ Result<std::vector<std::uint32_t>> parse_pids(std::string_view reply) {
 }
 
 ServerState parse_server_state(std::string_view reply) {
-    const auto text = trimmed(reply);
-    if (starts_with_any_case(text, "active")) return ServerState::kActive;
-    if (starts_with_any_case(text, "initializing")) return ServerState::kInitializing;
-    if (starts_with_any_case(text, "fault")) return ServerState::kFault;
+    const auto text = trim(reply);
+    if (starts_with_folded(text, "active")) return ServerState::kActive;
+    if (starts_with_folded(text, "initializing")) return ServerState::kInitializing;
+    if (starts_with_folded(text, "fault")) return ServerState::kFault;
     return ServerState::kUnknown;
 }
 
@@ -148,10 +122,10 @@ std::string_view to_text(ServerState state) {
 
 Result<std::vector<ClientRow>> parse_process_table(std::string_view reply) {
     std::vector<ClientRow> rows;
-    if (trimmed(reply).empty()) return rows;
-    std::string_view rest = trimmed(reply);
+    if (trim(reply).empty()) return rows;
+    std::string_view rest = trim(reply);
     std::vector<std::string_view> columns;
-    for (std::string_view header = take_line(rest); !trimmed(header).empty();) {
+    for (std::string_view header = take_line(rest); !trim(header).empty();) {
         columns.push_back(take_word(header));
         if (columns.size() > 32) break;
     }
@@ -165,7 +139,7 @@ Result<std::vector<ClientRow>> parse_process_table(std::string_view reply) {
         bool whole = true;
         for (const std::string_view column : columns) {
             if (column == "COMMAND") {
-                row.command = trimmed(line).substr(0, kLongestWord);
+                row.command = trim(line).substr(0, kLongestWord);
                 break;
             }
             const std::string_view word = take_word(line);

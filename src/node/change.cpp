@@ -7,6 +7,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+#include "base/time_text.h"
 #include "node/names.h"
 
 namespace aliquot::node {
@@ -16,17 +18,6 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::system_clock;
 
 constexpr std::size_t kLongestMessage = 1024;  // bytes of a condition's message
-
-std::string joined(const std::vector<std::string>& parts) {
-    std::string text;
-    for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-    return text;
-}
-
-std::string value_of(const labels::Labels& map, const std::string& key) {
-    const auto found = map.find(key);
-    return found == map.end() ? "" : found->second;
-}
 
 /// Sets what is not so already; an empty wanted value removes.
 void set_or_remove(Json& patch, const labels::Labels& present, const std::string& key,
@@ -49,7 +40,7 @@ struct TaintChange {
 
 /// Kubernetes keeps one taint for each key and effect.
 TaintChange change_taints(const NodeObject& node, const std::vector<Taint>& wanted) {
-    const auto ours = split_list(value_of(node.annotations, kOwnedTaints));
+    const auto ours = owned_names(node, kOwnedTaints);
     const auto is_ours = [&](const std::string& slot) {
         return std::ranges::find(ours, slot) != ours.end();
     };
@@ -157,8 +148,8 @@ std::string merge_patch(const NodeObject& node, Json labels, Json annotations,
 
 Change change_node(const NodeObject& node, const DesiredNode& wish, Clock::time_point now,
                    std::chrono::seconds heartbeat) {
-    const auto labels = labels::change_labels(
-        node.labels, split_list(value_of(node.annotations, kOwnedLabels)), wish.labels);
+    const auto labels =
+        labels::change_labels(node.labels, owned_names(node, kOwnedLabels), wish.labels);
     TaintChange taints = change_taints(node, wish.taints);
     Json label_patch = Json::object();
     for (const auto& [key, value] : labels.set) label_patch[key] = value;
@@ -170,8 +161,8 @@ Change change_node(const NodeObject& node, const DesiredNode& wish, Clock::time_
     for (const auto& [key, value] : wish.annotations) {
         set_or_remove(annotations, node.annotations, key, value);
     }
-    set_or_remove(annotations, node.annotations, kOwnedLabels, joined(labels.ours));
-    set_or_remove(annotations, node.annotations, kOwnedTaints, joined(taints.owned));
+    set_or_remove(annotations, node.annotations, kOwnedLabels, join(labels.ours, ","));
+    set_or_remove(annotations, node.annotations, kOwnedTaints, join(taints.owned, ","));
     Change change{.foreign = labels.foreign};
     change.foreign.insert(change.foreign.end(), taints.foreign.begin(), taints.foreign.end());
     change.merge =
@@ -186,37 +177,6 @@ Change clear_node(const NodeObject& node) {
     for (const char* const type : kConditions) wish.ended.emplace_back(type);
     if (node.annotations.contains(kAgent)) wish.answers[kMigStateLabel] = "";
     return change_node(node, wish, {}, {});
-}
-
-std::string rfc3339(Clock::time_point time) {
-    const std::time_t seconds = Clock::to_time_t(time);
-    std::tm parts{};
-    if (::gmtime_r(&seconds, &parts) == nullptr) return {};
-    std::array<char, 32> text{};
-    const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return {text.data(), size};
-}
-
-std::optional<Clock::time_point> parse_rfc3339(std::string_view text) {
-    std::tm parts{};
-    constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
-    if (text.size() != kForm.size()) return std::nullopt;
-    const auto number = [&](std::size_t at, std::size_t size, int& value) {
-        const char* const end = text.data() + at + size;
-        const auto [stop, problem] = std::from_chars(text.data() + at, end, value);
-        return problem == std::errc{} && stop == end;
-    };
-    for (std::size_t i = 0; i < kForm.size(); ++i) {
-        if (kForm[i] != '0' && text[i] != kForm[i]) return std::nullopt;
-    }
-    if (!number(0, 4, parts.tm_year) || !number(5, 2, parts.tm_mon) ||
-        !number(8, 2, parts.tm_mday) || !number(11, 2, parts.tm_hour) ||
-        !number(14, 2, parts.tm_min) || !number(17, 2, parts.tm_sec)) {
-        return std::nullopt;
-    }
-    parts.tm_year -= 1900;
-    parts.tm_mon -= 1;
-    return Clock::from_time_t(::timegm(&parts));
 }
 
 }  // namespace aliquot::node

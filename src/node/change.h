@@ -48,8 +48,4 @@ Change change_node(const NodeObject& node, const DesiredNode& wish,
 /// Takes away everything that an agent has written. Pure.
 Change clear_node(const NodeObject& node);
 
-/// "2026-11-22T01:02:03Z".
-std::string rfc3339(std::chrono::system_clock::time_point time);
-std::optional<std::chrono::system_clock::time_point> parse_rfc3339(std::string_view text);
-
 }  // namespace aliquot::node

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/time_text.h"
 #include "node/names.h"
 
 namespace aliquot::node {

@@ -5,6 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace aliquot::node {
 namespace {
 
@@ -133,17 +135,11 @@ Result<NodeObject> read_node(std::string_view json) {
     return node_of(root);
 }
 
-std::vector<std::string> split_list(std::string_view text) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const std::size_t comma = text.find(',');
-        std::string_view part = text.substr(0, comma);
-        text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
-        while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
-        while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
-        if (!part.empty()) parts.emplace_back(part);
-    }
-    return parts;
+std::vector<std::string> owned_names(const NodeObject& node, const std::string& annotation) {
+    const auto found = node.annotations.find(annotation);
+    if (found == node.annotations.end()) return {};
+    const auto names = split_list(found->second);
+    return {names.begin(), names.end()};
 }
 
 }  // namespace aliquot::node

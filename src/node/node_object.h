@@ -61,7 +61,7 @@ struct NodeObject {
 /// errors   kInvalidInput: no Node
 Result<NodeObject> read_node(std::string_view json);
 
-/// The parts of a comma-separated list, without blanks around them; empty ones are left out.
-std::vector<std::string> split_list(std::string_view text);
+/// The names that an annotation lists: what of the Node's labels and taints is ours.
+std::vector<std::string> owned_names(const NodeObject& node, const std::string& annotation);
 
 }  // namespace aliquot::node

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/time_text.h"
 #include "node/change.h"
 
 namespace aliquot::node {

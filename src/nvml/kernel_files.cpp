@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <system_error>
+
+#include "base/number.h"
+#include "base/text.h"
 
 namespace aliquot::nvml {
 namespace {
@@ -14,21 +15,6 @@ constexpr std::size_t kGpuLimit = 256;
 constexpr std::string_view kMigMinors = "/proc/driver/nvidia-caps/mig-minors";
 constexpr std::size_t kMigMinorsBytes = 4U << 20U;  // about 150 bytes for each possible instance
 constexpr unsigned kNoComputeInstance = ~0U;
-
-std::string_view trim(std::string_view text) {
-    constexpr std::string_view kBlank = " \t\r\n";
-    const auto first = text.find_first_not_of(kBlank);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
-std::optional<unsigned> parse_number(std::string_view text, int base) {
-    unsigned value = 0;
-    const auto [stop, problem] =
-        std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (problem != std::errc{} || stop != text.data() + text.size() || text.empty()) return {};
-    return value;
-}
 
 /// The text after "name:" of one of the lines; empty when there is no such line.
 std::string_view line_value(std::string_view text, std::string_view name) {
@@ -48,7 +34,7 @@ std::string_view line_value(std::string_view text, std::string_view name) {
 std::optional<unsigned> take_step(std::string_view& text, std::string_view word) {
     const auto end = text.find('/');
     if (!text.starts_with(word) || end == std::string_view::npos) return std::nullopt;
-    const auto value = parse_number(text.substr(word.size(), end - word.size()), 10);
+    const auto value = parse_number<unsigned>(text.substr(word.size(), end - word.size()), 10);
     if (value) text.remove_prefix(end + 1);
     return value;
 }
@@ -65,7 +51,7 @@ std::optional<gpu::PciAddress> parse_pci_address(std::string_view text) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto end = text.find(i < 2 ? ':' : '.');
         if (end == std::string_view::npos) return std::nullopt;
-        const auto part = parse_number(text.substr(0, end), 16);
+        const auto part = parse_number<unsigned>(text.substr(0, end), 16);
         if (!part) return std::nullopt;
         parts.at(i) = *part;
         text.remove_prefix(end + 1);
@@ -84,7 +70,7 @@ MigMinors MigMinors::parse(std::string_view text) {
         if (!instance) continue;
         const auto compute = take_step(line, "ci");
         if (!line.starts_with("access ")) continue;
-        const auto minor = parse_number(trim(line.substr(7)), 10);
+        const auto minor = parse_number<unsigned>(trim(line.substr(7)), 10);
         if (minor) minors.minors_[{*gpu, *instance, compute.value_or(kNoComputeInstance)}] = *minor;
     }
     return minors;
@@ -131,7 +117,7 @@ std::optional<std::string> KernelFiles::read(const std::string& path,
 std::optional<unsigned> KernelFiles::numa_node(const gpu::PciAddress& address) const {
     const auto text = read("/sys/bus/pci/devices/" + gpu::to_text(address) + "/numa_node");
     if (!text) return std::nullopt;
-    return parse_number(trim(*text), 10);  // "-1" is no number of ours
+    return parse_number<unsigned>(trim(*text), 10);  // "-1" is no number of ours
 }
 
 std::vector<KernelGpu> KernelFiles::gpus() const {
@@ -147,7 +133,7 @@ std::vector<KernelGpu> KernelFiles::gpus() const {
                 root.read(std::string(kGpuDirectory) + "/" + name + "/information", 1 << 16);
             if (text) {
                 gpu.model = line_value(*text, "Model");
-                gpu.minor = parse_number(line_value(*text, "Device Minor"), 10);
+                gpu.minor = parse_number<unsigned>(line_value(*text, "Device Minor"), 10);
                 gpu.uuid.text = line_value(*text, "GPU UUID");
                 // The kernel writes question marks for a UUID it has not read yet.
                 if (gpu.uuid.text.contains('?')) gpu.uuid.text.clear();

@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 
+#include "base/time_text.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "scaling/discovery.h"
@@ -19,15 +20,6 @@ using document::make_string;
 using document::Node;
 
 Node text(std::string_view word) { return make_string(std::string(word)); }
-
-std::string time_text(Instant at) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    std::array<char, 32> room{};
-    const std::size_t size = std::strftime(room.data(), room.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return {room.data(), size};
-}
 
 Node selector_node(const Selector& selector) {
     if (selector.empty()) return {};
@@ -67,7 +59,7 @@ Node custom_node(const ListHead& head, const Item& item) {
     } else {
         append(node, "metricName", text(head.metric.name));
     }
-    append(node, "timestamp", text(time_text(item.value.at)));
+    append(node, "timestamp", text(rfc3339(item.value.at)));
     if (item.value.window.count() > 0) {
         append(node, head.v1beta2 ? "windowSeconds" : "window",
                make_integer(item.value.window.count()));
@@ -83,7 +75,7 @@ Node external_node(const MetricInfo& metric, const Item& item) {
     Node node = make_mapping();
     append(node, "metricName", text(metric.name));
     append(node, "metricLabels", std::move(labels));
-    append(node, "timestamp", text(time_text(item.value.at)));
+    append(node, "timestamp", text(rfc3339(item.value.at)));
     if (item.value.window.count() > 0) {
         append(node, "window", make_integer(item.value.window.count()));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `devices` of a shared resource, and entries that leave each other nothing.
 #include <algorithm>
-#include <charconv>
 
+#include "base/number.h"
 #include "document/write.h"
 #include "sharing/config_reader.h"
 
@@ -13,21 +13,14 @@ constexpr std::string_view kForms = "all, a count, or a list of indices, UUIDs a
 constexpr std::string_view kNvidiaForms = "all, a count, or a list of indices and UUIDs";
 
 std::optional<unsigned> index_of(std::string_view text) {
-    unsigned value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end || value > 1023) return std::nullopt;
-    return value;
+    const auto value = parse_number<unsigned>(text);
+    return value && *value <= 1023 ? value : std::nullopt;
 }
 
 bool is_mig_index(std::string_view text) {
     const auto colon = text.find(':');
     return colon != std::string_view::npos && index_of(text.substr(0, colon)) &&
            index_of(text.substr(colon + 1));
-}
-
-bool starts_with(std::string_view text, std::string_view start) {
-    return text.substr(0, start.size()) == start;
 }
 
 template <class T>
@@ -55,11 +48,11 @@ bool add_item(Reader& reader, const Node& item, const std::string& path, DeviceS
                  item.is_string() && item.scalar == "all" ? "devices: all" : "");
         return false;
     }
-    if (starts_with(item.scalar, "GPU-")) {
+    if (item.scalar.starts_with("GPU-")) {
         add_once(selector.uuids, item.scalar);
         return true;
     }
-    if (starts_with(item.scalar, "MIG-") || is_mig_index(item.scalar)) {
+    if (item.scalar.starts_with("MIG-") || is_mig_index(item.scalar)) {
         add_once(selector.mig, item.scalar);
         return true;
     }

@@ -5,12 +5,12 @@
 #include <array>
 #include <charconv>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "document/write.h"
 
 namespace aliquot::sharing {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 /// What YAML 1.1, which NVIDIA's plugin reads, takes for a bool.
 std::optional<bool> old_bool(const Node& node) {
@@ -181,11 +181,8 @@ std::optional<std::int64_t> integer_of(const Node& node, bool strict) {
             base = 8;
         }
     }
-    std::int64_t value = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, problem] = std::from_chars(digits.data(), end, value, base);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return minus ? -value : value;
+    const auto value = parse_number<std::int64_t>(digits, base);
+    return value && minus ? -*value : value;
 }
 
 std::optional<std::size_t> word_of(Reader& reader, const Node& node, std::string_view path,

@@ -2,8 +2,8 @@
 // `sharing`: which mechanism, and its list of resources.
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/number.h"
 #include "base/quantity.h"
 #include "document/write.h"
 #include "sharing/config_reader.h"
@@ -175,11 +175,10 @@ void read_slack(Reader& reader, const Fields& fields, GuardConfig& guard) {
     const std::string& text = node->scalar;
     const bool scalar = !node->is_mapping() && !node->is_sequence();
     if (scalar && text.size() > 1 && text.ends_with('%')) {
-        double percent = -1;
-        const char* const end = text.data() + text.size() - 1;
-        const auto [stop, problem] = std::from_chars(text.data(), end, percent);
-        if (problem == std::errc{} && stop == end && percent >= 0 && percent <= 100) {
-            guard.slack_percent = percent;
+        const auto percent =
+            parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
+        if (percent && *percent >= 0 && *percent <= 100) {
+            guard.slack_percent = *percent;
             return;
         }
     } else if (const auto bytes = parse_bytes(text); scalar && bytes) {

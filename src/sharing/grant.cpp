@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "sharing/offer.h"
 #include "sharing/offer_mps.h"
 #include "sharing/replica_id.h"
@@ -48,12 +49,6 @@ Result<std::vector<Chosen>> resolve(const Resource& resource, std::span<const st
     return chosen;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-    return text;
-}
-
 bool includes(const GrantOptions& options, DeviceListStrategy strategy) {
     return std::ranges::find(options.strategies, strategy) != options.strategies.end();
 }
@@ -61,7 +56,7 @@ bool includes(const GrantOptions& options, DeviceListStrategy strategy) {
 void name_devices(const GrantOptions& options, const std::vector<std::string>& names,
                   std::string_view nonce, grant::Grant& grant) {
     if (includes(options, DeviceListStrategy::kEnvvar)) {
-        grant.environment[std::string(kVisibleDevices)] = joined(names);
+        grant.environment[std::string(kVisibleDevices)] = join(names, ",");
     }
     if (includes(options, DeviceListStrategy::kVolumeMounts)) {
         grant.environment[std::string(kVisibleDevices)] = kDeviceMountRoot;
@@ -76,7 +71,7 @@ void name_devices(const GrantOptions& options, const std::vector<std::string>& n
     }
     if (includes(options, DeviceListStrategy::kCdiAnnotations)) {
         grant.annotations[options.cdi_annotation_prefix + "nvidia-device-plugin_" +
-                          std::string(nonce)] = joined(qualified);
+                          std::string(nonce)] = join(qualified, ",");
     }
     if (includes(options, DeviceListStrategy::kCdiCri)) grant.cdi_devices = qualified;
 }
@@ -86,7 +81,7 @@ void name_channels(const GrantOptions& options, grant::Grant& grant) {
     for (const unsigned id : options.imex_channel_ids) channels.push_back(std::to_string(id));
     if (channels.empty()) return;
     if (includes(options, DeviceListStrategy::kEnvvar)) {
-        grant.environment["NVIDIA_IMEX_CHANNELS"] = joined(channels);
+        grant.environment["NVIDIA_IMEX_CHANNELS"] = join(channels, ",");
     }
     if (includes(options, DeviceListStrategy::kVolumeMounts)) {
         for (const std::string& channel : channels) {

@@ -7,14 +7,13 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "sharing/offer_mig.h"
 #include "sharing/offer_mps.h"
 #include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
 namespace {
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 /// Glob with * and ?, letter case ignored. Linear: the last star is the only place to go back to.
 bool matches_glob(std::string_view pattern, std::string_view text) {

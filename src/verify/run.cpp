@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "base/thread_pool.h"
 #include "verify/session.h"
 
@@ -14,9 +15,9 @@ std::string space_json(const Options& options) {
     const std::string& name = options.space;
     std::string level = options.pod_security;
     if (level.empty()) level = options.user == 0 ? "baseline" : "restricted";
-    return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":)" +
-           kube_client::json_quoted(name) + R"(,"labels":{"app.kubernetes.io/managed-by":")" +
-           kOwner + R"(","pod-security.kubernetes.io/enforce":")" + level + R"("}}})";
+    return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":)" + json_quoted(name) +
+           R"(,"labels":{"app.kubernetes.io/managed-by":")" + kOwner +
+           R"(","pod-security.kubernetes.io/enforce":")" + level + R"("}}})";
 }
 
 /// The namespace of the test pods, for as long as it is needed.

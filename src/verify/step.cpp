@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
+#include "base/json_text.h"
 #include "kube_client/object.h"
 
 namespace aliquot::verify {
@@ -60,7 +61,6 @@ void print_text(std::ostream& out, const Report& report, bool colour, double sec
 }
 
 void print_json(std::ostream& out, const Report& report) {
-    using kube_client::json_quoted;
     out << "{\"success\":" << (report.success() ? "true" : "false")
         << ",\"stopped\":" << (report.stopped ? "true" : "false")
         << ",\"summary\":{\"ok\":" << report.count(Verdict::kOk)

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/json_text.h"
 #include "tests/contract/install_world.h"
 
 namespace aliquot::install {
@@ -58,7 +59,7 @@ protected:
     bool may(const std::string& account, const std::string& verb, const std::string& group,
              const std::string& resource, const std::string& subresource, const std::string& space,
              const std::string& name) {
-        const auto quoted = [](const std::string& text) { return kube_client::json_quoted(text); };
+        const auto quoted = [](const std::string& text) { return json_quoted(text); };
         const auto answer = api().exchange(
             {.method = "POST",
              .path = "/apis/authorization.k8s.io/v1/subjectaccessreviews",

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/number.h"
 #include "catalog/models.h"
 #include "cli/files/config_command.h"
 #include "cli/files/plan_command.h"
 #include "sizing/choice.h"
-#include "sizing/text.h"
 
 namespace aliquot::cli {
 namespace {
@@ -107,8 +107,8 @@ Result<Done> add_model(plan::Request& request, const PlanOptions& words) {
     workload.memory_gib = need->total_gib;
     workload.memory_certainty = need->certainty;
     workload.memory_reason = words.model + " in " + std::string(sizing::to_text(load.dtype)) +
-                             ", " + sizing::number_text(need->context) + " tokens, batch " +
-                             sizing::number_text(load.batch);
+                             ", " + decimal_text(need->context) + " tokens, batch " +
+                             decimal_text(load.batch);
     plan::fill_guesses(workload);
     request.workloads.push_back(std::move(workload));
     if (!request.pools.empty()) return Done{};

@@ -29,7 +29,6 @@ using document::make_number;
 using document::make_sequence;
 using document::make_string;
 using document::Node;
-using sizing::number_text;
 
 Node text(std::string_view word) { return make_string(std::string(word)); }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "base/diff.h"
 #include "lint/lint.h"
 #include "lint/words.h"
 
@@ -16,16 +17,6 @@ using findings::Edit;
 bool overlap(const Edit& a, const Edit& b) {
     if (a.offset == b.offset) return true;
     return a.offset < b.offset ? a.offset + a.length > b.offset : b.offset + b.length > a.offset;
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-    std::vector<std::string_view> lines;
-    while (!text.empty()) {
-        const auto end = std::min(text.find('\n'), text.size() - 1) + 1;
-        lines.push_back(text.substr(0, end));
-        text.remove_prefix(end);
-    }
-    return lines;
 }
 
 void print_line(std::string& out, char mark, std::string_view line) {
@@ -99,69 +90,17 @@ std::string fixed_text(const File& file, const std::vector<findings::Finding>& f
     return apply_fixes(file.original, kept).text;
 }
 
-/// Good for texts that differ in few places: equal lines at both ends are left out, and what is between
-/// becomes hunks at lines that are equal and unique enough to meet again.
 std::string unified_diff(std::string_view name, std::string_view before, std::string_view after) {
     if (before == after) return {};
-    constexpr std::size_t kContext = 3;
-    constexpr std::size_t kLookAhead = 200;
-    const auto old_lines = lines_of(before);
-    const auto new_lines = lines_of(after);
-    struct Change {
-        std::size_t old_begin, old_end, new_begin, new_end;
-    };
-    std::vector<Change> changes;
-    std::size_t i = 0;
-    std::size_t j = 0;
-    while (i < old_lines.size() || j < new_lines.size()) {
-        if (i < old_lines.size() && j < new_lines.size() && old_lines[i] == new_lines[j]) {
-            ++i;
-            ++j;
-            continue;
-        }
-        // The nearest place where both meet again.
-        std::size_t old_end = old_lines.size();
-        std::size_t new_end = new_lines.size();
-        for (std::size_t sum = 1; sum < kLookAhead && old_end == old_lines.size(); ++sum) {
-            for (std::size_t skip = 0; skip <= sum; ++skip) {
-                const std::size_t a = i + skip;
-                const std::size_t b = j + sum - skip;
-                if (a < old_lines.size() && b < new_lines.size() && old_lines[a] == new_lines[b]) {
-                    old_end = a;
-                    new_end = b;
-                    break;
-                }
-            }
-        }
-        changes.push_back({i, old_end, j, new_end});
-        i = old_end;
-        j = new_end;
-    }
     std::string out = "--- " + std::string(name) + "\n+++ " + std::string(name) + '\n';
-    for (std::size_t first = 0; first < changes.size();) {
-        std::size_t last = first;
-        while (last + 1 < changes.size() &&
-               changes[last + 1].old_begin - changes[last].old_end <= 2 * kContext) {
-            ++last;
-        }
-        const std::size_t lead = std::min(kContext, changes[first].old_begin);
-        const std::size_t tail = std::min(kContext, old_lines.size() - changes[last].old_end);
-        const std::size_t old_begin = changes[first].old_begin - lead;
-        const std::size_t new_begin = changes[first].new_begin - lead;
-        out += "@@ -" + std::to_string(old_begin + 1) + ',' +
-               std::to_string(changes[last].old_end + tail - old_begin) + " +" +
-               std::to_string(new_begin + 1) + ',' +
-               std::to_string(changes[last].new_end + tail - new_begin) + " @@\n";
-        std::size_t at = old_begin;
-        for (std::size_t k = first; k <= last; ++k) {
-            for (; at < changes[k].old_begin; ++at) print_line(out, ' ', old_lines[at]);
-            for (; at < changes[k].old_end; ++at) print_line(out, '-', old_lines[at]);
-            for (std::size_t n = changes[k].new_begin; n < changes[k].new_end; ++n) {
-                print_line(out, '+', new_lines[n]);
-            }
-        }
-        for (std::size_t k = 0; k < tail; ++k) print_line(out, ' ', old_lines[at++]);
-        first = last + 1;
+    for (const DiffHunk& hunk : diff_lines(before, after)) {
+        const auto count = [&](char other) {
+            return std::to_string(std::ranges::count_if(
+                hunk.lines, [other](const DiffLine& line) { return line.sign != other; }));
+        };
+        out += "@@ -" + std::to_string(hunk.old_begin + 1) + ',' + count('+') + " +" +
+               std::to_string(hunk.new_begin + 1) + ',' + count('-') + " @@\n";
+        for (const DiffLine& line : hunk.lines) print_line(out, line.sign, line.text);
     }
     return out;
 }

@@ -9,8 +9,6 @@
 namespace aliquot::lint {
 namespace {
 
-char lower_char(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 struct Unit {
     std::string_view suffix;
     double factor;
@@ -44,7 +42,7 @@ std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
             const std::size_t above = row[j];
-            const bool same = lower_char(a[i - 1]) == lower_char(b[j - 1]);
+            const bool same = lower(a[i - 1]) == lower(b[j - 1]);
             row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (same ? 0U : 1U)});
             diagonal = above;
         }

@@ -38,10 +38,7 @@ bool is_management(const PodSpec& pod);
 using syntax::contains;
 using syntax::contains_word;
 using syntax::ends_with;
-using syntax::lower;
-using syntax::split;
 using syntax::starts_with;
-using syntax::trim;
 /// The nearest of `known` when it is near enough to be meant; empty: none.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 

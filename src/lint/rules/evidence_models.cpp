@@ -4,6 +4,7 @@
 #include <cctype>
 #include <optional>
 
+#include "base/text.h"
 #include "lint/rules/evidence.h"
 #include "lint/words.h"
 
@@ -11,7 +12,6 @@ namespace aliquot::lint {
 namespace {
 
 bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 struct Piece {
     std::string_view text;

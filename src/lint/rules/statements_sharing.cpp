@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "lint/rules/statements.h"
 #include "lint/words.h"
 
@@ -11,8 +12,6 @@ namespace aliquot::lint {
 using findings::Severity;
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// "1/4", "50%", "half", "a quarter": a part of a whole.
 bool names_a_part(std::string_view text) {

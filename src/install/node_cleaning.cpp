@@ -12,19 +12,14 @@ namespace {
 
 /// What an agent has put on the node, by name.
 std::vector<std::string> written_on(const node::NodeObject& node) {
-    const auto owned = [&](const char* annotation) {
-        const auto found = node.annotations.find(annotation);
-        return found == node.annotations.end() ? std::vector<std::string>()
-                                               : split_list(found->second);
-    };
     std::vector<std::string> words;
-    for (const std::string& key : owned(node::kOwnedLabels)) {
+    for (const std::string& key : node::owned_names(node, node::kOwnedLabels)) {
         if (node.label(key)) words.push_back("label " + key);
     }
     if (node.annotations.contains(node::kAgent) && node.label(node::kMigStateLabel)) {
         words.push_back(std::string("label ") + node::kMigStateLabel);
     }
-    const auto taints = owned(node::kOwnedTaints);
+    const auto taints = node::owned_names(node, node::kOwnedTaints);
     for (const auto& present : node.taints) {
         const std::string slot = present.taint.key + ":" + present.taint.effect;
         if (std::ranges::find(taints, slot) != taints.end()) words.push_back("taint " + slot);

@@ -53,8 +53,11 @@ TEST(ATaint, IsReadAsKubectlTakesIt) {
 }
 
 TEST(AList, HasNoEmptyParts) {
-    EXPECT_THAT(split_list(" a, b,,c ,"), ElementsAre("a", "b", "c"));
-    EXPECT_TRUE(split_list("").empty());
+    NodeObject node;
+    node.annotations = {{"some", " a, b,,c ,"}, {"none", ""}};
+    EXPECT_THAT(owned_names(node, "some"), ElementsAre("a", "b", "c"));
+    EXPECT_TRUE(owned_names(node, "none").empty());
+    EXPECT_TRUE(owned_names(node, "other").empty());
 }
 
 sharing::OfferedGpu device(const char* model, std::uint64_t mib, unsigned replicas) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/time_text.h"
 #include "node/change.h"
 #include "node/config_choice.h"
 #include "node/names.h"
@@ -44,6 +45,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         expect(again && node::to_json(*again) == once);
     }
     (void)node::parse_config_status(text);
-    (void)node::parse_rfc3339(text);
+    (void)aliquot::parse_rfc3339(text);
     return 0;
 }

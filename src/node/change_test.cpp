@@ -162,13 +162,5 @@ TEST(Clearing, LeavesTheNodeAsItWas) {
     EXPECT_TRUE(clear_node(node).empty());
 }
 
-TEST(ATime, IsReadInOneForm) {
-    EXPECT_EQ(rfc3339(kNow), "2026-11-22T01:02:03Z");
-    for (const char* const text :
-         {"", "2026-11-22", "2026-11-22T01:02:03+01:00", "abcd-11-22T01:02:03Z"}) {
-        EXPECT_FALSE(parse_rfc3339(text)) << text;
-    }
-}
-
 }  // namespace
 }  // namespace aliquot::node

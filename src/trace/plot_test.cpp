@@ -5,8 +5,6 @@
 
 #include <sstream>
 
-#include "base/json_text.h"
-#include "base/number.h"
 #include "trace/outcome_text.h"
 
 namespace aliquot::trace {
@@ -58,16 +56,6 @@ TEST(PrintCurve, IsATableOfAllLoads) {
     EXPECT_EQ(out.str(),
               "policy,load_percent,allocation_percent,fragmentation_percent\n"
               "fgd,0,0.00,0.00\nfgd,90,90.00,50.00\nfgd,130,95.29,99.50\n");
-}
-
-TEST(JsonText, QuotesWhatJsonDoesNotTake) {
-    EXPECT_EQ(json_quoted("a\"b\\\n"), R"("a\"b\\\n")");
-    EXPECT_EQ(json_quoted("\xC3\xA4\xFF"), "\"\xC3\xA4\\ufffd\"");
-    EXPECT_EQ(json_quoted("\xED\xA0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");
-    EXPECT_EQ(decimal_text(95.6, 2), "95.6");
-    EXPECT_EQ(decimal_text(100, 2), "100");
-    EXPECT_EQ(decimal_text(-0.001, 2), "0");
-    EXPECT_EQ(fixed_text(95.6, 2), "95.60");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <system_error>
 
+#include "base/number.h"
 #include "base/quantity.h"
 #include "base/units.h"
 #include "cli/files/config_command.h"
@@ -133,8 +134,8 @@ void print_text(Context& context, const sizing::InstanceChoice& choice) {
         out << (i == 0 ? "" : "  or ") << one.instance->type << " (" << one.instance->gpu_count
             << " x " << one.instance->model->key << "), $"
             << sizing::money_text(one.instance->usd_per_hour) << "/h, "
-            << number_text(one.allocatable.cpu, 3) << " cores and "
-            << number_text(one.allocatable.memory_mib, 0) << " MiB for pods"
+            << decimal_text(one.allocatable.cpu, 3) << " cores and "
+            << decimal_text(one.allocatable.memory_mib, 0) << " MiB for pods"
             << (one.allocatable.estimated ? " (estimated)" : "") << '\n';
     }
     for (const auto& one : choice.cheaper) {

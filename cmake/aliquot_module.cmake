@@ -107,7 +107,7 @@ function(aliquot_module name)
   foreach(file IN LISTS files)
     file(STRINGS ${file} includes REGEX "^#include \"")
     foreach(include IN LISTS includes)
-      string(REGEX REPLACE "^#include \"([a-z_]+)/.*" "\\1" target "${include}")
+      string(REGEX REPLACE "^#include \"([a-z0-9_]+)/.*" "\\1" target "${include}")
       if(NOT target IN_LIST M_USES AND NOT target STREQUAL name AND NOT target STREQUAL "abi"
          AND NOT target STREQUAL "api")
         message(FATAL_ERROR "${file}: ${include} is not covered by USES of ${name}")

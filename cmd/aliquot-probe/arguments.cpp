@@ -5,8 +5,8 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/quantity.h"
 #include "grant/mechanism.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::probe {
 namespace {
@@ -51,7 +51,7 @@ Result<Done> take(Arguments& arguments, std::string_view option, std::string_vie
         arguments.time_slices = mechanism == grant::Mechanism::kTimeSlicing;
         return Done{};
     }
-    const auto bytes = parse_bytes(text);
+    const auto bytes = k8s::parse_bytes(text);
     if (!bytes || *bytes < kLeastMemory) return wrong(option, text, "memory, 16Mi or more");
     arguments.expect_memory_bytes = *bytes;
     return Done{};

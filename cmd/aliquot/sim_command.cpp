@@ -9,8 +9,8 @@
 #include <ostream>
 #include <system_error>
 
-#include "base/quantity.h"
 #include "command_line/command.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::sim {
 namespace {
@@ -44,10 +44,11 @@ void run_up(const UpOptions& options, cli::Context& context) {
     if (!made) return fail_with(context, made.error());
     for (const GpuView& gpu : made->gpus()) {
         context.out << "GPU " << gpu.index << ": " << gpu.product << " ("
-                    << bytes_text(gpu.memory_total_bytes) << ", " << gpu.uuid << ")\n";
+                    << k8s::bytes_text(gpu.memory_total_bytes) << ", " << gpu.uuid << ")\n";
         for (const MigDeviceView& device : gpu.mig_devices) {
             context.out << "  MIG " << device.index << ": " << device.profile << " ("
-                        << bytes_text(device.memory_total_bytes) << ", " << device.uuid << ")\n";
+                        << k8s::bytes_text(device.memory_total_bytes) << ", " << device.uuid
+                        << ")\n";
         }
     }
     context.out << "node is up in " << directory.native() << "; to see it from here:\n"

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/quantity.h"
 #include "cmd/aliquot/sim_command.h"
 #include "command_line/command.h"
 #include "document/write.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::sim {
 namespace {
@@ -19,16 +19,17 @@ using Row = std::array<std::string, kColumns>;
 void print_table(std::ostream& out, const std::vector<GpuView>& gpus) {
     std::vector<Row> rows = {{"GPU", "MODEL", "MEMORY", "PROCESSES", "LAST XID", "FAULT", "UUID"}};
     for (const GpuView& gpu : gpus) {
-        rows.push_back(
-            {std::to_string(gpu.index), gpu.model,
-             bytes_text(gpu.memory_used_bytes) + " / " + bytes_text(gpu.memory_total_bytes),
-             std::to_string(gpu.processes), gpu.last_xid == 0 ? "-" : std::to_string(gpu.last_xid),
-             gpu.fault.empty() ? "-" : gpu.fault, gpu.uuid});
+        rows.push_back({std::to_string(gpu.index), gpu.model,
+                        k8s::bytes_text(gpu.memory_used_bytes) + " / " +
+                            k8s::bytes_text(gpu.memory_total_bytes),
+                        std::to_string(gpu.processes),
+                        gpu.last_xid == 0 ? "-" : std::to_string(gpu.last_xid),
+                        gpu.fault.empty() ? "-" : gpu.fault, gpu.uuid});
         for (const MigDeviceView& device : gpu.mig_devices) {
             rows.push_back({std::to_string(gpu.index) + ":" + std::to_string(device.index),
                             device.profile,
-                            bytes_text(device.memory_used_bytes) + " / " +
-                                bytes_text(device.memory_total_bytes),
+                            k8s::bytes_text(device.memory_used_bytes) + " / " +
+                                k8s::bytes_text(device.memory_total_bytes),
                             std::to_string(device.processes), "-", "-", device.uuid});
         }
     }

@@ -9,9 +9,9 @@
 #include <memory>
 #include <ostream>
 
-#include "base/quantity.h"
 #include "cmd/aliquot/sim_command.h"
 #include "command_line/command.h"
+#include "k8s/memory_amount.h"
 #include "sim/mps/client.h"
 #include "sim/node/script.h"
 
@@ -94,7 +94,8 @@ std::optional<mps::Client> connect_to_mps(cli::Context& context, std::uint64_t b
     }
     if (client->memory_limit() && bytes > *client->memory_limit()) {
         trouble = "CUDA out of memory: MPS gives this process " +
-                  bytes_text(*client->memory_limit()) + ", " + bytes_text(bytes) + " are wanted";
+                  k8s::bytes_text(*client->memory_limit()) + ", " + k8s::bytes_text(bytes) +
+                  " are wanted";
     }
     context.out << "client of MPS server " << client->server() << "\n";
     return *std::move(client);
@@ -123,7 +124,7 @@ Result<LoadScript> wanted_load(const UseOptions& options) {
         return Error{ErrorCode::kInvalidInput,
                      "say what it does: --memory SIZE, or --script SCRIPT"};
     }
-    const auto bytes = parse_bytes(options.memory);
+    const auto bytes = k8s::parse_bytes(options.memory);
     if (!bytes) return Error(bytes.error()).during("--memory");
     return LoadScript{.phases = {{.sm_percent = options.sm_percent, .memory_bytes = *bytes}}};
 }
@@ -192,7 +193,7 @@ void run_use(const UseOptions& options, cli::Context& context) {
     if (trouble.empty()) {
         for (const UsablePlace& place : held) {
             const LoadPhase& first = load->phases.front();
-            context.out << "process " << pid << " holds " << bytes_text(first.memory_bytes)
+            context.out << "process " << pid << " holds " << k8s::bytes_text(first.memory_bytes)
                         << " and " << first.sm_percent << " % of " << name_of(place)
                         << (load->phases.size() > 1 ? ", then as its script says" : "") << "\n";
         }

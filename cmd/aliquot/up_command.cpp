@@ -6,7 +6,7 @@
 
 #include "cmd/aliquot/up_session.h"
 #include "command_line/command.h"
-#include "sim/cluster/manifest_object.h"
+#include "k8s/names.h"
 
 namespace aliquot::up {
 namespace {
@@ -48,8 +48,7 @@ std::string settle(Words& words) {
         const std::string key = label.substr(0, equals);
         const std::string value =
             equals == std::string::npos ? std::string() : label.substr(equals + 1);
-        if (equals == std::string::npos || !sim::cluster::is_label_key(key) ||
-            !sim::cluster::is_label_value(value)) {
+        if (equals == std::string::npos || !k8s::is_label_key(key) || !k8s::is_label_value(value)) {
             return "--node-label " + label + ": expected KEY=VALUE as a label of Kubernetes";
         }
         options.node_labels[key] = value;

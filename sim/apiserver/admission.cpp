@@ -2,7 +2,7 @@
 // What API servers do by themselves before they accept an object.
 #include <algorithm>
 
-#include "sim/apiserver/amount.h"
+#include "k8s/quantity.h"
 #include "sim/apiserver/strategy.h"
 
 namespace aliquot::sim::apiserver {
@@ -112,8 +112,8 @@ Outcome<Done> keep_limits(const Call& call, Value& spec) {
                 }
                 for (const Member& one : limit.at("max").members()) {
                     const Value& have = container.at_path("resources.limits").at(one.name);
-                    const auto value = amount_value(have.text());
-                    if (value && *value > *amount_value(one.value.text())) {
+                    const auto value = k8s::quantity_value(have.text());
+                    if (value && *value > *k8s::quantity_value(one.value.text())) {
                         return forbidden("pods", "", call.name,
                                          "maximum " + one.name + " usage per Container is " +
                                              one.value.text() + ", but limit is " + have.text());
@@ -128,9 +128,10 @@ Outcome<Done> keep_limits(const Call& call, Value& spec) {
 double requested(const Value& spec, std::string_view name, bool limits) {
     double sum = 0;
     for (const Value& container : spec.at("containers").items()) {
-        sum += amount_value(container.at_path(limits ? "resources.limits" : "resources.requests")
-                                .at(name)
-                                .text())
+        sum += k8s::quantity_value(
+                   container.at_path(limits ? "resources.limits" : "resources.requests")
+                       .at(name)
+                       .text())
                    .value_or(0);
     }
     return sum;
@@ -164,12 +165,13 @@ Outcome<Done> keep_quota(const Call& call, const Value& spec) {
             for (const EntryPtr& pod : pods->entries) {
                 if (!is_finished(pod->object)) used += use_of(pod->object.at("spec"), hard.name);
             }
-            if (wanted > 0 && used + wanted > amount_value(hard.value.text()).value_or(0)) {
+            if (wanted > 0 && used + wanted > k8s::quantity_value(hard.value.text()).value_or(0)) {
                 const auto spell = [](double value) {
                     std::string text = std::to_string(value);
                     text.erase(text.find_last_not_of('0') + 1);
                     if (text.ends_with('.')) text.pop_back();
-                    return canonical_amount(text).value_or(text);
+                    const auto amount = k8s::Quantity::parse(text);
+                    return amount ? amount->canonical() : text;
                 };
                 return forbidden(
                     "pods", "", call.name,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/apiserver/decode.h"
 
-#include "sim/apiserver/amount.h"
+#include "k8s/quantity.h"
 #include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
@@ -101,8 +101,9 @@ private:
     }
 
     Value quantity(const Value& value, const std::string& path) {
-        const auto amount = canonical_amount(value.is_number() ? to_json(value) : value.text());
-        if (amount && (value.is_string() || value.is_number())) return *amount;
+        const auto amount =
+            k8s::Quantity::parse_field(value.is_number() ? to_json(value) : value.text());
+        if (amount && (value.is_string() || value.is_number())) return amount->canonical();
         decoded_.mismatches.push_back(
             "quantities must match the regular expression "
             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', field " +

@@ -143,7 +143,7 @@ std::string selected_name(const HttpRequest& request, const std::string& verb) {
     const auto selector = parse_field_selector(request.parameter("fieldSelector"));
     if (!selector) return {};
     for (const Requirement& one : *selector) {
-        if (one.key == "metadata.name" && one.op == Requirement::Operator::kIn) {
+        if (one.key == "metadata.name" && one.operation == Requirement::Operator::kIn) {
             return one.values.front();
         }
     }

@@ -6,23 +6,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "k8s/label_selector.h"
 #include "sim/apiserver/resources.h"
 #include "sim/apiserver/value.h"
 
 namespace aliquot::sim::apiserver {
 
-struct Requirement {
-    enum class Operator : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGreater, kLess };
-    std::string key;
-    Operator op = Operator::kExists;
-    std::vector<std::string> values;
-};
-
-/// All must hold; none selects everything.
-using Selector = std::vector<Requirement>;
-
-/// "app=web,tier in (a, b),!old,cores>4". errors   kInvalidInput
-Result<Selector> parse_label_selector(std::string_view text);
+using k8s::Requirement;
+using Selector = k8s::LabelSelector;
+using k8s::parse_label_selector;
 
 /// "spec.nodeName=n1,status.phase!=Failed": only =, == and !=. errors   kInvalidInput
 Result<Selector> parse_field_selector(std::string_view text);

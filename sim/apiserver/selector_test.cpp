@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/apiserver/amount.h"
 #include "sim/apiserver/route.h"
 #include "sim/apiserver/store.h"
 #include "sim/apiserver/table.h"
@@ -51,22 +50,6 @@ TEST(FieldSelector, IsEqualOrNot) {
     EXPECT_FALSE(parse_field_selector("spec.nodeName"));
     EXPECT_TRUE(is_selectable(*pods, "spec.nodeName"));
     EXPECT_FALSE(is_selectable(*pods, "spec.containers"));
-}
-
-TEST(Amount, HasOneSpelling) {
-    const std::pair<const char*, const char*> cases[] = {
-        {"0.5", "500m"},      {"1", "1"},          {"1000m", "1"},   {"1024Mi", "1Gi"},
-        {"1500Mi", "1500Mi"}, {"1e3", "1e3"},      {"0", "0"},       {"1.5Gi", "1536Mi"},
-        {"1000", "1k"},       {"100000k", "100M"}, {"-1", "-1"},     {"0.1Ki", "102400m"},
-        {"512", "512"},       {"1Ki", "1Ki"},      {"2048", "2048"}, {".5", "500m"},
-        {"5.", "5"},          {"+3", "3"},         {"100n", "100n"}, {"12E", "12E"}};
-    for (const auto& one : cases) {
-        EXPECT_EQ(canonical_amount(one.first).value_or("none"), one.second) << one.first;
-    }
-    for (const char* broken : {"", "m", "1x", "1 Gi", "--1", "1Gi2", "e3"}) {
-        EXPECT_FALSE(canonical_amount(broken)) << broken;
-    }
-    EXPECT_DOUBLE_EQ(amount_value("1500m").value_or(0), 1.5);
 }
 
 TEST(Route, ReadsThePathsOfResources) {

@@ -16,21 +16,7 @@ namespace {
 
 std::string spell_selector(const Value& selector) {
     if (selector.is_string()) return selector.text();
-    std::vector<std::string> terms;
-    for (const Requirement& one : read_label_selector(selector)) {
-        using Op = Requirement::Operator;
-        if (one.op == Op::kIn && one.values.size() == 1) {
-            terms.push_back(one.key + "=" + one.values[0]);
-        } else if (one.op == Op::kExists) {
-            terms.push_back(one.key);
-        } else if (one.op == Op::kDoesNotExist) {
-            terms.push_back("!" + one.key);
-        } else {
-            terms.push_back(one.key + (one.op == Op::kIn ? " in (" : " notin (") +
-                            join(one.values, ",") + ")");
-        }
-    }
-    return join(terms, ",");
+    return k8s::to_text(read_label_selector(selector));
 }
 
 struct ScalePaths {

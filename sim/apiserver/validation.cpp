@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/apiserver/amount.h"
+#include "k8s/quantity.h"
 #include "sim/apiserver/names.h"
 #include "sim/apiserver/pod_security.h"
 #include "sim/apiserver/strategy.h"

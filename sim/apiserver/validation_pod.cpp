@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/apiserver/amount.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 #include "sim/apiserver/names.h"
 #include "sim/apiserver/strategy.h"
 
@@ -15,17 +16,13 @@ std::string at(const std::string& path, std::size_t index) {
     return path + "[" + std::to_string(index) + "]";
 }
 
-bool is_extended(const std::string& name) {
-    return name.find('/') != std::string::npos && !name.starts_with("kubernetes.io/");
-}
-
 void validate_resources(std::vector<Cause>& causes, const Value& resources,
                         const std::string& path) {
     for (const char* side : {"limits", "requests"}) {
         for (const Member& one : resources.at(side).members()) {
             const std::string place = path + "." + side + "[" + one.name + "]";
-            const bool known = is_extended(one.name) || one.name == "cpu" || one.name == "memory" ||
-                               one.name == "ephemeral-storage" ||
+            const bool known = k8s::is_extended_resource(one.name) || one.name == "cpu" ||
+                               one.name == "memory" || one.name == "ephemeral-storage" ||
                                one.name.starts_with("hugepages-");
             if (!known) {
                 causes.push_back(invalid_value(
@@ -33,12 +30,12 @@ void validate_resources(std::vector<Cause>& causes, const Value& resources,
                 causes.push_back(
                     invalid_value(place, one.name, "must be a standard resource for containers"));
             }
-            const double value = amount_value(one.value.text()).value_or(0);
+            const double value = k8s::quantity_value(one.value.text()).value_or(0);
             if (value < 0) {
                 causes.push_back(
                     invalid_value(place, one.value, "must be greater than or equal to 0"));
             }
-            if (is_extended(one.name) &&
+            if (k8s::is_extended_resource(one.name) &&
                 value != static_cast<double>(static_cast<std::int64_t>(value))) {
                 causes.push_back(invalid_value(place, one.value, "must be an integer"));
             }
@@ -48,15 +45,15 @@ void validate_resources(std::vector<Cause>& causes, const Value& resources,
         const Value* limit = resources.at("limits").find(request.name);
         const std::string place = path + ".requests";
         if (limit == nullptr) {
-            if (is_extended(request.name)) {
+            if (k8s::is_extended_resource(request.name)) {
                 causes.push_back(required(path + ".limits",
                                           "Limit must be set for non overcommitable resources"));
             }
             continue;
         }
-        const double wanted = amount_value(request.value.text()).value_or(0);
-        const double most = amount_value(limit->text()).value_or(0);
-        if (is_extended(request.name) && wanted != most) {
+        const double wanted = k8s::quantity_value(request.value.text()).value_or(0);
+        const double most = k8s::quantity_value(limit->text()).value_or(0);
+        if (k8s::is_extended_resource(request.name) && wanted != most) {
             causes.push_back(
                 invalid_value(place, request.value,
                               "must be equal to " + request.name + " limit of " + limit->text()));

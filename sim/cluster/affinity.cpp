@@ -3,11 +3,14 @@
 
 #include <array>
 
+#include "k8s/names.h"
+
 namespace aliquot::sim::cluster {
 namespace {
 
 using document::Node;
-using Operator = LabelRule::Operator;
+using k8s::Requirement;
+using Operator = Requirement::Operator;
 
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr auto kAffinityFields =
@@ -18,20 +21,9 @@ constexpr auto kNodeSelectorFields = std::to_array<std::string_view>({"nodeSelec
 constexpr auto kTermFields = std::to_array<std::string_view>({"matchExpressions", "matchFields"});
 constexpr auto kRuleFields = std::to_array<std::string_view>({"key", "operator", "values"});
 
-struct OperatorName {
-    std::string_view name;
-    Operator op;
-};
-constexpr auto kOperators = std::to_array<OperatorName>({{"In", Operator::kIn},
-                                                         {"NotIn", Operator::kNotIn},
-                                                         {"Exists", Operator::kExists},
-                                                         {"DoesNotExist", Operator::kDoesNotExist},
-                                                         {"Gt", Operator::kGreater},
-                                                         {"Lt", Operator::kLess}});
-
-void check_values(Object& object, const LabelRule& rule) {
+void check_values(Object& object, const Requirement& rule) {
     const std::size_t count = rule.values.size();
-    switch (rule.op) {
+    switch (rule.operation) {
         case Operator::kIn:
         case Operator::kNotIn:
             if (count == 0) object.complain("values", "In and NotIn need at least one value");
@@ -40,47 +32,46 @@ void check_values(Object& object, const LabelRule& rule) {
         case Operator::kDoesNotExist:
             if (count != 0) object.complain("values", "Exists and DoesNotExist take no values");
             break;
-        case Operator::kGreater:
-        case Operator::kLess:
+        case Operator::kGt:
+        case Operator::kLt:
             if (count != 1) object.complain("values", "Gt and Lt need exactly one value");
+            break;
+        case Operator::kOther:
             break;
     }
 }
 
-LabelRule read_rule(Object& object) {
-    LabelRule rule{.key = object.required_text("key"), .values = object.texts("values")};
-    if (!rule.key.empty() && !is_label_key(rule.key)) {
+Requirement read_rule(Object& object) {
+    Requirement rule{.key = object.required_text("key"), .values = object.texts("values")};
+    if (!rule.key.empty() && !k8s::is_label_key(rule.key)) {
         object.complain("key", "'" + rule.key + "' cannot be the name of a label");
     }
     const std::string name = object.required_text("operator");
     if (name.empty()) return rule;
-    for (const OperatorName& candidate : kOperators) {
-        if (candidate.name != name) continue;
-        rule.op = candidate.op;
-        check_values(object, rule);
-        return rule;
+    rule.operation = k8s::operator_of(name);
+    check_values(object, rule);
+    if (rule.operation == Operator::kOther) {
+        object.complain("operator",
+                        "'" + name + "' is none of In, NotIn, Exists, DoesNotExist, Gt, Lt");
     }
-    object.complain("operator",
-                    "'" + name + "' is none of In, NotIn, Exists, DoesNotExist, Gt, Lt");
     return rule;
 }
 
 }  // namespace
 
-std::vector<LabelRule> read_match_expressions(Object& term) {
-    std::vector<LabelRule> rules;
-    const auto nodes = term.list("matchExpressions");
+std::vector<Requirement> read_requirements(Object& term, std::string_view key) {
+    std::vector<Requirement> rules;
+    const auto nodes = term.list(key);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        Object object(term.report(), nodes[i],
-                      term.path_of("matchExpressions") + "[" + std::to_string(i) + "]",
+        Object object(term.report(), nodes[i], term.path_of(key) + "[" + std::to_string(i) + "]",
                       kRuleFields);
         rules.push_back(read_rule(object));
     }
     return rules;
 }
 
-std::vector<std::vector<LabelRule>> read_required_node_affinity(Object& pod) {
-    std::vector<std::vector<LabelRule>> terms;
+std::vector<k8s::NodeSelectorTerm> read_required_node_affinity(Object& pod) {
+    std::vector<k8s::NodeSelectorTerm> terms;
     const Node* const affinity = pod.mapping("affinity");
     if (affinity == nullptr) return terms;
     Report& report = pod.report();
@@ -97,15 +88,17 @@ std::vector<std::vector<LabelRule>> read_required_node_affinity(Object& pod) {
         Object term(report, nodes[i],
                     selector.path_of("nodeSelectorTerms") + "[" + std::to_string(i) + "]",
                     kTermFields);
-        terms.push_back(read_match_expressions(term));
+        terms.push_back({.labels = read_requirements(term, "matchExpressions"),
+                         .fields = read_requirements(term, "matchFields")});
     }
     return terms;
 }
 
 void check_label(Object& object, std::string_view key, const std::string& name,
                  const std::string& value) {
-    if (!is_label_key(name)) object.complain(key, "'" + name + "' cannot be the name of a label");
-    if (!is_label_value(value)) {
+    if (!k8s::is_label_key(name))
+        object.complain(key, "'" + name + "' cannot be the name of a label");
+    if (!k8s::is_label_value(value)) {
         object.complain(key, "'" + value + "' cannot be the value of label " + name +
                                  ": letters, digits, '-', '_' and '.', at most 63");
     }

@@ -4,15 +4,16 @@
 #include <string_view>
 #include <vector>
 
+#include "k8s/node_selector.h"
 #include "sim/cluster/manifest_object.h"
 
 namespace aliquot::sim::cluster {
 
 /// Reads affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution of a pod spec.
-std::vector<std::vector<LabelRule>> read_required_node_affinity(Object& pod);
+std::vector<k8s::NodeSelectorTerm> read_required_node_affinity(Object& pod);
 
-/// Reads `matchExpressions` of a node selector term or a label selector.
-std::vector<LabelRule> read_match_expressions(Object& term);
+/// Reads `key` (matchExpressions, matchFields) of a node selector term or a label selector.
+std::vector<k8s::Requirement> read_requirements(Object& term, std::string_view key);
 
 /// Complains at `key` of `object` unless this can be a label.
 void check_label(Object& object, std::string_view key, const std::string& name,

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "gpu/replica_id.h"
 #include "sim/cluster/injection.h"
 
 namespace aliquot::sim::cluster {
@@ -118,7 +119,7 @@ void Cluster::look_at_node(TimePoint now) {
 }
 
 NodeView Cluster::node_view() const {
-    NodeView view{.labels = labels_};
+    NodeView view{.name = labels_.at("kubernetes.io/hostname"), .labels = labels_};
     for (const auto& entry : resources_) {
         if (entry.second.capacity == 0) continue;
         OfferedResource& resource = view.resources[entry.first];
@@ -372,12 +373,13 @@ Snapshot Cluster::snapshot() const {
     Snapshot snapshot;
     std::set<std::string> unhealthy;
     for (const auto& resource : resources_) {
-        for (const std::string& id : resource.second.unhealthy) unhealthy.insert(gpu_of_device(id));
+        for (const std::string& id : resource.second.unhealthy)
+            unhealthy.emplace(gpu::device_of(id));
     }
     std::map<std::string, unsigned> used;
     for (const auto& pod : pods_) {
         for (const auto& held : pod->devices) {
-            for (const std::string& id : held.second) ++used[gpu_of_device(id)];
+            for (const std::string& id : held.second) ++used[std::string(gpu::device_of(id))];
         }
         snapshot.pods.push_back(row_of(*pod));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "k8s/names.h"
 #include "sim/cluster/affinity.h"
 #include "sim/cluster/pod_spec.h"
 #include "sim/cluster/scheduler.h"
@@ -70,14 +71,14 @@ void read_metadata(Report& report, const Node& node, Workload& workload) {
     workload.pod.labels = read_labels(metadata);
     metadata.text_map("annotations");
     workload.name = metadata.required_text("name");
-    if (!workload.name.empty() && !is_dns_subdomain(workload.name)) {
+    if (!workload.name.empty() && !k8s::is_dns_subdomain(workload.name)) {
         metadata.complain("name", "'" + workload.name +
                                       "' must be lower-case letters, digits, '-' and '.', at most "
                                       "253");
     }
     const std::string name_space = metadata.text("namespace");
     if (!name_space.empty()) workload.pod_namespace = name_space;
-    if (!is_dns_label(workload.pod_namespace)) {
+    if (!k8s::is_dns_label(workload.pod_namespace)) {
         metadata.complain("namespace", "'" + name_space + "' cannot be the name of a namespace");
     }
 }
@@ -102,7 +103,7 @@ void check_selector(Object& spec, const PodTemplate& pod) {
     const Node* const node = spec.required_mapping("selector");
     if (node == nullptr) return;
     Object selector(spec.report(), *node, spec.path_of("selector"), kSelectorFields);
-    std::vector<LabelRule> rules = read_match_expressions(selector);
+    std::vector<k8s::Requirement> rules = read_requirements(selector, "matchExpressions");
     for (const auto& label : selector.text_map("matchLabels")) {
         rules.push_back({.key = label.first, .values = {label.second}});
     }
@@ -110,8 +111,8 @@ void check_selector(Object& spec, const PodTemplate& pod) {
         spec.complain("selector", "is empty; it must have the labels of the template");
         return;
     }
-    for (const LabelRule& rule : rules) {
-        if (matches(rule, pod.labels)) continue;
+    for (const k8s::Requirement& rule : rules) {
+        if (k8s::holds(rule, pod.labels)) continue;
         const auto label = pod.labels.find(rule.key);
         const std::string found = label == pod.labels.end()
                                       ? "has no label " + rule.key

@@ -8,7 +8,7 @@
 #include <array>
 #include <ostream>
 
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::sim::cluster {
 namespace {
@@ -130,8 +130,8 @@ Size terminal_size() {
 std::string table_text(const Snapshot& snapshot, bool colour, unsigned width) {
     Table gpus({"GPU", "MODEL", "MEMORY", "IN USE", "HEALTH"});
     for (const GpuRow& gpu : snapshot.gpus) {
-        gpus.add({std::to_string(gpu.index), gpu.model, bytes_text(gpu.memory_bytes), use_text(gpu),
-                  health_text(gpu)},
+        gpus.add({std::to_string(gpu.index), gpu.model, k8s::bytes_text(gpu.memory_bytes),
+                  use_text(gpu), health_text(gpu)},
                  gpu.healthy ? kGreen : kRed);
     }
     Table pods({"POD", "GPU", "SHARE", "STATE", "WHY"});

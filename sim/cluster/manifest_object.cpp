@@ -13,9 +13,6 @@ using document::Node;
 
 namespace {
 
-bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_letter_or_digit(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
-
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -180,44 +177,6 @@ const Node* Object::required_mapping(std::string_view key) {
 
 void Object::complain(std::string_view key, const std::string& message) {
     report_.problem(mark_of(key), path_of(key) + ": " + message);
-}
-
-bool is_dns_label(std::string_view name) {
-    constexpr std::size_t kLongest = 63;
-    return !name.empty() && name.size() <= kLongest && is_lower_or_digit(name.front()) &&
-           is_lower_or_digit(name.back()) &&
-           std::ranges::all_of(name, [](char c) { return is_lower_or_digit(c) || c == '-'; });
-}
-
-bool is_dns_subdomain(std::string_view name) {
-    constexpr std::size_t kLongest = 253;
-    if (name.empty() || name.size() > kLongest) return false;
-    while (true) {
-        const std::size_t dot = name.find('.');
-        const std::string_view part = name.substr(0, dot);
-        if (part.empty() || !is_lower_or_digit(part.front()) || !is_lower_or_digit(part.back()) ||
-            !std::ranges::all_of(part, [](char c) { return is_lower_or_digit(c) || c == '-'; })) {
-            return false;
-        }
-        if (dot == std::string_view::npos) return true;
-        name.remove_prefix(dot + 1);
-    }
-}
-
-bool is_label_value(std::string_view value) {
-    constexpr std::size_t kLongest = 63;
-    if (value.empty()) return true;
-    return value.size() <= kLongest && is_letter_or_digit(value.front()) &&
-           is_letter_or_digit(value.back()) && std::ranges::all_of(value, [](char c) {
-               return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
-           });
-}
-
-bool is_label_key(std::string_view key) {
-    const std::size_t slash = key.find('/');
-    if (slash != std::string_view::npos && !is_dns_subdomain(key.substr(0, slash))) return false;
-    const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
-    return !name.empty() && is_label_value(name);
 }
 
 }  // namespace aliquot::sim::cluster

@@ -68,11 +68,4 @@ private:
     std::string path_;
 };
 
-/// A label or object name as Kubernetes has it: a DNS label (at most 63) or subdomain (253).
-bool is_dns_label(std::string_view name);
-bool is_dns_subdomain(std::string_view name);
-/// "key" or "domain/key".
-bool is_label_key(std::string_view key);
-bool is_label_value(std::string_view value);
-
 }  // namespace aliquot::sim::cluster

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "k8s/names.h"
 #include "sim/cluster/affinity.h"
 #include "sim/cluster/resource_requests.h"
 
@@ -147,7 +148,7 @@ private:
     Container read_container(Object& object) {
         Container container;
         container.name = object.required_text("name");
-        if (!container.name.empty() && !is_dns_label(container.name)) {
+        if (!container.name.empty() && !k8s::is_dns_label(container.name)) {
             object.complain("name", "'" + container.name +
                                         "' must be lower-case letters, digits and '-', at most 63");
         }

@@ -4,7 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "sim/cluster/quantity.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::sim::cluster {
 namespace {
@@ -20,13 +21,6 @@ bool is_native(std::string_view name) {
            name.starts_with("hugepages-");
 }
 
-bool is_extended(std::string_view name) {
-    const std::size_t slash = name.find('/');
-    if (slash == std::string_view::npos || name.starts_with("requests.")) return false;
-    const std::string_view domain = name.substr(0, slash);
-    return domain != "kubernetes.io" && !domain.ends_with(".kubernetes.io") && is_label_key(name);
-}
-
 using Amounts = std::map<std::string, std::int64_t>;
 
 /// `limits` or `requests`, in thousandths.
@@ -38,19 +32,21 @@ Amounts read_amounts(Object& resources, std::string_view key) {
     for (const auto& entry : node->entries) {
         const std::string& name = entry.first.scalar;
         const Node& value = entry.second;
-        if (!is_native(name) && !is_extended(name)) {
+        if (!is_native(name) && !k8s::is_extended_resource(name)) {
             object.complain(name,
                             "is not a resource: cpu, memory, ephemeral-storage, hugepages-* "
                             "or an extended one such as nvidia.com/gpu");
             continue;
         }
-        const auto amount = parse_quantity_milli(value.scalar);
-        if (value.is_mapping() || value.is_sequence() || !amount) {
+        const auto quantity = k8s::Quantity::parse_field(value.scalar);
+        const auto amount = quantity ? quantity->thousandths() : std::nullopt;
+        if (value.is_mapping() || value.is_sequence() || !amount || *amount < 0) {
             object.complain(
                 name, "found " + describe(value) + ", expected an amount such as 500m, 2 or 4Gi");
             continue;
         }
-        if (is_extended(name) && (*amount % kMilli != 0 || *amount > kMaxDevices * kMilli)) {
+        if (k8s::is_extended_resource(name) &&
+            (*amount % kMilli != 0 || *amount > kMaxDevices * kMilli)) {
             object.complain(name, "'" + value.scalar +
                                       "' must be a whole number: devices cannot be "
                                       "split by a request; to share a GPU, share it in the node's "
@@ -68,7 +64,7 @@ void check_requests(Object& resources, const Amounts& requests, const Amounts& l
     Object object(resources.report(), *node, resources.path_of("requests"), {});
     for (const auto& request : requests) {
         const auto limit = limits.find(request.first);
-        if (is_extended(request.first)) {
+        if (k8s::is_extended_resource(request.first)) {
             if (limit == limits.end()) {
                 object.complain(request.first, "there must be a limit too: move it to limits");
             } else if (limit->second != request.second) {
@@ -93,7 +89,7 @@ std::map<std::string, unsigned> read_devices(Object& container) {
     check_requests(resources, requests, limits);
     for (const auto& limit : limits) {
         const auto count = static_cast<unsigned>(limit.second / kMilli);
-        if (is_extended(limit.first) && count > 0) devices[limit.first] = count;
+        if (k8s::is_extended_resource(limit.first) && count > 0) devices[limit.first] = count;
     }
     return devices;
 }

@@ -2,13 +2,12 @@
 #include "sim/cluster/scheduler.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 namespace aliquot::sim::cluster {
 namespace {
 
-using Operator = LabelRule::Operator;
+using k8s::Requirement;
+using Operator = Requirement::Operator;
 
 std::string join(const std::vector<std::string>& words) {
     std::string text;
@@ -16,49 +15,29 @@ std::string join(const std::vector<std::string>& words) {
     return text;
 }
 
-std::optional<long> number_in(const std::string& text) {
-    long number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, number);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return number;
-}
-
-bool compares(const LabelRule& rule, const std::string& value) {
-    const auto have = number_in(value);
-    const auto want = rule.values.empty() ? std::nullopt : number_in(rule.values.front());
-    if (!have || !want) return false;
-    return rule.op == Operator::kGreater ? *have > *want : *have < *want;
-}
-
 /// What the node has instead of what `rule` wants, and how to give it.
-std::string mismatch(const LabelRule& rule, const Labels& labels) {
+std::string mismatch(const Requirement& rule, const Labels& labels) {
     const auto label = labels.find(rule.key);
     std::string text = label == labels.end() ? "the node has no label " + rule.key
                                              : "the node has " + rule.key + "=" + label->second;
     text += ", the pod wants " + to_text(rule);
     const bool from_driver = rule.key.starts_with("nvidia.com/") && label != labels.end();
-    if ((rule.op == Operator::kIn || rule.op == Operator::kExists) && !from_driver) {
+    if ((rule.operation == Operator::kIn || rule.operation == Operator::kExists) && !from_driver) {
         text += "; give it with --node-label " + rule.key + "=" +
                 (rule.values.empty() ? "VALUE" : rule.values.front());
     }
     return text;
 }
 
-const LabelRule* first_unmet(const std::vector<LabelRule>& rules, const Labels& labels) {
-    const auto unmet =
-        std::ranges::find_if(rules, [&](const LabelRule& rule) { return !matches(rule, labels); });
-    return unmet == rules.end() ? nullptr : &*unmet;
-}
-
 /// The rule that keeps this pod off the node; nullptr when there is none.
-const LabelRule* unmet_rule(const PodTemplate& pod, const Labels& labels) {
+const Requirement* unmet_rule(const PodTemplate& pod, const NodeView& node) {
     // A term without rules matches nothing; the API accepts it.
-    static const LabelRule nothing{.key = "(an empty term)", .op = Operator::kExists};
-    if (const LabelRule* const rule = first_unmet(pod.node_selector, labels)) return rule;
-    const LabelRule* unmet = nullptr;
-    for (const std::vector<LabelRule>& term : pod.node_affinity) {
-        const LabelRule* const rule = term.empty() ? &nothing : first_unmet(term, labels);
+    static const Requirement nothing{.key = "(an empty term)", .operation = Operator::kExists};
+    if (const auto* const rule = k8s::first_unmet(pod.node_selector, node.labels)) return rule;
+    const Requirement* unmet = nullptr;
+    for (const k8s::NodeSelectorTerm& term : pod.node_affinity) {
+        const Requirement* const rule =
+            term.empty() ? &nothing : term.first_unmet(node.name, node.labels);
         if (rule == nullptr) return nullptr;
         if (unmet == nullptr) unmet = rule;
     }
@@ -90,30 +69,8 @@ std::string shortage(unsigned wanted, const OfferedResource& resource) {
 
 }  // namespace
 
-bool matches(const LabelRule& rule, const Labels& labels) {
-    const auto label = labels.find(rule.key);
-    const bool there = label != labels.end();
-    const auto listed = [&] {
-        return there && std::ranges::find(rule.values, label->second) != rule.values.end();
-    };
-    switch (rule.op) {
-        case Operator::kIn:
-            return listed();
-        case Operator::kNotIn:
-            return !listed();
-        case Operator::kExists:
-            return there;
-        case Operator::kDoesNotExist:
-            return !there;
-        case Operator::kGreater:
-        case Operator::kLess:
-            return there && compares(rule, label->second);
-    }
-    return false;
-}
-
-std::string to_text(const LabelRule& rule) {
-    switch (rule.op) {
+std::string to_text(const k8s::Requirement& rule) {
+    switch (rule.operation) {
         case Operator::kIn:
             return rule.values.size() == 1 ? rule.key + "=" + rule.values.front()
                                            : rule.key + " in (" + join(rule.values) + ")";
@@ -123,10 +80,12 @@ std::string to_text(const LabelRule& rule) {
             return rule.key;
         case Operator::kDoesNotExist:
             return "!" + rule.key;
-        case Operator::kGreater:
+        case Operator::kGt:
             return rule.key + " > " + join(rule.values);
-        case Operator::kLess:
+        case Operator::kLt:
             return rule.key + " < " + join(rule.values);
+        case Operator::kOther:
+            break;
     }
     return rule.key;
 }
@@ -145,7 +104,7 @@ std::map<std::string, unsigned> devices_of(const PodTemplate& pod) {
 }
 
 std::string why_pending(const PodTemplate& pod, const NodeView& node) {
-    if (const LabelRule* const rule = unmet_rule(pod, node.labels)) {
+    if (const Requirement* const rule = unmet_rule(pod, node)) {
         return "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector: " +
                mismatch(*rule, node.labels);
     }

@@ -9,7 +9,7 @@
 
 namespace aliquot::sim::cluster {
 
-using Labels = std::map<std::string, std::string>;
+using k8s::Labels;
 
 /// One extended resource of the node, as the scheduler and a person need to know it.
 struct OfferedResource {
@@ -22,14 +22,13 @@ struct OfferedResource {
 
 /// The one node.
 struct NodeView {
+    std::string name;
     Labels labels;
     std::map<std::string, OfferedResource> resources;
 };
 
-/// Does a set of labels fulfil one rule?
-bool matches(const LabelRule& rule, const Labels& labels);
 /// "accelerator=nvidia-a2", "zone in (a, b)", "!spot"
-std::string to_text(const LabelRule& rule);
+std::string to_text(const k8s::Requirement& rule);
 
 /// What a pod needs of the node: over its containers the sum, over its init containers the most.
 std::map<std::string, unsigned> devices_of(const PodTemplate& pod);

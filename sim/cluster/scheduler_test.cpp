@@ -6,7 +6,7 @@
 namespace aliquot::sim::cluster {
 namespace {
 
-using Operator = LabelRule::Operator;
+using Operator = k8s::Requirement::Operator;
 
 PodTemplate pod_with(const std::map<std::string, unsigned>& devices) {
     PodTemplate pod;
@@ -69,37 +69,49 @@ TEST(Schedule, SaysWhichLabelIsWrongAndHowToGiveIt) {
 
 TEST(Schedule, NeedsOneTermOfTheAffinityWithAllItsRules) {
     PodTemplate pod;
-    pod.node_affinity = {
-        {{.key = "zone", .values = {"b", "c"}}},
-        {{.key = "zone", .values = {"a"}}, {.key = "spot", .op = Operator::kDoesNotExist}}};
+    pod.node_affinity = {{.labels = {{.key = "zone", .values = {"b", "c"}}}},
+                         {.labels = {{.key = "zone", .values = {"a"}},
+                                     {.key = "spot", .operation = Operator::kDoesNotExist}}}};
     EXPECT_EQ(why_pending(pod, shared_a2()), "");
     NodeView node = shared_a2();
     node.labels["spot"] = "true";
     EXPECT_NE(why_pending(pod, node).find("the pod wants zone in (b, c)"), std::string::npos);
 }
 
+TEST(Schedule, HeedsTheFieldsOfATermAndAnEmptyTermMatchesNothing) {
+    PodTemplate pod;
+    NodeView node = shared_a2();
+    node.name = "host";
+    pod.node_affinity = {{.fields = {{.key = "metadata.name", .values = {"host"}}}}};
+    EXPECT_EQ(why_pending(pod, node), "");
+    node.name = "other";
+    EXPECT_NE(why_pending(pod, node), "");
+    pod.node_affinity = {{}};
+    EXPECT_NE(why_pending(pod, node).find("(an empty term)"), std::string::npos);
+}
+
 TEST(Schedule, KnowsEveryOperator) {
     const Labels labels{{"a", "1"}, {"n", "16384"}};
     struct Case {
-        LabelRule rule;
+        k8s::Requirement rule;
         bool holds;
     };
     const std::vector<Case> cases{
-        {{.key = "a", .op = Operator::kIn, .values = {"0", "1"}}, true},
-        {{.key = "b", .op = Operator::kIn, .values = {"1"}}, false},
-        {{.key = "a", .op = Operator::kNotIn, .values = {"1"}}, false},
-        {{.key = "b", .op = Operator::kNotIn, .values = {"1"}}, true},
-        {{.key = "a", .op = Operator::kExists}, true},
-        {{.key = "b", .op = Operator::kExists}, false},
-        {{.key = "a", .op = Operator::kDoesNotExist}, false},
-        {{.key = "b", .op = Operator::kDoesNotExist}, true},
-        {{.key = "n", .op = Operator::kGreater, .values = {"15000"}}, true},
-        {{.key = "n", .op = Operator::kGreater, .values = {"16384"}}, false},
-        {{.key = "n", .op = Operator::kLess, .values = {"20000"}}, true},
-        {{.key = "n", .op = Operator::kLess, .values = {"x"}}, false},
+        {{.key = "a", .operation = Operator::kIn, .values = {"0", "1"}}, true},
+        {{.key = "b", .operation = Operator::kIn, .values = {"1"}}, false},
+        {{.key = "a", .operation = Operator::kNotIn, .values = {"1"}}, false},
+        {{.key = "b", .operation = Operator::kNotIn, .values = {"1"}}, true},
+        {{.key = "a", .operation = Operator::kExists}, true},
+        {{.key = "b", .operation = Operator::kExists}, false},
+        {{.key = "a", .operation = Operator::kDoesNotExist}, false},
+        {{.key = "b", .operation = Operator::kDoesNotExist}, true},
+        {{.key = "n", .operation = Operator::kGt, .values = {"15000"}}, true},
+        {{.key = "n", .operation = Operator::kGt, .values = {"16384"}}, false},
+        {{.key = "n", .operation = Operator::kLt, .values = {"20000"}}, true},
+        {{.key = "n", .operation = Operator::kLt, .values = {"x"}}, false},
     };
     for (const Case& each : cases) {
-        EXPECT_EQ(matches(each.rule, labels), each.holds) << to_text(each.rule);
+        EXPECT_EQ(k8s::holds(each.rule, labels), each.holds) << to_text(each.rule);
     }
 }
 

@@ -5,7 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "base/quantity.h"
+#include "gpu/replica_id.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::sim::cluster {
 namespace {
@@ -25,7 +26,7 @@ std::string share_text(const sharing::OfferedGpu& gpu, unsigned count) {
     if (gpu.replicas <= 1) return "whole";
     std::string text = std::to_string(count) + " of " + std::to_string(gpu.replicas);
     const grant::Limits limits = sharing::share_of(gpu, count).limits;
-    if (limits.memory_bytes) text += ", " + bytes_text(*limits.memory_bytes);
+    if (limits.memory_bytes) text += ", " + k8s::bytes_text(*limits.memory_bytes);
     if (limits.compute_percent) text += ", " + std::to_string(*limits.compute_percent) + "%";
     return text;
 }
@@ -62,8 +63,6 @@ std::string family_of(const gpu::Gpu& gpu) {
 
 }  // namespace
 
-std::string gpu_of_device(const std::string& id) { return id.substr(0, id.find("::")); }
-
 DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& offer) {
     struct Held {
         const sharing::OfferedGpu* gpu = nullptr;
@@ -72,7 +71,8 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
     std::map<unsigned, Held> held;  // by index
     for (const auto& resource : devices) {
         for (const std::string& id : resource.second) {
-            const auto* const gpu = find_offered(offer, resource.first, gpu_of_device(id));
+            const auto* const gpu =
+                find_offered(offer, resource.first, std::string(gpu::device_of(id)));
             if (gpu == nullptr) continue;
             held[gpu->gpu.index].gpu = gpu;
             ++held[gpu->gpu.index].count;

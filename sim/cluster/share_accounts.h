@@ -25,9 +25,6 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
 /// How many devices are made of one GPU.
 unsigned shares_of(const gpu::Uuid& gpu, const sharing::Offer& offer);
 
-/// The GPU that a device id is of: "GPU-1::0" and "GPU-1" are of "GPU-1".
-std::string gpu_of_device(const std::string& id);
-
 /// The labels of this node: what gpu-feature-discovery, its operator and kubelet would set.
 /// source   gpu-feature-discovery: product with blanks as '-', "-SHARED" when shared and not
 /// renamed

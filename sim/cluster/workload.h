@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "document/node.h"
+#include "k8s/node_selector.h"
 
 /// One node of a cluster in one process tree, for plain manifests: scheduler, controllers, pods that run as
 /// local processes, the agent and the kubelet beside them. `aliquot up` shows it.
@@ -35,22 +36,14 @@ struct Container {
     std::map<std::string, unsigned> devices;  // extended resources: "nvidia.com/gpu" -> 1
 };
 
-/// One condition on a label of the node.
-struct LabelRule {
-    enum class Operator : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGreater, kLess };
-    std::string key;
-    Operator op = Operator::kIn;
-    std::vector<std::string> values;
-};
-
 struct PodTemplate {
     std::map<std::string, std::string> labels;
     std::vector<Container> init_containers;
     std::vector<Container> containers;
     RestartPolicy restart_policy = RestartPolicy::kAlways;
-    std::vector<LabelRule> node_selector;  // all must hold
-    /// Terms of required node affinity: one must hold, with all its rules. Empty: none is asked.
-    std::vector<std::vector<LabelRule>> node_affinity;
+    std::vector<k8s::Requirement> node_selector;  // all must hold
+    /// Terms of required node affinity: one must hold, with all its requirements. Empty: none is asked.
+    std::vector<k8s::NodeSelectorTerm> node_affinity;
 };
 
 enum class WorkloadKind : std::uint8_t {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::sim {
 namespace {
@@ -42,7 +42,7 @@ Result<SampleArguments> read_arguments(std::span<const char* const> words) {
         }
         const std::string_view text = words[++i];
         if (option == "--memory") {
-            const auto bytes = parse_bytes(text);
+            const auto bytes = k8s::parse_bytes(text);
             if (!bytes) return bytes.error();
             arguments.memory_bytes = *bytes;
             continue;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 #include "sim/cuda_sample/arguments.h"
 #include "sim/cuda_sample/cuda_calls.h"
 
@@ -156,8 +156,8 @@ Result<Done> work(const SampleArguments& asked) {
     std::size_t total = 0;
     (void)cuda->memory_info(&free, &total);
     std::printf("%s: arithmetic right, %s held, %s of %s free, %llu kernels in %.3f s\n",
-                name.data(), aliquot::bytes_text(asked.memory_bytes).c_str(),
-                aliquot::bytes_text(free).c_str(), aliquot::bytes_text(total).c_str(),
+                name.data(), aliquot::k8s::bytes_text(asked.memory_bytes).c_str(),
+                aliquot::k8s::bytes_text(free).c_str(), aliquot::k8s::bytes_text(total).c_str(),
                 static_cast<unsigned long long>(asked.kernels), elapsed.count());
     std::fflush(stdout);
     stay(asked);

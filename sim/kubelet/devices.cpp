@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "k8s/resource_name.h"
 #include "sim/kubelet/checkpoint.h"
-#include "sim/kubelet/resource_name.h"
 
 namespace aliquot::sim {
 namespace {
@@ -76,7 +76,7 @@ Result<Done> Devices::validate(const std::string& resource,
         return Error{ErrorCode::kInvalidInput,
                      "manager version, v1beta1, is not among plugin supported versions"};
     }
-    if (!is_extended_resource_name(resource)) {
+    if (!k8s::is_extended_resource(resource)) {
         return Error{ErrorCode::kInvalidInput,
                      "invalid name of device plugin socket: the "
                      "ResourceName \"" +
@@ -91,7 +91,7 @@ Result<Done> Devices::register_plugin(const RegisterCall& call) {
                      "requested API version \"" + call.version +
                          "\" is not supported by kubelet. Supported version is [\"v1beta1\"]"};
     }
-    if (!is_extended_resource_name(call.resource)) {
+    if (!k8s::is_extended_resource(call.resource)) {
         return Error{ErrorCode::kInvalidInput,
                      "the ResourceName \"" + call.resource + "\" is invalid"};
     }

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 #include "sim/node/engine.h"
 #include "sim/node/liveness.h"
 #include "sim/node/memory.h"
@@ -93,8 +93,8 @@ Error out_of_memory(unsigned gpu, const Instance& where, std::uint32_t pid, std:
                                           std::to_string(where.compute_instance);
     return {ErrorCode::kConflict, "GPU " + std::to_string(gpu) + subject +
                                       ": out of memory: process " + std::to_string(pid) +
-                                      " wants " + bytes_text(wanted) + ", " +
-                                      bytes_text(available) + " is free"};
+                                      " wants " + k8s::bytes_text(wanted) + ", " +
+                                      k8s::bytes_text(available) + " is free"};
 }
 
 /// Why nothing can run there; empty: something can.

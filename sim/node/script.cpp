@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 #include "sim/node/memory.h"
 #include "sim/node/processes.h"
 #include "sim/node/shared_state.h"
@@ -79,7 +79,7 @@ Result<Done> add(LoadScript& script, std::string_view item) {
     if (!percent) return bad(item, "0% to 100% after the time");
     LoadPhase phase{.at = *at, .sm_percent = *percent, .memory_bytes = 0};
     if (second != std::string_view::npos) {
-        const auto bytes = parse_bytes(rest.substr(second + 1));
+        const auto bytes = k8s::parse_bytes(rest.substr(second + 1));
         if (!bytes) return bad(item, "an amount of memory at the end, as 2Gi");
         if (*bytes == 0) return bad(item, "memory above 0: a process that runs holds some");
         phase.memory_bytes = *bytes;

@@ -9,7 +9,7 @@
 
 #include "admission/miss.h"
 #include "admission/separation.h"
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::admission {
 namespace {
@@ -35,7 +35,7 @@ public:
         const bool anywhere = pod.where.is_anywhere();
         std::unordered_set<std::uint64_t> kinds;
         for (const auto& node : cluster) {
-            if (!anywhere && !pod.where.allows(*node)) continue;
+            if (!anywhere && !pod.where.matches(node->name, node->labels)) continue;
             allowed_.push_back(node.get());
             if (kinds.insert(node->kind).second) candidates_.push_back(node.get());
         }
@@ -239,7 +239,7 @@ private:
         const Share* const share = share_of(*fitting[0], demand.resource);
         choice_.warnings.push_back("container '" + pod_.containers[demand.wish->container].name +
                                    "' gets a share of a GPU (" + demand.resource + ", " +
-                                   bytes_text(std::uint64_t{share->memory_mib} << kMibShift) +
+                                   k8s::bytes_text(std::uint64_t{share->memory_mib} << kMibShift) +
                                    "): no node offers a whole one");
     }
 

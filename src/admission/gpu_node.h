@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "catalog/gpu_models.h"
+#include "k8s/label_selector.h"
 
 /// Pods that say what they need of a GPU, and what becomes of that. Pure: nothing here asks anybody.
 namespace aliquot::admission {
 
-using Labels = std::map<std::string, std::string, std::less<>>;
+using k8s::Labels;
+using k8s::Requirement;
 
 /// One extended resource of a node: what one unit of it is, at least.
 struct Share {

@@ -5,14 +5,14 @@
 #include <set>
 #include <tuple>
 
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::admission {
 namespace {
 
 constexpr unsigned kMibShift = 20;
 
-std::string memory_text(std::uint64_t mib) { return bytes_text(mib << kMibShift); }
+std::string memory_text(std::uint64_t mib) { return k8s::bytes_text(mib << kMibShift); }
 
 std::string joined(const std::vector<std::string>& parts, const char* last) {
     std::string text;

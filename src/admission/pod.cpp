@@ -2,10 +2,10 @@
 #include "admission/pod.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/quantity.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::admission {
 namespace {
@@ -39,7 +39,7 @@ std::string amount_text(const Json& amount) {
 }
 
 bool is_of_gpus(const std::string& resource, const Cluster& cluster) {
-    if (resource.starts_with("nvidia.com/")) return true;
+    if (k8s::is_nvidia_resource(resource)) return true;
     if (!resource.contains('/')) return false;
     return std::ranges::any_of(cluster, [&](const auto& node) {
         return std::ranges::binary_search(node->shares, resource, {}, &Share::resource);
@@ -50,10 +50,9 @@ void add_resources(const Json& amounts, const Cluster& cluster, ContainerFacts& 
     if (!amounts.is_object()) return;
     for (const auto& [resource, amount] : amounts.items()) {
         if (!is_of_gpus(resource, cluster)) continue;
-        const std::string text = amount_text(amount);
-        std::uint64_t value = 0;
-        std::from_chars(text.data(), text.data() + text.size(), value);
-        if (value > 0) container.gpu_resources.emplace(resource, value);
+        const auto read = k8s::Quantity::parse_field(amount_text(amount));
+        const auto count = read ? read->ones() : std::nullopt;
+        if (count && *count > 0) container.gpu_resources.emplace(resource, *count);
     }
 }
 
@@ -66,8 +65,11 @@ void add_containers(const Json& list, bool init, const Cluster& cluster, PodFact
         add_resources(member(resources, "requests"), cluster, one);
         const Json& memory = member(member(resources, "limits"), "memory");
         if (!memory.is_null()) {
-            const auto bytes = parse_bytes(amount_text(memory));
-            if (bytes) one.memory_limit_bytes = *bytes;
+            const auto amount = k8s::Quantity::parse_field(amount_text(memory));
+            const auto bytes = amount ? amount->ones() : std::nullopt;
+            if (bytes && *bytes >= 0) {
+                one.memory_limit_bytes = static_cast<std::uint64_t>(*bytes);
+            }
         }
         facts.containers.push_back(std::move(one));
     }
@@ -78,7 +80,7 @@ std::vector<Requirement> requirements_of(const Json& list) {
     if (!list.is_array()) return made;
     for (const Json& one : list) {
         Requirement requirement{.key = text_at(one, "key"),
-                                .operation = operator_of(text_at(one, "operator"))};
+                                .operation = k8s::operator_of(text_at(one, "operator"))};
         const Json& values = member(one, "values");
         for (const Json& value : values.is_array() ? values : Json::array()) {
             if (value.is_string()) requirement.values.push_back(value.get<std::string>());
@@ -88,9 +90,9 @@ std::vector<Requirement> requirements_of(const Json& list) {
     return made;
 }
 
-NodeChoice where_of(const Json& spec) {
-    NodeChoice where{.node_name = text_at(spec, "nodeName"),
-                     .selector = texts_of(member(spec, "nodeSelector"))};
+k8s::NodeSelector where_of(const Json& spec) {
+    k8s::NodeSelector where{.node_name = text_at(spec, "nodeName"),
+                            .labels = texts_of(member(spec, "nodeSelector"))};
     const Json& required = member(member(member(spec, "affinity"), "nodeAffinity"),
                                   "requiredDuringSchedulingIgnoredDuringExecution");
     const Json& terms = member(required, "nodeSelectorTerms");

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "admission/node_match.h"
+#include "admission/gpu_node.h"
 #include "base/result.h"
+#include "k8s/node_selector.h"
 
 namespace aliquot::admission {
 
@@ -25,7 +26,7 @@ struct PodFacts {
     Labels annotations;
     Labels labels;
     std::vector<ContainerFacts> containers;  // spec.containers, then spec.initContainers
-    NodeChoice where;
+    k8s::NodeSelector where;
 };
 
 /// cluster   tells which resources are of GPUs, beside those of nvidia.com/

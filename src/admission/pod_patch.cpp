@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
+#include "k8s/taint.h"
 
 namespace aliquot::admission {
 namespace {
@@ -46,14 +47,14 @@ std::string escaped(const std::string& key) {
 
 /// In the fewest characters that mean the same number.
 std::string exact_text(std::uint64_t bytes) {
-    const std::string text = bytes_text(bytes);
-    const auto read = parse_bytes(text);
+    const std::string text = k8s::bytes_text(bytes);
+    const auto read = k8s::parse_bytes(text);
     return read && *read == bytes ? text : std::to_string(bytes);
 }
 
 Json to_json(const Requirement& requirement) {
     return {{"key", requirement.key},
-            {"operator", std::string(to_text(requirement.operation))},
+            {"operator", std::string(k8s::to_text(requirement.operation))},
             {"values", requirement.values}};
 }
 
@@ -173,11 +174,11 @@ private:
     }
 
     static bool tolerates(const Json& toleration) {
-        const std::string key = text_at(toleration, "key");
-        const std::string operation = text_at(toleration, "operator");
-        const std::string effect = text_at(toleration, "effect");
-        return (key == kTaint || key.empty()) && operation == "Exists" &&
-               (effect.empty() || effect == "NoSchedule");
+        const k8s::Toleration read{.key = text_at(toleration, "key"),
+                                   .operation = text_at(toleration, "operator"),
+                                   .effect = text_at(toleration, "effect")};
+        // Whatever its value is.
+        return read.operation == "Exists" && k8s::tolerates(read, {kTaint, "", "NoSchedule"});
     }
 
     /// Into each term: one of them must hold. A term without expressions means no node and stays so.

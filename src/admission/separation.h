@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "admission/node_match.h"
+#include "admission/gpu_node.h"
 
 namespace aliquot::admission {
 

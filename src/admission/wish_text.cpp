@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/number.h"
-#include "base/quantity.h"
 #include "base/text.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::admission {
 namespace {
@@ -48,7 +48,7 @@ std::string mended_amount(std::string_view text) {
 /// Of memory and of /dev/shm: at least 1Mi.
 Result<std::uint64_t> parse_amount(std::string_view key, std::string_view text,
                                    std::string_view what) {
-    const auto bytes = parse_bytes(text);
+    const auto bytes = k8s::parse_bytes(text);
     if (!bytes) {
         const std::string mended = mended_amount(text);
         std::string expected = " is no amount of memory; expected " + std::string(what);

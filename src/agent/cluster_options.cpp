@@ -42,7 +42,7 @@ void add_taints(Reader& reader, ClusterOptions& cluster) {
                "a taint for every node with GPUs, as nvidia.com/gpu=true:NoSchedule "
                "(default: none)",
                [&cluster](const std::string& name, const std::string& text) {
-                   auto taint = node::parse_taint(text);
+                   auto taint = k8s::parse_taint(text);
                    if (!taint) refuse_option(name, taint.error().message);
                    cluster.node_taint = *std::move(taint);
                });

@@ -38,7 +38,7 @@ struct ClusterOptions {
     std::string config_map = "aliquot-config";
     std::string default_config;
     Labels labels = Labels::kNode;
-    std::optional<node::Taint> node_taint;
+    std::optional<k8s::Taint> node_taint;
     node::TaintPolicy unhealthy_taint = node::TaintPolicy::kAll;
     bool mig = false;  // obey nvidia.com/mig.config
     std::string mig_config_map = "aliquot-mig-config";

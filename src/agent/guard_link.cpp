@@ -8,10 +8,10 @@
 #include <array>
 
 #include "base/log.h"
-#include "base/quantity.h"
+#include "gpu/replica_id.h"
 #include "guard_region/guard_library.h"
 #include "guard_region/node_page.h"
-#include "sharing/replica_id.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::agent {
 namespace {
@@ -59,7 +59,7 @@ std::vector<guard_region::Limits> limits_for(const sharing::Resource& resource,
                                              std::span<const std::string> ids) {
     std::map<std::string, unsigned> replicas;
     for (const std::string& id : ids) {
-        const auto replica = sharing::parse_replica_id(id);
+        const auto replica = gpu::parse_replica_id(id);
         ++replicas[replica ? replica->gpu.text : id];
     }
     std::vector<guard_region::Limits> limits;

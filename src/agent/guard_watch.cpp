@@ -5,10 +5,10 @@
 
 #include "agent/guard_link.h"
 #include "base/log.h"
-#include "base/quantity.h"
 #include "catalog/gpu_models.h"
 #include "guard_region/guard_library.h"
 #include "guard_region/uuid.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::agent {
 namespace {
@@ -228,13 +228,13 @@ void GuardLink::raise(const guard_region::Alarm& alarm, const Tracked& tracked) 
                                           : std::string();
     switch (alarm.kind) {
         case guard_region::Alarm::Kind::kUnguarded:
-            event.message = who + " holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
-                            " beside the guard";
+            event.message = who + " holds " + k8s::bytes_text(alarm.held_bytes) + " of " +
+                            alarm.uuid + " beside the guard";
             break;
         case guard_region::Alarm::Kind::kOverLimit:
             event.kind = GuardEvent::Kind::kOverLimit;
-            event.message = "holds " + bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
-                            ", more than its limit of " + bytes_text(alarm.limit_bytes);
+            event.message = "holds " + k8s::bytes_text(alarm.held_bytes) + " of " + alarm.uuid +
+                            ", more than its limit of " + k8s::bytes_text(alarm.limit_bytes);
             break;
         case guard_region::Alarm::Kind::kLedger:
             event.kind = GuardEvent::Kind::kLedger;

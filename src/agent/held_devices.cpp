@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "gpu/replica_id.h"
 
 namespace aliquot::agent {
 namespace {
@@ -19,7 +20,7 @@ std::set<gpu::Uuid> devices_in(const gpu::Inventory& inventory) {
 
 /// Whether `id` is this device or a replica of it.
 bool is_of(const std::string& id, const gpu::Uuid& device) {
-    return id == device.text || id.starts_with(device.text + "::");
+    return gpu::device_of(id) == device.text;
 }
 
 std::string holder_of(const std::vector<kubelet::Holder>& holders, const gpu::Uuid& device) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "gpu/replica_id.h"
 #include "mig/board.h"
 #include "mig/state_directory.h"
 #include "mig/well_known.h"
@@ -34,8 +35,6 @@ std::string why_refused(const mig::Report& report) {
     }
     return report.problem;
 }
-
-std::string device_of(const std::string& id) { return id.substr(0, id.find("::")); }
 
 }  // namespace
 
@@ -116,8 +115,9 @@ std::vector<std::string> pods_in_the_way(const mig::Report& report, const gpu::I
     }
     std::set<std::string> pods;
     for (const kubelet::Holder& holder : holders) {
-        const bool holds = std::ranges::any_of(
-            holder.ids, [&](const std::string& id) { return devices.contains(device_of(id)); });
+        const bool holds = std::ranges::any_of(holder.ids, [&](const std::string& id) {
+            return devices.contains(std::string(gpu::device_of(id)));
+        });
         if (holds) pods.insert(holder.pod_namespace + "/" + holder.pod);
     }
     return {pods.begin(), pods.end()};
@@ -237,7 +237,7 @@ bool MigRequests::kubelet_keeps_them() {
     if (!ids || !holders) return false;
     const auto has = [](const std::vector<std::string>& some, const gpu::Uuid& device) {
         return std::ranges::any_of(
-            some, [&](const std::string& id) { return device_of(id) == device.text; });
+            some, [&](const std::string& id) { return gpu::device_of(id) == device.text; });
     };
     return std::ranges::none_of(withheld_, [&](const gpu::Uuid& device) {
         const bool listed = std::ranges::any_of(
@@ -307,7 +307,7 @@ Result<mig::Report> MigRequests::change(bool dry_run) {
     holders_ = *std::move(holders);
     mig::ApplyOptions options{.limit = kApplyLimit, .dry_run = dry_run};
     for (const kubelet::Holder& holder : holders_) {
-        for (const std::string& id : holder.ids) options.held.insert(device_of(id));
+        for (const std::string& id : holder.ids) options.held.emplace(gpu::device_of(id));
     }
     for (const gpu::Uuid& device : withheld_) {
         if (just_granted(device)) options.held.insert(device.text);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "gpu/replica_id.h"
 #include "mig/apply.h"
 #include "mig/state_directory.h"
 
@@ -20,7 +21,7 @@ std::set<std::string> held_devices(kubelet::PodResources& pods) {
     const auto holders = pods.list(kHolderTimeout);
     if (!holders) return held;  // no kubelet, no pods; the driver still knows what is in use
     for (const kubelet::Holder& holder : *holders) {
-        for (const std::string& id : holder.ids) held.insert(id.substr(0, id.find("::")));
+        for (const std::string& id : holder.ids) held.emplace(gpu::device_of(id));
     }
     return held;
 }

@@ -54,7 +54,7 @@ protected:
 };
 
 TEST_F(ANodeSync, WritesLabelsAnnotationsAndTaints) {
-    options.node_taint = node::Taint{"nvidia.com/gpu", "true", "NoSchedule"};
+    options.node_taint = k8s::Taint{"nvidia.com/gpu", "true", "NoSchedule"};
     NodeSync link(api, clock, "gpu-1", options);
     link.start(kSoon, {});
     link.tell(told());

@@ -39,7 +39,7 @@ void keep_standing(const node::NodeObject& node, node::DesiredNode& desired) {
     }
 }
 
-void add_taint(node::DesiredNode& desired, const node::Taint& taint) {
+void add_taint(node::DesiredNode& desired, const k8s::Taint& taint) {
     if (std::ranges::find(desired.taints, taint) == desired.taints.end())
         desired.taints.push_back(taint);
 }
@@ -114,7 +114,7 @@ std::optional<node::DesiredNode> NodeWriter::desired(const node::NodeObject& nod
     if (!facts_->inventory.gpus.empty()) {
         if (options_.labels == ClusterOptions::Labels::kNode) desired.labels = facts_->labels;
         if (options_.node_taint) desired.taints.push_back(*options_.node_taint);
-        for (const node::Taint& taint : node::health_taints(
+        for (const k8s::Taint& taint : node::health_taints(
                  options_.unhealthy_taint, facts_->inventory, facts_->driver_problem)) {
             desired.taints.push_back(taint);
         }

@@ -3,7 +3,7 @@
 
 namespace aliquot {
 
-// Factors of arithmetic in floating point; exact amounts of memory are base/quantity.h's.
+// Factors of arithmetic in floating point; exact amounts of memory are k8s/memory_amount.h's.
 inline constexpr double kMibPerGib = 1024;
 inline constexpr double kBytesPerMib = 1024.0 * 1024.0;
 inline constexpr double kPercent = 100;  // of one

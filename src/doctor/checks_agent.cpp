@@ -7,6 +7,7 @@
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -167,7 +168,8 @@ std::map<std::string, double> shares_of(const Object& node) {
     const auto shares = parse_json(annotation(node, "aliquot.dev/shares"));
     if (!shares || !shares->is_sequence()) return sums;
     for (const Node& share : shares->items) {
-        sums[text_at(share, {"resource"})] += quantity_of(text_at(share, {"devices"})).value_or(0);
+        sums[text_at(share, {"resource"})] +=
+            k8s::quantity_value(text_at(share, {"devices"})).value_or(0);
     }
     return sums;
 }
@@ -178,7 +180,7 @@ Verdict judge_offered(const Facts& facts) {
     for (const Object* const node : nodes_of(facts)) {
         for (const auto& [resource, devices] : shares_of(*node)) {
             const std::string told = text_at(node->body, {"status", "capacity", resource});
-            const double capacity = quantity_of(told).value_or(0);
+            const double capacity = k8s::quantity_value(told).value_or(0);
             if (capacity == devices) continue;
             const auto whole = [](double number) {
                 return std::to_string(static_cast<long>(number));

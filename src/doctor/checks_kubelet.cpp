@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 #include "doctor/check.h"
+#include "gpu/replica_id.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -146,9 +148,9 @@ Verdict judge_checkpoint(const Facts& facts) {
         return ok("the checkpoint can be read");
     }
     for (const Node::Entry& entry : entries_at(checkpoint.value, {"Data", "RegisteredDevices"})) {
-        if (!is_gpu_resource(entry.first.scalar)) continue;
+        if (!k8s::is_nvidia_gpu(entry.first.scalar)) continue;
         for (const Node& device : entry.second.items) {
-            const std::string uuid = device.scalar.substr(0, device.scalar.find("::"));
+            const std::string uuid(gpu::device_of(device.scalar));
             const bool mig = uuid.starts_with("MIG-");
             const bool full = uuid.starts_with("GPU-");
             const bool gone = (full && std::ranges::find(present, uuid) == present.end()) ||

@@ -7,12 +7,13 @@
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
 
 namespace aliquot::doctor {
 namespace {
 
 double amount(const Object& node, std::string_view list, std::string_view resource) {
-    return quantity_of(text_at(node.body, {"status", list, resource})).value_or(0);
+    return k8s::quantity_value(text_at(node.body, {"status", list, resource})).value_or(0);
 }
 
 std::string whole(double count) { return std::to_string(static_cast<long>(count)); }

@@ -8,6 +8,7 @@
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -216,7 +217,7 @@ Verdict judge_known_bug(const Facts& facts) {
         bool mig = false;
         bool full = false;
         for (const Node::Entry& entry : entries_at(node.body, {"status", "capacity"})) {
-            if (quantity_of(entry.second.scalar).value_or(0) <= 0) continue;
+            if (k8s::quantity_value(entry.second.scalar).value_or(0) <= 0) continue;
             mig = mig || entry.first.scalar.starts_with("nvidia.com/mig-");
             full = full || entry.first.scalar == "nvidia.com/gpu";
         }

@@ -8,6 +8,8 @@
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -37,8 +39,8 @@ bool is_offered(const Facts& facts) {
     return std::ranges::any_of(facts.cluster.all("Node"), [](const Object& node) {
         const auto& capacity = entries_at(node.body, {"status", "capacity"});
         return std::ranges::any_of(capacity, [](const Node::Entry& entry) {
-            return is_gpu_resource(entry.first.scalar) &&
-                   quantity_of(entry.second.scalar).value_or(0) > 0;
+            return k8s::is_nvidia_gpu(entry.first.scalar) &&
+                   k8s::quantity_value(entry.second.scalar).value_or(0) > 0;
         });
     });
 }

@@ -6,6 +6,7 @@
 #include "doctor/fit.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -97,7 +98,7 @@ Verdict judge_quota(const Facts& facts) {
     }
     for (const Object& quota : facts.cluster.all("ResourceQuota")) {
         for (const Node::Entry& entry : entries_at(quota.body, {"spec", "hard"})) {
-            if (!is_gpu_resource(entry.first.scalar)) continue;
+            if (!k8s::is_nvidia_gpu(entry.first.scalar)) continue;
             auto verdict =
                 warning("Quota " + quota.id() + " limits `" + entry.first.scalar +
                         "`; extended resources are counted under `requests.` only, so it limits "

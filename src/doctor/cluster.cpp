@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 #include "doctor/text.h"
+#include "k8s/label_selector.h"
+#include "k8s/pod.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -188,12 +191,6 @@ private:
     ClusterFacts facts_;
 };
 
-double amount(const Node& container, std::string_view name) {
-    std::string text = text_at(container, {"resources", "requests", name});
-    if (text.empty()) text = text_at(container, {"resources", "limits", name});
-    return quantity_of(text).value_or(0);
-}
-
 }  // namespace
 
 const std::vector<Object>& ClusterFacts::all(std::string_view kind) const {
@@ -232,12 +229,6 @@ ClusterFacts cluster_of(const Tree& tree) {
     return facts;
 }
 
-bool is_gpu_resource(std::string_view name) {
-    return name.starts_with("nvidia.com/") || name == "alpha.kubernetes.io/nvidia-gpu" ||
-           name.starts_with("aliquot.dev/") || name == "nvidia/gpu" ||
-           name.starts_with("k8s.amazonaws.com/vgpu") || name.starts_with("aliyun.com/gpu");
-}
-
 std::vector<const Node*> containers_of(const Object& pod) {
     std::vector<const Node*> all;
     for (const char* const list : {"initContainers", "containers"}) {
@@ -247,29 +238,13 @@ std::vector<const Node*> containers_of(const Object& pod) {
 }
 
 std::map<std::string, double> requests(const Object& pod) {
-    std::map<std::string, double> sums;
-    for (const Node& container : items_at(pod.body, {"spec", "containers"})) {
-        std::map<std::string, double> own;
-        for (const char* const list : {"limits", "requests"}) {
-            for (const Node::Entry& entry : entries_at(container, {"resources", list})) {
-                own[entry.first.scalar] = amount(container, entry.first.scalar);
-            }
-        }
-        for (const auto& [name, count] : own) sums[name] += count;
-    }
-    for (const Node& container : items_at(pod.body, {"spec", "initContainers"})) {
-        for (const Node::Entry& entry : entries_at(container, {"resources", "requests"})) {
-            double& sum = sums[entry.first.scalar];
-            sum = std::max(sum, amount(container, entry.first.scalar));
-        }
-    }
-    return sums;
+    return k8s::read_pod(pod.body).requests();
 }
 
 std::map<std::string, double> gpu_requests(const Object& pod) {
     auto all = requests(pod);
-    std::erase_if(all,
-                  [](const auto& one) { return !is_gpu_resource(one.first) || one.second <= 0; });
+    std::erase_if(
+        all, [](const auto& one) { return !k8s::is_nvidia_gpu(one.first) || one.second <= 0; });
     return all;
 }
 
@@ -283,11 +258,7 @@ bool is_finished(const Object& pod) {
 }
 
 std::map<std::string, std::string> labels_of(const Object& object) {
-    std::map<std::string, std::string> labels;
-    for (const Node::Entry& entry : entries_at(object.body, {"metadata", "labels"})) {
-        labels[entry.first.scalar] = entry.second.scalar;
-    }
-    return labels;
+    return k8s::read_labels(dig(object.body, {"metadata", "labels"}));
 }
 
 std::string environment_of(const Node& container, std::string_view name) {
@@ -300,7 +271,7 @@ std::string environment_of(const Node& container, std::string_view name) {
 bool is_gpu_node(const Object& node) {
     for (const char* const list : {"capacity", "allocatable"}) {
         for (const Node::Entry& entry : entries_at(node.body, {"status", list})) {
-            if (is_gpu_resource(entry.first.scalar)) return true;
+            if (k8s::is_nvidia_gpu(entry.first.scalar)) return true;
         }
     }
     for (const auto& [name, value] : labels_of(node)) {

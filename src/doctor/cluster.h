@@ -67,7 +67,6 @@ ClusterFacts cluster_of(const Tree& tree);
 std::map<std::string, double> gpu_requests(const Object& pod);
 /// Every resource that the scheduler counts.
 std::map<std::string, double> requests(const Object& pod);
-bool is_gpu_resource(std::string_view name);
 bool is_finished(const Object& pod);
 std::string phase_of(const Object& pod);
 std::string node_of(const Object& pod);

@@ -8,6 +8,7 @@
 #include "doctor/facts.h"
 #include "doctor/nvidia_smi.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -105,7 +106,7 @@ std::optional<double> any_quantity(const Node& node,
                                    std::initializer_list<std::string_view> names) {
     const std::string text = any_text(node, names);
     const auto words = words_of(text);
-    return words.empty() ? std::nullopt : quantity_of(words[0]);
+    return words.empty() ? std::nullopt : k8s::quantity_value(words[0]);
 }
 
 /// {"current":"Enabled","pending":"Disabled"}, or a word for both.
@@ -198,7 +199,7 @@ void read_performance(const Node& node, NvmlGpu& gpu) {
         gpu.throttle_bits = value;
     }
     for (const Node::Entry& entry : entries_at(node, {"throttled_percent"})) {
-        if (const auto part = quantity_of(text_of(&entry.second))) {
+        if (const auto part = k8s::quantity_value(text_of(&entry.second))) {
             gpu.throttled_percent[entry.first.scalar] = *part;
         }
     }

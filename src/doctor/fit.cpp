@@ -8,6 +8,9 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "doctor/text.h"
+#include "k8s/pod.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -24,36 +27,16 @@ std::string text_of_amount(double amount) {
     return text;
 }
 
-bool tolerates(const Object& pod, const Node& taint) {
-    const std::string key = text_at(taint, {"key"});
-    const std::string effect = text_at(taint, {"effect"});
-    for (const Node& one : items_at(pod.body, {"spec", "tolerations"})) {
-        const std::string own_key = text_at(one, {"key"});
-        const std::string own_effect = text_at(one, {"effect"});
-        if (!own_effect.empty() && own_effect != effect) continue;
-        if (text_at(one, {"operator"}) == "Exists") {
-            if (own_key.empty() || own_key == key) return true;
-        } else if (own_key == key && text_at(one, {"value"}) == text_at(taint, {"value"})) {
-            return true;
-        }
-    }
+void check_taints(const k8s::Pod& pod, NodeFit& fit) {
     // Device plugins' admission (ExtendedResourceToleration) is not known here: judged as written.
-    return false;
-}
-
-void check_taints(const Object& pod, NodeFit& fit) {
-    for (const Node& taint : items_at(fit.node->body, {"spec", "taints"})) {
-        const std::string effect = text_at(taint, {"effect"});
-        if (effect == "PreferNoSchedule" || tolerates(pod, taint)) continue;
-        const std::string key = text_at(taint, {"key"});
-        const std::string value = text_at(taint, {"value"});
-        const bool node_state = key.starts_with("node.kubernetes.io/");
-        fit.reasons.push_back(
-            {node_state ? Miss::kNotReady : Miss::kTaint,
-             concat({"taint ", key, value.empty() ? "" : "=", value, ":", effect,
-                     " is not tolerated"}),
-             concat({"tolerations: [{key: ", key, ", operator: Exists, effect: ", effect, "}]"}),
-             key});
+    for (const k8s::Taint& taint : k8s::read_taints(dig(fit.node->body, {"spec", "taints"}))) {
+        if (!taint.keeps_away() || k8s::tolerates(pod.tolerations, taint)) continue;
+        const bool node_state = taint.key.starts_with("node.kubernetes.io/");
+        fit.reasons.push_back({node_state ? Miss::kNotReady : Miss::kTaint,
+                               "taint " + k8s::to_text(taint) + " is not tolerated",
+                               concat({"tolerations: [{key: ", taint.key,
+                                       ", operator: Exists, effect: ", taint.effect, "}]"}),
+                               taint.key});
     }
     if (is_true(dig(fit.node->body, {"spec", "unschedulable"}))) {
         fit.reasons.push_back(
@@ -66,68 +49,33 @@ void check_taints(const Object& pod, NodeFit& fit) {
     }
 }
 
-bool matches(const std::map<std::string, std::string>& labels, const Node& expression) {
-    const std::string key = text_at(expression, {"key"});
-    const std::string verb = text_at(expression, {"operator"});
-    const auto found = labels.find(key);
-    const bool has = found != labels.end();
-    const auto& values = items_at(expression, {"values"});
-    const bool in = has && std::ranges::any_of(values, [&](const Node& one) {
-                        return one.scalar == found->second;
-                    });
-    if (verb == "In") return in;
-    if (verb == "NotIn") return !in;
-    if (verb == "Exists") return has;
-    if (verb == "DoesNotExist") return !has;
-    if (values.size() != 1 || !has) return false;
-    const auto own = parse_number<std::int64_t>(found->second);
-    const auto bound = parse_number<std::int64_t>(values[0].scalar);
-    if (!own || !bound) return false;
-    return verb == "Gt" ? *own > *bound : *own < *bound;
+std::string text_of(const k8s::Requirement& requirement) {
+    return concat({requirement.key, " ", k8s::to_text(requirement.operation),
+                   requirement.values.empty() ? "" : " ", join(requirement.values, ",")});
 }
 
-std::string text_of(const Node& expression) {
-    std::vector<std::string> values;
-    for (const Node& one : items_at(expression, {"values"})) values.push_back(one.scalar);
-    return text_at(expression, {"key"}) + " " + text_at(expression, {"operator"}) +
-           (values.empty() ? "" : " " + join(values, ","));
-}
-
-void check_labels(const Object& pod, NodeFit& fit) {
-    if (dig(pod.body, {"spec", "nodeSelector"}) == nullptr &&
-        dig(pod.body, {"spec", "affinity"}) == nullptr) {
-        return;
-    }
+void check_labels(const k8s::NodeSelector& where, NodeFit& fit) {
+    if (where.labels.empty() && !where.has_terms) return;
     const auto labels = labels_of(*fit.node);
-    for (const Node::Entry& entry : entries_at(pod.body, {"spec", "nodeSelector"})) {
-        const auto found = labels.find(entry.first.scalar);
-        if (found != labels.end() && found->second == entry.second.scalar) continue;
-        fit.reasons.push_back(
-            {Miss::kLabel,
-             "nodeSelector " + entry.first.scalar + "=" + entry.second.scalar + ": the node has " +
-                 (found == labels.end() ? std::string("no such label") : found->second),
-             "kubectl label node " + fit.node->name + " " + entry.first.scalar + "=" +
-                 entry.second.scalar + (found == labels.end() ? "" : " --overwrite"),
-             entry.first.scalar});
+    for (const auto& [key, value] : where.labels) {
+        const auto found = labels.find(key);
+        if (found != labels.end() && found->second == value) continue;
+        fit.reasons.push_back({Miss::kLabel,
+                               concat({"nodeSelector ", key, "=", value, ": the node has ",
+                                       found == labels.end() ? "no such label" : found->second}),
+                               concat({"kubectl label node ", fit.node->name, " ", key, "=", value,
+                                       found == labels.end() ? "" : " --overwrite"}),
+                               key});
     }
-    const auto& terms =
-        items_at(pod.body, {"spec", "affinity", "nodeAffinity",
-                            "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
-    if (terms.empty()) return;
+    if (!where.has_terms) return;
     std::string missing;
-    for (const Node& term : terms) {
-        std::string failed_one;
-        for (const Node& one : items_at(term, {"matchExpressions"})) {
-            if (failed_one.empty() && !matches(labels, one)) failed_one = text_of(one);
-        }
-        const std::map<std::string, std::string> fields{{"metadata.name", fit.node->name}};
-        for (const Node& one : items_at(term, {"matchFields"})) {
-            if (failed_one.empty() && !matches(fields, one)) failed_one = text_of(one);
-        }
-        if (failed_one.empty()) return;
-        missing = failed_one;
+    for (const k8s::NodeSelectorTerm& term : where.terms) {
+        if (term.matches(fit.node->name, labels)) return;
+        missing = term.empty()
+                      ? "a term without expressions, which no node matches"
+                      : text_of(*term.first_unmet(fit.node->name, labels)) + " does not hold";
     }
-    fit.reasons.push_back({Miss::kLabel, "node affinity: " + missing + " does not hold", "", ""});
+    fit.reasons.push_back({Miss::kLabel, "node affinity: " + missing, "", ""});
 }
 
 void check_resources(const Facts& facts, const std::map<std::string, double>& wanted,
@@ -137,9 +85,10 @@ void check_resources(const Facts& facts, const std::map<std::string, double>& wa
     for (const auto& [name, count] : wanted) {
         if (count <= 0) continue;
         const Node* const entry = dig(fit.node->body, {"status", "allocatable", name});
-        const bool gpu = is_gpu_resource(name);
+        const bool gpu = k8s::is_nvidia_gpu(name);
         if (entry == nullptr && !gpu) continue;  // not told
-        const double offered = entry == nullptr ? 0 : quantity_of(entry->scalar).value_or(0);
+        const double offered =
+            entry == nullptr ? 0 : k8s::quantity_value(entry->scalar).value_or(0);
         double left = offered;
         if (held != facts.cluster.held.end()) {
             const auto used = held->second.find(name);
@@ -161,12 +110,13 @@ void check_resources(const Facts& facts, const std::map<std::string, double>& wa
 
 std::vector<NodeFit> fit(const Facts& facts, const Object& pod) {
     std::vector<NodeFit> all;
-    auto wanted = requests(pod);
+    const k8s::Pod read = k8s::read_pod(pod.body);
+    auto wanted = read.requests();
     wanted["pods"] = 1;
     for (const Object& node : facts.cluster.all("Node")) {
         NodeFit one{.node = &node};
-        check_taints(pod, one);
-        check_labels(pod, one);
+        check_taints(read, one);
+        check_labels(read.where, one);
         check_resources(facts, wanted, one);
         all.push_back(std::move(one));
     }

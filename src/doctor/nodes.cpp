@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "doctor/check.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -40,7 +41,7 @@ std::vector<const Object*> nodes_of(const Facts& facts) {
 std::vector<std::string> gpu_resources(const Object& node) {
     std::vector<std::string> names;
     for (const Node::Entry& entry : entries_at(node.body, {"status", "capacity"})) {
-        if (is_gpu_resource(entry.first.scalar)) names.push_back(entry.first.scalar);
+        if (k8s::is_nvidia_gpu(entry.first.scalar)) names.push_back(entry.first.scalar);
     }
     return names;
 }

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -237,10 +238,10 @@ private:
         if (key == "License Status") gpu.license = value;
         if (key == "GPU Recovery Action") gpu.recovery_action = value;
         if (key == "Current Power Limit" || key == "Power Limit") {
-            gpu.power_limit_w = quantity_of(value.substr(0, value.find(' ')));
+            gpu.power_limit_w = k8s::quantity_value(value.substr(0, value.find(' ')));
         }
         if (key == "Default Power Limit") {
-            gpu.power_default_w = quantity_of(value.substr(0, value.find(' ')));
+            gpu.power_default_w = k8s::quantity_value(value.substr(0, value.find(' ')));
         }
         if (key == "GPU Current Temp") {
             if (const auto number = leading_number(value)) {

@@ -76,28 +76,4 @@ std::string clip(std::string_view text, std::size_t limit) {
     return result + "...";
 }
 
-std::optional<double> quantity_of(std::string_view text) {
-    text = trim(text);
-    double value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || stop == text.data()) return {};
-    constexpr std::array<std::pair<std::string_view, double>, 12> kUnits{{{"", 1},
-                                                                          {"m", 1e-3},
-                                                                          {"k", 1e3},
-                                                                          {"M", 1e6},
-                                                                          {"G", 1e9},
-                                                                          {"T", 1e12},
-                                                                          {"Ki", 1024.0},
-                                                                          {"Mi", 1048576.0},
-                                                                          {"Gi", 1073741824.0},
-                                                                          {"Ti", 1099511627776.0},
-                                                                          {"n", 1e-9},
-                                                                          {"u", 1e-6}}};
-    const std::string_view unit(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
-    for (const auto& [name, factor] : kUnits) {
-        if (unit == name) return value * factor;
-    }
-    return {};
-}
-
 }  // namespace aliquot::doctor

@@ -24,7 +24,4 @@ std::optional<std::int64_t> time_of(std::string_view text);
 /// At most `limit` bytes, "..." at the end when something was cut; control letters become blanks.
 std::string clip(std::string_view text, std::size_t limit = 200);
 
-/// Bytes of a Kubernetes quantity ("4", "500m", "16Gi", "1k"); thousandths, so that CPUs compare.
-std::optional<double> quantity_of(std::string_view text);
-
 }  // namespace aliquot::doctor

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "doctor/fit.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -37,9 +39,9 @@ std::map<std::string, double> offered(const Facts& facts) {
     std::map<std::string, double> most;
     for (const Object& node : facts.cluster.all("Node")) {
         for (const Node::Entry& entry : entries_at(node.body, {"status", "allocatable"})) {
-            if (!is_gpu_resource(entry.first.scalar)) continue;
+            if (!k8s::is_nvidia_gpu(entry.first.scalar)) continue;
             double& one = most[entry.first.scalar];
-            one = std::max(one, quantity_of(entry.second.scalar).value_or(0));
+            one = std::max(one, k8s::quantity_value(entry.second.scalar).value_or(0));
         }
     }
     std::erase_if(most, [](const auto& one) { return one.second <= 0; });

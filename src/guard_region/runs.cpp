@@ -13,11 +13,11 @@
 #include <thread>
 
 #include "abi/region.h"
-#include "base/quantity.h"
 #include "guard_region/config_file.h"
 #include "guard_region/ledger_file.h"
 #include "guard_region/node_page.h"
 #include "guard_region/uuid.h"
+#include "k8s/memory_amount.h"
 #include "os/root.h"
 
 namespace aliquot::guard_region {
@@ -100,14 +100,15 @@ std::optional<Error> does_not_fit(const RunRequest& request, const std::vector<R
     std::string others;
     if (count > 0) {
         others = ", and " + std::to_string(count) + (count == 1 ? " run has " : " runs have ") +
-                 bytes_text(taken);
+                 k8s::bytes_text(taken);
     }
-    return Error{
-        ErrorCode::kConflict,
-        wanted.uuid + ": " + bytes_text(wanted.memory_bytes) + " asked for, but the device has " +
-            bytes_text(request.device_memory_bytes) + others + " of it: " +
-            bytes_text(request.device_memory_bytes - std::min(request.device_memory_bytes, taken)) +
-            " is left; --overcommit runs it all the same"};
+    return Error{ErrorCode::kConflict,
+                 wanted.uuid + ": " + k8s::bytes_text(wanted.memory_bytes) +
+                     " asked for, but the device has " +
+                     k8s::bytes_text(request.device_memory_bytes) + others + " of it: " +
+                     k8s::bytes_text(request.device_memory_bytes -
+                                     std::min(request.device_memory_bytes, taken)) +
+                     " is left; --overcommit runs it all the same"};
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "findings/finding.h"
+#include "k8s/names.h"
+#include "k8s/taint.h"
 #include "mig/config.h"
-#include "node/node_object.h"
 #include "sharing/config_file.h"
 
 namespace aliquot::install {
@@ -25,24 +26,6 @@ bool only(std::string_view text, std::string_view besides) {
                                [&](char c) { return is_alphanumeric(c) || besides.contains(c); });
 }
 
-/// A label's value: letters, digits, "-_.", at most 63, beginning and ending with the former.
-bool is_label_value(std::string_view text) {
-    if (text.empty()) return true;
-    return text.size() <= 63 && only(text, "-_.") && is_alphanumeric(text.front()) &&
-           is_alphanumeric(text.back());
-}
-
-/// "gpu", "nvidia.com/gpu.present".
-bool is_label_key(std::string_view text) {
-    const auto slash = text.find('/');
-    if (slash != std::string_view::npos) {
-        const auto prefix = text.substr(0, slash);
-        if (prefix.empty() || prefix.size() > 253 || !only(prefix, "-.")) return false;
-        text.remove_prefix(slash + 1);
-    }
-    return !text.empty() && is_label_value(text);
-}
-
 bool is_config_key(std::string_view text) {
     return !text.empty() && text.size() <= 253 && text != "." && !text.starts_with("..") &&
            only(text, "-_.");
@@ -51,10 +34,6 @@ bool is_config_key(std::string_view text) {
 bool is_host_path(std::string_view text) {
     return text.starts_with('/') && text.size() <= 4000 && only(text, "-_./+") &&
            !("/" + std::string(text) + "/").contains("/../");
-}
-
-bool is_effect(std::string_view text) {
-    return text == "NoSchedule" || text == "PreferNoSchedule" || text == "NoExecute";
 }
 
 Result<Done> check_one_of(const std::string& what, std::string_view word,
@@ -93,19 +72,21 @@ Result<Done> check_words(const Values& values) {
 
 Result<Done> check_placing(const Values& values) {
     for (const auto& [key, value] : values.node_selector) {
-        if (!is_label_key(key)) return wrong("node selector", key, "a label's name");
-        if (!is_label_value(value)) return wrong("node selector " + key, value, "a label's value");
+        if (!k8s::is_label_key(key)) return wrong("node selector", key, "a label's name");
+        if (!k8s::is_label_value(value))
+            return wrong("node selector " + key, value, "a label's value");
     }
     for (const Toleration& one : values.tolerations) {
-        if (!is_label_key(one.key)) return wrong("toleration", one.key, "a taint's key");
-        if (!is_label_value(one.value)) return wrong("toleration", one.value, "a taint's value");
-        if (!one.effect.empty() && !is_effect(one.effect)) {
+        if (!k8s::is_label_key(one.key)) return wrong("toleration", one.key, "a taint's key");
+        if (!k8s::is_label_value(one.value))
+            return wrong("toleration", one.value, "a taint's value");
+        if (!one.effect.empty() && !k8s::is_taint_effect(one.effect)) {
             return wrong("toleration " + one.key, one.effect,
                          "NoSchedule, PreferNoSchedule or NoExecute");
         }
     }
     if (values.node_taint.empty()) return Done{};
-    const auto taint = node::parse_taint(values.node_taint);  // as the agent will
+    const auto taint = k8s::parse_taint(values.node_taint);  // as the agent will
     if (!taint) return taint.error();
     return Done{};
 }
@@ -159,13 +140,13 @@ Result<Toleration> parse_toleration(std::string_view text) {
     const auto colon = text.rfind(':');
     if (colon != std::string_view::npos) {
         made.effect = text.substr(colon + 1);
-        if (!is_effect(made.effect)) return wrong("taint", text, expected);
+        if (!k8s::is_taint_effect(made.effect)) return wrong("taint", text, expected);
     }
     const std::string_view rest = text.substr(0, colon);
     const auto equals = rest.find('=');
     made.key = rest.substr(0, equals);
     if (equals != std::string_view::npos) made.value = rest.substr(equals + 1);
-    if (!is_label_key(made.key) || !is_label_value(made.value)) {
+    if (!k8s::is_label_key(made.key) || !k8s::is_label_value(made.value)) {
         return wrong("taint", text, expected);
     }
     return made;
@@ -177,7 +158,7 @@ Result<Done> check(const Values& values) {
         return wrong("image", values.image, "a reference such as registry.example/aliquot:0.1.0");
     }
     if (!values.runtime_class.empty() &&
-        (!is_label_value(values.runtime_class) || values.runtime_class.contains('_'))) {
+        (!k8s::is_label_value(values.runtime_class) || values.runtime_class.contains('_'))) {
         return wrong("runtime class", values.runtime_class, "the name of a RuntimeClass");
     }
     if (!values.kubelet_root.empty() && !is_host_path(values.kubelet_root)) {
@@ -193,7 +174,7 @@ Result<Done> check(const Values& values) {
         return wrong("replicas of the controller", std::to_string(values.controller_replicas),
                      "1 to 10");
     }
-    if (values.metrics_namespace.empty() || !is_label_value(values.metrics_namespace)) {
+    if (values.metrics_namespace.empty() || !k8s::is_label_value(values.metrics_namespace)) {
         return wrong("namespace of Prometheus", values.metrics_namespace, "a namespace's name");
     }
     if (!values.default_config.empty() && !is_config_key(values.default_config)) {

@@ -2,6 +2,7 @@
 #include "lint/facts.h"
 
 #include "document/yaml.h"
+#include "k8s/quantity.h"
 #include "lint/object.h"
 #include "lint/words.h"
 
@@ -30,24 +31,19 @@ NodeFacts read_node(const Node& object) {
     if (const Node* labels = at_path(object, "metadata.labels")) {
         for (const auto& [key, value] : labels->entries) node.labels[key.scalar] = value.scalar;
     }
-    if (const Node* taints = at_path(object, "spec.taints")) {
-        for (const Node& taint : taints->items) {
-            node.taints.push_back(
-                {text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect")});
-        }
-    }
+    node.taints = k8s::read_taints(at_path(object, "spec.taints"));
     if (const Node* amounts = at_path(object, "status.allocatable")) {
         for (const auto& [key, value] : amounts->entries) {
-            if (const auto amount = parse_quantity(value.scalar)) {
+            if (const auto amount = k8s::quantity_value(value.scalar)) {
                 node.allocatable[key.scalar] = *amount;
             }
         }
     }
     node.instance_type = label(node, "node.kubernetes.io/instance-type");
     node.gpu_product = label(node, "nvidia.com/gpu.product");
-    node.gpu_memory_mib = parse_quantity(label(node, "nvidia.com/gpu.memory"));
+    node.gpu_memory_mib = k8s::quantity_value(label(node, "nvidia.com/gpu.memory"));
     node.compute_capability =
-        parse_quantity(joined(node, "nvidia.com/gpu.compute.", {"major", "minor"}));
+        k8s::quantity_value(joined(node, "nvidia.com/gpu.compute.", {"major", "minor"}));
     node.driver_version = label(node, "nvidia.com/cuda.driver-version.full");
     if (node.driver_version.empty()) {
         node.driver_version = joined(node, "nvidia.com/cuda.driver.", {"major", "minor", "rev"});

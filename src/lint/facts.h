@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "k8s/taint.h"
 
 namespace aliquot::lint {
 
@@ -16,12 +17,7 @@ namespace aliquot::lint {
 struct NodeFacts {
     std::string name;
     std::map<std::string, std::string> labels;
-    struct Taint {
-        std::string key;
-        std::string value;
-        std::string effect;
-    };
-    std::vector<Taint> taints;
+    std::vector<k8s::Taint> taints;
     std::map<std::string, double> allocatable;  // in base units: cores, bytes, pieces
     std::string instance_type;                  // label node.kubernetes.io/instance-type
     std::string gpu_product;                    // label nvidia.com/gpu.product: "NVIDIA-A100-..."

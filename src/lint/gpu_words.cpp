@@ -9,37 +9,6 @@
 namespace aliquot::lint {
 namespace {
 
-constexpr std::string_view kNvidia = "nvidia.com/";
-
-/// Prefixes and whole names of resources that stand for a GPU or a part of one.
-constexpr std::array<std::string_view, 22> kGpuNames{"nvidia.com/",
-                                                     "amd.com/gpu",
-                                                     "gpu.intel.com/",
-                                                     "habana.ai/gaudi",
-                                                     "k8s.amazonaws.com/vgpu",
-                                                     "aliyun.com/gpu-",
-                                                     "tencent.com/vcuda-",
-                                                     "volcano.sh/vgpu-",
-                                                     "volcano.sh/gpu-",
-                                                     "koordinator.sh/gpu",
-                                                     "4paradigm.com/vgpu",
-                                                     "aliquot.dev/",
-                                                     "aliquot/",
-                                                     "cambricon.com/",
-                                                     "huawei.com/Ascend",
-                                                     "hygon.com/dcunum",
-                                                     "metax-tech.com/",
-                                                     "mthreads.com/",
-                                                     "iluvatar.ai/",
-                                                     "enflame.com/",
-                                                     "kunlunxin.com/",
-                                                     "alpha.kubernetes.io/nvidia-gpu"};
-
-/// Under nvidia.com/, but no GPU.
-constexpr std::array<std::string_view, 6> kNoGpu{"nvidia.com/hostdev", "nvidia.com/rdma",
-                                                 "nvidia.com/resibp",  "nvidia.com/sriov",
-                                                 "nvidia.com/bf",      "nvidia.com/cx"};
-
 /// Parts of image names that say "GPU". Looked for in the lower-case reference.
 constexpr std::array<std::string_view, 25> kGpuImages{"nvidia/cuda",
                                                       "nvidia/tritonserver",
@@ -107,37 +76,7 @@ bool any_part(std::string_view text, const auto& parts) {
     });
 }
 
-/// "nvidia.com/mig-1g.10gb.memory": what GPU feature discovery says of a device, no resource.
-bool is_label_of_mig(std::string_view name) {
-    if (!starts_with(name, "nvidia.com/mig-")) return false;
-    constexpr std::array<std::string_view, 10> kSaid{
-        ".count",    ".engines.", ".memory",           ".multiprocessors", ".product",
-        ".replicas", ".slices.",  ".sharing-strategy", ".compute.",        ".family"};
-    return any_part(name, kSaid);
-}
-
 }  // namespace
-
-bool is_nvidia_resource(std::string_view name) {
-    if (!starts_with(name, kNvidia) || is_label_of_mig(name)) return false;
-    return !std::any_of(kNoGpu.begin(), kNoGpu.end(),
-                        [name](std::string_view other) { return starts_with(name, other); });
-}
-
-bool is_gpu_resource(std::string_view name) {
-    if (starts_with(name, kNvidia)) return is_nvidia_resource(name);
-    return std::any_of(kGpuNames.begin(), kGpuNames.end(),
-                       [name](std::string_view known) { return starts_with(name, known); });
-}
-
-std::string_view mig_profile(std::string_view resource) {
-    constexpr std::string_view kMig = "nvidia.com/mig-";
-    if (!starts_with(resource, kMig) || is_label_of_mig(resource)) return {};
-    resource.remove_prefix(kMig.size());
-    constexpr std::string_view kShared = ".shared";
-    if (ends_with(resource, kShared)) resource.remove_suffix(kShared.size());
-    return resource;
-}
 
 bool is_gpu_image(std::string_view reference) {
     const std::string folded = lower(reference);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "k8s/resource_name.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -17,7 +18,7 @@ const ResourceValue* find_in(const std::vector<ResourceValue>& values, std::stri
 
 const ResourceValue* find_gpu(const std::vector<ResourceValue>& values) {
     const auto found = std::find_if(values.begin(), values.end(), [](const ResourceValue& one) {
-        return is_gpu_resource(one.name);
+        return k8s::is_gpu_resource(one.name);
     });
     return found == values.end() ? nullptr : &*found;
 }

@@ -107,7 +107,7 @@ struct Container {
     [[nodiscard]] const ResourceValue* find(std::string_view resource) const;
     [[nodiscard]] const ResourceValue* find_request(std::string_view resource) const;
     [[nodiscard]] const ResourceValue* find_limit(std::string_view resource) const;
-    /// The first limit or request whose name is_gpu_resource(); nullptr: it asks for no GPU.
+    /// The first limit or request whose name k8s::is_gpu_resource(); nullptr: it asks for no GPU.
     [[nodiscard]] const ResourceValue* gpu() const;
     [[nodiscard]] const EnvVar* find_env(std::string_view name) const;
 };

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "k8s/resource_name.h"
 #include "lint/reading.h"
 #include "lint/role.h"
 #include "lint/words.h"
@@ -213,8 +214,9 @@ void read_written(File& file, int block, const ReadLimits& limits) {
     if (starts_with(name, "test_") || ends_with(name, "_test.py")) return;  // what a test expects
     const Block written = file.blocks[static_cast<std::size_t>(block)];
     std::vector<syntax::WrittenObject> objects =
-        written.language == Language::kHcl ? syntax::read_hcl_objects(written)
-                                           : syntax::read_python_objects(written, is_gpu_resource);
+        written.language == Language::kHcl
+            ? syntax::read_hcl_objects(written)
+            : syntax::read_python_objects(written, k8s::is_gpu_resource);
     Adder adder(file, block, limits);
     for (syntax::WrittenObject& object : objects) {
         const std::size_t first = file.objects.size();

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "k8s/quantity.h"
 #include "lint/reading.h"
 #include "lint/words.h"
 #include "syntax/written_objects.h"
@@ -17,7 +18,8 @@ std::vector<ResourceValue> read_amounts(const Node* node) {
     std::vector<ResourceValue> result;
     if (node == nullptr) return result;
     for (const auto& [key, value] : node->entries) {
-        result.push_back({key.scalar, value.scalar, &key, &value, parse_quantity(value.scalar)});
+        result.push_back(
+            {key.scalar, value.scalar, &key, &value, k8s::quantity_value(value.scalar)});
     }
     return result;
 }
@@ -159,7 +161,7 @@ void Walker::add_pod(PodSpec pod) {
 void Walker::visit(const Node& node, const Node* metadata, std::optional<double> replicas,
                    const std::string& path, int depth) {
     if (depth > kDeepest || (depth > 0 && syntax::is_manifest(node))) return;
-    if (const Node* count = node.find("replicas")) replicas = parse_quantity(count->scalar);
+    if (const Node* count = node.find("replicas")) replicas = k8s::quantity_value(count->scalar);
     const Node* containers = node.find("containers");
     const bool is_pod = containers != nullptr && containers->is_sequence();
     if (is_pod) {

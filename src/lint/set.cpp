@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "k8s/resource_name.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -22,7 +23,7 @@ void add_quoted_keys(std::string_view text, Names& names) {
                               (text[behind] == '=' || text[behind] == ':');
         const bool own = key.find_first_of("./") != std::string_view::npos &&
                          key.find_first_of(" ${") == std::string_view::npos;
-        if (assigned && own && key.size() < kLongest && !is_gpu_resource(key))
+        if (assigned && own && key.size() < kLongest && !k8s::is_gpu_resource(key))
             names.insert(std::string(key));
         at = end + 1;
     }

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "base/nearest_word.h"
-#include "base/quantity.h"
 #include "document/yaml.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::mig {
 namespace {
@@ -262,7 +262,7 @@ private:
             if (want.slices == 0) complain(slices->mark, "'slices' is 0, expected at least 1");
         }
         if (memory != nullptr) {
-            const auto bytes = parse_bytes(memory->scalar);
+            const auto bytes = k8s::parse_bytes(memory->scalar);
             if (!bytes || *bytes == 0) {
                 expected(*memory, "memory-at-least", "an amount of memory such as 10Gi");
             } else {

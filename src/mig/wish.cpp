@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/number.h"
-#include "base/quantity.h"
 #include "base/text.h"
+#include "k8s/memory_amount.h"
 
 namespace aliquot::mig {
 namespace {
@@ -37,7 +37,7 @@ Result<Want> with_amounts(std::string_view item, std::string_view words, unsigne
             continue;
         }
         const bool memory = word.starts_with("memory=") || word.starts_with("memory>=");
-        const auto bytes = memory ? parse_bytes(value) : Result<std::uint64_t>(0);
+        const auto bytes = memory ? k8s::parse_bytes(value) : Result<std::uint64_t>(0);
         if (!bytes || *bytes == 0 || want.memory_bytes != 0) {
             return malformed(item, "an amount of memory such as memory=10Gi");
         }
@@ -173,7 +173,7 @@ std::string to_text(const Wish& wish) {
         } else {
             if (want.slices != 0) text += "slices=" + std::to_string(want.slices);
             if (want.slices != 0 && want.memory_bytes != 0) text += ' ';
-            if (want.memory_bytes != 0) text += "memory=" + bytes_text(want.memory_bytes);
+            if (want.memory_bytes != 0) text += "memory=" + k8s::bytes_text(want.memory_bytes);
         }
         if (want.count > 1) text += '*' + std::to_string(want.count);
     }

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/log.h"
-#include "base/quantity.h"
+#include "k8s/memory_amount.h"
 #include "mps/control_daemon.h"
 #include "mps/program.h"
 
@@ -282,8 +282,8 @@ Result<Done> ControlDaemon::apply_memory_limit(std::uint64_t bytes) {
             {{"gpu", gpu_.text}, {"why", now ? "the daemon tells no limit" : now.error().message}});
     } else if (**now / kMiB != bytes / kMiB) {
         return Error{ErrorCode::kUnavailable, "MPS control daemon keeps the memory limit " +
-                                                  bytes_text(**now) + " where " +
-                                                  bytes_text(bytes) + " was set"};
+                                                  k8s::bytes_text(**now) + " where " +
+                                                  k8s::bytes_text(bytes) + " was set"};
     }
     for (const ProcessId& server : servers_) {
         auto set = control_->set_memory_limit(static_cast<std::uint32_t>(server.pid), gpu_, bytes);

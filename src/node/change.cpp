@@ -30,7 +30,7 @@ void set_or_remove(Json& patch, const labels::Labels& present, const std::string
     }
 }
 
-std::string slot_of(const Taint& taint) { return taint.key + ":" + taint.effect; }
+std::string slot_of(const k8s::Taint& taint) { return taint.key + ":" + taint.effect; }
 
 struct TaintChange {
     std::optional<Json> list;  // empty: it stays
@@ -39,7 +39,7 @@ struct TaintChange {
 };
 
 /// Kubernetes keeps one taint for each key and effect.
-TaintChange change_taints(const NodeObject& node, const std::vector<Taint>& wanted) {
+TaintChange change_taints(const NodeObject& node, const std::vector<k8s::Taint>& wanted) {
     const auto ours = owned_names(node, kOwnedTaints);
     const auto is_ours = [&](const std::string& slot) {
         return std::ranges::find(ours, slot) != ours.end();
@@ -50,8 +50,8 @@ TaintChange change_taints(const NodeObject& node, const std::vector<Taint>& want
     std::vector<std::string> standing;
     for (const NodeObject::PresentTaint& present : node.taints) {
         const std::string slot = slot_of(present.taint);
-        const auto wish =
-            std::ranges::find_if(wanted, [&](const Taint& one) { return slot_of(one) == slot; });
+        const auto wish = std::ranges::find_if(
+            wanted, [&](const k8s::Taint& one) { return slot_of(one) == slot; });
         if (is_ours(slot) && wish == wanted.end()) {
             changed = true;
             continue;
@@ -70,7 +70,7 @@ TaintChange change_taints(const NodeObject& node, const std::vector<Taint>& want
         }
         list.push_back(Json::parse(present.json, nullptr, false));
     }
-    for (const Taint& taint : wanted) {
+    for (const k8s::Taint& taint : wanted) {
         const std::string slot = slot_of(taint);
         if (std::ranges::find(standing, slot) != standing.end()) continue;
         changed = true;

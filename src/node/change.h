@@ -14,7 +14,7 @@ namespace aliquot::node {
 /// What one agent wants its Node to say.
 struct DesiredNode {
     labels::Labels labels;
-    std::vector<Taint> taints;
+    std::vector<k8s::Taint> taints;
     /// Ours only (names.h), without kOwnedLabels and kOwnedTaints. An empty value: to be removed.
     /// Those not named stay as they are.
     std::map<std::string, std::string> annotations;

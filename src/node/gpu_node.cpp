@@ -2,9 +2,11 @@
 #include "node/gpu_node.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "k8s/pod.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 #include "node/names.h"
 
 namespace aliquot::node {
@@ -31,19 +33,17 @@ std::string text_at(const Json& object, const char* key) {
 /// Devices are counted whole; anything else is none of them.
 std::uint64_t count_of(const Json& quantity) {
     if (quantity.is_number_unsigned()) return quantity.get<std::uint64_t>();
-    if (!quantity.is_string()) return 0;
-    const std::string text = quantity.get<std::string>();
-    std::uint64_t count = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (problem != std::errc{}) return 0;
-    return *stop == 'k' ? count * 1000 : count;
+    const auto read = quantity.is_string() ? k8s::Quantity::parse_field(quantity.get<std::string>())
+                                           : std::nullopt;
+    const auto count = read ? read->ones() : std::nullopt;
+    return count && *count > 0 ? static_cast<std::uint64_t>(*count) : 0;
 }
 
 DeviceCounts devices_of(const Json& quantities) {
     DeviceCounts counts;
     if (!quantities.is_object()) return counts;
     for (const auto& [name, quantity] : quantities.items()) {
-        if (is_gpu_resource(name)) counts[name] = count_of(quantity);
+        if (k8s::is_nvidia_gpu(name)) counts[name] = count_of(quantity);
     }
     return counts;
 }
@@ -67,19 +67,18 @@ void read_managers(const Json& metadata, GpuNode& node) {
     }
 }
 
-void add(DeviceCounts& counts, const Json& container) {
-    const Json& resources = at(container, "resources");
-    // For devices limits and requests are the same; one of them may be left out.
-    DeviceCounts own = devices_of(at(resources, "requests"));
-    for (const auto& [name, count] : devices_of(at(resources, "limits"))) own[name] = count;
-    for (const auto& [name, count] : own) counts[name] += count;
+k8s::Container container_of(const Json& container, bool init) {
+    k8s::Container made{.init = init,
+                        .sidecar = init && text_at(container, "restartPolicy") == "Always"};
+    for (const char* const list : {"requests", "limits"}) {
+        for (const auto& [name, count] : devices_of(at(at(container, "resources"), list))) {
+            made.requests.emplace(name, static_cast<double>(count));
+        }
+    }
+    return made;
 }
 
 }  // namespace
-
-bool is_gpu_resource(std::string_view name) {
-    return name.starts_with("nvidia.com/") || name.starts_with("aliquot.dev/");
-}
 
 std::vector<std::string> GpuNode::labels_of(std::string_view manager) const {
     const auto found = applied_labels.find(std::string(manager));
@@ -152,18 +151,14 @@ std::optional<Holder> read_holder(std::string_view pod_json) {
     Holder holder{.pod = text_at(metadata, "namespace") + "/" + text_at(metadata, "name"),
                   .node = text_at(spec, "nodeName")};
     if (holder.node.empty()) return std::nullopt;
-    for (const Json& container : at(spec, "containers")) add(holder.devices, container);
-    for (const Json& container : at(spec, "initContainers")) {
-        DeviceCounts own;
-        add(own, container);
-        for (const auto& [name, count] : own) {
-            auto& sum = holder.devices[name];
-            // A sidecar runs beside the others, an init container before them.
-            sum = text_at(container, "restartPolicy") == "Always" ? sum + count
-                                                                  : std::max(sum, count);
-        }
+    std::vector<k8s::Container> containers;
+    for (const char* const list : {"initContainers", "containers"}) {
+        for (const Json& one : at(spec, list))
+            containers.push_back(container_of(one, *list == 'i'));
     }
-    std::erase_if(holder.devices, [](const auto& one) { return one.second == 0; });
+    for (const auto& [name, count] : k8s::requests_of(containers)) {
+        if (count > 0) holder.devices[name] = static_cast<std::uint64_t>(count);
+    }
     if (holder.devices.empty()) return std::nullopt;
     return holder;
 }

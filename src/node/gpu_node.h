@@ -18,9 +18,6 @@ namespace aliquot::node {
 /// Resource -> how many, GPU resources only.
 using DeviceCounts = std::map<std::string, std::uint64_t>;
 
-/// "nvidia.com/...", "aliquot.dev/...".
-bool is_gpu_resource(std::string_view name);
-
 struct GpuNode {
     NodeObject object;
     bool ready = false;

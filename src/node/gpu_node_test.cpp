@@ -36,6 +36,14 @@ TEST(GpuNode, TellsWhatItHasAndHowItIs) {
     EXPECT_TRUE(node->labels_of("kubelet").empty());
 }
 
+TEST(GpuNode, ANetworkCardOfNvidiasIsNoGpu) {
+    const auto node = read_gpu_node(
+        R"({"metadata":{"name":"net-1"},"status":{"capacity":{"nvidia.com/hostdev":"8","nvidia.com/rdma_shared_device_a":"63"}}})");
+    ASSERT_TRUE(node);
+    EXPECT_FALSE(node->has_gpus());
+    EXPECT_TRUE(node->capacity.empty());
+}
+
 TEST(GpuNode, IsKnownByItsLabelsWithoutAnAgent) {
     const auto node = read_gpu_node(
         R"({"metadata":{"name":"n","labels":{"nvidia.com/gpu.present":"true",
@@ -56,7 +64,8 @@ TEST(Holders, CountWhatRunsTogether) {
                           {"resources":{"limits":{"nvidia.com/gpu":"1","cpu":"4"}}}]}})");
     ASSERT_TRUE(pod);
     EXPECT_EQ(pod->pod, "ml/p");
-    EXPECT_THAT(pod->devices, ElementsAre(Pair("nvidia.com/gpu", 4U)));
+    // As Kubernetes counts: the init container has ended before the sidecar begins.
+    EXPECT_THAT(pod->devices, ElementsAre(Pair("nvidia.com/gpu", 3U)));
 }
 
 TEST(Holders, AreNoneThatEndedOrHaveNothing) {

@@ -113,8 +113,8 @@ Condition health_condition(const gpu::Inventory& inventory, std::string_view dri
     return condition;
 }
 
-std::vector<Taint> health_taints(TaintPolicy policy, const gpu::Inventory& inventory,
-                                 std::string_view driver_problem) {
+std::vector<k8s::Taint> health_taints(TaintPolicy policy, const gpu::Inventory& inventory,
+                                      std::string_view driver_problem) {
     if (policy == TaintPolicy::kOff || inventory.gpus.empty()) return {};
     const unsigned bad = count_unhealthy(inventory);
     const bool none_left = bad == inventory.gpus.size() || !driver_problem.empty();

@@ -26,8 +26,8 @@ Result<TaintPolicy> parse_taint_policy(std::string_view word);
 Condition health_condition(const gpu::Inventory& inventory, std::string_view driver_problem);
 
 /// The taint aliquot.dev/gpu-unhealthy=true:NoSchedule, or none.
-std::vector<Taint> health_taints(TaintPolicy policy, const gpu::Inventory& inventory,
-                                 std::string_view driver_problem);
+std::vector<k8s::Taint> health_taints(TaintPolicy policy, const gpu::Inventory& inventory,
+                                      std::string_view driver_problem);
 
 /// What kubectl describe tells of a change.
 struct Note {

@@ -2,7 +2,6 @@
 #include "node/node_object.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -11,31 +10,6 @@ namespace aliquot::node {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array<std::string_view, 3> kEffects{"NoSchedule", "PreferNoSchedule", "NoExecute"};
-constexpr std::size_t kLongestName = 63;
-constexpr std::size_t kLongestPrefix = 253;
-
-bool is_letter_or_digit(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= kLongestName && is_letter_or_digit(text.front()) &&
-           is_letter_or_digit(text.back()) && std::ranges::all_of(text, [](char c) {
-               return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
-           });
-}
-
-bool is_key(std::string_view text) {
-    const std::size_t slash = text.find('/');
-    if (slash == std::string_view::npos) return is_name(text);
-    const std::string_view prefix = text.substr(0, slash);
-    return is_name(text.substr(slash + 1)) && !prefix.empty() && prefix.size() <= kLongestPrefix &&
-           std::ranges::all_of(prefix, [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-           });
-}
 
 std::string text_at(const Json& object, const char* key) {
     const auto found = object.find(key);
@@ -86,33 +60,6 @@ NodeObject node_of(const Json& root) {
 }
 
 }  // namespace
-
-Result<Taint> parse_taint(std::string_view text) {
-    const auto wrong = [&](std::string_view why) {
-        return Error{ErrorCode::kInvalidInput,
-                     "taint '" + std::string(text) + "': " + std::string(why) +
-                         "; expected KEY=VALUE:EFFECT, as nvidia.com/gpu=true:NoSchedule"};
-    };
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string_view::npos) return wrong("has no effect");
-    const std::string_view effect = text.substr(colon + 1);
-    if (std::ranges::find(kEffects, effect) == kEffects.end()) {
-        return wrong("'" + std::string(effect) +
-                     "' is not NoSchedule, PreferNoSchedule or NoExecute");
-    }
-    const std::string_view pair = text.substr(0, colon);
-    const std::size_t equals = pair.find('=');
-    const std::string_view key = pair.substr(0, equals);
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view{} : pair.substr(equals + 1);
-    if (!is_key(key)) return wrong("'" + std::string(key) + "' is no key");
-    if (!value.empty() && !is_name(value)) return wrong("'" + std::string(value) + "' is no value");
-    return Taint{std::string(key), std::string(value), std::string(effect)};
-}
-
-std::string to_text(const Taint& taint) {
-    return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
-}
 
 const NodeObject::PresentCondition* NodeObject::find(std::string_view type) const {
     const auto found = std::ranges::find_if(

@@ -8,21 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "k8s/taint.h"
 #include "labels/labels.h"
 
 namespace aliquot::node {
-
-struct Taint {
-    std::string key;
-    std::string value;
-    std::string effect;  // NoSchedule, PreferNoSchedule, NoExecute
-    friend bool operator==(const Taint&, const Taint&) = default;
-};
-
-/// "nvidia.com/gpu=true:NoSchedule", as kubectl taint takes it.
-/// errors   kInvalidInput: not of that form, another effect, a key or value that Kubernetes refuses
-Result<Taint> parse_taint(std::string_view text);
-std::string to_text(const Taint& taint);
 
 /// A condition as we wish it. Its times are the API's business.
 struct Condition {
@@ -36,7 +25,7 @@ struct Condition {
 /// A Node as the API server has it, as far as we change it.
 struct NodeObject {
     struct PresentTaint {
-        Taint taint;
+        k8s::Taint taint;
         std::string json;  // whole: timeAdded must stay
     };
     struct PresentCondition {

@@ -38,20 +38,6 @@ TEST(ANode, OfAnyBytesIsRefusedOrRead) {
     EXPECT_TRUE(read_node(R"({"metadata":{"name":"n"},"spec":{"taints":[7,{}]}})"));
 }
 
-TEST(ATaint, IsReadAsKubectlTakesIt) {
-    const auto taint = parse_taint("nvidia.com/gpu=true:NoSchedule");
-    ASSERT_TRUE(taint);
-    EXPECT_EQ(*taint, (Taint{"nvidia.com/gpu", "true", "NoSchedule"}));
-    EXPECT_EQ(to_text(*taint), "nvidia.com/gpu=true:NoSchedule");
-    EXPECT_EQ(parse_taint("gpu:NoExecute")->value, "");
-    for (const char* const text : {"", "gpu", "gpu=true", "gpu=true:Never", "=x:NoSchedule",
-                                   "a b=c:NoSchedule", "a=b c:NoSchedule", "A/b/c=d:NoSchedule"}) {
-        const auto wrong = parse_taint(text);
-        ASSERT_FALSE(wrong) << text;
-        EXPECT_THAT(wrong.error().message, HasSubstr("expected KEY=VALUE:EFFECT"));
-    }
-}
-
 TEST(AList, HasNoEmptyParts) {
     NodeObject node;
     node.annotations = {{"some", " a, b,,c ,"}, {"none", ""}};

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "base/number.h"
-#include "base/quantity.h"
 #include "catalog/models.h"
 #include "document/yaml.h"
+#include "k8s/quantity.h"
 #include "plan/workload.h"
 #include "sizing/text.h"
 
@@ -65,26 +65,14 @@ unsigned gpus_of(const Node& container) {
     return 0;
 }
 
-double cores_of(const std::string& text) {
-    std::string_view rest = text;
-    const double value = take_number<double>(rest).value_or(0);
-    constexpr double kMilli = 1000;
-    return rest.starts_with('m') ? value / kMilli : value;
-}
-
-double mib_of(const std::string& text) {
-    const auto bytes = parse_bytes(text);
-    return bytes ? static_cast<double>(*bytes) * kMibPerByte : 0;
-}
-
 /// Adds what one container wants of the host; requests, since the scheduler goes by them.
 void add_host(Workload& workload, const Node& container) {
     std::string cpu = text_below(container, {"resources", "requests", "cpu"});
     if (cpu.empty()) cpu = asked(container, "cpu");
     std::string memory = text_below(container, {"resources", "requests", "memory"});
     if (memory.empty()) memory = asked(container, "memory");
-    workload.cpu += cores_of(cpu);
-    workload.host_memory_mib += mib_of(memory);
+    workload.cpu += k8s::quantity_value(cpu).value_or(0);
+    workload.host_memory_mib += k8s::quantity_value(memory).value_or(0) * kMibPerByte;
 }
 
 /// Returns whether the container uses a GPU.

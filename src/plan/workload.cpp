@@ -11,11 +11,11 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
-#include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "catalog/models.h"
 #include "document/yaml.h"
+#include "k8s/memory_amount.h"
 #include "sizing/memory.h"
 #include "sizing/text.h"
 
@@ -139,7 +139,7 @@ private:
             std::ranges::copy_if(value.scalar, std::back_inserter(amount),
                                  [](char c) { return c != ' '; });
             if (amount.size() > 2 && amount.ends_with('B')) amount.pop_back();
-            const auto bytes = parse_bytes(amount);
+            const auto bytes = k8s::parse_bytes(amount);
             if (bytes && static_cast<double>(*bytes) / kGib <= kMost) {
                 return static_cast<double>(*bytes) / kGib;
             }

@@ -13,6 +13,8 @@
 namespace aliquot::scaling {
 namespace {
 
+using Operator = k8s::Requirement::Operator;
+
 using document::append;
 using document::make_integer;
 using document::make_mapping;
@@ -94,16 +96,25 @@ private:
     const Book& book_;
     const PodDirectory& directory_;
     const MetricInfo* metric_ = nullptr;
-    Selector pod_selector_;
-    Selector metric_selector_;
+    k8s::LabelSelector pod_selector_;
+    k8s::LabelSelector metric_selector_;
     bool v1beta2_ = false;
 };
 
 Result<Done> Asked::read_selectors() {
-    auto pods = Selector::parse(question_.label_selector);
+    auto pods = k8s::parse_label_selector(question_.label_selector);
     if (!pods) return std::move(pods).error();
-    auto metric = Selector::parse(question_.metric_label_selector);
+    auto metric = k8s::parse_label_selector(question_.metric_label_selector);
     if (!metric) return std::move(metric).error();
+    // The answer writes it as an object, which knows no > and <.
+    const auto compared = std::ranges::find_if(*metric, [](const k8s::Requirement& one) {
+        return one.operation == Operator::kGt || one.operation == Operator::kLt;
+    });
+    if (compared != metric->end()) {
+        return Error{ErrorCode::kInvalidInput, "\"" +
+                                                   std::string(k8s::to_text(compared->operation)) +
+                                                   "\" is not a valid label selector operator"};
+    }
     pod_selector_ = *std::move(pods);
     metric_selector_ = *std::move(metric);
     return Done{};
@@ -148,13 +159,14 @@ Result<Asked::Pods> Asked::pods_of(const std::string& namespace_name, const Acce
 }
 
 bool Asked::fits_metric_selector(const Value& value) const {
-    return metric_selector_.empty() || metric_selector_.matches({{"node", value.subject.node}});
+    return metric_selector_.empty() ||
+           k8s::matches(metric_selector_, {{"node", value.subject.node}});
 }
 
 ApiAnswer Asked::pods(const std::string& namespace_name, const std::string& name) {
     const bool all = name == "*";
     const Accepts accepts = [&](const PodRecord& pod) {
-        return all ? pod_selector_.matches(pod.labels) : pod.name == name;
+        return all ? k8s::matches(pod_selector_, pod.labels) : pod.name == name;
     };
     auto found = pods_of(namespace_name, accepts, all && !pod_selector_.empty());
     if (!found) return from_error(found.error());
@@ -244,10 +256,8 @@ ApiAnswer Asked::external(const std::vector<std::string>& path) {
     }
     metric_ = find_metric(path[2]);
     if (metric_ == nullptr) return no_metric(path[2]);
-    const auto& wanted = pod_selector_.requirements();
-    const bool by_pod_labels = std::any_of(wanted.begin(), wanted.end(), [](const auto& one) {
-        return one.key != "pod" && one.key != "node";
-    });
+    const bool by_pod_labels = std::ranges::any_of(
+        pod_selector_, [](const auto& one) { return one.key != "pod" && one.key != "node"; });
     auto found = pods_of(path[1], {}, by_pod_labels);
     if (!found) return from_error(found.error());
     std::vector<Item> items;
@@ -259,7 +269,7 @@ ApiAnswer Asked::external(const std::vector<std::string>& path) {
         }
         item.labels["pod"] = subject.name;
         item.labels["node"] = subject.node;
-        if (pod_selector_.matches(item.labels)) items.push_back(std::move(item));
+        if (k8s::matches(pod_selector_, item.labels)) items.push_back(std::move(item));
     }
     return external_list(*metric_, items);
 }

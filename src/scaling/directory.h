@@ -5,9 +5,11 @@
 #include <string>
 
 #include "base/result.h"
-#include "scaling/selector.h"
+#include "k8s/label_selector.h"
 
 namespace aliquot::scaling {
+
+using k8s::Labels;
 
 /// What the API server says of a pod.
 struct PodRecord {

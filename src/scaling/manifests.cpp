@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "http/certificate.h"
+#include "k8s/names.h"
 #include "kube_client/object.h"
 
 namespace aliquot::scaling {
@@ -257,13 +258,6 @@ std::string base64(std::string_view text) {
     return made;
 }
 
-bool is_dns_label(std::string_view text) {
-    return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' &&
-           std::all_of(text.begin(), text.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-           });
-}
-
 bool is_image(std::string_view text) {
     return !text.empty() && text.size() <= 512 && std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -298,7 +292,7 @@ const std::vector<std::string>& api_service_names() {
 }
 
 Result<std::string> manifests(const ManifestOptions& options) {
-    if (!is_dns_label(options.namespace_name)) {
+    if (!k8s::is_dns_label(options.namespace_name)) {
         return Error{ErrorCode::kInvalidInput,
                      "'" + options.namespace_name + "' is no name of a namespace"};
     }

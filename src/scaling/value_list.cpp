@@ -21,14 +21,13 @@ using document::Node;
 
 Node text(std::string_view word) { return make_string(std::string(word)); }
 
-Node selector_node(const Selector& selector) {
+Node selector_node(const k8s::LabelSelector& selector) {
     if (selector.empty()) return {};
     Node list = make_sequence();
-    for (const Selector::Requirement& one : selector.requirements()) {
-        constexpr std::array<std::string_view, 4> kWords{"In", "NotIn", "Exists", "DoesNotExist"};
+    for (const k8s::Requirement& one : selector) {
         Node node = make_mapping();
         append(node, "key", text(one.key));
-        append(node, "operator", text(kWords[static_cast<std::size_t>(one.what)]));
+        append(node, "operator", text(k8s::to_text(one.operation)));
         if (!one.values.empty()) {
             Node values = make_sequence();
             for (const std::string& value : one.values) values.items.push_back(text(value));

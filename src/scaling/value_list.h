@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "k8s/label_selector.h"
 #include "scaling/answer.h"
 #include "scaling/metric.h"
-#include "scaling/selector.h"
 
 /// Values as the objects of Kubernetes' metrics APIs.
 namespace aliquot::scaling {
@@ -28,7 +28,7 @@ struct Item {
 /// What all items of a list have in common.
 struct ListHead {
     const MetricInfo& metric;
-    const Selector& metric_selector;
+    const k8s::LabelSelector& metric_selector;
     bool v1beta2 = true;  // of the custom metrics; false: v1beta1
 };
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "base/quantity.h"
 #include "document/write.h"
 #include "document/yaml.h"
+#include "k8s/memory_amount.h"
 #include "sharing/config_objects.h"
 #include "sharing/config_reader.h"
 
@@ -239,7 +239,7 @@ std::string summary(const Config& config) {
         first = false;
         text += resource.name + " in " + std::to_string(resource.replicas) + " shares";
         if (resource.limits.memory_bytes)
-            text += " of " + bytes_text(*resource.limits.memory_bytes);
+            text += " of " + k8s::bytes_text(*resource.limits.memory_bytes);
         if (resource.limits.compute_percent) {
             text += resource.limits.memory_bytes ? " and " : " of ";
             text += std::to_string(*resource.limits.compute_percent) + " % compute";

@@ -2,8 +2,8 @@
 // One entry of sharing.timeSlicing.resources or sharing.mps.resources.
 #include <algorithm>
 
-#include "base/quantity.h"
 #include "document/write.h"
+#include "k8s/memory_amount.h"
 #include "sharing/config_reader.h"
 
 namespace aliquot::sharing {
@@ -135,13 +135,13 @@ std::optional<std::uint64_t> read_memory(Reader& reader, const Fields& fields) {
         complain_type(reader, *node, path, expected, "memory: 2Gi");
         return std::nullopt;
     }
-    const auto bytes = parse_bytes(node->scalar);
+    const auto bytes = k8s::parse_bytes(node->scalar);
     if (bytes && *bytes >= kLeast) return *bytes;
     std::string fix = "memory: 2Gi";
     const auto digits = node->scalar.find_first_not_of("0123456789.");
     const auto number = node->scalar.substr(0, digits);
     const auto suffix = digits == std::string::npos ? "" : node->scalar.substr(digits);
-    if (const auto mended = parse_bytes(number + "Gi"); mended && *mended != 0) {
+    if (const auto mended = k8s::parse_bytes(number + "Gi"); mended && *mended != 0) {
         const char unit = suffix.empty() ? 'G' : suffix[suffix.find_first_not_of(' ')];
         fix = "memory: " + number + (unit == 'M' || unit == 'm' ? "Mi" : "Gi");
     }

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "base/number.h"
-#include "base/quantity.h"
 #include "document/write.h"
+#include "k8s/memory_amount.h"
 #include "sharing/config_reader.h"
 
 namespace aliquot::sharing {
@@ -181,7 +181,7 @@ void read_slack(Reader& reader, const Fields& fields, GuardConfig& guard) {
             guard.slack_percent = *percent;
             return;
         }
-    } else if (const auto bytes = parse_bytes(text); scalar && bytes) {
+    } else if (const auto bytes = k8s::parse_bytes(text); scalar && bytes) {
         guard.slack_bytes = *bytes;
         return;
     }

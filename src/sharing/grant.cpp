@@ -3,9 +3,9 @@
 #include <set>
 
 #include "base/text.h"
+#include "gpu/replica_id.h"
 #include "sharing/offer.h"
 #include "sharing/offer_mps.h"
-#include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
 namespace {
@@ -28,7 +28,7 @@ Result<std::vector<Chosen>> resolve(const Resource& resource, std::span<const st
         }
         const auto offered = std::ranges::find_if(resource.gpus, [&](const OfferedGpu& candidate) {
             if (candidate.replicas == 1) return candidate.uuid().text == id;
-            const auto replica = parse_replica_id(id);
+            const auto replica = gpu::parse_replica_id(id);
             return replica && replica->gpu == candidate.uuid() &&
                    replica->index < candidate.replicas;
         });

@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
-#include "base/quantity.h"
 #include "base/text.h"
+#include "gpu/replica_id.h"
+#include "k8s/memory_amount.h"
 #include "sharing/offer_mig.h"
 #include "sharing/offer_mps.h"
-#include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
 namespace {
@@ -69,9 +69,9 @@ std::optional<Error> beyond_memory(const Config& config, std::size_t entry,
                                  : "GPU " + device.index_text() + " (" + device.gpu.model;
     return Error{ErrorCode::kInvalidInput,
                  place_of(config, entry) + ": " + std::to_string(shared.replicas) +
-                     " replicas with memory " + bytes_text(*shared.limits.memory_bytes) +
-                     " do not fit " + what + ", " + bytes_text(memory) + "); at most " +
-                     bytes_text(most) + " each"};
+                     " replicas with memory " + k8s::bytes_text(*shared.limits.memory_bytes) +
+                     " do not fit " + what + ", " + k8s::bytes_text(memory) + "); at most " +
+                     k8s::bytes_text(most) + " each"};
 }
 
 Resource& resource_named(std::vector<Resource>& resources, const std::string& name) {
@@ -129,8 +129,8 @@ std::vector<grant::Device> Resource::devices() const {
     std::vector<grant::Device> result;
     for (const OfferedGpu& offered : gpus) {
         for (unsigned i = 0; i < offered.replicas; ++i) {
-            std::string id =
-                offered.replicas == 1 ? offered.uuid().text : to_text(ReplicaId{offered.uuid(), i});
+            std::string id = offered.replicas == 1 ? offered.uuid().text
+                                                   : to_text(gpu::ReplicaId{offered.uuid(), i});
             result.push_back({.id = std::move(id),
                               .healthy = offered.healthy(),
                               .numa_node = offered.gpu.numa_node});

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "base/quantity.h"
+#include "gpu/replica_id.h"
+#include "k8s/memory_amount.h"
 #include "mps/directories.h"
 #include "mps/reply.h"
-#include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
 namespace {
@@ -52,9 +52,9 @@ std::optional<Error> unsuitable(const std::string& place, const SharedResource& 
 }
 
 Error beyond(const std::string& place, const gpu::Gpu& gpu, std::uint64_t wanted) {
-    return {ErrorCode::kInvalidInput, place + ": the shares together want " + bytes_text(wanted) +
-                                          ", more than " + name_of(gpu) + " has (" +
-                                          bytes_text(gpu.memory_bytes) + ")"};
+    return {ErrorCode::kInvalidInput, place + ": the shares together want " +
+                                          k8s::bytes_text(wanted) + ", more than " + name_of(gpu) +
+                                          " has (" + k8s::bytes_text(gpu.memory_bytes) + ")"};
 }
 
 /// What those shares get that name no amount: equal parts of what the others leave.
@@ -106,7 +106,7 @@ std::optional<Error> limit_each(const std::string& place, const SharedResource& 
 /// The share of an id; empty: it is not of this GPU.
 std::optional<unsigned> share_of(const OfferedGpu& offered, const std::string& id) {
     if (!offered.by_mps()) return std::nullopt;
-    const auto replica = parse_replica_id(id);
+    const auto replica = gpu::parse_replica_id(id);
     if (!replica || replica->gpu != offered.gpu.uuid || replica->index >= offered.replicas) {
         return std::nullopt;
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,30 +9,13 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "gpu/replica_id.h"
 #include "sharing/offer.h"
 
 namespace aliquot::sharing {
 namespace {
 
 using Links = std::vector<std::vector<gpu::LinkScore>>;
-
-/// A device id taken apart without copying: "GPU-a::2" is {"GPU-a", 2}, "GPU-a" is {"GPU-a", 0}.
-struct IdView {
-    std::string_view uuid;
-    std::size_t replica = 0;
-    bool valid = true;
-};
-
-IdView split(std::string_view id) {
-    const std::size_t separator = id.rfind("::");
-    if (separator == std::string_view::npos) return {.uuid = id};
-    IdView view{.uuid = id.substr(0, separator)};
-    const std::string_view digits = id.substr(separator + 2);
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, problem] = std::from_chars(digits.data(), end, view.replica);
-    view.valid = problem == std::errc{} && stop == end;
-    return view;
-}
 
 /// The ids of one GPU that may be chosen, by replica. Handed out lowest first.
 struct Board {
@@ -88,8 +70,8 @@ public:
 private:
     /// The board and the place of an id of this resource; nullptr for any other.
     std::pair<Board*, const std::string**> slot_of(const std::string& id) {
-        const IdView view = split(id);
-        const auto found = position_.find(view.uuid);
+        const gpu::DeviceIdView view = gpu::split_device_id(id);
+        const auto found = position_.find(view.device);
         if (!view.valid || found == position_.end()) return {nullptr, nullptr};
         Board& board = boards_[found->second];
         if (view.replica >= board.free.size()) return {nullptr, nullptr};

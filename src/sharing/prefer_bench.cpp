@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
+#include "gpu/replica_id.h"
 #include "sharing/offer.h"
-#include "sharing/replica_id.h"
 
 namespace aliquot::sharing {
 namespace {

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "telemetry/scene.h"
 
-#include <charconv>
+#include "gpu/replica_id.h"
 
 namespace aliquot::telemetry {
 
 DeviceName read_device_name(std::string_view id) {
-    const std::size_t mark = id.find("::");
-    if (mark == std::string_view::npos) return {.uuid = id};
-    DeviceName name{.uuid = id.substr(0, mark)};
-    const std::string_view digits = id.substr(mark + 2);
-    std::from_chars(digits.data(), digits.data() + digits.size(), name.replica);
-    return name;
+    const gpu::DeviceIdView view = gpu::split_device_id(id);
+    return {.uuid = view.device, .replica = view.replica};
 }
 
 }  // namespace aliquot::telemetry

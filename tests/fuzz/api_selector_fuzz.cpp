@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/apiserver/amount.h"
+#include "k8s/quantity.h"
 #include "sim/apiserver/http.h"
 #include "sim/apiserver/route.h"
 #include "sim/apiserver/selector.h"
@@ -28,8 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         expect(matches_labels(*selector, labels) == matches_labels(*selector, labels));
     }
     static_cast<void>(bool(parse_field_selector(text)));
-    if (const auto amount = canonical_amount(text)) {
-        expect(canonical_amount(*amount) == *amount);
+    if (const auto amount = aliquot::k8s::Quantity::parse_field(text)) {
+        const std::string spelling = amount->canonical();
+        const auto again = aliquot::k8s::Quantity::parse(spelling);
+        expect(again && again->canonical() == spelling);
     }
     const HttpRequest request = read_request_target("GET", text);
     static_cast<void>(read_route(request.segments));

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/replica_id.h"
 #include "sharing/offer.h"
-#include "sharing/replica_id.h"
 
 using namespace aliquot;
 
@@ -60,8 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t wanted = data[0] % 16U;
     const std::vector<std::string> ids = lines_of(data + 1, size - 1);
     for (const std::string& id : ids) {
-        const auto parsed = sharing::parse_replica_id(id);
-        if (parsed) require(sharing::parse_replica_id(sharing::to_text(*parsed)).ok());
+        const auto parsed = gpu::parse_replica_id(id);
+        if (parsed) require(gpu::parse_replica_id(gpu::to_text(*parsed)).ok());
     }
     for (const unsigned replicas : {1U, 3U}) {
         const sharing::Resource resource = four_gpus(replicas);

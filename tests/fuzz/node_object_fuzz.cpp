@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/time_text.h"
+#include "k8s/taint.h"
 #include "node/change.h"
 #include "node/config_choice.h"
 #include "node/names.h"
@@ -30,8 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         (void)node::change_node(*node, wish, {}, std::chrono::seconds(1));
         (void)node::clear_node(*node);
     }
-    if (const auto taint = node::parse_taint(text)) {
-        const auto again = node::parse_taint(node::to_text(*taint));
+    if (const auto taint = k8s::parse_taint(text)) {
+        const auto again = k8s::parse_taint(k8s::to_text(*taint));
         expect(again.ok() && *again == *taint);
     }
     if (const auto gpus = node::parse_gpu_statuses(text)) {

@@ -49,7 +49,7 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
         }
     }
     Json taints = Json::array();
-    for (const auto& taint : node.object.taints) taints.push_back(node::to_text(taint.taint));
+    for (const auto& taint : node.object.taints) taints.push_back(k8s::to_text(taint.taint));
     Json conditions = Json::array();
     for (const char* const type : node::kConditions) {
         const auto* const told = node.object.find(type);
@@ -157,7 +157,7 @@ std::string health_text(const node::GpuNode& node) {
 std::string taints_text(const node::GpuNode& node) {
     std::string text;
     for (const auto& taint : node.object.taints) {
-        text += (text.empty() ? "" : ",") + node::to_text(taint.taint);
+        text += (text.empty() ? "" : ",") + k8s::to_text(taint.taint);
     }
     return text;
 }

@@ -6,12 +6,12 @@
 #include <optional>
 #include <ostream>
 
-#include "base/quantity.h"
 #include "cli/files/config_command.h"
 #include "cli/host/node_offer.h"
 #include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
+#include "k8s/memory_amount.h"
 #include "sharing/offer.h"
 
 namespace aliquot::cli {
@@ -28,7 +28,7 @@ std::string unequal_text(const std::vector<grant::Limits>& shares) {
     std::string text;
     for (const grant::Limits& share : shares) {
         text += text.empty() ? "" : ", ";
-        if (share.memory_bytes) text += bytes_text(*share.memory_bytes) + " and ";
+        if (share.memory_bytes) text += k8s::bytes_text(*share.memory_bytes) + " and ";
         text += std::to_string(share.compute_percent.value_or(100)) + " % compute";
     }
     return text;
@@ -52,11 +52,11 @@ bool has_guard(const sharing::Resource& resource) {
 
 /// "16Gi in 4 shares of 4Gi and 25 % compute".
 std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
-    std::string text = bytes_text(gpu.device_memory_bytes());
+    std::string text = k8s::bytes_text(gpu.device_memory_bytes());
     if (!shared) return text + ", whole";
     text += " in " + plural(gpu.replicas, "share");
     if (!gpu.shares.empty()) return text + ": " + unequal_text(gpu.shares);
-    if (gpu.limits.memory_bytes) text += " of " + bytes_text(*gpu.limits.memory_bytes);
+    if (gpu.limits.memory_bytes) text += " of " + k8s::bytes_text(*gpu.limits.memory_bytes);
     if (gpu.limits.compute_percent) {
         text += gpu.limits.memory_bytes ? " and " : " of ";
         text += std::to_string(*gpu.limits.compute_percent) + " % compute";

@@ -7,13 +7,13 @@
 #include <system_error>
 
 #include "base/number.h"
-#include "base/quantity.h"
 #include "base/units.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
+#include "k8s/memory_amount.h"
 #include "sizing/floor.h"
 #include "sizing/instance.h"
 #include "sizing/measured.h"
@@ -64,7 +64,7 @@ Result<double> cores_of(const std::string& option, const std::string& word) {
 
 Result<double> mib_of(const std::string& option, const std::string& word) {
     if (word.empty()) return 0.0;
-    const auto bytes = parse_bytes(word);
+    const auto bytes = k8s::parse_bytes(word);
     if (!bytes) return Error(bytes.error()).during(option);
     return static_cast<double>(*bytes) / kBytesPerMib;
 }

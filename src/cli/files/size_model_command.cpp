@@ -4,13 +4,13 @@
 #include <memory>
 #include <ostream>
 
-#include "base/quantity.h"
 #include "base/units.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
+#include "k8s/memory_amount.h"
 #include "sizing/choice.h"
 #include "sizing/text.h"
 
@@ -195,7 +195,7 @@ void estimate(Context& context, const ModelOptions& words) {
     host.cloud = words.cloud;
     host.gpus = words.gpus;
     if (!words.memory.empty()) {
-        const auto bytes = parse_bytes(words.memory);
+        const auto bytes = k8s::parse_bytes(words.memory);
         if (!bytes) {
             fail(context, kUsage, "--memory: " + bytes.error().message);
             return;

@@ -7,7 +7,6 @@
 #include <ostream>
 #include <vector>
 
-#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
 #include "cli/host/driver_choice.h"
@@ -17,6 +16,7 @@
 #include "document/yaml.h"
 #include "gpu/health.h"
 #include "gpu/json.h"
+#include "k8s/memory_amount.h"
 #include "nvml/driver.h"
 #include "os/root.h"
 
@@ -98,7 +98,7 @@ std::string word(const Json& object, const char* key) {
 std::string memory_of(const Json& object) {
     const auto found = object.find("memoryBytes");
     if (found == object.end() || !found->is_number_unsigned()) return "";
-    return bytes_text(found->get<std::uint64_t>());
+    return k8s::bytes_text(found->get<std::uint64_t>());
 }
 
 void print_list(std::ostream& out, const Json& gpus) {

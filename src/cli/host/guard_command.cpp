@@ -8,7 +8,6 @@
 #include <ostream>
 #include <vector>
 
-#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
 #include "cli/rows.h"
@@ -20,6 +19,7 @@
 #include "guard_region/runs.h"
 #include "guard_region/status.h"
 #include "guard_region/status_json.h"
+#include "k8s/memory_amount.h"
 #include "os/spawner.h"
 
 namespace aliquot::cli {
@@ -138,7 +138,7 @@ std::string word(const Json& object, const char* key) {
 std::string bytes_of(const Json& object, const char* key) {
     const auto found = object.find(key);
     if (found == object.end() || !found->is_number_unsigned()) return "";
-    return bytes_text(found->get<std::uint64_t>());
+    return k8s::bytes_text(found->get<std::uint64_t>());
 }
 
 std::string number_of(const Json& object, const char* key, const char* unit) {

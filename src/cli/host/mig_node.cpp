@@ -7,6 +7,7 @@
 #include "catalog/gpu_models.h"
 #include "cli/files/config_command.h"
 #include "cli/host/mig_command.h"
+#include "gpu/replica_id.h"
 #include "kubelet/pod_resources.h"
 #include "mig/board.h"
 #include "nvml/driver.h"
@@ -15,9 +16,6 @@ namespace aliquot::cli {
 namespace {
 
 constexpr const char* kPodResources = "/var/lib/kubelet/pod-resources/kubelet.sock";
-
-/// "GPU-1234::2" is a share of GPU-1234.
-std::string device_of(const std::string& id) { return id.substr(0, id.find("::")); }
 
 /// Whom kubelet has given which device. No kubelet at the usual place is no error; one that is there
 /// and does not say is: a pod may hold an instance on which no process runs yet.
@@ -47,7 +45,8 @@ Result<Done> ask_kubelet(MigNode& node, const MigOptions& words) {
     }
     for (const kubelet::Holder& holder : *holders) {
         for (const std::string& id : holder.ids) {
-            if (id.starts_with("GPU-") || id.starts_with("MIG-")) node.held.insert(device_of(id));
+            if (id.starts_with("GPU-") || id.starts_with("MIG-"))
+                node.held.emplace(gpu::device_of(id));
         }
     }
     return Done{};

@@ -2,11 +2,11 @@
 // aliquot mig profiles and plan: what can be had; nothing is touched.
 #include <ostream>
 
-#include "base/quantity.h"
 #include "catalog/gpu_models.h"
 #include "cli/host/mig_command.h"
 #include "document/json.h"
 #include "document/write.h"
+#include "k8s/memory_amount.h"
 #include "mig/survey.h"
 
 namespace aliquot::cli {
@@ -77,7 +77,7 @@ void print_profiles(std::ostream& out, const Listed& listed) {
     for (const mig::Profile& profile : listed.geometry.profiles) {
         rows.push_back(
             {profile.name, profile.id ? std::to_string(*profile.id) : "-",
-             std::to_string(profile.slices), bytes_text(profile.memory_mib << 20U),
+             std::to_string(profile.slices), k8s::bytes_text(profile.memory_mib << 20U),
              profile.multiprocessors == 0 ? "-" : std::to_string(profile.multiprocessors),
              std::to_string(profile.most), std::to_string(profile.size), starts_of(profile),
              gpu::mig_resource(profile.name)});

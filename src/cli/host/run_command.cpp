@@ -8,7 +8,6 @@
 #include <ostream>
 #include <thread>
 
-#include "base/quantity.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/host/driver_choice.h"
@@ -20,6 +19,7 @@
 #include "guard_region/meter.h"
 #include "guard_region/runs.h"
 #include "guard_region/status.h"
+#include "k8s/memory_amount.h"
 #include "nvml/driver.h"
 #include "os/clock.h"
 #include "os/root.h"
@@ -65,7 +65,7 @@ Result<guard_region::Limits> limits_of(const RunOptions& words, const RunDevice&
                                 .cap_ppm = words.compute * guard_region::kPpmPerPercent,
                                 .weight = words.weight};
     if (!words.memory.empty()) {
-        const auto bytes = parse_bytes(words.memory);
+        const auto bytes = k8s::parse_bytes(words.memory);
         if (!bytes) return bytes.error();
         limits.memory_bytes = *bytes;
     }
@@ -171,8 +171,9 @@ void report(std::ostream& err, const Session& session) {
                                                   session.config->settings(), reading);
     const guard_region::DeviceStatus& device = status.devices.front();
     err << "aliquot: GPU " << session.device.index << " (" << session.device.model << "): peak "
-        << bytes_text(device.peak_bytes);
-    if (device.limits.memory_bytes != 0) err << " of " << bytes_text(device.limits.memory_bytes);
+        << k8s::bytes_text(device.peak_bytes);
+    if (device.limits.memory_bytes != 0)
+        err << " of " << k8s::bytes_text(device.limits.memory_bytes);
     err << ", " << device.denied << " denied, GPU time " << seconds_text(device.gpu_ns)
         << ", held back " << seconds_text(device.throttled_ns) << '\n';
     for (const std::string_view remark : device.remarks) {
@@ -190,7 +191,7 @@ void run(Context& context, const RunOptions& words) {
                     "no limit is asked for: say --gpu-memory, --gpu-compute or --gpu-weight");
     }
     if (!words.memory.empty()) {
-        const auto bytes = parse_bytes(words.memory);
+        const auto bytes = k8s::parse_bytes(words.memory);
         constexpr std::uint64_t kLeast = std::uint64_t{1} << 20U;
         if (!bytes || *bytes < kLeast) {
             return fail(context, kUsage,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 #include "lint/families.h"
 #include "lint/rules/evidence.h"
 #include "lint/words.h"
@@ -143,7 +145,7 @@ void check_lists(const Object& object, Report& report) {
         for (const Node& item : entry.second.items) {
             const Node* name = at_path(item, "resource.name");
             if (name == nullptr || text_at(item, "type") != "Resource") continue;
-            if (!is_gpu_resource(name->scalar)) continue;
+            if (!k8s::is_gpu_resource(name->scalar)) continue;
             report
                 .add("HPA001", name->mark,
                      "the resource metric '" + name->scalar + "' is one that nobody measures")
@@ -159,8 +161,8 @@ void check_counts(const File& file, const Object& object, const PodSpec& pod, co
     const Node* most = at_path(*object.node, "spec.maxReplicas");
     const Node* least = at_path(*object.node, "spec.minReplicas");
     // -1: not there. (g++ 12 takes an optional here for read uninitialised.)
-    const double maximum = most == nullptr ? -1 : parse_quantity(most->scalar).value_or(-1);
-    const double minimum = least == nullptr ? -1 : parse_quantity(least->scalar).value_or(-1);
+    const double maximum = most == nullptr ? -1 : k8s::quantity_value(most->scalar).value_or(-1);
+    const double minimum = least == nullptr ? -1 : k8s::quantity_value(least->scalar).value_or(-1);
     if (facts == nullptr) {
         const bool shared =
             std::any_of(file.objects.begin(), file.objects.end(),

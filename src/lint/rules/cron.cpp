@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "k8s/quantity.h"
 #include "lint/families.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/job_rules.h"
@@ -69,9 +70,9 @@ std::optional<Scaling> scaling_of(const std::vector<std::string>& words) {
             continue;
         }
         if (starts_with(*word, "--replicas=")) {
-            scaling.replicas = parse_quantity(std::string_view(*word).substr(11));
+            scaling.replicas = k8s::quantity_value(std::string_view(*word).substr(11));
         } else if (*word == "--replicas" && word + 1 != words.end()) {
-            scaling.replicas = parse_quantity(*(word + 1));
+            scaling.replicas = k8s::quantity_value(*(word + 1));
             skip = true;
         } else if (*word == "-n" || *word == "--namespace") {
             skip = true;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "k8s/quantity.h"
 #include "lint/families.h"
 #include "lint/words.h"
 #include "sharing/config.h"
@@ -130,7 +131,7 @@ std::optional<double> gigabytes_in(std::string_view text) {
         while (unit < text.size() && text[unit] == ' ') ++unit;
         const std::string_view rest = text.substr(unit, 3);
         if (starts_with(rest, "GB") || starts_with(rest, "GiB") || starts_with(rest, "Gi")) {
-            return parse_quantity(text.substr(at, end - at));
+            return k8s::quantity_value(text.substr(at, end - at));
         }
         at = end;
     }
@@ -209,7 +210,7 @@ std::optional<Promise> promise_of(const File& file, const Object& object) {
     const Block& block = file.blocks[static_cast<std::size_t>(object.block)];
     if (block.heading < 0) return std::nullopt;
     const auto whole = gigabytes_in(file.headings[static_cast<std::size_t>(block.heading)].text);
-    const auto shares = parse_quantity(replicas->scalar);
+    const auto shares = k8s::quantity_value(replicas->scalar);
     if (!whole || !shares) return std::nullopt;
     Promise promise{&object, replicas, *shares, 0, *whole, {}, false, {}};
     for (const Statement& one : file.statements) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -31,7 +33,7 @@ std::vector<ResourceValue> amounts_in(const Node* node) {
         value.text = entry.second.scalar;
         value.key = &entry.first;
         value.value = &entry.second;
-        value.amount = parse_quantity(value.text);
+        value.amount = k8s::quantity_value(value.text);
         amounts.push_back(std::move(value));
     }
     return amounts;
@@ -234,7 +236,7 @@ std::vector<MigStrategy> mig_strategies(const File& file) {
 const ResourceValue* ResourceBlock::gpu() const {
     for (const auto* list : {&limits, &requests}) {
         for (const ResourceValue& value : *list) {
-            if (is_gpu_resource(value.name)) return &value;
+            if (k8s::is_gpu_resource(value.name)) return &value;
         }
     }
     return nullptr;

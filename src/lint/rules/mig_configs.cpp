@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "k8s/quantity.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/mig_fit.h"
 #include "lint/rules/mig_rules.h"
@@ -135,7 +136,7 @@ void check_instances(const Node& entry, Report& report) {
         bool all = true;
         for (const Node::Entry& one : instances->entries) {
             const auto* profile = find_in_family(family, one.first.scalar);
-            const auto count = parse_quantity(one.second.scalar);
+            const auto count = k8s::quantity_value(one.second.scalar);
             if (profile == nullptr || !count || *count < 0 || *count > 100) {
                 all = false;
                 break;

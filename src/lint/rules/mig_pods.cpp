@@ -6,6 +6,7 @@
 #include <cctype>
 #include <set>
 
+#include "k8s/resource_name.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/mig_fit.h"
 #include "lint/rules/mig_rules.h"
@@ -174,7 +175,7 @@ void check_mig_pods(const File& file, const Facts* facts, Report& report) {
         for (const Container& container : pod.containers) {
             const ResourceValue* gpu = container.gpu();
             if (gpu == nullptr) continue;
-            const std::string_view profile = mig_profile(gpu->name);
+            const std::string_view profile = k8s::mig_profile(gpu->name);
             if (profile.empty()) continue;
             check_profile(pod, *gpu, profile, report);
             if (file.is_prose() && pinned_model(pod).model == nullptr) {

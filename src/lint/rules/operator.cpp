@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "catalog/version.h"
+#include "k8s/resource_name.h"
 #include "lint/families.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/operator_rules.h"
@@ -189,7 +190,7 @@ void check_strategy(const File& file, const Set& set, Report& report) {
     for (const PodSpec& pod : file.pods) {
         for (const Container& container : pod.containers) {
             const ResourceValue* gpu = container.gpu();
-            if (gpu == nullptr || mig_profile(gpu->name).empty()) continue;
+            if (gpu == nullptr || k8s::mig_profile(gpu->name).empty()) continue;
             report
                 .add("GOP006", gpu->key->mark,
                      wrong ? gpu->name +

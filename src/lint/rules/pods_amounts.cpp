@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "catalog/mig_profiles.h"
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/pod_rules.h"
 #include "lint/words.h"
@@ -17,7 +19,7 @@ using findings::Severity;
 /// Resources that are counted in whole devices.
 bool is_counted(std::string_view name) {
     return name == "nvidia.com/gpu" || name == "nvidia.com/gpu.shared" ||
-           !mig_profile(name).empty() || name == "amd.com/gpu";
+           !k8s::mig_profile(name).empty() || name == "amd.com/gpu";
 }
 
 std::string quoted(const ResourceValue& value) { return value.name + ": " + value.text; }
@@ -99,7 +101,7 @@ void check_amounts(const File& file, const Node& resources,
                    const std::vector<ResourceValue>& requests,
                    const std::vector<ResourceValue>& limits, bool whole, Report& report) {
     for (const ResourceValue& request : requests) {
-        if (!is_gpu_resource(request.name)) continue;
+        if (!k8s::is_gpu_resource(request.name)) continue;
         const auto limit =
             std::find_if(limits.begin(), limits.end(),
                          [&](const ResourceValue& one) { return one.name == request.name; });
@@ -117,7 +119,7 @@ void check_amounts(const File& file, const Node& resources,
 
 ResourceValue value_of(const Node::Entry& entry) {
     return {entry.first.scalar, entry.second.scalar, &entry.first, &entry.second,
-            parse_quantity(entry.second.scalar)};
+            k8s::quantity_value(entry.second.scalar)};
 }
 
 /// `extra_resource_limits:` of JupyterHub.
@@ -153,7 +155,7 @@ void check_json_patch(const Node& operation, Report& report) {
     if (const auto slash = name.find("~1"); slash != std::string::npos) name.replace(slash, 2, "/");
     if (is_counted(name) && value->is_string()) {
         const ResourceValue amount{name, value->scalar, value, value,
-                                   parse_quantity(value->scalar)};
+                                   k8s::quantity_value(value->scalar)};
         if (amount.amount) check_number(amount, report);
         return;
     }
@@ -173,7 +175,7 @@ void check_set_resources(const Command& command, Report& report) {
         for (const std::string_view pair : split(*value, ',')) {
             const auto equals = pair.find('=');
             if (equals == std::string_view::npos || !is_counted(pair.substr(0, equals))) continue;
-            const auto amount = parse_quantity(pair.substr(equals + 1));
+            const auto amount = k8s::quantity_value(pair.substr(equals + 1));
             if (!amount || std::abs(*amount - std::round(*amount)) < 1e-9) continue;
             report.add("POD001", word->mark, "'" + std::string(pair) + "' is no whole number")
                 .expected("a whole number; a part of a GPU is a MIG device or a share");
@@ -213,7 +215,7 @@ void check_set_values(const File& file, const Command& command, Report& report) 
                       key.end());
             const bool amount_key = ends_with(key, "limits.nvidia.com/gpu") ||
                                     ends_with(key, "requests.nvidia.com/gpu");
-            const auto amount = parse_quantity(pair.substr(equals + 1));
+            const auto amount = k8s::quantity_value(pair.substr(equals + 1));
             if (!amount_key || !amount || std::abs(*amount - std::round(*amount)) < 1e-9) continue;
             report.add("POD001", word.mark, "'" + std::string(pair) + "' is no whole number")
                 .expected("a whole number; a part of a GPU is a MIG device or a share");

@@ -8,6 +8,7 @@
 
 #include "catalog/drivers.h"
 #include "catalog/gpu_instances.h"
+#include "k8s/quantity.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/pod_rules.h"
 #include "lint/words.h"
@@ -226,7 +227,7 @@ void check_python(const File& file, Report& report) {
         std::size_t at = 0;
         const std::string gpu = argument(block.text, "gpu_type", at);
         const std::string cpu = argument(block.text, "cpu", at);
-        const auto cores = parse_quantity(cpu);
+        const auto cores = k8s::quantity_value(cpu);
         const auto* model = gpu.empty() ? nullptr : catalog::find_gpu_model(gpu);
         if (model == nullptr || !cores) continue;
         for (const PodSpec& pod : file.pods) {
@@ -241,30 +242,17 @@ void check_python(const File& file, Report& report) {
     }
 }
 
-bool tolerates(const PodSpec& pod, const NodeFacts::Taint& taint) {
-    if (pod.tolerations == nullptr) return false;
-    for (const Node& toleration : pod.tolerations->items) {
-        const std::string key = text_at(toleration, "key");
-        const std::string effect = text_at(toleration, "effect");
-        if (!effect.empty() && effect != taint.effect) continue;
-        if (key.empty() && text_at(toleration, "operator") == "Exists") return true;
-        if (key != taint.key) continue;
-        if (text_at(toleration, "operator") == "Exists") return true;
-        if (text_at(toleration, "value") == taint.value) return true;
-    }
-    return false;
-}
-
 void check_taints(const PodSpec& pod, const Facts& facts, Report& report) {
     const GpuNeed need = gpu_need(pod);
     if (need.value == nullptr || !pod.whole) return;
-    const NodeFacts::Taint* taint = nullptr;
+    const auto tolerations = k8s::read_tolerations(pod.tolerations);
+    const k8s::Taint* taint = nullptr;
     for (const NodeFacts& node : facts.nodes) {
         const auto offered = node.allocatable.find(need.value->name);
         if (offered == node.allocatable.end() || offered->second <= 0) continue;
-        const NodeFacts::Taint* bad = nullptr;
-        for (const NodeFacts::Taint& one : node.taints) {
-            if (one.effect != "PreferNoSchedule" && !tolerates(pod, one)) bad = &one;
+        const k8s::Taint* bad = nullptr;
+        for (const k8s::Taint& one : node.taints) {
+            if (one.keeps_away() && !k8s::tolerates(tolerations, one)) bad = &one;
         }
         if (bad == nullptr) return;
         taint = bad;

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "k8s/quantity.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/pod_rules.h"
 #include "lint/words.h"
@@ -116,7 +117,7 @@ void check_shm_size(const PodSpec& pod, const Container& container, const Mount&
     const Node* size = at_path(*volume, "emptyDir.sizeLimit");
     const ResourceValue* limit = container.find_limit("memory");
     if (size == nullptr || limit == nullptr || !limit->amount) return;
-    const auto bytes = parse_quantity(size->scalar);
+    const auto bytes = k8s::quantity_value(size->scalar);
     if (!bytes || *bytes <= *limit->amount || text_at(*volume, "emptyDir.medium") != "Memory")
         return;
     report.add("POD009", size->mark,

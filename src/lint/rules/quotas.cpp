@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "k8s/quantity.h"
+#include "k8s/resource_name.h"
 #include "lint/families.h"
 #include "lint/rules/evidence.h"
 #include "lint/words.h"
@@ -33,7 +35,7 @@ void check_quota_command(const Command& command, Report& report) {
     for (const std::string_view pair : split(*hard, ',')) {
         std::string name(pair.substr(0, pair.find('=')));
         if (starts_with(name, "limits.")) name.erase(0, std::string_view("limits.").size());
-        if (!is_gpu_resource(name)) continue;
+        if (!k8s::is_gpu_resource(name)) continue;
         report
             .add("QUO001", word->mark,
                  "the quota '" + std::string(pair.substr(0, pair.find('='))) + "' counts nothing")
@@ -50,7 +52,7 @@ void check_hard(const File& file, const Node* hard, Report& report) {
         std::string name = entry.first.scalar;
         const bool limits = starts_with(name, kLimits);
         if (limits) name.erase(0, kLimits.size());
-        if (starts_with(name, kCount) && is_gpu_resource(name.substr(kCount.size()))) {
+        if (starts_with(name, kCount) && k8s::is_gpu_resource(name.substr(kCount.size()))) {
             const std::string right = "requests." + name.substr(kCount.size());
             report
                 .add("QUO001", entry.first.mark,
@@ -67,7 +69,7 @@ void check_hard(const File& file, const Node* hard, Report& report) {
                 .fix("requests.nvidia.com/gpu: " + entry.second.scalar);
             continue;
         }
-        if (!is_gpu_resource(name) || (limits && is_counted_by_hami(file, *hard))) continue;
+        if (!k8s::is_gpu_resource(name) || (limits && is_counted_by_hami(file, *hard))) continue;
         auto finding = report.add("QUO001", entry.first.mark,
                                   "the quota '" + entry.first.scalar + "' counts nothing");
         finding.expected("requests." + name).fix("requests." + name + ": " + entry.second.scalar);
@@ -103,7 +105,7 @@ void check_budget(const File& file, const Set& set, const Object& object, Report
             const bool none =
                 most != nullptr && (most->second.scalar == "0" || most->second.scalar == "0%");
             const auto wanted =
-                least == nullptr ? std::nullopt : parse_quantity(least->second.scalar);
+                least == nullptr ? std::nullopt : k8s::quantity_value(least->second.scalar);
             const bool all = (wanted && *wanted >= replicas) ||
                              (least != nullptr && least->second.scalar == "100%");
             if (!none && !all) continue;

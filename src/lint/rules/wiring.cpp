@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "k8s/quantity.h"
 #include "lint/families.h"
 #include "lint/rules/evidence.h"
 #include "lint/words.h"
@@ -295,7 +296,7 @@ void check_config(const File& file, const Object& object, Report& report) {
     const Node* block = sharing_block(object, "mps");
     const Node* list = block == nullptr ? nullptr : block->find("resources");
     if (list == nullptr || !list->is_sequence() || list->items.empty()) return;
-    const auto replicas = parse_quantity(text_at(list->items.front(), "replicas"));
+    const auto replicas = k8s::quantity_value(text_at(list->items.front(), "replicas"));
     check_mps(file, object, replicas.value_or(0), report);
 }
 

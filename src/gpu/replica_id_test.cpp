@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/replica_id.h"
+#include "gpu/replica_id.h"
 
 #include <gtest/gtest.h>
 
-namespace aliquot::sharing {
+namespace aliquot::gpu {
 namespace {
 
 TEST(ReplicaId, SurvivesTheWayThroughKubelet) {
@@ -21,5 +21,14 @@ TEST(ReplicaId, RefusesWhatIsNotUuidAndIndex) {
     }
 }
 
+TEST(DeviceId, IsOfItsDeviceWholeOrShared) {
+    for (const auto* text : {"GPU-3f2a", "GPU-3f2a::0", "GPU-3f2a::12", "GPU-3f2a::x"}) {
+        EXPECT_EQ(device_of(text), "GPU-3f2a") << text;
+    }
+    EXPECT_EQ(split_device_id("MIG-1::7").replica, 7U);
+    EXPECT_EQ(split_device_id("MIG-1").replica, 0U);
+    EXPECT_FALSE(split_device_id("MIG-1::x").valid);
+}
+
 }  // namespace
-}  // namespace aliquot::sharing
+}  // namespace aliquot::gpu

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace aliquot::document {
+struct Node;
+}
+
+namespace aliquot::k8s {
+
+/// The scalar of a field; empty when it is missing, null, a mapping or a list.
+std::string text_field(const document::Node& mapping, std::string_view key);
+
+}  // namespace aliquot::k8s

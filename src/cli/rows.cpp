@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 namespace aliquot::cli {
@@ -22,6 +23,12 @@ void print_rows(std::ostream& out, const std::vector<Row>& rows) {
         }
         out << line << '\n';
     }
+}
+
+std::string cell_of(const nlohmann::ordered_json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || found->is_null()) return "";
+    return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
 }  // namespace aliquot::cli

@@ -33,7 +33,7 @@ struct GpuOptions {
 };
 
 /// What the node agent has been watching.
-Result<Json> from_agent(const std::string& address) {
+Result<Json> gpus_of_agent(const std::string& address) {
     auto page = ask_agent(address, "/status");
     if (!page) return std::move(page).error();
     Json status = Json::parse(*page, nullptr, false);
@@ -78,21 +78,15 @@ Result<Json> from_driver(const GpuOptions& words) {
 
 /// The agent where it runs, unless another place was asked for.
 Result<Json> look(const GpuOptions& words) {
-    if (!words.agent.empty()) return from_agent(words.agent);
+    if (!words.agent.empty()) return gpus_of_agent(words.agent);
     if (!words.driver.node_state.empty() || !words.driver.driver_root.empty())
         return from_driver(words);
-    auto seen = from_agent(usual_agent());
+    auto seen = gpus_of_agent(usual_agent());
     if (!seen && seen.error().code == ErrorCode::kInvalidInput) {
         return std::move(seen).error().during("ALIQUOT_AGENT");
     }
     if (seen || seen.error().code != ErrorCode::kNotFound) return seen;
     return from_driver(words);
-}
-
-std::string word(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end() || found->is_null()) return "";
-    return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
 std::string memory_of(const Json& object) {
@@ -104,18 +98,20 @@ std::string memory_of(const Json& object) {
 void print_list(std::ostream& out, const Json& gpus) {
     std::vector<Row> rows{{"GPU", "MODEL", "MEMORY", "MIG", "HEALTH", "SINCE", "REASON"}};
     for (const Json& one : gpus) {
-        rows.push_back({word(one, "index"), word(one, "model"), memory_of(one), word(one, "mig"),
-                        word(one, "health"), word(one, "since"), word(one, "reason")});
+        rows.push_back({cell_of(one, "index"), cell_of(one, "model"), memory_of(one),
+                        cell_of(one, "mig"), cell_of(one, "health"), cell_of(one, "since"),
+                        cell_of(one, "reason")});
         for (const Json& device : one.value("migDevices", Json::array())) {
-            rows.push_back({word(one, "index") + ":" + word(device, "index"),
-                            word(device, "profile"), memory_of(device), "", word(device, "health"),
-                            word(device, "since"), word(device, "reason")});
+            rows.push_back({cell_of(one, "index") + ":" + cell_of(device, "index"),
+                            cell_of(device, "profile"), memory_of(device), "",
+                            cell_of(device, "health"), cell_of(device, "since"),
+                            cell_of(device, "reason")});
         }
     }
     print_rows(out, rows);
     for (const Json& one : gpus) {
-        const std::string advice = word(one, "advice");
-        if (!advice.empty()) out << "\nGPU " << word(one, "index") << ": " << advice << '\n';
+        const std::string advice = cell_of(one, "advice");
+        if (!advice.empty()) out << "\nGPU " << cell_of(one, "index") << ": " << advice << '\n';
     }
 }
 
@@ -124,16 +120,16 @@ void print_one(std::ostream& out, const Json& one) {
         if (!value.empty())
             out << name << std::string(14 - std::string_view(name).size(), ' ') << value << '\n';
     };
-    line("GPU", word(one, "index"));
-    line("UUID", word(one, "uuid"));
-    line("Model", word(one, "model"));
+    line("GPU", cell_of(one, "index"));
+    line("UUID", cell_of(one, "uuid"));
+    line("Model", cell_of(one, "model"));
     line("Memory", memory_of(one));
-    line("PCI", word(one, "pci"));
-    line("Device", "/dev/nvidia" + word(one, "minor"));
-    line("Capability", word(one, "computeCapability"));
-    line("NUMA node", word(one, "numaNode"));
-    line("MIG", word(one, "mig"));
-    const std::string virtualization = word(one, "virtualization");
+    line("PCI", cell_of(one, "pci"));
+    line("Device", "/dev/nvidia" + cell_of(one, "minor"));
+    line("Capability", cell_of(one, "computeCapability"));
+    line("NUMA node", cell_of(one, "numaNode"));
+    line("MIG", cell_of(one, "mig"));
+    const std::string virtualization = cell_of(one, "virtualization");
     if (virtualization == "vgpu-guest") {
         line("vGPU",
              "a part of a GPU that the hypervisor lends to this virtual machine: it cannot "
@@ -147,19 +143,19 @@ void print_one(std::ostream& out, const Json& one) {
              "the whole GPU is passed through to this virtual machine: a reset may need "
              "the hypervisor");
     }
-    line("Health", word(one, "health"));
-    line("Since", word(one, "since"));
-    line("Reason", word(one, "reason"));
-    line("Advice", word(one, "advice"));
+    line("Health", cell_of(one, "health"));
+    line("Since", cell_of(one, "since"));
+    line("Reason", cell_of(one, "reason"));
+    line("Advice", cell_of(one, "advice"));
     const Json devices = one.value("migDevices", Json::array());
     if (!devices.empty()) {
         out << '\n';
         std::vector<Row> rows{{"MIG", "PROFILE", "MEMORY", "START", "GI", "CI", "HEALTH", "UUID"}};
         for (const Json& device : devices) {
-            rows.push_back({word(device, "index"), word(device, "profile"), memory_of(device),
-                            word(device, "start"), word(device, "gpuInstance"),
-                            word(device, "computeInstance"), word(device, "health"),
-                            word(device, "uuid")});
+            rows.push_back({cell_of(device, "index"), cell_of(device, "profile"), memory_of(device),
+                            cell_of(device, "start"), cell_of(device, "gpuInstance"),
+                            cell_of(device, "computeInstance"), cell_of(device, "health"),
+                            cell_of(device, "uuid")});
         }
         print_rows(out, rows);
     }
@@ -167,7 +163,7 @@ void print_one(std::ostream& out, const Json& one) {
     if (xids.empty()) return;
     out << '\n';
     std::vector<Row> rows{{"AT", "XID"}};
-    for (const Json& seen : xids) rows.push_back({word(seen, "at"), word(seen, "text")});
+    for (const Json& seen : xids) rows.push_back({cell_of(seen, "at"), cell_of(seen, "text")});
     print_rows(out, rows);
 }
 
@@ -183,7 +179,7 @@ void print(Context& context, const std::string& format, const Json& what) {
 
 void finish(Context& context, const Json& gpus) {
     const bool all_well = std::ranges::all_of(
-        gpus, [](const Json& one) { return word(one, "health") != "Unhealthy"; });
+        gpus, [](const Json& one) { return cell_of(one, "health") != "Unhealthy"; });
     context.exit_code = all_well ? kOk : kFindings;
 }
 
@@ -211,8 +207,8 @@ void show(Context& context, const GpuOptions& words) {
     if (!gpus) return;
     std::string known;
     for (const Json& one : *gpus) {
-        if (word(one, "index") == words.which || word(one, "uuid") == words.which ||
-            word(one, "pci") == words.which) {
+        if (cell_of(one, "index") == words.which || cell_of(one, "uuid") == words.which ||
+            cell_of(one, "pci") == words.which) {
             if (words.format == "table") {
                 print_one(context.out, one);
             } else {
@@ -220,7 +216,7 @@ void show(Context& context, const GpuOptions& words) {
             }
             return finish(context, Json::array({one}));
         }
-        known += (known.empty() ? "" : ", ") + word(one, "index");
+        known += (known.empty() ? "" : ", ") + cell_of(one, "index");
     }
     fail(context, kUsage,
          "no GPU '" + words.which + "' on this node" +

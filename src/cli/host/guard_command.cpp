@@ -66,7 +66,7 @@ Result<Json> from_files(const fs::path& place, const std::string& name) {
     return guard_region::to_json(guard_region::make_status(record, settings, reading));
 }
 
-Result<View> from_agent(const std::string& address) {
+Result<View> regions_of_agent(const std::string& address) {
     auto page = ask_agent(address, "/status");
     if (!page) return std::move(page).error();
     const Json status = Json::parse(*page, nullptr, false);
@@ -97,7 +97,7 @@ Result<View> from_runs() {
 
 /// What this node's agent watches and, after it, this user's runs, of which an agent does not know.
 Result<View> agent_and_runs() {
-    auto seen = from_agent(usual_agent());
+    auto seen = regions_of_agent(usual_agent());
     if (!seen && seen.error().code == ErrorCode::kInvalidInput) {
         return std::move(seen).error().during("ALIQUOT_AGENT");
     }
@@ -121,18 +121,12 @@ Result<View> look(const GuardOptions& words) {
         return view;
     };
     if (!words.region.empty()) return single(from_files(words.region, ""));
-    if (!words.agent.empty()) return from_agent(words.agent);
+    if (!words.agent.empty()) return regions_of_agent(words.agent);
     const fs::path here(abi::kGuardDirectory);
     std::error_code problem;
     if (fs::exists(here / abi::kConfigFile, problem))
         return single(from_files(here, "this container"));
     return agent_and_runs();
-}
-
-std::string word(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end() || found->is_null()) return "";
-    return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
 std::string bytes_of(const Json& object, const char* key) {
@@ -150,22 +144,22 @@ std::string number_of(const Json& object, const char* key, const char* unit) {
 }
 
 std::string name_of(const Json& container) {
-    const std::string pod = word(container, "pod");
-    const std::string name = word(container, "container");
-    if (pod.empty()) return name.empty() ? word(container, "region").substr(0, 12) : name;
-    return word(container, "namespace") + "/" + pod + "/" + name;
+    const std::string pod = cell_of(container, "pod");
+    const std::string name = cell_of(container, "container");
+    if (pod.empty()) return name.empty() ? cell_of(container, "region").substr(0, 12) : name;
+    return cell_of(container, "namespace") + "/" + pod + "/" + name;
 }
 
 std::string share_of(const Json& device) {
     std::string cap = number_of(device, "capPercent", " %");
-    const std::string weight = word(device, "weight");
+    const std::string weight = cell_of(device, "weight");
     if (weight.empty()) return cap;
     return (cap.empty() ? "" : cap + ", ") + "weight " + weight;
 }
 
 void print_notes(std::ostream& out, const View& view) {
     for (const Json& container : view.containers) {
-        const std::string problem = word(container, "problem");
+        const std::string problem = cell_of(container, "problem");
         if (!problem.empty()) out << name_of(container) << ": " << problem << '\n';
         for (const Json& device : container.value("devices", Json::array())) {
             for (const Json& remark : device.value("remarks", Json::array())) {
@@ -176,8 +170,8 @@ void print_notes(std::ostream& out, const View& view) {
         }
     }
     for (const Json& event : view.events) {
-        out << "event " << word(event, "kind") << ": " << word(event, "container") << ": "
-            << word(event, "message") << '\n';
+        out << "event " << cell_of(event, "kind") << ": " << cell_of(event, "container") << ": "
+            << cell_of(event, "message") << '\n';
     }
 }
 
@@ -192,13 +186,13 @@ void print_table(Context& context, const View& view) {
     for (const Json& container : view.containers) {
         for (const Json& device : container.value("devices", Json::array())) {
             constexpr std::size_t kShort = 12;  // "GPU-8a6b0c1d"
-            rows.push_back({name_of(container), word(device, "uuid").substr(0, kShort),
+            rows.push_back({name_of(container), cell_of(device, "uuid").substr(0, kShort),
                             bytes_of(device, "memoryLimitBytes"), bytes_of(device, "usedBytes"),
                             bytes_of(device, "overheadBytes"), bytes_of(device, "peakBytes"),
-                            word(device, "denied"), share_of(device),
+                            cell_of(device, "denied"), share_of(device),
                             number_of(device, "gpuSeconds", " s"),
-                            number_of(device, "throttledSeconds", " s"), word(device, "processes"),
-                            word(device, "unguardedProcesses")});
+                            number_of(device, "throttledSeconds", " s"),
+                            cell_of(device, "processes"), cell_of(device, "unguardedProcesses")});
         }
     }
     print_rows(context.out, rows);
@@ -213,7 +207,7 @@ void status(Context& context, const GuardOptions& words) {
     }
     const bool trouble = std::ranges::any_of(view->containers, [](const Json& container) {
         const Json devices = container.value("devices", Json::array());
-        return !word(container, "problem").empty() ||
+        return !cell_of(container, "problem").empty() ||
                std::ranges::any_of(devices, [](const Json& device) {
                    return device.value("unguardedProcesses", 0) > 0;
                });

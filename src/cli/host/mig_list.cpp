@@ -71,7 +71,7 @@ const mig::Instance* instance_at(const Looked& looked, gpu::MigPlacement placeme
     return found == looked.instances.end() ? nullptr : &*found;
 }
 
-Node to_node(const MigNode& node, const Looked& looked) {
+Node listed_gpu(const MigNode& node, const Looked& looked) {
     Node instances = document::make_sequence();
     for (const gpu::MigInstance& instance : looked.partitions.instances) {
         const mig::Instance* const named = instance_at(looked, instance.placement);
@@ -181,7 +181,7 @@ void mig_list(Context& context, const MigOptions& words) {
     const std::vector<Looked> all = look_at(*node);
     if (words.format != "table") {
         Node gpus = document::make_sequence();
-        for (const Looked& looked : all) gpus.items.push_back(to_node(*node, looked));
+        for (const Looked& looked : all) gpus.items.push_back(listed_gpu(*node, looked));
         Node root = document::make_mapping();
         append(root, "gpus", std::move(gpus));
         return print_node(context.out, root, words.format);

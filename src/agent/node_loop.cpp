@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kNever = std::chrono::hours(1);
-constexpr milliseconds kGlance{100};  // at what MPS daemons do: they tell nobody
+constexpr milliseconds kDaemonGlance{100};  // at what MPS daemons do: they tell nobody
 constexpr milliseconds kHolderTimeout{1000};
 constexpr milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
 
@@ -55,7 +55,7 @@ void NodeLoop::run() {
 bool NodeLoop::wait_for_news() {
     const std::uint64_t before = seen_.version;
     const milliseconds limit = std::min<milliseconds>(parts_.options.config_interval,
-                                                      parts_.mps.idle() ? kNever : kGlance);
+                                                      parts_.mps.idle() ? kNever : kDaemonGlance);
     seen_ = parts_.observer.observations().wait_newer(before, before == 0 ? milliseconds(0) : limit,
                                                       parts_.signals.stop());
     parts_.board.beat();

@@ -12,8 +12,8 @@ namespace aliquot::agent {
 namespace {
 
 constexpr std::chrono::seconds kHeartbeat{300};
-constexpr std::chrono::milliseconds kLook{60'000};  // at the Node, though nothing has changed
-constexpr std::chrono::milliseconds kGlance{300};   // at caches that are not filled yet
+constexpr std::chrono::milliseconds kLook{60'000};      // at the Node, though nothing has changed
+constexpr std::chrono::milliseconds kCacheGlance{300};  // at caches that are not filled yet
 constexpr std::chrono::milliseconds kFirstWait{500};
 constexpr std::chrono::milliseconds kLongestWait{60'000};
 constexpr std::chrono::milliseconds kWriteDeadline{10'000};
@@ -242,7 +242,7 @@ void NodeWriter::wait_for_work(std::unique_lock<std::mutex>& lock, std::chrono::
         const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
             end - std::chrono::steady_clock::now());
         if (rest.count() <= 0) return;
-        if (changed_.wait_for(lock, stop, known ? rest : std::min(rest, kGlance), so)) return;
+        if (changed_.wait_for(lock, stop, known ? rest : std::min(rest, kCacheGlance), so)) return;
         if (known) continue;
         lock.unlock();
         requests_.look_again();

@@ -12,7 +12,7 @@ using simdjson::SUCCESS;
 
 constexpr std::size_t kMostKinds = 10'000;
 
-std::string text_of(simdjson::dom::element element, const char* name) {
+std::string text_field(simdjson::dom::element element, const char* name) {
     std::string_view text;
     if (element[name].get(text) != SUCCESS) return {};
     return std::string(text);
@@ -46,15 +46,15 @@ Outcome<std::vector<DiscoveredKind>> read_kinds(std::string_view body,
     std::vector<DiscoveredKind> kinds;
     for (const auto entry : entries) {
         DiscoveredKind kind;
-        kind.resource.plural = text_of(entry, "name");
+        kind.resource.plural = text_field(entry, "name");
         if (kind.resource.plural.contains('/')) continue;  // a subresource
         if (kinds.size() == kMostKinds) return malformed("more than 10000 kinds in one group");
         kind.resource.group = core ? "" : std::string(api_version.substr(0, slash));
         kind.resource.version = std::string(core ? api_version : api_version.substr(slash + 1));
-        kind.resource.kind = text_of(entry, "kind");
+        kind.resource.kind = text_field(entry, "kind");
         bool namespaced = false;
         if (entry["namespaced"].get(namespaced) == SUCCESS) kind.resource.namespaced = namespaced;
-        kind.singular = text_of(entry, "singularName");
+        kind.singular = text_field(entry, "singularName");
         simdjson::dom::array names;
         if (entry["shortNames"].get(names) == SUCCESS) {
             for (const auto name : names) {
@@ -80,7 +80,7 @@ Outcome<std::vector<std::string>> read_preferred_versions(std::string_view body)
     for (const auto group : groups) {
         simdjson::dom::element preferred;
         if (group["preferredVersion"].get(preferred) != SUCCESS) continue;
-        std::string version = text_of(preferred, "groupVersion");
+        std::string version = text_field(preferred, "groupVersion");
         if (!version.empty() && versions.size() < kMostGroups)
             versions.push_back(std::move(version));
     }

@@ -74,7 +74,7 @@ std::string one_line(std::string_view text) {
     return line;
 }
 
-std::string text_of(simdjson::dom::element element, const char* name) {
+std::string status_text(simdjson::dom::element element, const char* name) {
     std::string_view text;
     if (element[name].get(text) != simdjson::SUCCESS) return {};
     return std::string(text);
@@ -99,9 +99,9 @@ void read_details(simdjson::dom::element details, Status& status) {
     for (const auto cause : causes) {
         if (status.causes.size() == kMostCauses) return;
         // "reason" is the name on the wire of what the types call the cause's type.
-        status.causes.push_back({.type = text_of(cause, "reason"),
-                                 .field = text_of(cause, "field"),
-                                 .message = text_of(cause, "message")});
+        status.causes.push_back({.type = status_text(cause, "reason"),
+                                 .field = status_text(cause, "field"),
+                                 .message = status_text(cause, "message")});
     }
 }
 
@@ -109,8 +109,8 @@ std::optional<Status> read_status(std::string_view body) {
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     if (parser.parse(body.data(), body.size()).get(root) != simdjson::SUCCESS) return {};
-    if (text_of(root, "kind") != "Status") return {};
-    Status status{.reason = text_of(root, "reason"), .message = text_of(root, "message")};
+    if (status_text(root, "kind") != "Status") return {};
+    Status status{.reason = status_text(root, "reason"), .message = status_text(root, "message")};
     std::int64_t code = 0;
     if (root["code"].get(code) == simdjson::SUCCESS && code > 0 && code < 1000) {
         status.code = static_cast<int>(code);

@@ -16,7 +16,7 @@ bool says_any(std::string_view text, std::initializer_list<std::string_view> wor
 }
 
 /// The program's last words, on one line.
-std::string words_of(const std::string& output) {
+std::string shown(const std::string& output) {
     std::string text;
     for (const char c : output) {
         if (c == '\n' || c == '\r') {
@@ -52,7 +52,7 @@ Result<std::string> Control::ask(const std::string& command,
     const bool away = done->exit.signal != 0 || done->output.contains("Cannot find");
     return Error{away ? ErrorCode::kUnavailable : ErrorCode::kConflict,
                  command + ": nvidia-cuda-mps-control ended with code " +
-                     std::to_string(done->exit.code) + " and says " + words_of(done->output)};
+                     std::to_string(done->exit.code) + " and says " + shown(done->output)};
 }
 
 Result<Done> Control::tell(const std::string& command, std::chrono::milliseconds longer) const {
@@ -62,7 +62,7 @@ Result<Done> Control::tell(const std::string& command, std::chrono::milliseconds
     if (says_any(*answer,
                  {"rror", "nvalid", "nrecognized", "nknown", "ailed", "annot", "denied"})) {
         return Error{ErrorCode::kConflict,
-                     command + ": nvidia-cuda-mps-control says " + words_of(*answer)};
+                     command + ": nvidia-cuda-mps-control says " + shown(*answer)};
     }
     return Done{};
 }

@@ -275,7 +275,7 @@ TEST_F(RunTest, IsListedBesideWhatAnAgentWatches) {
         EXPECT_THAT(seen, HasSubstr("cuda_tenant"));
     }
     environment_["ALIQUOT_AGENT"] = "nonsense";
-    EXPECT_THAT(status(), HasSubstr("ALIQUOT_AGENT: 'nonsense' is no address"));
+    EXPECT_THAT(status(), HasSubstr("ALIQUOT_AGENT: 'nonsense' is not an agent address"));
     std::ofstream(end) << "";
     ASSERT_TRUE(process.wait(60s));
 }

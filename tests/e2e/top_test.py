@@ -163,7 +163,7 @@ class Once(Scene):
         self.assertEqual(answer.stderr.count("nobody listens there"), 2)
 
     def test_nonsense_is_refused_with_a_word(self):
-        for words, expected in ((["--agent", "::::"], "no address"), (["--filter", "pood=x"], "did you mean 'pod'"),
+        for words, expected in ((["--agent", "::::"], "not an agent address"), (["--filter", "pood=x"], "did you mean 'pod'"),
                                 (["-o", "json", "--filter", "x"], "--filter"), (["--sort", "beauty"], "beauty")):
             answer = run("--once", *words)
             self.assertEqual(answer.returncode, 2, words)

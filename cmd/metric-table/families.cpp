@@ -14,7 +14,7 @@ namespace {
 
 using document::Node;
 
-constexpr std::array<std::string_view, 7> kGroups{"native",  "self", "guard",    "classic",
+constexpr std::array<std::string_view, 7> kGroups{"native",  "self",  "guard",    "classic",
                                                   "renamed", "older", "openshift"};
 using Sets = std::map<std::string, std::string, std::less<>>;
 

@@ -20,8 +20,8 @@ void write_gpus(Text& text, const Scene& scene);       // native: figures of GPU
 void write_pods(Text& text, const Scene& scene);       // native: pods, what is nobody's
 void write_self(Text& text, const Scene& scene, const Own& own);
 void write_guards(Text& text, const Scene& scene);
-void write_fields(Text& text, const Scene& scene);  // classic and renamed
-void write_older_names(Text& text, const Scene& scene);   // older and openshift
+void write_fields(Text& text, const Scene& scene);       // classic and renamed
+void write_older_names(Text& text, const Scene& scene);  // older and openshift
 
 /// Seconds since 1970, to the millisecond.
 Decimal seconds_of(telemetry::Moment moment);

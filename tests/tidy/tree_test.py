@@ -115,6 +115,16 @@ def map_breaches():
         name = str(folder.relative_to(ROOT)) + "/"
         if name not in named:
             yield f"docs/map.md: says nothing of {name}"
+    layers = (ROOT / "src/LAYERS").read_text().split("\n", 1)[1].strip().split("\n")
+    block = (ROOT / "docs/architecture.md").read_text().split("```")[1]
+    # A layer may take several lines there; two blanks end the names of its modules.
+    told = [word for line in block.strip().split("\n") for word in line.split("  ")[0].split()]
+    for layer in layers:
+        names = layer.split()
+        if sorted(told[:len(names)]) != sorted(names):
+            yield f"docs/architecture.md: where src/LAYERS has '{layer}' it has '{' '.join(told[:len(names)])}'"
+            break
+        told = told[len(names):]
     modules = set((ROOT / "src/LAYERS").read_text().split("\n", 1)[1].split())
     for folder in sorted((ROOT / "src").iterdir()):
         if folder.is_dir() and folder.name not in modules:

@@ -158,7 +158,8 @@ std::optional<Quantity> Quantity::parse_field(std::string_view text) { return pa
 double Quantity::value() const {
     constexpr Nanos kExact = Nanos{1} << std::numeric_limits<double>::digits;
     if (nanos_ < kExact && nanos_ > -kExact) return static_cast<double>(nanos_) / 1e9;
-    return static_cast<double>(nanos_ / kOne) + static_cast<double>(nanos_ % kOne) / 1e9;
+    const Nanos whole = nanos_ / kOne;
+    return static_cast<double>(whole) + static_cast<double>(nanos_ % kOne) / 1e9;
 }
 
 std::optional<std::int64_t> Quantity::ones() const { return rounded(nanos_, kOne); }

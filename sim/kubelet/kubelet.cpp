@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <mutex>
-#include <system_error>
 #include <utility>
 
 #include "sim/kubelet/devices.h"
@@ -44,14 +43,9 @@ public:
     void kill() {
         const std::lock_guard lock(mutex_);
         if (!registration_) return;
-        // gRPC unlinks the path it listens on when it ends; a killed kubelet leaves it.
-        const auto socket = root_.resolve(kubelet_socket());
-        auto aside = socket;
-        aside += ".left";
-        std::error_code ignored;
-        std::filesystem::rename(socket, aside, ignored);
+        registration_->leave_socket();
+        pod_resources_->leave_socket();
         end();
-        std::filesystem::rename(aside, socket, ignored);
     }
 
 private:

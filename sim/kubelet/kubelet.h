@@ -79,7 +79,8 @@ public:
     Result<Done> start();
     /// Leaves the checkpoint; the sockets go, the streams break.
     void stop();
-    /// As stop() when kubelet is killed: kubelet.sock stays behind and refuses connections.
+    /// As stop() when kubelet is killed: its sockets stay behind and refuse connections. The next start()
+    /// removes them and binds anew.
     void kill();
     Result<Done> restart();
 

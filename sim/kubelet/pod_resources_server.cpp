@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/kubelet/podresources.grpc.pb.h"
+#include "sim/kubelet/socket_server.h"
 
 namespace aliquot::sim {
 namespace {
@@ -53,9 +54,13 @@ class PodResourcesServer::Implementation final : public v1::PodResourcesLister::
 public:
     Implementation(Source source, Limit limit, std::uint64_t seed)
         : source_(std::move(source)), bucket_(limit), random_(seed) {}
-    ~Implementation() override {
-        if (server) server->Shutdown(std::chrono::system_clock::now());
+    Result<Done> listen(const std::string& path) {
+        auto server = SocketServer::start(path, *this);
+        if (!server) return std::move(server).error();
+        server_ = *std::move(server);
+        return Done{};
     }
+    void leave_socket() { server_->leave_socket(); }
 
     grpc::Status List(grpc::ServerContext* /*context*/,
                       const v1::ListPodResourcesRequest* /*request*/,
@@ -88,8 +93,6 @@ public:
         return {grpc::StatusCode::UNKNOWN, "pod " + request->pod_name() + " in namespace " +
                                                request->pod_namespace() + " not found"};
     }
-
-    std::unique_ptr<grpc::Server> server;
 
 private:
     static grpc::Status exhausted() {
@@ -126,23 +129,19 @@ private:
     Bucket bucket_;
     std::mutex mutex_;
     std::mt19937_64 random_;
+    std::unique_ptr<SocketServer> server_;  // last: it ends before what it uses
 };
 
 PodResourcesServer::PodResourcesServer(std::unique_ptr<Implementation> implementation)
     : implementation_(std::move(implementation)) {}
 PodResourcesServer::~PodResourcesServer() = default;
+void PodResourcesServer::leave_socket() { implementation_->leave_socket(); }
 
 Result<std::unique_ptr<PodResourcesServer>> PodResourcesServer::listen(const std::string& socket,
                                                                        Source source, Limit limit,
                                                                        std::uint64_t seed) {
     auto implementation = std::make_unique<Implementation>(std::move(source), limit, seed);
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
-    builder.RegisterService(implementation.get());
-    implementation->server = builder.BuildAndStart();
-    if (!implementation->server) {
-        return Error{ErrorCode::kUnavailable, socket + ": cannot listen on this socket"};
-    }
+    if (auto done = implementation->listen(socket); !done) return done.error();
     return std::unique_ptr<PodResourcesServer>(new PodResourcesServer(std::move(implementation)));
 }
 

@@ -48,6 +48,9 @@ public:
                                                               std::uint64_t seed);
     ~PodResourcesServer();
 
+    /// From now on as if kubelet were killed: the socket stays and refuses connections.
+    void leave_socket();
+
 private:
     class Implementation;
     explicit PodResourcesServer(std::unique_ptr<Implementation> implementation);

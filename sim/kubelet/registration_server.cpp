@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/kubelet/deviceplugin.grpc.pb.h"
+#include "sim/kubelet/socket_server.h"
 
 namespace aliquot::sim {
 namespace {
@@ -18,9 +19,13 @@ constexpr auto kPatience = std::chrono::hours(1);  // of a plugin that set no de
 class RegistrationServer::Implementation final : public v1beta1::Registration::Service {
 public:
     explicit Implementation(Handler handler) : handler_(std::move(handler)) {}
-    ~Implementation() override {
-        if (server) server->Shutdown(std::chrono::system_clock::now());
+    Result<Done> listen(const std::string& path) {
+        auto server = SocketServer::start(path, *this);
+        if (!server) return std::move(server).error();
+        server_ = *std::move(server);
+        return Done{};
     }
+    void leave_socket() { server_->leave_socket(); }
 
     grpc::Status Register(grpc::ServerContext* context, const v1beta1::RegisterRequest* request,
                           v1beta1::Empty* /*answer*/) override {
@@ -37,26 +42,20 @@ public:
         return grpc::Status::OK;
     }
 
-    std::unique_ptr<grpc::Server> server;
-
 private:
-    Handler handler_;
+    const Handler handler_;
+    std::unique_ptr<SocketServer> server_;  // last: it ends before what it uses
 };
 
 RegistrationServer::RegistrationServer(std::unique_ptr<Implementation> implementation)
     : implementation_(std::move(implementation)) {}
 RegistrationServer::~RegistrationServer() = default;
+void RegistrationServer::leave_socket() { implementation_->leave_socket(); }
 
 Result<std::unique_ptr<RegistrationServer>> RegistrationServer::listen(const std::string& socket,
                                                                        Handler handler) {
     auto implementation = std::make_unique<Implementation>(std::move(handler));
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
-    builder.RegisterService(implementation.get());
-    implementation->server = builder.BuildAndStart();
-    if (!implementation->server) {
-        return Error{ErrorCode::kUnavailable, socket + ": cannot listen on this socket"};
-    }
+    if (auto done = implementation->listen(socket); !done) return done.error();
     return std::unique_ptr<RegistrationServer>(new RegistrationServer(std::move(implementation)));
 }
 

@@ -32,6 +32,9 @@ public:
                                                               Handler handler);
     ~RegistrationServer();  // waits for the handlers
 
+    /// From now on as if kubelet were killed: the socket stays and refuses connections.
+    void leave_socket();
+
 private:
     class Implementation;
     explicit RegistrationServer(std::unique_ptr<Implementation> implementation);

@@ -150,12 +150,12 @@ private:
         while (!stop.stop_requested()) {
             timer_.begin(options_.poll_interval);
             watch_->ensure();
-            look_at_socket();
             if (options_.registration == Registration::kRegister &&
                 registrar_.kubelet_changed(timer_)) {
                 log::info("kubelet.restarted", {{"resource", options_.resource}});
                 close();
             }
+            look_at_socket();  // after kubelet's own: see Registrar::kubelet_changed
             if (!endpoint_ && timer_.due(open_at_)) reopen();
             if (endpoint_) {
                 publish();

@@ -16,21 +16,25 @@ constexpr std::chrono::milliseconds kNewSocketWindow{1000};
 
 Registrar::Registrar(const os::Root& root, const PluginOptions& options, StatusBoard& board,
                      std::function<void()> wake)
-    : root_(root),
+    : path_(root.resolve(options.paths.kubelet_socket)),
       options_(options),
       board_(board),
       wake_(std::move(wake)),
-      subject_("Register at " + root.resolve(options.paths.kubelet_socket).native()),
+      subject_("Register at " + path_.native()),
       retry_(options.retry_first, options.retry_limit),
       watchdog_(options) {}
 
 bool Registrar::kubelet_changed(LoopTimer& timer) {
-    const auto found = socket_identity(root_, options_.paths.kubelet_socket);
-    if (present_ != found.has_value() && !found)
-        log::info("kubelet.gone", {{"resource", options_.resource}});
-    present_ = found.has_value();
-    if (!found || found == kubelet_) return false;
-    kubelet_ = found;
+    if (present_ && kubelet_->still_at(path_)) return false;
+    auto found = PinnedSocket::at(path_);
+    if (!found && found.error().code != ErrorCode::kNotFound) {
+        board_.note_registration(found.error().message);  // and look again in the next round
+        return false;
+    }
+    if (present_ && !found) log::info("kubelet.gone", {{"resource", options_.resource}});
+    present_ = found.ok();
+    if (!present_ || (kubelet_ && kubelet_->still_at(path_))) return false;
+    kubelet_ = *std::move(found);
     appeared_at_ = register_at_ = timer.now();
     retry_.reset();
     return registered_ || call_;
@@ -55,7 +59,12 @@ void Registrar::forget() {
 
 void Registrar::begin(Streams& streams, LoopTimer& timer) {
     watchdog_.begin(streams);
-    auto connection = connect_unix(root_.resolve(options_.paths.kubelet_socket));
+    auto connection = connect_unix(path_);
+    if (!kubelet_->still_at(path_)) {
+        // Another kubelet may have taken the connection, one that the endpoint was not made for.
+        timer.due(timer.now());
+        return;
+    }
     if (!connection) {
         fail(std::move(connection).error().during("Register"), false, timer);
         return;

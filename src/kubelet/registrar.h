@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "kubelet/loop_timer.h"
 #include "kubelet/plugin_options.h"
 #include "kubelet/register_call.h"
+#include "kubelet/socket_watch.h"
 #include "kubelet/status_board.h"
 #include "kubelet/stream_watchdog.h"
 #include "os/root.h"
@@ -25,7 +27,9 @@ public:
               std::function<void()> wake);
 
     /// Looks at kubelet.sock. True when it is another one than that which knows our endpoint: the
-    /// endpoint must then be closed fully and made anew before the next step().
+    /// endpoint must then be closed fully and made anew before the next step(). kubelet removes the
+    /// sockets of plugins before it makes its own: who looks at the endpoint's socket after this call
+    /// and finds it in its place knows that this kubelet will find it too.
     bool kubelet_changed(LoopTimer& timer);
 
     /// Ends and begins calls, as is due.
@@ -42,13 +46,13 @@ private:
     void finish(LoopTimer& timer);
     void fail(const Error& error, bool listens, LoopTimer& timer);
 
-    const os::Root& root_;
+    const std::filesystem::path path_;  // of kubelet.sock
     const PluginOptions& options_;
     StatusBoard& board_;
     const std::function<void()> wake_;
     const std::string subject_;
 
-    std::optional<os::FileStatus::Identity> kubelet_;  // the last one seen
+    std::optional<PinnedSocket> kubelet_;  // the last one seen; who is called is this one
     bool present_ = false;
     bool registered_ = false;
     os::TimePoint appeared_at_{};

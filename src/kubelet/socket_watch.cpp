@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+
+#include "os/root.h"
 
 namespace aliquot::kubelet {
 namespace {
@@ -49,19 +52,19 @@ void DirectoryWatch::drain() {
     } while (length > 0);
 }
 
-std::optional<os::FileStatus::Identity> socket_identity(const os::Root& root,
-                                                        const std::string& path) {
-    struct statx found {};
-    if (::statx(AT_FDCWD, root.resolve(path).c_str(), 0,
-                STATX_TYPE | STATX_INO | STATX_CTIME | STATX_BTIME, &found) != 0 ||
-        !S_ISSOCK(found.stx_mode)) {
-        return std::nullopt;
-    }
-    constexpr std::int64_t kNs = 1'000'000'000;
-    const auto& time = (found.stx_mask & STATX_BTIME) != 0 ? found.stx_btime : found.stx_ctime;
-    return os::FileStatus::Identity{
-        (std::uint64_t{found.stx_dev_major} << 32U) | found.stx_dev_minor, found.stx_ino,
-        time.tv_sec * kNs + time.tv_nsec};
+Result<PinnedSocket> PinnedSocket::at(const std::filesystem::path& path) {
+    Descriptor file(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!file) return os::error_from_errno(errno, path.native());
+    struct stat found {};
+    if (::fstat(file.get(), &found) != 0) return os::error_from_errno(errno, path.native());
+    if (!S_ISSOCK(found.st_mode))
+        return Error{ErrorCode::kNotFound, path.native() + ": is not a socket"};
+    return PinnedSocket(std::move(file), found.st_dev, found.st_ino);
+}
+
+bool PinnedSocket::still_at(const std::filesystem::path& path) const {
+    struct stat found {};
+    return ::stat(path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
 }
 
 }  // namespace aliquot::kubelet

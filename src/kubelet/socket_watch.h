@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
+#include <utility>
 
-#include "kubelet/unix_socket.h"
-#include "os/root.h"
+#include "base/descriptor.h"
+#include "base/result.h"
 
 namespace aliquot::kubelet {
 
@@ -33,9 +33,22 @@ private:
     std::uint64_t inode_ = 0;
 };
 
-/// What tells one kubelet.sock from the next, by when it was made: a new mode, label or hard link leaves
-/// the old one (where the file system keeps no birth times, it does not). Empty when there is none.
-std::optional<os::FileStatus::Identity> socket_identity(const os::Root& root,
-                                                        const std::string& path);
+/// One socket file, held (O_PATH) so that the kernel gives its inode number to no other: it tells
+/// whether a path still leads to it, whatever happens to its mode, label or links. Not thread-safe.
+class PinnedSocket {
+public:
+    /// errors   kNotFound: nothing there, or no socket; kUnavailable: no descriptor left
+    static Result<PinnedSocket> at(const std::filesystem::path& path);
+
+    [[nodiscard]] bool still_at(const std::filesystem::path& path) const;
+
+private:
+    PinnedSocket(Descriptor file, std::uint64_t device, std::uint64_t inode)
+        : file_(std::move(file)), device_(device), inode_(inode) {}
+
+    Descriptor file_;
+    std::uint64_t device_;
+    std::uint64_t inode_;
+};
 
 }  // namespace aliquot::kubelet

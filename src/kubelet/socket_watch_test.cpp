@@ -23,36 +23,41 @@ void make_socket(const std::filesystem::path& path) {
     ::close(socket);
 }
 
-class SocketIdentity : public testing::Test {
+class PinnedSocketTest : public testing::Test {
 protected:
     os::TemporaryDirectory directory_;
-    os::Root root_{directory_.path()};
     std::filesystem::path socket_ = directory_.path() / "kubelet.sock";
 };
 
 // chmod, chcon and a hard link change a file's ctime; each was taken for a restart of kubelet.
-TEST_F(SocketIdentity, StaysWhenModeOrLinksChange) {
+TEST_F(PinnedSocketTest, StaysWhenModeOrLinksChange) {
     make_socket(socket_);
-    const auto before = socket_identity(root_, "/kubelet.sock");
-    ASSERT_TRUE(before);
+    const auto pinned = PinnedSocket::at(socket_);
+    ASSERT_TRUE(pinned);
     ASSERT_EQ(::chmod(socket_.c_str(), 0700), 0);
-    EXPECT_EQ(socket_identity(root_, "/kubelet.sock"), before);
+    EXPECT_TRUE(pinned->still_at(socket_));
     ASSERT_EQ(::link(socket_.c_str(), (directory_.path() / "other").c_str()), 0);
-    EXPECT_EQ(socket_identity(root_, "/kubelet.sock"), before);
+    EXPECT_TRUE(pinned->still_at(socket_));
 }
 
-TEST_F(SocketIdentity, ChangesWithEachSocketMadeAnew) {
+// File systems give the inode number of a file that was removed to the next one.
+TEST_F(PinnedSocketTest, KnowsEachSocketThatWasMadeAnew) {
     make_socket(socket_);
-    const auto before = socket_identity(root_, "/kubelet.sock");
-    std::filesystem::remove(socket_);
-    EXPECT_EQ(socket_identity(root_, "/kubelet.sock"), std::nullopt);
-    make_socket(socket_);
-    EXPECT_NE(socket_identity(root_, "/kubelet.sock"), before);
+    for (int i = 0; i < 200; ++i) {
+        const auto pinned = PinnedSocket::at(socket_);
+        ASSERT_TRUE(pinned);
+        EXPECT_TRUE(pinned->still_at(socket_));
+        std::filesystem::remove(socket_);
+        EXPECT_FALSE(pinned->still_at(socket_));
+        make_socket(socket_);
+        EXPECT_FALSE(pinned->still_at(socket_)) << "after " << i;
+    }
 }
 
-TEST_F(SocketIdentity, IsOfASocketOnly) {
+TEST_F(PinnedSocketTest, IsOfASocketOnly) {
+    EXPECT_EQ(PinnedSocket::at(socket_).error().code, ErrorCode::kNotFound);
     std::filesystem::create_directory(socket_);
-    EXPECT_EQ(socket_identity(root_, "/kubelet.sock"), std::nullopt);
+    EXPECT_EQ(PinnedSocket::at(socket_).error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

@@ -88,11 +88,13 @@ public:
             return {grpc::StatusCode::UNKNOWN, behaviour.refuse_with};
         const auto channel = dial(directory_ / request->endpoint());
         v1beta1::DevicePluginOptions options;
-        grpc::ClientContext context;
-        context.set_deadline(std::chrono::system_clock::now() + kPatience);
-        const auto status =
-            v1beta1::DevicePlugin::NewStub(channel)->GetDevicePluginOptions(&context, {}, &options);
-        if (!status.ok()) return status;
+        if (behaviour.dial_back) {
+            grpc::ClientContext context;
+            context.set_deadline(std::chrono::system_clock::now() + kPatience);
+            const auto status = v1beta1::DevicePlugin::NewStub(channel)->GetDevicePluginOptions(
+                &context, {}, &options);
+            if (!status.ok()) return status;
+        }
         const std::scoped_lock lock(mutex_);
         ++seen_.accepted;
         seen_.preferred_in_dial_back = options.get_preferred_allocation_available();

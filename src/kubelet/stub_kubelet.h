@@ -25,6 +25,7 @@ struct StubBehaviour {
     std::string refuse_with;  // Register fails with this
     bool listen = true;       // opens ListAndWatch after Register
     bool hang = false;        // Register never answers
+    bool dial_back = true;    // asks the plugin for its options inside Register
 };
 
 /// A device as it was on the wire: health, and "none" or the NUMA nodes.

@@ -85,8 +85,14 @@ void SoakNode::start_agent() {
     process_.emplace(*std::move(process));
 }
 
-void SoakNode::kill_agent() {
+void SoakNode::begin_event(Event event) {
+    check_registrations();  // of the event before, which had until now
+    kubelet_restarted_ = event == Event::kKubeletRestart;
     registrations_ = kubelet_->registrations();
+}
+
+void SoakNode::kill_agent() {
+    begin_event(Event::kAgentKill);
     if (random(3) == 0 && allocated() < kDevices) {
         auto request = next_pod();
         auto answer = std::async(std::launch::async, [&] { return kubelet_->admit(request); });
@@ -110,7 +116,7 @@ void SoakNode::end_agent() {
 }
 
 void SoakNode::restart_kubelet() {
-    registrations_ = kubelet_->registrations();
+    begin_event(Event::kKubeletRestart);
     const unsigned how = random(3);
     if (how == 0) kubelet_->kill();
     if (how != 0) kubelet_->stop();
@@ -268,19 +274,19 @@ void SoakNode::check() {
         throw Broken("kubelet's books differ: " + std::to_string(holders.size()) +
                      " devices held, expected " + std::to_string(expected.size()));
     }
-    // The agent may take one restart of kubelet for two and register once more: the devices stay, and
-    // the stream is a new one a moment later.
-    const auto deadline = std::chrono::steady_clock::now() + kSettle;
-    while (true) {
-        const auto view = kubelet_->resources()[kGpu];
-        if (view.capacity != kDevices) {
-            throw Broken("capacity is " + std::to_string(view.capacity));
-        }
-        if (view.connected) break;
-        if (std::chrono::steady_clock::now() > deadline) throw Broken("the agent is not connected");
-        std::this_thread::sleep_for(kLook);  // polls: another process connects
-    }
+    const auto view = kubelet_->resources()[kGpu];
+    if (view.capacity != kDevices) throw Broken("capacity is " + std::to_string(view.capacity));
+    if (!view.connected) throw Broken("the agent is not connected");
+    check_registrations();
     check_files();
+}
+
+/// One restart of kubelet is one registration: each further one takes the devices away for a moment.
+/// After a kill of the agent kubelet may hang up on the new agent by mistake, which then registers again.
+void SoakNode::check_registrations() const {
+    if (!kubelet_restarted_ || registrations() == 1) return;
+    throw Broken("the agent registered " + std::to_string(registrations()) +
+                 " times after one restart of kubelet");
 }
 
 void SoakNode::check_files() const {

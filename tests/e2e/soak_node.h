@@ -58,7 +58,8 @@ public:
     /// Waits until the agent has registered since the last event and all devices are allocatable,
     /// with one stream and no other on its way out. Returns how long it took.
     std::chrono::milliseconds wait_for_all();
-    /// Pods hold what they were given, no device is held twice, no file is left over.
+    /// Pods hold what they were given, no device is held twice, no file is left over, and the agent has
+    /// registered once if kubelet was restarted.
     void check();
 
     [[nodiscard]] Leaks agent_holds() const;
@@ -86,6 +87,9 @@ private:
     void admit_again();
     void check_grant(const Pod& pod) const;
     void check_files() const;
+    void check_registrations() const;
+    enum class Event : std::uint8_t { kKubeletRestart, kAgentKill };
+    void begin_event(Event event);
     [[nodiscard]] unsigned allocated() const;
     unsigned random(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
 
@@ -99,6 +103,7 @@ private:
     std::map<std::string, Pod> pods_;
     std::uint64_t admitted_ = 0;
     std::uint64_t registrations_ = 0;  // that kubelet had seen before the last event
+    bool kubelet_restarted_ = false;   // was the last event
 };
 
 }  // namespace aliquot::soak

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// aliquot_soak [--kubelet-restarts N] [--agent-kills N] [--seed S] [--agent PROGRAM]
+// aliquot_soak [--kubelet-restarts N] [--agent-kills N] [--seed S] [--load N] [--agent PROGRAM]
 //
+// --load N: N processes that only compute run beside it, so that every race has time to be lost.
 // Pods come and go while kubelet restarts and the agent is killed, over and over. After each event
 // all devices must come back, no device may be held twice, running pods must keep what they have,
 // and nothing may be left over. Prints how long devices were away. Exit code 0 when all held.
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "tests/busy_processes.h"
 #include "tests/e2e/soak_node.h"
 
 namespace aliquot::soak {
@@ -25,6 +27,7 @@ struct Arguments {
     std::uint64_t kubelet_restarts = 10;
     std::uint64_t agent_kills = 10;
     std::uint64_t seed = 1;
+    std::uint64_t load = 0;
     std::string agent = ALIQUOT_BIN_DIR "/aliquot-agent";
 };
 
@@ -45,6 +48,7 @@ bool read_arguments(const std::vector<std::string_view>& words, Arguments& argum
         std::uint64_t* const target = name == "--kubelet-restarts" ? &arguments.kubelet_restarts
                                       : name == "--agent-kills"    ? &arguments.agent_kills
                                       : name == "--seed"           ? &arguments.seed
+                                      : name == "--load"           ? &arguments.load
                                                                    : nullptr;
         if (target == nullptr || !read_number(value, *target)) return false;
     }
@@ -101,7 +105,7 @@ public:
         }
         compare("kubelet and driver side", ours, SoakNode::we_hold());
         node_.end_agent();
-        std::printf("events after which the agent registered more than once: %llu\n",
+        std::printf("kills after which the agent registered more than once: %llu\n",
                     static_cast<unsigned long long>(registered_again_));
         print_times("a restart of kubelet", restart_times_);
         print_times("a kill of the agent", kill_times_);
@@ -152,6 +156,7 @@ private:
 
 int run(const Arguments& arguments) {
     const auto begin = std::chrono::steady_clock::now();
+    const BusyProcesses load(arguments.load);
     Soak soak(arguments);
     try {
         soak.run();
@@ -177,7 +182,7 @@ int main(int argc, char** argv) {
     if (!aliquot::soak::read_arguments({argv, argv + argc}, arguments)) {
         std::fprintf(stderr,
                      "usage: %s [--kubelet-restarts N] [--agent-kills N] [--seed S] "
-                     "[--agent PROGRAM]\n",
+                     "[--load N] [--agent PROGRAM]\n",
                      argv[0]);
         return 2;
     }

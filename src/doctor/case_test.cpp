@@ -23,7 +23,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "doctor/collect.h"
+#include "bundle/collect.h"
 #include "doctor/judge.h"
 #include "doctor/report.h"
 #include "findings/rule.h"
@@ -142,7 +142,7 @@ private:
 };
 
 Report report_of(const World& world) {
-    auto tree = collect_directory(world.directory().native());
+    auto tree = bundle::collect_directory(world.directory().native());
     EXPECT_TRUE(tree) << tree.error().message;
     if (!tree) return {};
     tree->taken_s = kDay;

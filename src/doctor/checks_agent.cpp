@@ -55,7 +55,7 @@ Verdict not_ours() { return not_here("no agent of Aliquot has written on a node"
 
 /// The GPUs of the annotation that are not healthy, as evidence. Their advice, once each.
 void tell_gpus(const Object& node, Verdict& verdict, std::string& first) {
-    const auto gpus = parse_json(annotation(node, "aliquot.dev/gpus"));
+    const auto gpus = document::parse_json(annotation(node, "aliquot.dev/gpus"));
     if (!gpus || !gpus->is_sequence()) return;
     for (const Node& gpu : gpus->items) {
         const Node* const healthy = gpu.find("healthy");
@@ -165,7 +165,7 @@ Verdict judge_mig_served(const Facts& facts) {
 /// What the agent says it offers, summed over the rows of a resource.
 std::map<std::string, double> shares_of(const Object& node) {
     std::map<std::string, double> sums;
-    const auto shares = parse_json(annotation(node, "aliquot.dev/shares"));
+    const auto shares = document::parse_json(annotation(node, "aliquot.dev/shares"));
     if (!shares || !shares->is_sequence()) return sums;
     for (const Node& share : shares->items) {
         sums[text_at(share, {"resource"})] +=

@@ -119,7 +119,7 @@ Verdict judge_privileged(const Facts& facts) {
                             is_plugin_name(pod.name);
         if (system || is_finished(pod) || gpu_requests(pod).empty()) continue;
         for (const Node* const container : containers_of(pod)) {
-            const Node* const privileged = dig(container, {"securityContext", "privileged"});
+            const Node* const privileged = at_path(container, {"securityContext", "privileged"});
             if (!is_true(privileged)) continue;
             auto verdict = warning("Pod " + pod.id() +
                                    " is privileged: it sees all GPUs of its node, "

@@ -51,10 +51,10 @@ Verdict judge_root(const Facts& facts) {
     for (const char* const kind : {"DaemonSet", "Pod"}) {
         for (const Object& object : facts.cluster.all(kind)) {
             if (!is_plugin_name(object.name)) continue;
-            const Node* spec = dig(object.body, {"spec"});
-            if (std::string_view(kind) == "DaemonSet") spec = dig(spec, {"template", "spec"});
+            const Node* spec = at_path(object.body, {"spec"});
+            if (std::string_view(kind) == "DaemonSet") spec = at_path(spec, {"template", "spec"});
             for (const Node& volume : items_at(spec, {"volumes"})) {
-                const Node* const path = dig(volume, {"hostPath", "path"});
+                const Node* const path = at_path(volume, {"hostPath", "path"});
                 if (path == nullptr || !path->scalar.starts_with("/var/lib/kubelet")) continue;
                 auto verdict = failed("The plugin registers in " + path->scalar +
                                       ", the kubelet of this node uses " + root + ".");
@@ -108,8 +108,8 @@ Verdict judge_registered(const Facts& facts) {
         return is_plugin_name(pod.name) && phase_of(pod) == "Running";
     });
     const bool known = facts.kubelet.checkpoint.ok() &&
-                       dig(facts.kubelet.checkpoint.value,
-                           {"Data", "RegisteredDevices", "nvidia.com/gpu"}) != nullptr;
+                       at_path(facts.kubelet.checkpoint.value,
+                               {"Data", "RegisteredDevices", "nvidia.com/gpu"}) != nullptr;
     if (!plugin && !known) return not_here("no GPU plugin is known to this kubelet");
     auto verdict = failed(
         "The device plugin did not register again after the kubelet's restart: its "
@@ -174,8 +174,8 @@ Verdict judge_pod_resources(const Facts& facts) {
         for (const Object& object : facts.cluster.all(kind)) {
             if (!object.name.contains("dcgm-exporter") && !object.name.contains("gpu-exporter"))
                 continue;
-            const Node* spec = dig(object.body, {"spec"});
-            if (std::string_view(kind) == "DaemonSet") spec = dig(spec, {"template", "spec"});
+            const Node* spec = at_path(object.body, {"spec"});
+            if (std::string_view(kind) == "DaemonSet") spec = at_path(spec, {"template", "spec"});
             const auto& volumes = items_at(spec, {"volumes"});
             const bool mounted = std::ranges::any_of(volumes, [](const Node& volume) {
                 return text_at(volume, {"hostPath", "path"}).contains("pod-resources");

@@ -117,7 +117,7 @@ Verdict judge_own_pipe(const Facts& facts) {
             return verdict;
         }
         for (const Node& volume : items_at(pod->body, {"spec", "volumes"})) {
-            const Node* const path = dig(volume, {"hostPath", "path"});
+            const Node* const path = at_path(volume, {"hostPath", "path"});
             if (path == nullptr || !path->scalar.contains("nvidia-mps")) continue;
             auto verdict = failed("Pod " + pod->id() + " mounts " + path->scalar +
                                   ", which is not the plugin's MPS directory.");
@@ -223,7 +223,7 @@ Verdict judge_clients(const Facts& facts) {
     for (const Object& map : facts.cluster.all("ConfigMap")) {
         for (const Node::Entry& entry : entries_at(map.body, {"data"})) {
             if (!entry.second.scalar.contains("mps:")) continue;
-            const auto config = parse_object(entry.second.scalar);
+            const auto config = document::parse_object(entry.second.scalar);
             if (!config) continue;
             for (const Node& resource : items_at(*config, {"sharing", "mps", "resources"})) {
                 const auto count = parse_number<std::int64_t>(text_at(resource, {"replicas"}));

@@ -30,7 +30,7 @@ Verdict judge_chain(const Facts& facts) {
             const std::string name = text_at(one, {"name"});
             const bool validation =
                 name.contains("validation") || name.contains("validator") || name.contains("wait");
-            return validation && dig(one, {"state", "terminated"}) == nullptr;
+            return validation && at_path(one, {"state", "terminated"}) == nullptr;
         });
         if (stuck) ++waiting;
     }

@@ -81,12 +81,12 @@ Verdict judge_installed(const Facts& facts) {
 /// The labels that a pod template wants: nodeSelector, and required affinity with one value.
 std::map<std::string, std::string> wanted_labels(const Object& set) {
     std::map<std::string, std::string> wanted;
-    const Node* const spec = dig(set.body, {"spec", "template", "spec"});
+    const Node* const spec = at_path(set.body, {"spec", "template", "spec"});
     for (const Node::Entry& entry : entries_at(spec, {"nodeSelector"})) {
         wanted[entry.first.scalar] = entry.second.scalar;
     }
-    const Node* const required =
-        dig(spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});
+    const Node* const required = at_path(
+        spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});
     const auto& terms = items_at(required, {"nodeSelectorTerms"});
     if (terms.size() != 1) return wanted;  // several terms: any of them will do
     for (const Node& one : items_at(terms[0], {"matchExpressions"})) {

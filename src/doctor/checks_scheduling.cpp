@@ -175,7 +175,7 @@ Verdict judge_gate(const Facts& facts) {
     Verdict verdict = judge_cause(facts, "SCH014", "no gate holds a pod back");
     if (verdict.outcome != Outcome::kOk) return verdict;
     for (const Object& job : facts.cluster.all("Job")) {
-        const Node* const suspend = dig(job.body, {"spec", "suspend"});
+        const Node* const suspend = at_path(job.body, {"spec", "suspend"});
         if (!is_true(suspend)) continue;
         const auto labels = labels_of(job);
         const auto queue = labels.find("kueue.x-k8s.io/queue-name");

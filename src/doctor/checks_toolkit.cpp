@@ -34,7 +34,7 @@ Verdict judge_settings(const Facts& facts) {
     if (!toolkit.config.ok())
         return unknown("/etc/nvidia-container-runtime/config.toml is not there");
     const Node& root = toolkit.config.value.root;
-    const Node* const mode = dig(root, {"nvidia-container-runtime", "mode"});
+    const Node* const mode = at_path(root, {"nvidia-container-runtime", "mode"});
     constexpr std::array<std::string_view, 5> kModes{"auto", "legacy", "cdi", "jit-cdi", "csv"};
     if (mode != nullptr && std::ranges::find(kModes, mode->scalar) == kModes.end()) {
         auto verdict =
@@ -44,7 +44,7 @@ Verdict judge_settings(const Facts& facts) {
         verdict.fix("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=auto");
         return verdict;
     }
-    const Node* const cgroups = dig(root, {"nvidia-container-cli", "no-cgroups"});
+    const Node* const cgroups = at_path(root, {"nvidia-container-cli", "no-cgroups"});
     if (cgroups != nullptr && is_true(cgroups)) {
         auto verdict = failed(
             "no-cgroups = true: containers get the GPU's files but not the right to "
@@ -54,7 +54,7 @@ Verdict judge_settings(const Facts& facts) {
             "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
         return verdict;
     }
-    const Node* const ldconfig = dig(root, {"nvidia-container-cli", "ldconfig"});
+    const Node* const ldconfig = at_path(root, {"nvidia-container-cli", "ldconfig"});
     if (ldconfig != nullptr && !ldconfig->scalar.empty()) {
         std::string_view path = ldconfig->scalar;
         if (path.starts_with('@')) path.remove_prefix(1);
@@ -134,7 +134,7 @@ Verdict judge_escapes(const Facts& facts) {
 std::string who_wants_cdi(const Facts& facts, Place& place) {
     if (facts.toolkit.config.ok()) {
         const Node* const mode =
-            dig(facts.toolkit.config.value.root, {"nvidia-container-runtime", "mode"});
+            at_path(facts.toolkit.config.value.root, {"nvidia-container-runtime", "mode"});
         if (mode != nullptr && mode->scalar == "cdi") {
             place = place_of(facts.toolkit, *mode, "mode = \"cdi\"");
             return "the container toolkit (mode cdi)";
@@ -142,8 +142,8 @@ std::string who_wants_cdi(const Facts& facts, Place& place) {
     }
     for (const char* const kind : {"Pod", "DaemonSet"}) {
         for (const Object& object : facts.cluster.all(kind)) {
-            const Node* spec = dig(object.body, {"spec"});
-            if (std::string_view(kind) == "DaemonSet") spec = dig(spec, {"template", "spec"});
+            const Node* spec = at_path(object.body, {"spec"});
+            if (std::string_view(kind) == "DaemonSet") spec = at_path(spec, {"template", "spec"});
             for (const Node& container : items_at(spec, {"containers"})) {
                 const std::string strategy = environment_of(container, "DEVICE_LIST_STRATEGY");
                 if (!strategy.contains("cdi")) continue;
@@ -336,8 +336,8 @@ Verdict judge_class(const Facts& facts) {
         const bool is_pod = std::string_view(kind) == "Pod";
         for (const Object& object : cluster.all(kind)) {
             const Node* const name =
-                is_pod ? dig(object.body, {"spec", "runtimeClassName"})
-                       : dig(object.body, {"spec", "template", "spec", "runtimeClassName"});
+                is_pod ? at_path(object.body, {"spec", "runtimeClassName"})
+                       : at_path(object.body, {"spec", "template", "spec", "runtimeClassName"});
             if (name == nullptr || name->scalar.empty() ||
                 cluster.find("RuntimeClass", "", name->scalar) != nullptr) {
                 continue;

@@ -62,7 +62,7 @@ public:
             if (!path.ends_with(".json") && !path.ends_with(".yaml") && !path.ends_with(".yml")) {
                 continue;
             }
-            auto root = parse_object(entry.content);
+            auto root = document::parse_object(entry.content);
             if (!root) {
                 facts_.problems.push_back(path + ": " + root.error().message);
                 continue;
@@ -136,14 +136,14 @@ private:
     }
 
     void take_event(const Object& event) {
-        const Node* object = dig(event.body, {"involvedObject"});
-        if (object == nullptr) object = dig(event.body, {"regarding"});
+        const Node* object = at_path(event.body, {"involvedObject"});
+        if (object == nullptr) object = at_path(event.body, {"regarding"});
         std::string pod;
         if (text_at(object, {"kind"}) == "Pod") {
             pod = text_at(object, {"namespace"}) + "/" + text_at(object, {"name"});
         }
-        const Node* message = dig(event.body, {"message"});
-        if (message == nullptr) message = dig(event.body, {"note"});
+        const Node* message = at_path(event.body, {"message"});
+        if (message == nullptr) message = at_path(event.body, {"note"});
         if (message == nullptr) return;
         const std::string reason = text_at(event.body, {"reason"});
         say(pod, (reason.empty() ? "" : reason + ": ") + text_of(message), event.path,
@@ -153,7 +153,7 @@ private:
     void take_state(const std::string& pod, const std::string& path, const Node& status) {
         for (const char* const when : {"state", "lastState"}) {
             for (const char* const how : {"waiting", "terminated"}) {
-                const Node* const state = dig(status, {when, how});
+                const Node* const state = at_path(status, {when, how});
                 if (state == nullptr) continue;
                 const Node* const message = state->find("message");
                 const Node* const reason = state->find("reason");
@@ -172,7 +172,7 @@ private:
             }
         }
         const std::string reason = text_at(pod.body, {"status", "reason"});
-        if (const Node* const message = dig(pod.body, {"status", "message"})) {
+        if (const Node* const message = at_path(pod.body, {"status", "message"})) {
             say(pod.id(), reason + ": " + text_of(message), pod.path, message->mark.line);
         }
     }
@@ -258,7 +258,7 @@ bool is_finished(const Object& pod) {
 }
 
 std::map<std::string, std::string> labels_of(const Object& object) {
-    return k8s::read_labels(dig(object.body, {"metadata", "labels"}));
+    return k8s::read_labels(at_path(object.body, {"metadata", "labels"}));
 }
 
 std::string environment_of(const Node& container, std::string_view name) {

@@ -7,10 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/json.h"
-#include "doctor/tree.h"
+#include "bundle/tree.h"
+#include "document/json.h"
+#include "document/path.h"
 
 namespace aliquot::doctor {
+
+using bundle::Entry;
+using bundle::Tree;
+using document::Node;
 
 /// One API object with the file it came from.
 struct Object {

@@ -9,7 +9,8 @@
 
 #include "base/json_text.h"
 #include "doctor/cluster.h"
-#include "doctor/json.h"
+#include "document/json.h"
+#include "document/path.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -242,7 +243,7 @@ private:
     static bool is_unwell(const Node& pod) {
         if (text_at(pod, {"status", "phase"}) == "Failed") return true;
         for (const Node& status : items_at(pod, {"status", "containerStatuses"})) {
-            if (!is_true(dig(status, {"ready"})) || text_at(status, {"restartCount"}) != "0") {
+            if (!is_true(at_path(status, {"ready"})) || text_at(status, {"restartCount"}) != "0") {
                 return true;
             }
         }
@@ -255,7 +256,7 @@ private:
                 pod.name == question_.pod && pod.namespace_name == question_.pod_namespace;
             const bool plugin = is_plugin_name(pod.name);
             if (!asked && !plugin) continue;
-            const auto body = parse_json(pod.json);
+            const auto body = document::parse_json(pod.json);
             if (!body || (!asked && !is_unwell(*body))) continue;
             for (const char* const statuses : {"initContainerStatuses", "containerStatuses"}) {
                 for (const Node& status : items_at(*body, {"status", statuses})) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/tree.h"
+#include "bundle/tree.h"
 #include "kube_client/api.h"
 
 namespace aliquot::doctor {
@@ -31,6 +31,7 @@ using ClusterNotes = std::vector<std::string>;
 /// errors   kUnreachable, kUnauthorized, kCredentials, kDeadline: the server does not speak to us;
 ///          kNotFound: there is no such pod
 kube_client::Outcome<ClusterNotes> gather_cluster(kube_client::Api& api,
-                                                  const ClusterQuestion& question, Tree& tree);
+                                                  const ClusterQuestion& question,
+                                                  bundle::Tree& tree);
 
 }  // namespace aliquot::doctor

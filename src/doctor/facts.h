@@ -9,10 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "bundle/tree.h"
 #include "doctor/cluster.h"
-#include "doctor/json.h"
 #include "doctor/toml.h"
-#include "doctor/tree.h"
+#include "document/json.h"
+#include "document/path.h"
 
 namespace aliquot::doctor {
 

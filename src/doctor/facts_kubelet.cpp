@@ -71,7 +71,7 @@ void read_config(Facts& facts) {
     kubelet.config_text.state = text == nullptr ? State::kAbsent : State::kOk;
     kubelet.config_text.place = {path, 0, ""};
     if (text == nullptr) return;
-    if (auto root = parse_object(*text)) kubelet.config = *std::move(root);
+    if (auto root = document::parse_object(*text)) kubelet.config = *std::move(root);
 }
 
 void read_plugin_directory(Facts& facts) {
@@ -96,7 +96,7 @@ void read_plugin_directory(Facts& facts) {
         kubelet.checkpoint.state = State::kAbsent;
     } else if (checkpoint->kind == Entry::Kind::kUnreadable) {
         kubelet.checkpoint.reason = path + ": " + checkpoint->content;
-    } else if (auto root = parse_json(checkpoint->content)) {
+    } else if (auto root = document::parse_json(checkpoint->content)) {
         kubelet.checkpoint.state = State::kOk;
         kubelet.checkpoint.value = *std::move(root);
     } else {

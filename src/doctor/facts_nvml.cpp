@@ -286,7 +286,7 @@ void read_failure(const Node& root, const std::string& path, NvmlFacts& nvml) {
 
 void read_json(Facts& facts, const std::string& path, const std::string& text) {
     NvmlFacts& nvml = facts.nvml;
-    const auto root = parse_object(text);
+    const auto root = document::parse_object(text);
     if (!root || !(root->is_mapping() || root->is_sequence())) {
         // A file of that name may hold what nvidia-smi printed.
         read_nvidia_smi(nvml, path, text);

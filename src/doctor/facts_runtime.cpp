@@ -177,7 +177,7 @@ RuntimeFacts::Handler handler_of(const std::string& path, const Node::Entry& ent
     if (handler.binary.empty()) handler.binary = text_at(body, {"options", "Runtime"});
     if (handler.binary.empty()) handler.binary = text_at(body, {"runtime_path"});
     if (handler.binary.empty()) handler.binary = text_at(body, {"path"});
-    if (const Node* const cgroup = dig(body, {"options", "SystemdCgroup"})) {
+    if (const Node* const cgroup = at_path(body, {"options", "SystemdCgroup"})) {
         handler.systemd_cgroup = is_true(cgroup);
     }
     handler.place = place_of(path, entry.first.mark.line != 0 ? entry.first : body,
@@ -203,24 +203,25 @@ void add_handlers(const Node* table, const std::string& path, bool effective,
 
 void take_containerd(const RuntimeFacts::File& file, RuntimeFacts& runtime, bool effective) {
     const Node* const cri = cri_of(file);
-    add_handlers(dig(cri, {"containerd", "runtimes"}), file.path, effective, runtime);
-    add_handlers(dig(unread_cri_of(file), {"containerd", "runtimes"}), file.path, false, runtime);
+    add_handlers(at_path(cri, {"containerd", "runtimes"}), file.path, effective, runtime);
+    add_handlers(at_path(unread_cri_of(file), {"containerd", "runtimes"}), file.path, false,
+                 runtime);
     if (!effective || cri == nullptr) return;
-    if (const Node* const name = dig(cri, {"containerd", "default_runtime_name"})) {
+    if (const Node* const name = at_path(cri, {"containerd", "default_runtime_name"})) {
         runtime.default_handler = text_of(name);
         runtime.default_place =
             place_of(file.path, *name, "default_runtime_name = " + runtime.default_handler);
     }
-    if (const Node* const cdi = dig(cri, {"enable_cdi"})) {
+    if (const Node* const cdi = at_path(cri, {"enable_cdi"})) {
         runtime.cdi_enabled = is_true(cdi);
         runtime.cdi_place = place_of(file.path, *cdi, "enable_cdi = " + text_of(cdi));
     }
 }
 
 void take_crio(const RuntimeFacts::File& file, RuntimeFacts& runtime) {
-    const Node* const crio = dig(file.toml.root, {"crio", "runtime"});
-    add_handlers(dig(crio, {"runtimes"}), file.path, true, runtime);
-    if (const Node* const name = dig(crio, {"default_runtime"})) {
+    const Node* const crio = at_path(file.toml.root, {"crio", "runtime"});
+    add_handlers(at_path(crio, {"runtimes"}), file.path, true, runtime);
+    if (const Node* const name = at_path(crio, {"default_runtime"})) {
         runtime.default_handler = text_of(name);
         runtime.default_place =
             place_of(file.path, *name, "default_runtime = " + runtime.default_handler);
@@ -230,7 +231,7 @@ void take_crio(const RuntimeFacts::File& file, RuntimeFacts& runtime) {
 
 void take_docker(const Tree& tree, const std::string& path, RuntimeFacts& runtime, bool effective) {
     const std::string* const text = tree.text(path);
-    const auto root = text == nullptr ? Result<Node>(Node{}) : parse_object(*text);
+    const auto root = text == nullptr ? Result<Node>(Node{}) : document::parse_object(*text);
     if (!root) return;
     add_handlers(root->find("runtimes"), path, effective, runtime);
     if (!effective) return;
@@ -239,7 +240,8 @@ void take_docker(const Tree& tree, const std::string& path, RuntimeFacts& runtim
         runtime.default_place =
             place_of(path, *name, "default-runtime: " + runtime.default_handler);
     }
-    if (const Node* const cdi = dig(*root, {"features", "cdi"})) runtime.cdi_enabled = is_true(cdi);
+    if (const Node* const cdi = at_path(*root, {"features", "cdi"}))
+        runtime.cdi_enabled = is_true(cdi);
 }
 
 RuntimeFacts::File file_at(const Tree& tree, const std::string& path) {

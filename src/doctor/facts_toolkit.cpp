@@ -98,7 +98,7 @@ void read_specs(Facts& facts) {
         const bool named = path.ends_with(".yaml") || path.ends_with(".json");
         if (text == nullptr || !named) continue;
         CdiSpec spec{.place = {path, 0, ""}};
-        const auto root = parse_object(*text);
+        const auto root = document::parse_object(*text);
         if (!root) {
             spec.problem = root.error().message;
             if (path.contains("nvidia")) facts.cdi.push_back(std::move(spec));

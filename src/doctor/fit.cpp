@@ -29,7 +29,7 @@ std::string text_of_amount(double amount) {
 
 void check_taints(const k8s::Pod& pod, NodeFit& fit) {
     // Device plugins' admission (ExtendedResourceToleration) is not known here: judged as written.
-    for (const k8s::Taint& taint : k8s::read_taints(dig(fit.node->body, {"spec", "taints"}))) {
+    for (const k8s::Taint& taint : k8s::read_taints(at_path(fit.node->body, {"spec", "taints"}))) {
         if (!taint.keeps_away() || k8s::tolerates(pod.tolerations, taint)) continue;
         const bool node_state = taint.key.starts_with("node.kubernetes.io/");
         fit.reasons.push_back({node_state ? Miss::kNotReady : Miss::kTaint,
@@ -38,7 +38,7 @@ void check_taints(const k8s::Pod& pod, NodeFit& fit) {
                                        ", operator: Exists, effect: ", taint.effect, "}]"}),
                                taint.key});
     }
-    if (is_true(dig(fit.node->body, {"spec", "unschedulable"}))) {
+    if (is_true(at_path(fit.node->body, {"spec", "unschedulable"}))) {
         fit.reasons.push_back(
             {Miss::kNotReady, "the node is cordoned", "kubectl uncordon " + fit.node->name, ""});
     }
@@ -84,7 +84,7 @@ void check_resources(const Facts& facts, const std::map<std::string, double>& wa
     fit.offers_gpus = true;
     for (const auto& [name, count] : wanted) {
         if (count <= 0) continue;
-        const Node* const entry = dig(fit.node->body, {"status", "allocatable", name});
+        const Node* const entry = at_path(fit.node->body, {"status", "allocatable", name});
         const bool gpu = k8s::is_nvidia_gpu(name);
         if (entry == nullptr && !gpu) continue;  // not told
         const double offered =

@@ -81,7 +81,7 @@ private:
         if (!gate_.empty() && check.level > gate_level_) return gate_;
         for (const std::string_view word : words_of(check.after)) {
             for (const auto& [id, cause] : causes_) {
-                if (id != check.id && fits(word, id)) return cause;
+                if (id != check.id && bundle::fits(word, id)) return cause;
             }
         }
         return {};

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "doctor/collect.h"
+#include "bundle/collect.h"
 #include "doctor/text.h"
 #include "os/root.h"
 #include "os/spawner.h"
@@ -20,6 +20,9 @@
 
 namespace aliquot::doctor {
 namespace {
+
+using bundle::Entry;
+using bundle::Tree;
 
 using Milliseconds = std::chrono::milliseconds;
 
@@ -56,7 +59,7 @@ public:
             if (options_.root == "/") start_commands();
         }
         Tree tree;
-        if (options_.host) tree = collect_host(os::Root(options_.root));
+        if (options_.host) tree = bundle::collect_host(os::Root(options_.root));
         for (Question& question : questions_) answer(question, tree);
         tree.complete = options_.host && options_.root == "/";
         tree.taken_s = static_cast<std::int64_t>(std::time(nullptr));

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "doctor/tree.h"
+#include "bundle/tree.h"
 
 namespace aliquot::doctor {
 
@@ -20,7 +20,7 @@ struct LiveOptions {
 /// Looks at this machine. Changes nothing, needs no root, ends in time: what does not answer is
 /// noted as such. No shell is involved. The cluster: doctor/cluster_api.h.
 /// errors   kUnavailable: no temporary directory
-Result<Tree> gather_live(const LiveOptions& options);
+Result<bundle::Tree> gather_live(const LiveOptions& options);
 
 /// What the started program says to standard output: NVML's answers as JSON (docs/internals/bundle.md).
 std::string answer_nvml_question(const std::string& driver_root);

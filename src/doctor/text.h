@@ -15,9 +15,6 @@ bool is_driver_version(std::string_view word);
 /// The first driver version in a line ("... Kernel Module  580.95.05  Wed ..."); empty: none.
 std::string driver_version_in(std::string_view line);
 
-/// Whether `name` fits `pattern`, in which '*' stands for any letters.
-bool fits(std::string_view pattern, std::string_view name);
-
 /// Seconds since 1970 of a time of RFC 3339; empty when it is not such a text.
 std::optional<std::int64_t> time_of(std::string_view text);
 

@@ -96,7 +96,7 @@ PendingCause volumes(const Facts& facts, const Object& pod) {
 PendingCause claims(const Facts& facts, const Object& pod) {
     if (items_at(pod.body, {"spec", "resourceClaims"}).empty()) return {};
     for (const Object& claim : facts.cluster.all("ResourceClaim")) {
-        if (claim.space != pod.space || dig(claim.body, {"status", "allocation"}) != nullptr)
+        if (claim.space != pod.space || at_path(claim.body, {"status", "allocation"}) != nullptr)
             continue;
         std::string missing;
         for (const Node& request : items_at(claim.body, {"spec", "devices", "requests"})) {

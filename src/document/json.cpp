@@ -54,7 +54,56 @@ void write(std::string& out, const Node& node, unsigned depth) {
     }
 }
 
+void write_line(const Node& node, std::string& out) {
+    switch (node.kind) {
+        case Node::Kind::kMapping: {
+            out += '{';
+            bool first = true;
+            for (const Node::Entry& entry : node.entries) {
+                if (!first) out += ',';
+                first = false;
+                out += json_quoted(entry.first.scalar) + ":";
+                write_line(entry.second, out);
+            }
+            out += '}';
+            return;
+        }
+        case Node::Kind::kSequence: {
+            out += '[';
+            bool first = true;
+            for (const Node& item : node.items) {
+                if (!first) out += ',';
+                first = false;
+                write_line(item, out);
+            }
+            out += ']';
+            return;
+        }
+        case Node::Kind::kNull:
+            out += "null";
+            return;
+        case Node::Kind::kBool:
+        case Node::Kind::kInteger:
+        case Node::Kind::kFloat: {
+            // YAML knows more spellings than JSON.
+            const bool plain = node.scalar == "true" || node.scalar == "false" ||
+                               (parse_number<std::int64_t>(node.scalar).has_value() &&
+                                (node.scalar == "0" || !node.scalar.starts_with('0')));
+            out += plain ? node.scalar : json_quoted(node.scalar);
+            return;
+        }
+        case Node::Kind::kString:
+            out += json_quoted(node.scalar);
+    }
+}
+
 }  // namespace
+
+std::string to_json_line(const Node& node) {
+    std::string out;
+    write_line(node, out);
+    return out;
+}
 
 std::string to_json(const Node& node) {
     std::string out;

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 
+#include "base/json_text.h"
+#include "document/path.h"
 #include "document/write.h"
 #include "document/yaml.h"
 
@@ -36,6 +39,38 @@ TEST(Json, IsReadBackAsTheSameValues) {
 TEST(Json, HasNoWordForInfinity) {
     EXPECT_EQ(to_json(make_number(std::numeric_limits<double>::infinity())), "null");
     EXPECT_EQ(to_json(make_number(-0.00001)), "0");
+}
+
+TEST(JsonReader, KeepsLinesAndRefusesWhatIsNone) {
+    const auto read = parse_json("{\n \"a\": [1, \"\\u00e4\\ud83d\\ude00\",\n null]}");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(items_at(*read, {"a"})[1].scalar, "\xc3\xa4\xf0\x9f\x98\x80");
+    EXPECT_EQ(items_at(*read, {"a"})[2].mark.line, 3U);
+    for (const char* const bad : {"", "{", "[1 2]", "{\"a\" 1}", "tru", "\"a", "{\"a\":1}x"}) {
+        EXPECT_FALSE(parse_json(bad)) << bad;
+    }
+    EXPECT_FALSE(parse_json(std::string(1000, '[')));
+    EXPECT_EQ(json_quoted("a\"\n\xff"), "\"a\\\"\\n\xef\xbf\xbd\"");
+}
+
+TEST(Json, OnOneLineSpellsWhatOnlyYamlKnowsAsAText) {
+    const auto read = parse_yaml("a: [1, true, null, 010, yes, 1.5, -3]\nb: {c: \"x\"}\n");
+    ASSERT_TRUE(read.errors.empty());
+    EXPECT_EQ(to_json_line(read.documents[0]),
+              R"({"a":[1,true,null,"010","yes","1.5",-3],"b":{"c":"x"}})");
+}
+
+TEST(Path, GivesATextOnlyWhereThereIsOne) {
+    const auto read = parse_yaml("a: {b.c: x, n: null, l: [1]}\n");
+    const Node& root = read.documents[0];
+    EXPECT_EQ(text_at(root, {"a", "b.c"}), "x");
+    EXPECT_EQ(text_at(root, "a[b.c]"), "x");
+    EXPECT_EQ(text_at(root, {"a", "n"}), "");
+    EXPECT_EQ(text_at(root, "a.n"), "");
+    EXPECT_EQ(text_at(root, {"a", "l"}), "");
+    EXPECT_EQ(items_at(root, {"a", "l"}).size(), 1U);
+    EXPECT_EQ(items_at(root, {"a", "none"}).size(), 0U);
+    EXPECT_EQ(at_path(nullptr, {"a"}), nullptr);
 }
 
 }  // namespace

@@ -29,6 +29,16 @@ const Node* item_at(const Node& list, std::string_view step) {
     return index < list.items.size() ? &list.items[index] : nullptr;
 }
 
+const std::vector<Node>& no_items() {
+    static const std::vector<Node> kNone;
+    return kNone;
+}
+
+const std::vector<Node::Entry>& no_entries() {
+    static const std::vector<Node::Entry> kNone;
+    return kNone;
+}
+
 }  // namespace
 
 const Node* at_path(const Node& node, std::string_view path) {
@@ -41,9 +51,7 @@ const Node* at_path(const Node& node, std::string_view path) {
 }
 
 std::string text_at(const Node& node, std::string_view path) {
-    const Node* found = at_path(node, path);
-    if (found == nullptr || found->is_mapping() || found->is_sequence()) return {};
-    return found->scalar;
+    return text_of(at_path(node, path));
 }
 
 const Node::Entry* entry_at(const Node& node, std::string_view path) {
@@ -60,5 +68,53 @@ const Node::Entry* entry_at(const Node& node, std::string_view path) {
     }
     return nullptr;
 }
+
+const Node* at_path(const Node* node, std::initializer_list<std::string_view> path) {
+    for (const std::string_view key : path) {
+        if (node == nullptr) return nullptr;
+        node = node->find(key);
+    }
+    return node;
+}
+
+const Node* at_path(const Node& node, std::initializer_list<std::string_view> path) {
+    return at_path(&node, path);
+}
+
+std::string text_of(const Node* node) {
+    const bool scalar = node != nullptr && node->kind != Node::Kind::kNull && !node->is_mapping() &&
+                        !node->is_sequence();
+    return scalar ? node->scalar : std::string{};
+}
+
+std::string text_at(const Node* node, std::initializer_list<std::string_view> path) {
+    return text_of(at_path(node, path));
+}
+
+std::string text_at(const Node& node, std::initializer_list<std::string_view> path) {
+    return text_of(at_path(&node, path));
+}
+
+const std::vector<Node>& items_at(const Node* node, std::initializer_list<std::string_view> path) {
+    const Node* const found = at_path(node, path);
+    return found == nullptr ? no_items() : found->items;
+}
+
+const std::vector<Node>& items_at(const Node& node, std::initializer_list<std::string_view> path) {
+    return items_at(&node, path);
+}
+
+const std::vector<Node::Entry>& entries_at(const Node* node,
+                                           std::initializer_list<std::string_view> path) {
+    const Node* const found = at_path(node, path);
+    return found == nullptr ? no_entries() : found->entries;
+}
+
+const std::vector<Node::Entry>& entries_at(const Node& node,
+                                           std::initializer_list<std::string_view> path) {
+    return entries_at(&node, path);
+}
+
+bool is_true(const Node* node) { return text_of(node) == "true"; }
 
 }  // namespace aliquot::document

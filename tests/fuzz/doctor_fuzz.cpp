@@ -9,16 +9,19 @@
 #include <string>
 #include <string_view>
 
-#include "doctor/bundle.h"
-#include "doctor/json.h"
+#include "bundle/bundle.h"
+#include "bundle/redact.h"
 #include "doctor/judge.h"
-#include "doctor/redact.h"
 #include "doctor/report.h"
 #include "doctor/toml.h"
+#include "document/json.h"
+#include "document/path.h"
 
 namespace {
 
 using namespace aliquot::doctor;
+namespace bundle = aliquot::bundle;
+namespace document = aliquot::document;
 
 constexpr std::array<const char*, 12> kFiles{
     "cmd/dmesg.txt",        "cmd/nvml.json",   "cmd/nvidia-smi.txt",
@@ -34,7 +37,7 @@ void judge_all(const Tree& tree) {
         print_text(out, report, {});
         // What we print must be what others can read.
         const std::string text = out.str();
-        if (!parse_json(text.substr(0, text.find('\n')))) std::abort();
+        if (!document::parse_json(text.substr(0, text.find('\n')))) std::abort();
     }
 }
 
@@ -46,14 +49,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Tree tree;
     switch (data[0]) {
         case 'j': {
-            const auto read = facts_from_json(text);
+            const auto read = bundle::facts_from_json(text);
             if (!read) return 0;
-            if (!(facts_from_json(facts_to_json(*read)))) std::abort();
-            judge_all(redacted(*read));
+            if (!(bundle::facts_from_json(bundle::facts_to_json(*read)))) std::abort();
+            judge_all(bundle::redacted(*read));
             return 0;
         }
         case 't': {
-            const auto read = from_tar(text);
+            const auto read = bundle::from_tar(text);
             if (read) judge_all(*read);
             return 0;
         }

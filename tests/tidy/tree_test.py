@@ -68,7 +68,6 @@ AGREED_CYCLES = {
 AGREED_LONG_FUNCTIONS = {
     "sim/apiserver/columns.cpp": "one table of columns",
     "sim/cuda/errors.cpp": "one table of names",
-    "src/doctor/bundle.cpp": "the entries of a tar, one after the other",
     "src/plan/card.cpp": "one card's choice, from its models to its shares",
 }
 

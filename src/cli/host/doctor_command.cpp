@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "base/nearest_word.h"
+#include "bundle/bundle.h"
+#include "bundle/collect.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/commands.h"
 #include "cli/host/doctor_tree.h"
 #include "cli/host/driver_choice.h"
 #include "command_line/command.h"
-#include "doctor/bundle.h"
 #include "doctor/cluster_api.h"
-#include "doctor/collect.h"
 #include "doctor/fix.h"
 #include "doctor/live.h"
 #include "doctor/report.h"
@@ -133,8 +133,8 @@ bool complete_pod(Context& context, DoctorOptions& words, const std::string& spa
     return true;
 }
 
-std::optional<doctor::Tree> or_fail(Context& context, Result<doctor::Tree> tree) {
-    if (tree) return std::optional<doctor::Tree>(*std::move(tree));
+std::optional<bundle::Tree> or_fail(Context& context, Result<bundle::Tree> tree) {
+    if (tree) return std::optional<bundle::Tree>(*std::move(tree));
     const bool usage =
         tree.error().code == ErrorCode::kInvalidInput || tree.error().code == ErrorCode::kNotFound;
     fail(context, usage ? kUsage : kCouldNotRun, tree.error().message);
@@ -142,22 +142,22 @@ std::optional<doctor::Tree> or_fail(Context& context, Result<doctor::Tree> tree)
 }
 
 /// What somebody has saved, or a directory that stands for a machine.
-Result<doctor::Tree> gather_files(const DoctorOptions& words) {
+Result<bundle::Tree> gather_files(const DoctorOptions& words) {
     if (const auto& saved = words.bundle.empty() ? words.facts : words.bundle; !saved.empty()) {
         std::error_code problem;
         if (std::filesystem::is_directory(saved, problem)) {
             return Error{ErrorCode::kInvalidInput,
                          saved + ": is a directory, a saved file was expected; --root takes one"};
         }
-        return doctor::load_tree(saved);
+        return bundle::load_tree(saved);
     }
-    auto tree = doctor::collect_directory(words.root);
+    auto tree = bundle::collect_directory(words.root);
     if (tree && tree->taken_s == 0) tree->taken_s = std::time(nullptr);
     return tree;
 }
 
 /// Adds what the API server says. False: it was said why not.
-bool gather_cluster(Context& context, DoctorOptions& words, doctor::Tree& tree) {
+bool gather_cluster(Context& context, DoctorOptions& words, bundle::Tree& tree) {
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection || !complete_pod(context, words, connection->namespace_name)) return false;
     doctor::ClusterQuestion question{
@@ -183,7 +183,7 @@ bool gather_cluster(Context& context, DoctorOptions& words, doctor::Tree& tree) 
 }
 
 /// Everything that can be asked, from where the words say. Empty: it was said why not.
-std::optional<doctor::Tree> gather(Context& context, DoctorOptions& words) {
+std::optional<bundle::Tree> gather(Context& context, DoctorOptions& words) {
     if (!words.bundle.empty() || !words.facts.empty() || !words.root.empty()) {
         if (!complete_pod(context, words, "default")) return std::nullopt;
         return or_fail(context, gather_files(words));
@@ -191,7 +191,7 @@ std::optional<doctor::Tree> gather(Context& context, DoctorOptions& words) {
     const bool named = !words.cluster.kubeconfig.empty() || !words.cluster.context.empty();
     const bool of_host = !words.target.empty() && words.target[0] == "host";
     const bool host = of_host || (words.target.empty() && !named && !doctor::knows_a_cluster());
-    doctor::Tree tree;
+    bundle::Tree tree;
     tree.name = "the cluster";
     tree.taken_s = std::time(nullptr);
     if (host) {

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "base/nearest_word.h"
-#include "doctor/bundle.h"
-#include "doctor/redact.h"
+#include "bundle/bundle.h"
+#include "bundle/redact.h"
 #include "os/root.h"
 
 namespace aliquot::cli {
@@ -23,7 +23,7 @@ bool is_node_name(std::string_view name) {
     });
 }
 
-std::string node_name(const doctor::Tree& tree, const std::vector<std::string>& target) {
+std::string node_name(const bundle::Tree& tree, const std::vector<std::string>& target) {
     const auto hosts = tree.hosts();
     if (!hosts.empty()) return hosts.front();
     if (target.size() == 2 && target[0] == "node" && is_node_name(target[1])) {
@@ -35,12 +35,12 @@ std::string node_name(const doctor::Tree& tree, const std::vector<std::string>& 
         const std::string name = text->substr(0, text->find_first_of(" \t\r\n"));
         if (is_node_name(name)) return name;
     }
-    return std::string(doctor::kUnnamedHost);
+    return std::string(bundle::kUnnamedHost);
 }
 
 }  // namespace
 
-bool save_tree(Context& context, const doctor::Tree& tree, const std::vector<std::string>& target,
+bool save_tree(Context& context, const bundle::Tree& tree, const std::vector<std::string>& target,
                const std::string& file) {
     const auto folder = std::filesystem::absolute(file).parent_path();
     std::error_code problem;
@@ -49,10 +49,10 @@ bool save_tree(Context& context, const doctor::Tree& tree, const std::vector<std
              "cannot save to " + file + ": there is no directory " + folder.native());
         return false;
     }
-    const doctor::Tree safe = doctor::redacted(tree);
+    const bundle::Tree safe = bundle::redacted(tree);
     const bool bundle = file.ends_with(".tgz") || file.ends_with(".tar.gz");
-    auto bytes = bundle ? doctor::to_bundle(safe, node_name(tree, target))
-                        : Result<std::string>(doctor::facts_to_json(safe));
+    auto bytes = bundle ? bundle::to_bundle(safe, node_name(tree, target))
+                        : Result<std::string>(bundle::facts_to_json(safe));
     if (!bytes) {
         fail(context, kCouldNotRun, bytes.error().message);
         return false;
@@ -68,7 +68,7 @@ bool save_tree(Context& context, const doctor::Tree& tree, const std::vector<std
     return true;
 }
 
-bool is_there(Context& context, const doctor::Tree& tree, const doctor::Facts& facts) {
+bool is_there(Context& context, const bundle::Tree& tree, const doctor::Facts& facts) {
     using Kind = doctor::Target::Kind;
     const bool pod = facts.target.kind == Kind::kPod;
     if (!pod && facts.target.kind != Kind::kNode) return true;
@@ -81,7 +81,7 @@ bool is_there(Context& context, const doctor::Tree& tree, const doctor::Facts& f
     for (const doctor::Said& said : facts.cluster.said) {
         if (pod && said.pod == name) return true;
     }
-    const bool nameless = known.size() == 1 && known.front() == doctor::kUnnamedHost;
+    const bool nameless = known.size() == 1 && known.front() == bundle::kUnnamedHost;
     if (known.empty() || nameless || std::ranges::find(known, name) != known.end()) return true;
     const std::vector<std::string_view> words(known.begin(), known.end());
     const auto near = nearest_word(name, words);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/json.h"
-
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "document/json.h"
 #include "document/yaml.h"
 
-namespace aliquot::doctor {
+namespace aliquot::document {
 namespace {
 
 constexpr unsigned kDepth = 64;
@@ -194,16 +193,6 @@ private:
     std::string problem_;
 };
 
-const std::vector<Node>& no_items() {
-    static const std::vector<Node> kNone;
-    return kNone;
-}
-
-const std::vector<Node::Entry>& no_entries() {
-    static const std::vector<Node::Entry> kNone;
-    return kNone;
-}
-
 }  // namespace
 
 Result<Node> parse_json(std::string_view text) { return JsonReader(text).run(); }
@@ -213,7 +202,7 @@ Result<Node> parse_object(std::string_view text) {
     if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
         if (auto json = parse_json(text)) return json;
     }
-    auto stream = document::parse_yaml(text);
+    auto stream = parse_yaml(text);
     if (!stream.errors.empty()) {
         return Error{
             ErrorCode::kInvalidInput,
@@ -226,52 +215,4 @@ Result<Node> parse_object(std::string_view text) {
     return all;
 }
 
-const Node* dig(const Node* node, std::initializer_list<std::string_view> path) {
-    for (const std::string_view key : path) {
-        if (node == nullptr) return nullptr;
-        node = node->find(key);
-    }
-    return node;
-}
-
-const Node* dig(const Node& node, std::initializer_list<std::string_view> path) {
-    return dig(&node, path);
-}
-
-std::string text_of(const Node* node) {
-    const bool scalar = node != nullptr && node->kind != Node::Kind::kNull && !node->is_mapping() &&
-                        !node->is_sequence();
-    return scalar ? node->scalar : std::string{};
-}
-
-std::string text_at(const Node* node, std::initializer_list<std::string_view> path) {
-    return text_of(dig(node, path));
-}
-
-std::string text_at(const Node& node, std::initializer_list<std::string_view> path) {
-    return text_of(dig(&node, path));
-}
-
-const std::vector<Node>& items_at(const Node* node, std::initializer_list<std::string_view> path) {
-    const Node* const found = dig(node, path);
-    return found == nullptr ? no_items() : found->items;
-}
-
-const std::vector<Node>& items_at(const Node& node, std::initializer_list<std::string_view> path) {
-    return items_at(&node, path);
-}
-
-const std::vector<Node::Entry>& entries_at(const Node* node,
-                                           std::initializer_list<std::string_view> path) {
-    const Node* const found = dig(node, path);
-    return found == nullptr ? no_entries() : found->entries;
-}
-
-const std::vector<Node::Entry>& entries_at(const Node& node,
-                                           std::initializer_list<std::string_view> path) {
-    return entries_at(&node, path);
-}
-
-bool is_true(const Node* node) { return text_of(node) == "true"; }
-
-}  // namespace aliquot::doctor
+}  // namespace aliquot::document

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 
 /// Where the tarballs of others keep what we know under another name; empty: nowhere.
 std::string our_name(std::string_view path);
@@ -12,4 +12,4 @@ std::string our_name(std::string_view path);
 /// Whether a path is one of our own layout.
 bool is_ours(std::string_view path);
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

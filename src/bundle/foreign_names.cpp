@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/bundle_names.h"
+#include "bundle/foreign_names.h"
 
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 
 std::string our_name(std::string_view path) {
     const std::string_view file = path.substr(path.rfind('/') + 1);
@@ -34,4 +34,4 @@ bool is_ours(std::string_view path) {
     return false;
 }
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

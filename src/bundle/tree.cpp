@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/tree.h"
+#include "bundle/tree.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "doctor/text.h"
-
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 namespace {
 
 /// The directories of a host; anything else at the top is ours ("cmd", "k8s", "logs").
@@ -44,6 +42,29 @@ bool fits_path(std::string_view pattern, std::string_view path) {
 }
 
 }  // namespace
+
+bool fits(std::string_view pattern, std::string_view name) {
+    std::size_t p = 0;
+    std::size_t n = 0;
+    std::size_t star = std::string_view::npos;
+    std::size_t resume = 0;
+    while (n < name.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            resume = n;
+        } else if (p < pattern.size() && pattern[p] == name[n]) {
+            ++p;
+            ++n;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            n = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*') ++p;
+    return p == pattern.size();
+}
 
 void Tree::add(std::string path, Entry entry) {
     path = tidied(std::move(path));
@@ -127,4 +148,4 @@ Tree Tree::of_host(std::string_view node) const {
     return tree;
 }
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

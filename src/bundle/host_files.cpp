@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/host_files.h"
+#include "bundle/host_files.h"
 
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 namespace {
 
 constexpr std::string_view kHostFiles[] = {
@@ -167,4 +167,4 @@ constexpr std::string_view kHostFiles[] = {
 
 std::span<const std::string_view> host_files() { return kHostFiles; }
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

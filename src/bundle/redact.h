@@ -4,10 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "doctor/json.h"
-#include "doctor/tree.h"
+#include "bundle/tree.h"
 
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 
 /// A tree that may be handed on: environment values but NVIDIA_*, CUDA_*, LD_LIBRARY_PATH and the
 /// like, Secrets, pull secrets, tokens, passwords and keys are replaced by "***"; ConfigMaps that
@@ -18,7 +17,4 @@ Tree redacted(const Tree& tree);
 /// blocks, cloud keys.
 std::string redacted_text(std::string_view text);
 
-/// A value as JSON on one line.
-std::string to_json(const Node& node);
-
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

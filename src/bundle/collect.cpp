@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/collect.h"
+#include "bundle/collect.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,10 +15,9 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "doctor/host_files.h"
-#include "doctor/text.h"
+#include "bundle/host_files.h"
 
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 namespace {
 
 /// Programs whose command line tells where their files are.
@@ -320,4 +319,4 @@ Result<Tree> collect_directory(const std::string& directory) {
     return tree;
 }
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "base/result.h"
-#include "doctor/tree.h"
+#include "bundle/tree.h"
 #include "os/root.h"
 
 /// Reading a host or a directory into a Tree. Needs no root; what cannot be read is an entry that
 /// says why.
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 
 /// The files of a host that checks ask for: a fixed list, see collect.cpp.
 Tree collect_host(const os::Root& root);
@@ -25,4 +25,4 @@ Result<Tree> collect_directory(const std::string& directory);
 inline constexpr std::size_t kMostFileBytes = 4U << 20U;
 inline constexpr std::size_t kMostTreeBytes = 64U << 20U;
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

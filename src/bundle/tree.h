@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 
 /// One thing that was looked at. That it is not in the tree means: it is not there, or nobody
 /// looked; Tree::complete tells which.
@@ -27,6 +27,9 @@ struct Entry {
 
     friend bool operator==(const Entry&, const Entry&) = default;
 };
+
+/// Whether `name` fits `pattern`, in which '*' stands for any letters.
+bool fits(std::string_view pattern, std::string_view name);
 
 /// How a host is called in a bundle when nothing tells its name.
 inline constexpr std::string_view kUnnamedHost = "this-host";
@@ -76,4 +79,4 @@ private:
     std::map<std::string, Entry, std::less<>> entries_;
 };
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

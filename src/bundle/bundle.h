@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "doctor/tree.h"
+#include "bundle/tree.h"
 
 /// Trees as files: facts (one JSON) and bundles (.tgz, the layout that --root reads as well). See
 /// docs/internals/bundle.md.
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 
 /// {"schemaVersion":"1","taken":...,"complete":...,"entries":[{"path","kind","text"|"hex",...}]}
 std::string facts_to_json(const Tree& tree);
@@ -31,4 +31,4 @@ Result<Tree> from_tar(std::string_view bytes);
 /// Reads either, by its content.
 Result<Tree> load_tree(const std::string& file);
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

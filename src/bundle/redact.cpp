@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/redact.h"
+#include "bundle/redact.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/json_text.h"
-#include "base/number.h"
 #include "base/text.h"
+#include "document/json.h"
+#include "document/path.h"
 
-namespace aliquot::doctor {
+namespace aliquot::bundle {
 namespace {
+
+using document::Node;
 
 constexpr std::string_view kHidden = "***";
 
@@ -214,56 +216,7 @@ bool is_secret_file(std::string_view path) {
            name.contains("password") || name.contains("htpasswd");
 }
 
-void write(const Node& node, std::string& out) {
-    switch (node.kind) {
-        case Node::Kind::kMapping: {
-            out += '{';
-            bool first = true;
-            for (const Node::Entry& entry : node.entries) {
-                if (!first) out += ',';
-                first = false;
-                out += json_quoted(entry.first.scalar) + ":";
-                write(entry.second, out);
-            }
-            out += '}';
-            return;
-        }
-        case Node::Kind::kSequence: {
-            out += '[';
-            bool first = true;
-            for (const Node& item : node.items) {
-                if (!first) out += ',';
-                first = false;
-                write(item, out);
-            }
-            out += ']';
-            return;
-        }
-        case Node::Kind::kNull:
-            out += "null";
-            return;
-        case Node::Kind::kBool:
-        case Node::Kind::kInteger:
-        case Node::Kind::kFloat: {
-            // YAML knows more spellings than JSON.
-            const bool plain = node.scalar == "true" || node.scalar == "false" ||
-                               (parse_number<std::int64_t>(node.scalar).has_value() &&
-                                (node.scalar == "0" || !node.scalar.starts_with('0')));
-            out += plain ? node.scalar : json_quoted(node.scalar);
-            return;
-        }
-        case Node::Kind::kString:
-            out += json_quoted(node.scalar);
-    }
-}
-
 }  // namespace
-
-std::string to_json(const Node& node) {
-    std::string out;
-    write(node, out);
-    return out;
-}
 
 std::string redacted_text(std::string_view text) {
     std::string out;
@@ -297,9 +250,9 @@ Tree redacted(const Tree& tree) {
         if (entry.kind == Entry::Kind::kFile && is_secret_file(path)) {
             copy.content = kHidden;
         } else if (path.starts_with("k8s/") && entry.kind == Entry::Kind::kFile) {
-            if (auto root = parse_object(entry.content)) {
+            if (auto root = document::parse_object(entry.content)) {
                 redact_node(*root);
-                copy.content = to_json(*root);
+                copy.content = document::to_json_line(*root);
             } else {
                 copy.content = redacted_text(entry.content);
             }
@@ -315,4 +268,4 @@ Tree redacted(const Tree& tree) {
     return safe;
 }
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::bundle

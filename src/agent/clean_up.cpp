@@ -9,13 +9,16 @@
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <system_error>
 
 #include "agent/late_driver.h"
 #include "agent/mps_link.h"
 #include "agent/paths.h"
 #include "agent/settings.h"
+#include "guard_region/directory.h"
 #include "kubelet/pod_resources.h"
+#include "node/names.h"
 #include "os/clock.h"
 #include "os/root.h"
 #include "sharing/offer.h"
@@ -98,13 +101,27 @@ void end_mps(const os::Root& root, const Options& options, const Settings& setti
     broom.keep("MPS", "its daemons have clients; run this again when these have ended");
 }
 
-/// Whether a container runs that has a limit of ours mounted.
-bool has_guarded(const os::Root& root, const Options& options) {
-    const auto regions = root.list(kRegions);
-    if (!regions || regions->empty()) return false;
+/// The containers that run with a limit of ours, as "namespace/pod/container, ...". Empty: there is none.
+std::string limited_containers(const os::Root& root, const Options& options) {
+    const auto regions = guard_region::Directory(root, kRegions).list();
+    if (regions.empty()) return {};
     kubelet::PodResources pods(root, options.kubelet.pod_resources_socket);
     const auto holders = pods.list(kLastHolderTimeout);
-    return !holders || !holders->empty();
+    if (!holders)
+        return "those of " + std::to_string(regions.size()) +
+               " shares with limits, as far as known";
+    std::set<std::string> names;
+    for (const auto& region : regions) {
+        for (const auto& holder : *holders) {
+            const bool holds = holder.resource == region.resource &&
+                               std::ranges::includes(holder.ids, region.device_ids);
+            if (holds)
+                names.insert(holder.pod_namespace + "/" + holder.pod + "/" + holder.container);
+        }
+    }
+    std::string text;
+    for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
 }
 
 }  // namespace
@@ -122,14 +139,16 @@ int clean_up(const Options& options) {
     broom.remove(options.cdi_directory + "/" + grant.cdi_vendor + "-" + grant.cdi_class + ".json");
     sweep_sockets(root, options.kubelet, broom);
     if (!options.feature_file.empty()) broom.remove(options.feature_file);
-    if (has_guarded(root, options)) {
-        broom.keep(std::string(kRegions) + " and " + options.state_directory,
-                   "containers with limits run; remove them when these have ended");
-    } else {
+    const std::string limited = limited_containers(root, options);
+    if (limited.empty()) {
         broom.remove(kRunDirectory);
         if (broom.all()) broom.remove(options.state_directory);
+        return broom.all() ? 0 : 1;
     }
-    return broom.all() ? 0 : 1;
+    const bool rest_is_gone = broom.all();
+    broom.keep(std::string(kRegions) + " and " + options.state_directory,
+               "containers with limits run: " + limited);
+    return rest_is_gone ? node::kLeftInUse : 1;
 }
 
 }  // namespace aliquot::agent

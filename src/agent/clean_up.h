@@ -11,7 +11,8 @@ namespace aliquot::agent {
 /// keep what they need: its library and their regions stay while such a container runs. How GPUs
 /// are cut (MIG) stays as it is.
 ///
-/// returns   exit code: 0 all is gone; 1 something stays, and stderr says what and why
+/// returns   exit code: 0 all is gone; 1 something stays, and stderr says what and why; node::kLeftInUse: only
+///           what running containers use stays, and stderr says whose
 int clean_up(const Options& options);
 
 }  // namespace aliquot::agent

@@ -36,6 +36,30 @@ bool same(const kube_client::Object& before, const kube_client::Object& after) {
     return before.resource_version == after.resource_version;
 }
 
+/// The manager in 'conflict with "kubectl-edit" using apps/v1'; the whole message when it is another.
+std::string owner_of(const kube_client::Cause& cause) {
+    const auto begin = cause.message.find('"');
+    const auto end = begin == std::string::npos ? begin : cause.message.find('"', begin + 1);
+    return end == std::string::npos ? cause.message
+                                    : cause.message.substr(begin + 1, end - begin - 1);
+}
+
+/// Whether the object is ours by its labels, and all who own fields of it are `kubectl apply`, on the client's or
+/// the server's side.
+bool was_applied_by_kubectl(const kube_client::Object& before,
+                            const kube_client::Failure& failure) {
+    bool conflict = false;
+    for (const kube_client::Cause& cause : failure.causes) {
+        if (cause.type != "FieldManagerConflict") return false;
+        const std::string owner = owner_of(cause);
+        if (owner != "kubectl" && owner != "kubectl-client-side-apply") return false;
+        conflict = true;
+    }
+    const std::string labels = "/metadata/labels/app.kubernetes.io~1";
+    return conflict && kube_client::string_at(before.json, labels + "part-of") == "aliquot" &&
+           kube_client::string_at(before.json, labels + "managed-by") == "aliquot";
+}
+
 }  // namespace
 
 std::string_view to_text(Applied::What what) {
@@ -91,8 +115,12 @@ ApplyResult apply(kube_client::Api& api, const std::vector<Manifest>& manifests,
             result.applied.push_back(std::move(done));
             continue;
         }
-        const auto after = api.apply(*resource, key, to_json(one), options.force,
-                                     {.dry_run = options.dry_run, .call = options.call});
+        const kube_client::WriteOptions write{.dry_run = options.dry_run, .call = options.call};
+        auto after = api.apply(*resource, key, to_json(one), options.force, write);
+        if (!after && before && was_applied_by_kubectl(*before, after.failure())) {
+            done.why = "taken over from kubectl apply";
+            after = api.apply(*resource, key, to_json(one), true, write);
+        }
         if (!after) return stop(after.failure());
         done.after = after->json;
         done.what = !before                 ? Applied::What::kCreated
@@ -107,13 +135,7 @@ std::vector<std::string> conflicts(const kube_client::Failure& failure) {
     std::vector<std::string> sentences;
     for (const kube_client::Cause& cause : failure.causes) {
         if (cause.type != "FieldManagerConflict") continue;
-        // 'conflict with "kubectl-edit" using apps/v1'
-        const auto begin = cause.message.find('"');
-        const auto end = begin == std::string::npos ? begin : cause.message.find('"', begin + 1);
-        const std::string owner = end == std::string::npos
-                                      ? cause.message
-                                      : cause.message.substr(begin + 1, end - begin - 1);
-        sentences.push_back(cause.field + " belongs to " + owner);
+        sentences.push_back(cause.field + " belongs to " + owner_of(cause));
     }
     return sentences;
 }

@@ -16,7 +16,9 @@ namespace aliquot::install {
 
 struct ApplyOptions {
     bool dry_run = false;  // the server checks everything and keeps nothing
-    bool force = false;    // take fields that others own
+    /// Take fields that others own. Without it those of `kubectl apply` are taken all the same from an object
+    /// with our labels: it was made of `install -o yaml` or of the kustomize base.
+    bool force = false;
     /// The ConfigMaps are written even if they are there: they were given explicitly.
     bool replace_config = false;
     bool replace_mig_config = false;

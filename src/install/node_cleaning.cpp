@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
+#include "k8s/resource_name.h"
+#include "kube_client/object.h"
 #include "node/change.h"
 #include "node/names.h"
 #include "node/node_object.h"
@@ -35,14 +38,40 @@ std::vector<std::string> written_on(const node::NodeObject& node) {
 
 }  // namespace
 
-std::optional<NodeCleaning> clean_node(std::string_view node_json) {
-    const auto node = node::read_node(node_json);
+std::vector<ListedResource> gpu_resources(std::string_view node_json) {
+    const auto allocatable = kube_client::strings_at(node_json, "/status/allocatable");
+    std::vector<ListedResource> listed;
+    for (const auto& [name, amount] : kube_client::strings_at(node_json, "/status/capacity")) {
+        if (!k8s::is_nvidia_gpu(name)) continue;
+        const auto free = allocatable.find(name);
+        listed.push_back(
+            {.name = name,
+             .empty = amount == "0" && (free == allocatable.end() || free->second == "0")});
+    }
+    return listed;
+}
+
+std::optional<NodeCleaning> clean_node(std::string_view node_json, AgentMark mark) {
+    auto node = node::read_node(node_json);
     if (!node) return std::nullopt;
+    NodeCleaning cleaning;
+    if (mark == AgentMark::kStays) node->annotations.erase(node::kAgent);  // not seen, not removed
     auto change = node::clear_node(*node);
-    if (change.empty()) return std::nullopt;
-    return NodeCleaning{.patch = std::move(change.merge),
-                        .status_patch = std::move(change.status),
-                        .removed = written_on(*node)};
+    if (!change.empty()) cleaning.removed = written_on(*node);
+    cleaning.patch = std::move(change.merge);
+    cleaning.status_patch = std::move(change.status);
+    std::string names;
+    for (auto& one : gpu_resources(node_json)) {
+        if (!one.empty) continue;
+        names += (names.empty() ? "" : ",") + json_quoted(one.name) + ":null";
+        cleaning.resources.push_back(std::move(one.name));
+    }
+    if (!names.empty())
+        cleaning.resources_patch =
+            R"({"status":{"capacity":{)" + names + R"(},"allocatable":{)" + names + "}}}";
+    if (cleaning.patch.empty() && cleaning.status_patch.empty() && names.empty())
+        return std::nullopt;
+    return cleaning;
 }
 
 }  // namespace aliquot::install

@@ -73,5 +73,29 @@ TEST(NodeCleaning, OnlyAConditionIsLeft) {
     EXPECT_NE(made->status_patch, "");
 }
 
+TEST(NodeCleaning, AHostThatKeepsFilesKeepsTheMarkOfTheAgent) {
+    const auto made = clean_node(kNode, AgentMark::kStays);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->patch.find("aliquot.dev/agent"), std::string::npos);
+    EXPECT_NE(made->patch.find("aliquot.dev/owned-labels"), std::string::npos);
+    EXPECT_FALSE(clean_node(R"({"metadata":{"name":"n","annotations":{"aliquot.dev/agent":"1"}}})",
+                            AgentMark::kStays));
+}
+
+// kubelet sets a resource that it forgets to 0 and leaves its name on the Node.
+TEST(NodeCleaning, TakesOffGpuResourcesOfWhichThereAreNone) {
+    const auto made = clean_node(R"({"metadata":{"name":"n"},"status":{
+        "capacity":{"cpu":"0","nvidia.com/gpu":"0","nvidia.com/mig-1g.5gb":"0","nvidia.com/gpu-4gi":"2",
+                    "nvidia.com/hostdev":"0","nvidia.com/odd":"0"},
+        "allocatable":{"cpu":"0","nvidia.com/gpu":"0","nvidia.com/gpu-4gi":"0","nvidia.com/odd":"1"}}})");
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->patch + made->status_patch, "");
+    EXPECT_EQ(made->resources,
+              (std::vector<std::string>{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb"}));
+    EXPECT_EQ(canonical(made->resources_patch), canonical(R"({"status":{
+        "capacity":{"nvidia.com/gpu":null,"nvidia.com/mig-1g.5gb":null},
+        "allocatable":{"nvidia.com/gpu":null,"nvidia.com/mig-1g.5gb":null}}})"));
+}
+
 }  // namespace
 }  // namespace aliquot::install

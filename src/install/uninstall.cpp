@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "install/host_cleaning.h"
 #include "install/node_cleaning.h"
 #include "install/render.h"
 
@@ -20,8 +21,6 @@ using kube_client::Reason;
 constexpr std::string_view kOurs = "app.kubernetes.io/part-of=aliquot";
 constexpr std::string_view kAgents =
     "app.kubernetes.io/name=aliquot,app.kubernetes.io/component=agent";
-constexpr std::string_view kCleaners =
-    "app.kubernetes.io/name=aliquot,app.kubernetes.io/component=clean-up";
 
 /// Kinds that we make, in the order in which they go: what calls us first, rights last.
 struct Kind {
@@ -168,6 +167,7 @@ private:
         step("removing the agents");
         const bool had = remove(kube_client::resources::daemon_sets(),
                                 {std::string(kNamespace), "aliquot-agent"});
+        had_agents_ = had;
         if (options_.dry_run || (!had && hosts_.empty())) return;
         const auto until = Clock::now() + options_.limit;
         for (;;) {
@@ -185,75 +185,17 @@ private:
     void clean_hosts() {
         if (hosts_.empty()) return;
         step("cleaning up on " + std::to_string(hosts_.size()) + " nodes");
-        if (values_.image.empty()) values_.image = Values().image;
-        std::map<std::string, std::string> waiting;  // pod -> node
-        for (const std::string& node : hosts_) {
-            CleanedNode& cleaned = of(node);
-            if (options_.dry_run) {
-                cleaned.host = "would be cleaned";
-                continue;
-            }
-            const Manifest pod = clean_up_pod(values_, node);
-            // One of an earlier, interrupted run would not tell of this one.
-            (void)api_.remove(kube_client::resources::pods(), {std::string(kNamespace), pod.name},
-                              {.grace_seconds = 0, .call = call()});
-            const auto made = api_.create(kube_client::resources::pods(), kNamespace, to_json(pod),
-                                          {.call = call()});
-            if (!made && !made.failure().is(Reason::kAlreadyExists)) {
-                cleaned.host = "not cleaned: " + made.failure().message;
-                continue;
-            }
-            cleaned.host =
-                "not cleaned: no answer within " + std::to_string(options_.limit.count()) + " s";
-            waiting[pod.name] = node;
+        if (options_.dry_run) {
+            for (const std::string& node : hosts_) of(node).host = "would be cleaned";
+            return;
         }
-        wait_for_cleaners(waiting);
-        for (const kube_client::Object& pod :
-             options_.dry_run ? std::vector<kube_client::Object>() : pods(kCleaners)) {
-            (void)api_.remove(kube_client::resources::pods(), pod.key(), {.call = call()});
+        for (auto& [node, answer] :
+             install::clean_hosts(api_, values_, hosts_, options_.limit, options_.stop)) {
+            of(node).host = answer.clean ? "cleaned" : "not cleaned: " + answer.why;
+            if (answer.clean) continue;
+            unclean_.insert(node);
+            result_.remains.push_back(std::move(answer.remains));
         }
-        for (const std::string& node : hosts_) {
-            if (!of(node).host.starts_with("not cleaned")) continue;
-            result_.remains.push_back("on node " + node +
-                                      ": /var/lib/aliquot, /run/aliquot and "
-                                      "/var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json; remove "
-                                      "them by hand, or run aliquot-agent --clean-up there");
-        }
-    }
-
-    void wait_for_cleaners(std::map<std::string, std::string>& waiting) {
-        const auto until = Clock::now() + options_.limit;
-        while (!waiting.empty() && Clock::now() < until) {
-            for (const kube_client::Object& pod : pods(kCleaners)) {
-                const auto found = waiting.find(pod.name);
-                if (found == waiting.end()) continue;
-                const auto phase = kube_client::string_at(pod.json, "/status/phase");
-                const std::string why = why_not_yet(pod);
-                if (phase == "Succeeded") {
-                    of(found->second).host = "cleaned";
-                    waiting.erase(found);
-                } else if (!why.empty()) {
-                    of(found->second).host = "not cleaned: " + why;
-                }
-            }
-            if (!waiting.empty() && !pause()) return;
-        }
-    }
-
-    /// What its program said last, or why it does not start; empty: there is nothing to say yet.
-    static std::string why_not_yet(const kube_client::Object& pod) {
-        const std::string status = "/status/containerStatuses/0/";
-        for (const char* const state : {"state", "lastState"}) {
-            auto said = kube_client::string_at(pod.json, status + state + "/terminated/message");
-            if (!said || said->empty()) continue;
-            while (said->ends_with('\n')) said->pop_back();
-            std::ranges::replace(*said, '\n', ';');
-            return *said;
-        }
-        const auto reason = kube_client::string_at(pod.json, status + "state/waiting/reason");
-        if (!reason || *reason == "ContainerCreating" || *reason == "PodInitializing") return {};
-        return *reason + " " +
-               kube_client::string_at(pod.json, status + "state/waiting/message").value_or("");
     }
 
     CleanedNode& of(const std::string& name) {
@@ -280,11 +222,15 @@ private:
         const auto& resource = kube_client::resources::nodes();
         const auto node = api_.get(resource, {{}, name}, call());
         if (!node) return node.failure();
-        const auto amounts = kube_client::json_at(node->json, "/status/capacity");
-        if (amounts && amounts->contains("\"nvidia.com/") && hosts_.contains(name)) {
-            capacity_.insert(name);
+        // A node whose host is not clean keeps the mark by which the next uninstall finds it.
+        auto cleaning =
+            clean_node(node->json, unclean_.contains(name) ? AgentMark::kStays : AgentMark::kGoes);
+        // kubelet puts back what it has not forgotten, some minutes after the agent's end.
+        const auto offered = gpu_resources(node->json);
+        if (had_agents_ && hosts_.contains(name) && !offered.empty()) {
+            listed_[name] = offered.front().name;
+            if (cleaning) cleaning->resources_patch.clear();
         }
-        auto cleaning = clean_node(node->json);
         if (!cleaning) return Done{};
         const kube_client::WriteOptions write{.dry_run = options_.dry_run, .call = call()};
         if (!cleaning->patch.empty()) {
@@ -298,7 +244,15 @@ private:
             const auto done = api_.patch(resource, {{}, name}, cleaning->status_patch, patch);
             if (!done) return done.failure();
         }
-        of(name).removed = std::move(cleaning->removed);
+        if (!cleaning->resources_patch.empty()) {
+            kube_client::PatchOptions patch{.write = write};
+            patch.write.subresource = "status";
+            const auto done = api_.patch(resource, {{}, name}, cleaning->resources_patch, patch);
+            if (!done) return done.failure();
+            for (const std::string& one : cleaning->resources)
+                cleaning->removed.push_back("resource " + one);
+        }
+        if (!cleaning->removed.empty()) of(name).removed = std::move(cleaning->removed);
         return Done{};
     }
 
@@ -336,10 +290,12 @@ private:
                 wait_for_namespace(key);
             }
         }
-        for (const std::string& node : capacity_) {
+        for (const auto& [node, resource] : listed_) {
             result_.remains.push_back(
-                "node " + node +
-                " still lists nvidia.com resources, with 0, until its kubelet starts again");
+                "node " + node + " lists " + resource +
+                ", with 0: kubelet forgets a resource 5 minutes after the agent's end, and the "
+                "Node "
+                "keeps its name; run uninstall again after that to take it off");
         }
     }
 
@@ -361,9 +317,11 @@ private:
     const UninstallOptions& options_;
     UninstallResult result_;
     Values values_;
-    std::set<std::string> hosts_;    // where agents run or ran
-    std::set<std::string> present_;  // all nodes
-    std::set<std::string> capacity_;
+    std::set<std::string> hosts_;                // where agents run or ran
+    std::set<std::string> present_;              // all nodes
+    std::set<std::string> unclean_;              // hosts that keep files
+    std::map<std::string, std::string> listed_;  // node -> a resource that its kubelet still knows
+    bool had_agents_ = false;                    // until this run
     std::map<std::string, CleanedNode> nodes_;
 };
 

@@ -30,4 +30,7 @@ inline constexpr const char* kAnnotations[] = {kAgent,       kConfig,      kGpus
                                                kOwnedLabels, kOwnedTaints, kShares};
 inline constexpr const char* kConditions[] = {kGpuHealthy, kGpuConfigServed, kMigConfigServed};
 
+/// Exit code of `aliquot-agent --clean-up`: all is gone but what containers use that still run.
+inline constexpr int kLeftInUse = 4;
+
 }  // namespace aliquot::node

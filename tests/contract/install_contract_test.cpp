@@ -103,18 +103,28 @@ TEST_P(InstallContract, ADryRunKeepsNothing) {
     EXPECT_EQ(before->resource_version, after->resource_version);
 }
 
-/// Marks clean-up pods as done, as a kubelet would.
+constexpr const char* kSucceeded = R"({"status":{"phase":"Succeeded"}})";
+// As kubelet has it while it waits before it starts the container again.
+constexpr const char* kHeldUp =
+    R"({"status":{"phase":"Running","containerStatuses":[{"name":"clean-up",
+    "image":"x","imageID":"x","ready":false,"restartCount":1,
+    "state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}},
+    "lastState":{"terminated":{"exitCode":4,"message":"aliquot-agent: /run/aliquot/regions stays: containers with limits run: a/b/c\n"}}}]}})";
+
+/// Says of clean-up pods how they ended, and removes them when told to, as a kubelet would.
 class Kubelet {
 public:
-    explicit Kubelet(kube_client::Api& api)
-        : thread_([&api](const std::stop_token& stop) {
+    explicit Kubelet(kube_client::Api& api, std::string ending = kSucceeded)
+        : thread_([&api, ending = std::move(ending)](const std::stop_token& stop) {
               while (!stop.stop_requested()) {
                   const auto found =
                       api.list(pods(), {.namespace_name = kSpace,
                                         .label_selector = "app.kubernetes.io/component=clean-up"});
                   for (const kube_client::Object& pod :
                        found ? found->items : std::vector<kube_client::Object>()) {
-                      (void)api.patch(pods(), pod.key(), R"({"status":{"phase":"Succeeded"}})",
+                      if (kube_client::read_metadata(pod.json)->deleting)
+                          (void)api.remove(pods(), pod.key(), {.grace_seconds = 0});
+                      (void)api.patch(pods(), pod.key(), ending,
                                       {.write = {.subresource = "status"}});
                   }
                   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -194,6 +204,83 @@ TEST_P(InstallContract, AHostThatDoesNotAnswerIsSaidToRemain) {
     EXPECT_TRUE(result.nodes[0].host.starts_with("not cleaned")) << result.nodes[0].host;
     ASSERT_FALSE(result.remains.empty());
     EXPECT_TRUE(result.remains[0].contains("node-a: /var/lib/aliquot")) << result.remains[0];
+}
+
+// kubelet would start the pod again and again; uninstall waited two minutes for it, said that all files remain, and
+// found nothing of ours the next time.
+TEST_P(InstallContract, AHostWhoseContainersStillRunIsToldAtOnceAndFoundAgain) {
+    if (real()) GTEST_SKIP() << "its kubelet would have to say so";
+    make(nodes(), "", node_json("node-a"));
+    ASSERT_TRUE(api().patch(nodes(), {"", "node-a"},
+                            R"({"metadata":{"annotations":{"aliquot.dev/agent":"0.1.0"}}})"));
+    install();
+    UninstallOptions options{.keep_config = false, .limit = std::chrono::seconds(60)};
+    {
+        const Kubelet kubelet(api(), kHeldUp);
+        const auto begin = std::chrono::steady_clock::now();
+        const auto result = uninstall(api(), options);
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+        EXPECT_EQ(
+            result.remains,
+            (std::vector<std::string>{
+                "on node node-a: /run/aliquot/regions stays: containers with limits run: a/b/c; "
+                "run uninstall again when they have ended"}));
+    }
+    EXPECT_FALSE(api().get(namespaces(), {"", kSpace}));
+    const Kubelet kubelet(api());
+    const auto again = uninstall(api(), options);
+    ASSERT_EQ(again.nodes.size(), 1U);
+    EXPECT_EQ(again.nodes[0].host, "cleaned");
+    EXPECT_TRUE(again.remains.empty()) << again.remains.front();
+    const auto node = api().get(nodes(), {"", "node-a"});
+    EXPECT_FALSE(kube_client::string_at(node->json, "/metadata/annotations/aliquot.dev~1agent"));
+    EXPECT_FALSE(api().get(namespaces(), {"", kSpace}));
+}
+
+TEST_P(InstallContract, AResourceThatKubeletHasForgottenIsTakenOffTheNodeTheNextTime) {
+    make(nodes(), "", node_json("node-a"));
+    ASSERT_TRUE(api().patch(nodes(), {"", "node-a"},
+                            R"({"metadata":{"annotations":{"aliquot.dev/agent":"0.1.0"}}})"));
+    const kube_client::PatchOptions to_status{.write = {.subresource = "status"}};
+    ASSERT_TRUE(api().patch(nodes(), {"", "node-a"},
+                            R"({"status":{"capacity":{"cpu":"1","nvidia.com/gpu":"0"},
+                                "allocatable":{"cpu":"1","nvidia.com/gpu":"0"}}})",
+                            to_status));
+    install();
+    const Kubelet kubelet(api());
+    const UninstallOptions options{.keep_config = true, .limit = std::chrono::seconds(20)};
+    const auto first = uninstall(api(), options);
+    ASSERT_EQ(first.remains.size(), 1U);
+    EXPECT_TRUE(first.remains[0].starts_with("node node-a lists nvidia.com/gpu, with 0"));
+    const auto second = uninstall(api(), options);
+    ASSERT_EQ(second.nodes.size(), 1U);
+    EXPECT_EQ(second.nodes[0].removed, std::vector<std::string>{"resource nvidia.com/gpu"});
+    const auto node = api().get(nodes(), {"", "node-a"});
+    EXPECT_EQ(kube_client::json_at(node->json, "/status/capacity"), R"({"cpu":"1"})");
+    EXPECT_TRUE(uninstall(api(), options).nodes.empty());
+}
+
+// `install -o yaml | kubectl apply -f -`, then `install`: the fields belong to kubectl.
+TEST_P(InstallContract, WhatKubectlAppliedOfOurObjectsIsTakenOver) {
+    for (const Manifest& one : render({})) {
+        const auto resource = api().find_resource(one.api_version, one.kind);
+        ASSERT_TRUE(resource) << one.title();
+        const auto answer = api().exchange(
+            {.method = "PATCH",
+             .path = kube_client::path_of(*resource, {one.namespace_name, one.name}) +
+                     "?fieldManager=kubectl&force=true",
+             .body = to_json(one),
+             .content_type = "application/apply-patch+yaml",
+             .what = "apply"});
+        ASSERT_TRUE(answer) << answer.failure().message;
+    }
+    const auto done = apply(api(), render({.unhealthy_taint = "any"}), {});
+    ASSERT_FALSE(done.stopped) << done.stopped->title << ": " << done.stopped->failure.message;
+    const auto daemon_set = std::ranges::find_if(
+        done.applied, [](const Applied& one) { return one.manifest.kind == "DaemonSet"; });
+    ASSERT_NE(daemon_set, done.applied.end());
+    EXPECT_EQ(daemon_set->why, "taken over from kubectl apply");
+    EXPECT_TRUE(daemon_set->after.contains("--unhealthy-taint=any"));
 }
 
 TEST_P(InstallContract, TheNamespaceGoesLast) {

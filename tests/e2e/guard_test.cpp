@@ -129,5 +129,33 @@ TEST_F(GuardAgentTest, AnAgentThatWasKilledFindsItsContainersAgain) {
     EXPECT_TRUE(fs::is_socket(guard_of(*grant) / "node"));
 }
 
+/// Cleaning up says whose limits hold it up, and takes the rest; uninstall goes by its exit code.
+TEST_F(GuardAgentTest, CleaningUpLeavesWhatRunningContainersUseAndNamesThem) {
+    write_config("3Gi");
+    start_agent();
+    ASSERT_TRUE(admit("train"));
+    ASSERT_TRUE(admit("ended"));
+    ASSERT_EQ(agent_->terminate(60s).code, 0);
+    agent_.reset();
+    kubelet_->remove("uid-ended");
+    const auto clean_up = [&] {
+        return os::exchange({.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--clean-up", "--root",
+                                      directory_.path().native()},
+                             .environment = os::current_environment()},
+                            "", {.deadline = 60s});
+    };
+    const auto held = clean_up();
+    ASSERT_TRUE(held) << held.error().message;
+    EXPECT_EQ(held->exit.code, 4) << held->output;
+    EXPECT_THAT(held->output, HasSubstr("stays: containers with limits run: ai/train/main\n"));
+    EXPECT_TRUE(root_.exists("/run/aliquot/regions"));
+    kubelet_->remove("uid-train");
+    const auto clean = clean_up();
+    ASSERT_TRUE(clean) << clean.error().message;
+    EXPECT_EQ(clean->exit.code, 0) << clean->output;
+    EXPECT_FALSE(root_.exists("/run/aliquot"));
+    EXPECT_FALSE(root_.exists("/var/lib/aliquot"));
+}
+
 }  // namespace
 }  // namespace aliquot

@@ -54,6 +54,7 @@ http::ServerOptions listening_on(const std::string& address) {
             .methods = {},
             .threads = 64,
             .most_connections = 4000,
+            .most_bytes = std::size_t{4} << 30U,
             .most_body_bytes = 8U << 20U,
             .most_streams = 4000,
             .compress_from = 128U << 10U,  // as kube-apiserver

@@ -152,6 +152,7 @@ void Controller::Running::wake() {
 
 Result<Done> Controller::Running::listen() {
     constexpr milliseconds kReviewLimit{3'000};
+    constexpr std::size_t kMostHeldBytes = std::size_t{24} << 20U;
     if (auto prepared = files_.prepare(); !prepared) return prepared;
     webhook_ = std::make_unique<Webhook>(
         Webhook::Seams{.cluster = [this] { return nodes_.cluster(); },
@@ -161,7 +162,9 @@ Result<Done> Controller::Running::listen() {
                                         .access = {.tls = files_.tls()},
                                         .methods = {"POST"},
                                         .most_connections = 256,
+                                        .most_bytes = kMostHeldBytes,
                                         .most_body_bytes = admission::kMostReviewBytes,
+                                        .body_paths = {"/mutate/pods"},
                                         .request_limit = kReviewLimit},
                                        http::Routes({{"/mutate/pods", "POST of an AdmissionReview",
                                                       [this](const http::Request& request) {

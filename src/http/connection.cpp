@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -14,6 +15,10 @@ namespace aliquot::http {
 namespace {
 
 constexpr std::size_t kPortion = 16384;
+constexpr std::size_t kLeastHeld = 4096;             // the socket's and our own bookkeeping
+constexpr std::size_t kHeldByTls = 12U << 10U;       // a session that is idle
+constexpr std::size_t kHeldByGreeting = 48U << 10U;  // one with its buffers
+constexpr std::size_t kMostSent = 128U << 10U;       // in the kernel's buffer, on its way
 constexpr std::size_t kMostDiscarded = 1U << 20U;
 
 Progress after_failure(Progress wanted) {
@@ -29,8 +34,10 @@ Progress receive(int socket, std::span<char> room, std::size_t& bytes) {
 
 }  // namespace
 
-Connection::Connection(Descriptor socket, std::shared_ptr<const Auth> auth)
+Connection::Connection(Descriptor socket, std::shared_ptr<const Auth> auth, Budget& budget,
+                       const Peer& peer)
     : phase(auth->tls == nullptr ? Phase::kReading : Phase::kGreeting),
+      hold(budget, peer),
       socket_(std::move(socket)),
       auth_(std::move(auth)) {
     // Head and body are two writes: the second must not wait until the first is acknowledged.
@@ -50,6 +57,7 @@ Progress Connection::greet() {
     if (progress == Progress::kDone) {
         peer_name = tls_->peer_name();
         peer_groups = tls_->peer_groups();
+        verified = !peer_name.empty();
     }
     return progress;
 }
@@ -61,6 +69,16 @@ Progress Connection::fill() {
         tls_ != nullptr ? tls_->read(room, bytes) : receive(socket_.get(), room, bytes);
     if (progress == Progress::kDone) input.append(room.data(), bytes);
     return progress;
+}
+
+std::size_t Connection::held_bytes() const {
+    std::size_t bytes = kLeastHeld + input.size() + given_bytes;
+    if (tls_ != nullptr) bytes += phase == Phase::kGreeting ? kHeldByGreeting : kHeldByTls;
+    if (job != nullptr) bytes += job->request.body.size();
+    const std::size_t answer =
+        reply_.head.size() + (reply_.body == nullptr ? 0 : reply_.body->size());
+    if (phase == Phase::kWriting) bytes += answer + std::min(answer, kMostSent);
+    return bytes;
 }
 
 Progress Connection::write_some(std::string_view text, bool more, std::size_t& bytes) {
@@ -87,6 +105,7 @@ Progress Connection::drain() {
         const Progress progress = write_some(rest, in_head && !body.empty(), bytes);
         if (progress != Progress::kDone) return progress;
         sent_ += bytes;
+        moved = std::chrono::steady_clock::now();
     }
     reply_.body.reset();
     sent_ = 0;

@@ -4,12 +4,15 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/descriptor.h"
 #include "http/auth.h"
+#include "http/budget.h"
+#include "http/job.h"
 #include "http/tls.h"
 
 namespace aliquot::http {
@@ -20,6 +23,8 @@ class StreamPipe;
 
 /// An answer as bytes.
 struct Reply {
+    std::optional<bool> password_right;       // when that was the question
+    bool of_large_body = false;               // the request's
     std::string head;                         // empty: no answer, just the end
     std::shared_ptr<const std::string> body;  // may be null
     bool close = false;
@@ -32,13 +37,15 @@ public:
     enum class Phase : std::uint8_t {
         kGreeting,   // TLS
         kReading,    // a request, or the wait for one
+        kWaiting,    // a whole request, until a worker is free for it
         kWorking,    // the handler runs
         kWriting,    // the answer
         kStreaming,  // the answer goes on as long as its writer likes
         kLingering,  // the answer is out: the other side has a moment to read it before we close
     };
 
-    Connection(Descriptor socket, std::shared_ptr<const Auth> auth);
+    Connection(Descriptor socket, std::shared_ptr<const Auth> auth, Budget& budget,
+               const Peer& peer);
     ~Connection();  // tells the writer of a stream
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -68,15 +75,24 @@ public:
     /// Throws away what comes in. kClosed: the other side is done, or has sent too much.
     Progress discard();
     [[nodiscard]] bool reply_closes() const { return reply_.close; }
+    /// About what it costs in memory, the kernel's buffers included.
+    [[nodiscard]] std::size_t held_bytes() const;
 
     Phase phase;
     SteadyTime deadline;
     SteadyTime since;   // begin of the phase
+    SteadyTime began;   // of the request, or of the wait for it
     std::string input;  // not yet used
     std::string peer_name;
     std::vector<std::string> peer_groups;
+    std::unique_ptr<Head> head;  // of the request that is being read, once it is whole
+    std::unique_ptr<Job> job;    // that waits
+    Budget::Hold hold;
+    SteadyTime moved;       // when bytes of the answer last went out
     unsigned requests = 0;  // answered
     bool told_continue = false;
+    bool verified = false;        // by a password or a client's certificate
+    std::size_t given_bytes = 0;  // of the request that a worker has
 
 private:
     /// more   further bytes follow at once

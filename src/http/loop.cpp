@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -23,11 +24,19 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kListener = 0;
 constexpr std::uint64_t kWake = 1;
 constexpr milliseconds kLingerLimit{1000};
-constexpr milliseconds kYoung{1000};       // a connection so young is not pushed out
+constexpr int kMostAccepted = 64;          // at once
 constexpr milliseconds kAcceptPause{100};  // when there are no descriptors left
 constexpr milliseconds kLongWait{60'000};
 
 SteadyTime now() { return std::chrono::steady_clock::now(); }
+
+/// The rest is for all else that the process does.
+std::size_t a_quarter_of_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return SIZE_MAX;
+    constexpr rlim_t kLeast = 8;
+    return std::max(limit.rlim_cur / 4, kLeast);
+}
 
 }  // namespace
 
@@ -36,7 +45,8 @@ Loop::Loop(Descriptor listener, AuthWatch auth, const ServerOptions& options)
       listener_(std::move(listener)),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      auth_(std::move(auth)) {
+      auth_(std::move(auth)),
+      most_connections_(std::min(options.most_connections, a_quarter_of_descriptors())) {
     for (const auto& [descriptor, id] :
          {std::pair{listener_.get(), kListener}, {wake_.get(), kWake}}) {
         epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
@@ -93,6 +103,10 @@ void Loop::run() {
         if (cutting_.exchange(false)) connections_.clear();
         take_answers();
         drop_late();
+        if (some_wait_ && running_ < options_.threads) start_waiting();
+        if (!check_ && now() >= check_again_) {
+            if (Connection* const next = next_check()) start_check(*next);
+        }
     }
     connections_.clear();
 }
@@ -104,7 +118,8 @@ void Loop::begin_end() {
     ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
     listener_ = Descriptor();
     std::erase_if(connections_, [](const auto& entry) {
-        return entry.second->phase != Phase::kWorking && entry.second->phase != Phase::kWriting;
+        const Phase phase = entry.second->phase;
+        return phase != Phase::kWaiting && phase != Phase::kWorking && phase != Phase::kWriting;
     });
 }
 
@@ -114,6 +129,7 @@ int Loop::patience() const {
     for (const auto& [id, connection] : connections_) {
         if (connection->phase != Phase::kWorking) first = std::min(first, connection->deadline);
     }
+    if (!check_) first = std::min(first, check_again_);
     if (!accepting_ && end_by_ == SteadyTime{}) first = std::min(first, accept_again_);
     if (end_by_ != SteadyTime{}) first = std::min(first, end_by_);
     const auto left = std::chrono::ceil<milliseconds>(first - now());
@@ -126,7 +142,7 @@ void Loop::wait() {
     for (int i = 0; i < count; ++i) {
         const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;
         if (id == kListener) {
-            accept_all();
+            accept_some();
         } else if (id == kWake) {
             std::uint64_t times = 0;
             (void)!::read(wake_.get(), &times, sizeof times);
@@ -146,48 +162,40 @@ void Loop::wait() {
     }
 }
 
-void Loop::accept_all() {
-    while (true) {
-        Descriptor socket(
-            ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (socket.get() < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                accepting_ = false;
-                accept_again_ = now() + kAcceptPause;
-                arm(listener_.get(), kListener, 0);
-            }
-            if (errno == EINTR || errno == ECONNABORTED) continue;
-            return;
+void Loop::accept_some() {
+    for (int i = 0; i < kMostAccepted; ++i) {  // then those who are here have their turn
+        sockaddr_storage from{};
+        socklen_t size = sizeof from;
+        Descriptor socket(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &size,
+                                    SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (socket) {
+            take_in(std::move(socket), peer_of(from));
+            continue;
         }
-        if (connections_.size() >= options_.most_connections && !make_room()) continue;
-        const std::uint64_t id = next_id_++;
-        const int descriptor = socket.get();
-        auto made = std::make_unique<Connection>(std::move(socket), auth_.current());
-        enter(*made, made->phase, options_.request_limit);
-        epoll_event event{.events = EPOLLONESHOT, .data = {.u64 = id}};
-        if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) continue;
-        Connection& connection = *connections_.emplace(id, std::move(made)).first->second;
-        advance(id, connection);
+        if (errno == EINTR || errno == ECONNABORTED) continue;
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            if (make_room(Scarce::kConnections, nullptr)) continue;
+            accepting_ = false;
+            accept_again_ = now() + kAcceptPause;
+            arm(listener_.get(), kListener, 0);
+        }
+        return;
     }
 }
 
-/// Closes the connection that is missed least; false: there is none.
-bool Loop::make_room() {
-    auto best = connections_.end();
-    for (auto entry = connections_.begin(); entry != connections_.end(); ++entry) {
-        const Connection& connection = *entry->second;
-        const bool pending = connection.phase == Phase::kReading ||
-                             connection.phase == Phase::kGreeting ||
-                             connection.phase == Phase::kLingering;
-        if (!pending || (!connection.is_idle() && now() - connection.since < kYoung)) continue;
-        const auto rank = [](const Connection& of) {
-            return std::pair(!of.is_idle(), of.since);  // idle ones first, then the oldest
-        };
-        if (best == connections_.end() || rank(connection) < rank(*best->second)) best = entry;
+void Loop::take_in(Descriptor socket, const Peer& peer) {
+    if (connections_.size() >= most_connections_ && !make_room(Scarce::kConnections, nullptr)) {
+        return;
     }
-    if (best == connections_.end()) return false;
-    connections_.erase(best);
-    return true;
+    const std::uint64_t id = next_id_++;
+    const int descriptor = socket.get();
+    auto made = std::make_unique<Connection>(std::move(socket), auth_.current(), budget_, peer);
+    enter(*made, made->phase, options_.request_limit);
+    made->began = made->since;
+    epoll_event event{.events = EPOLLONESHOT, .data = {.u64 = id}};
+    if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) return;
+    Connection& connection = *connections_.emplace(id, std::move(made)).first->second;
+    advance(id, connection);
 }
 
 void Loop::take_answers() {
@@ -199,12 +207,17 @@ void Loop::take_answers() {
         streaming.swap(streaming_);
     }
     for (auto& [id, reply] : replies) {
+        if (!reply.password_right) --running_;
+        large_runs_ = large_runs_ && !reply.of_large_body;
+        if (reply.password_right) note_checked(*reply.password_right);
         const auto found = connections_.find(id);
         if (found == connections_.end()) {
             if (reply.stream != nullptr) reply.stream->close();
             continue;
         }
         Connection& connection = *found->second;
+        connection.verified = connection.verified || reply.password_right.value_or(false);
+        connection.given_bytes = 0;
         connection.start_reply(std::move(reply));
         enter(connection, Phase::kWriting, options_.request_limit);
         advance(id, connection);
@@ -239,6 +252,7 @@ void Loop::arm(int descriptor, std::uint64_t id, std::uint32_t events) {
 void Loop::advance(std::uint64_t id, Connection& connection) {
     while (step(id, connection)) {
     }
+    keep_within_budget(id, connection);
     for (const std::uint64_t gone : done_) connections_.erase(gone);
     done_.clear();
 }
@@ -271,6 +285,7 @@ bool Loop::step(std::uint64_t id, Connection& connection) {
         }
         case Phase::kReading:
             return read_request(id, connection);
+        case Phase::kWaiting:
         case Phase::kWorking:
             return false;
         case Phase::kWriting: {
@@ -286,60 +301,6 @@ bool Loop::step(std::uint64_t id, Connection& connection) {
             return pause(id, connection, connection.discard());
     }
     return false;
-}
-
-bool Loop::read_request(std::uint64_t id, Connection& connection) {
-    Reading reading = read_head(connection.input);
-    if (reading.state == Reading::State::kRefused) {
-        return refuse(connection, reading.status, reading.reason);
-    }
-    if (reading.state == Reading::State::kComplete) {
-        const Head& head = reading.head;
-        if (head.body_bytes > options_.most_body_bytes) {
-            return refuse(
-                connection, 413,
-                "the body has more than " + std::to_string(options_.most_body_bytes) + " bytes");
-        }
-        if (connection.input.size() - head.head_bytes >= head.body_bytes) {
-            return give_away(id, connection, std::move(reading.head));
-        }
-        if (head.expects_continue && !std::exchange(connection.told_continue, true)) {
-            connection.say("HTTP/1.1 100 Continue\r\n\r\n");
-        }
-    }
-    const bool first = connection.input.empty();
-    const Progress progress = connection.fill();
-    if (progress != Progress::kDone) return pause(id, connection, progress);
-    if (first && connection.requests > 0) {
-        enter(connection, Phase::kReading, options_.request_limit);
-    }
-    return true;
-}
-
-bool Loop::give_away(std::uint64_t id, Connection& connection, Head head) {
-    Job job{.connection = id, .request = std::move(head.request)};
-    job.request.body = connection.input.substr(head.head_bytes, head.body_bytes);
-    job.request.peer_name = connection.peer_name;
-    job.request.peer_groups = connection.peer_groups;
-    job.takes_chunks = head.takes_chunks;
-    connection.input.erase(0, head.head_bytes + head.body_bytes);
-    if (connection.input.empty()) connection.input.shrink_to_fit();
-    connection.told_continue = false;
-    job.auth = auth_.current();
-    // With new certificates a connection starts anew.
-    const bool outdated = job.auth != connection.auth() &&
-                          (job.auth->tls != nullptr || connection.auth()->tls != nullptr);
-    job.keep_alive = head.keep_alive && !stopping_ && !outdated;
-    enter(connection, Phase::kWorking, options_.request_limit);
-    submit_(std::move(job));
-    return false;
-}
-
-bool Loop::refuse(Connection& connection, int status, std::string_view reason) {
-    connection.input.clear();
-    connection.start_reply(refusal(status, reason));
-    enter(connection, Phase::kWriting, options_.request_limit);
-    return true;
 }
 
 bool Loop::pump(std::uint64_t id, Connection& connection) {
@@ -361,6 +322,7 @@ bool Loop::finish_reply(Connection& connection) {
     if (connection.reply_closes() || stopping_) return linger(connection);
     enter(connection, Phase::kReading,
           connection.input.empty() ? options_.idle_limit : options_.request_limit);
+    connection.began = connection.since;
     return true;
 }
 

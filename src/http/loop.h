@@ -7,29 +7,25 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
 #include "http/auth.h"
+#include "http/budget.h"
+#include "http/check_order.h"
 #include "http/connection.h"
+#include "http/job.h"
 #include "http/message.h"
 #include "http/options.h"
 
 namespace aliquot::http {
 
-/// A whole request, to be answered.
-struct Job {
-    std::uint64_t connection = 0;
-    Request request;
-    bool keep_alive = false;
-    bool takes_chunks = false;
-    std::shared_ptr<const Auth> auth;
-};
-
 /// The one thread that waits for all connections of a server. It reads whole requests, gives them
-/// away as jobs, and writes the replies.
+/// away as jobs, and writes the replies. Nothing is kept of a request that will be refused, peers
+/// take turns with the workers, and who is missed least gives way when there is no room.
 class Loop {
 public:
     Loop(Descriptor listener, AuthWatch auth, const ServerOptions& options);
@@ -51,8 +47,12 @@ private:
     void run();
     void wake();
     void wait();
-    void accept_all();
-    bool make_room();
+    void accept_some();
+    void take_in(Descriptor socket, const Peer& peer);
+    enum class Scarce : std::uint8_t { kConnections, kBytes };
+    /// Closes the connection that is missed least; false: there is none. `but` stays.
+    bool make_room(Scarce scarce, const Connection* but);
+    void keep_within_budget(std::uint64_t id, Connection& connection);
     void take_answers();
     void drop_late();
     void begin_end();
@@ -60,7 +60,17 @@ private:
     /// Whether there is more to do at once.
     bool step(std::uint64_t id, Connection& connection);
     bool read_request(std::uint64_t id, Connection& connection);
-    bool give_away(std::uint64_t id, Connection& connection, Head head);
+    /// What is answered without its body and without a worker.
+    [[nodiscard]] std::optional<Answer> answer_at_once(const Head& head, const Auth& auth) const;
+    bool say_at_once(Connection& connection, Answer answer);
+    bool give_away(std::uint64_t id, Connection& connection);
+    void start(Connection& connection);
+    void start_waiting();
+    Connection* next_waiting();
+    Connection* next_check();
+    void line_up(Connection& connection);
+    void start_check(Connection& connection);
+    void note_checked(bool right);
     bool refuse(Connection& connection, int status, std::string_view reason);
     bool pump(std::uint64_t id, Connection& connection);
     bool finish_reply(Connection& connection);
@@ -77,12 +87,26 @@ private:
     Descriptor wake_;
     AuthWatch auth_;
     std::function<void(Job)> submit_;
+    std::size_t most_connections_;
+    Budget budget_;  // outlives the connections
     std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
     std::vector<std::uint64_t> done_;  // to be dropped after the step
     std::uint64_t next_id_ = 2;        // 0 is the listener, 1 the wake
     SteadyTime accept_again_{};        // when there were no descriptors left
     bool accepting_ = true;
     SteadyTime end_by_{};
+    unsigned running_ = 0;     // jobs that workers have
+    bool large_runs_ = false;  // one of them has a large body
+    bool some_wait_ = false;   // for a worker
+    CheckOrder checks_;
+    struct Check {
+        Peer peer;
+        Passwords::Digest credentials{};
+        std::shared_ptr<const Auth> auth;
+        SteadyTime began;
+    };
+    std::optional<Check> check_;                  // that runs
+    SteadyTime check_again_ = SteadyTime::max();  // when there is none, and some wait for it
 
     std::atomic<bool> stopping_{false};
     std::atomic<bool> cutting_{false};

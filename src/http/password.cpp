@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kHashBytes = 60;
 constexpr int kLeastCost = 4;
 constexpr int kMostCost = 15;
+constexpr std::size_t kMostWrong = 1024;  // 100 KiB
 
 bool is_salt_letter(char c) {
     return c == '.' || c == '/' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
@@ -53,7 +54,9 @@ std::optional<std::string> base64_decoded(std::string_view text) {
 /// What crypt makes of the password with the salt and cost of `hash`.
 std::string crypted(const std::string& password, const std::string& hash) {
     const auto room = std::make_unique<crypt_data>();  // 32 KiB
-    const char* const made = ::crypt_r(password.c_str(), hash.c_str(), room.get());
+    // Not crypt_r: the sanitizers put themselves before that one.
+    const char* const made =
+        ::crypt_rn(password.c_str(), hash.c_str(), room.get(), sizeof(crypt_data));
     std::string text = made == nullptr ? "" : made;
     ::OPENSSL_cleanse(room.get(), sizeof(crypt_data));
     return text;
@@ -117,12 +120,14 @@ Passwords::Digest Passwords::digest(const Credentials& given) const {
     return made;
 }
 
-bool Passwords::is_known(const Credentials& given) const {
-    const Digest asked = digest(given);
+Passwords::Verdict Passwords::remembered(const Credentials& given, const Digest& asked) const {
     const std::scoped_lock lock(mutex_);
     const auto known = known_.find(given.user);
-    return known != known_.end() &&
-           ::CRYPTO_memcmp(known->second.data(), asked.data(), asked.size()) == 0;
+    if (known != known_.end() &&
+        ::CRYPTO_memcmp(known->second.data(), asked.data(), asked.size()) == 0) {
+        return Verdict::kRight;
+    }
+    return wrong_.contains(asked) ? Verdict::kWrong : Verdict::kUnknown;
 }
 
 bool Passwords::matches(const Credentials& given) {
@@ -132,9 +137,16 @@ bool Passwords::matches(const Credentials& given) {
     const bool right = made.size() == hash.size() &&
                        ::CRYPTO_memcmp(made.data(), hash.data(), hash.size()) == 0 &&
                        user != users_.end();
+    const Digest asked = digest(given);
+    const std::scoped_lock lock(mutex_);
     if (right) {
-        const std::scoped_lock lock(mutex_);
-        known_[given.user] = digest(given);
+        known_[given.user] = asked;
+    } else if (wrong_.insert(asked).second) {
+        wrong_in_order_.push_back(asked);
+        if (wrong_in_order_.size() > kMostWrong) {
+            wrong_.erase(wrong_in_order_.front());
+            wrong_in_order_.pop_front();
+        }
     }
     return right;
 }

@@ -32,13 +32,19 @@ TEST(Password, OnlyBcryptOfABearableCostIsTaken) {
     EXPECT_NE(why_no_bcrypt("$2y$16" + std::string(kSecret).substr(6)), "");
 }
 
+Passwords::Verdict remembered(const Passwords& passwords, const Credentials& given) {
+    return passwords.remembered(given, passwords.digest(given));
+}
+
+using Verdict = Passwords::Verdict;
+
 TEST(Password, ARightOneIsKnownFromThenOn) {
     Passwords passwords({{"alice", kSecret}, {"bob", kHunter}});
-    EXPECT_FALSE(passwords.is_known({"alice", "secret"}));
+    EXPECT_EQ(remembered(passwords, {"alice", "secret"}), Verdict::kUnknown);
     EXPECT_TRUE(passwords.matches({"alice", "secret"}));
-    EXPECT_TRUE(passwords.is_known({"alice", "secret"}));
-    EXPECT_FALSE(passwords.is_known({"alice", "secre"}));
-    EXPECT_FALSE(passwords.is_known({"bob", "secret"}));
+    EXPECT_EQ(remembered(passwords, {"alice", "secret"}), Verdict::kRight);
+    EXPECT_EQ(remembered(passwords, {"alice", "secre"}), Verdict::kUnknown);
+    EXPECT_EQ(remembered(passwords, {"bob", "secret"}), Verdict::kUnknown);
     EXPECT_TRUE(passwords.matches({"bob", "hunter2"}));
 }
 
@@ -48,8 +54,17 @@ TEST(Password, AWrongOneAndAnUnknownUserDoNotMatch) {
     EXPECT_FALSE(passwords.matches({"alice", ""}));
     EXPECT_FALSE(passwords.matches({"mallory", "secret"}));
     EXPECT_FALSE(passwords.matches({"", ""}));
-    EXPECT_FALSE(passwords.is_known({"alice", "Secret"}));
+    EXPECT_EQ(remembered(passwords, {"alice", "Secret"}), Verdict::kWrong);
     EXPECT_FALSE(passwords.matches({"alice", std::string(2000, 'x')}));
+}
+
+TEST(Password, OfWrongOnesOnlyTheLastAreRemembered) {
+    // Cost 4: a thousand of them are two seconds.
+    Passwords passwords(std::map<std::string, std::string>{{"bob", kHunter}});
+    constexpr int kMore = 1100;
+    for (int i = 0; i < kMore; ++i) EXPECT_FALSE(passwords.matches({"bob", std::to_string(i)}));
+    EXPECT_EQ(remembered(passwords, {"bob", "0"}), Verdict::kUnknown);
+    EXPECT_EQ(remembered(passwords, {"bob", std::to_string(kMore - 1)}), Verdict::kWrong);
 }
 
 }  // namespace

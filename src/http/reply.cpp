@@ -47,6 +47,12 @@ Reply render(Answer answer, const AnswerForm& form, const Access& access,
     return reply;
 }
 
+Answer unauthorized() {
+    return {.status = 401,
+            .body = "a name and a password are needed\n",
+            .headers = {{"WWW-Authenticate", "Basic realm=\"aliquot\", charset=\"UTF-8\""}}};
+}
+
 Reply refusal(int status, std::string_view reason) {
     CompressedBodies none;
     return render({.status = status, .body = std::string(reason) + "\n"}, {}, {}, none);

@@ -22,6 +22,9 @@ struct AnswerForm {
 /// An answer as bytes, compressed where that pays. Of one that is a stream: the head.
 Reply render(Answer answer, const AnswerForm& form, const Access& access, CompressedBodies& bodies);
 
+/// What is answered to somebody without a right password.
+Answer unauthorized();
+
 /// A short plain answer; the connection is closed after it.
 Reply refusal(int status, std::string_view reason);
 

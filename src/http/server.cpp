@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/server.h"
 
-#include <algorithm>
 #include <exception>
+#include <optional>
 #include <system_error>
 
 #include "base/log.h"
@@ -24,26 +24,19 @@ Answer ask(const Handler& handler, const Request& request) {
     }
 }
 
-Answer unauthorized() {
-    return {.status = 401,
-            .body = "a name and a password are needed\n",
-            .headers = {{"WWW-Authenticate", "Basic realm=\"aliquot\", charset=\"UTF-8\""}}};
-}
-
 }  // namespace
 
 class Server::Implementation {
 public:
     Implementation(Descriptor listener, AuthWatch auth, ServerOptions options, Handler handler)
         : address_(options.address),
-          methods_(options.methods),
           compress_from_(options.compress_from),
           handler_(std::move(handler)),
           port_(port_of(listener)),
           loop_(std::move(listener), std::move(auth), options),
           streams_(options.most_streams),
           pool_(options.threads, "web-work") {
-        loop_.start([this](Job job) { submit(std::move(job), ThreadPool::Lane::kQuick); });
+        loop_.start([this](Job job) { submit(std::move(job)); });
     }
     ~Implementation() {
         loop_.stop();
@@ -54,34 +47,20 @@ public:
     [[nodiscard]] unsigned port() const { return port_; }
 
 private:
-    enum class Entry : std::uint8_t { kGranted, kRefused, kNotKnownYet };
-
-    static Entry enter(const Job& job, bool slow) {
-        Passwords& passwords = job.auth->passwords;
-        if (passwords.empty()) return Entry::kGranted;
-        const auto given = read_basic(job.request.header("authorization"));
-        if (!given) return Entry::kRefused;
-        if (passwords.is_known(*given)) return Entry::kGranted;
-        if (!slow) return Entry::kNotKnownYet;
-        return passwords.matches(*given) ? Entry::kGranted : Entry::kRefused;
+    /// Checking a password is slow by design: it never holds up those who are known.
+    void submit(Job job) {
+        const auto lane = job.unchecked ? ThreadPool::Lane::kSlow : ThreadPool::Lane::kQuick;
+        pool_.submit([this, job = std::move(job)] { loop_.answer(job.connection, work(job)); },
+                     lane);
     }
 
-    /// Checking a password is slow by design: in the slow lane, guessing some does not stop those
-    /// who are known.
-    void submit(Job job, ThreadPool::Lane lane) {
-        auto task = [this, lane, job = std::move(job)]() mutable {
-            auto reply = work(job, lane == ThreadPool::Lane::kSlow);
-            if (reply) return loop_.answer(job.connection, *std::move(reply));
-            submit(std::move(job), ThreadPool::Lane::kSlow);
-        };
-        pool_.submit(std::move(task), lane);
-    }
-
-    /// No value: it takes long, ask again in the slow lane.
-    std::optional<Reply> work(const Job& job, bool slow) {
-        const Entry entry = enter(job, slow);
-        if (entry == Entry::kNotKnownYet) return std::nullopt;
-        Answer answer = entry == Entry::kGranted ? answer_to(job.request) : unauthorized();
+    Reply work(const Job& job) {
+        std::optional<bool> right;
+        if (job.unchecked) {
+            const auto given = read_basic(job.request.header("authorization"));
+            right = given && job.auth->passwords.matches(*given);
+        }
+        Answer answer = right.value_or(true) ? answer_to(job.request) : unauthorized();
         const bool head = job.request.method == "HEAD";
         std::shared_ptr<StreamPipe> stream;
         if (answer.stream && !head) stream = start_stream(job, answer);
@@ -93,6 +72,8 @@ private:
                               .compress_from = compress_from_},
                              job.auth->access, bodies_);
         reply.stream = std::move(stream);
+        reply.password_right = right;
+        reply.of_large_body = job.large;
         return reply;
     }
 
@@ -108,26 +89,13 @@ private:
     }
 
     Answer answer_to(const Request& request) {
-        const bool head = request.method == "HEAD";
-        const std::string_view method = head ? "GET" : std::string_view(request.method);
-        if (!methods_.empty() &&
-            std::find(methods_.begin(), methods_.end(), method) == methods_.end()) {
-            std::string allowed;
-            for (const std::string& name : methods_) {
-                allowed += (allowed.empty() ? "" : ", ") + name;
-                if (name == "GET") allowed += ", HEAD";
-            }
-            return {
-                .status = 405, .body = "only " + allowed + "\n", .headers = {{"Allow", allowed}}};
-        }
-        if (!head) return ask(handler_, request);
+        if (request.method != "HEAD") return ask(handler_, request);
         Request as_get = request;
         as_get.method = "GET";
         return ask(handler_, as_get);
     }
 
     const std::string address_;
-    const std::vector<std::string> methods_;
     const std::size_t compress_from_;
     const Handler handler_;
     const unsigned port_;

@@ -92,7 +92,7 @@ TEST(Server, OtherMethodsAreRefusedByName) {
 }
 
 TEST(Server, TakesABodyWhereItIsWanted) {
-    const auto server = started({.methods = {"GET", "POST"}});
+    const auto server = started({.methods = {"GET", "POST"}, .most_body_bytes = 100});
     TestClient client(server->port());
     client.send(
         "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");

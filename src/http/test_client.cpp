@@ -41,7 +41,8 @@ void trust(SSL_CTX* context, const TestCertificate& authority) {
 
 }  // namespace
 
-TestClient::TestClient(unsigned port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+TestClient::TestClient(unsigned port, std::uint32_t own_address)
+    : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval limit{.tv_sec = 10, .tv_usec = 0};
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -51,6 +52,13 @@ TestClient::TestClient(unsigned port) : socket_(::socket(AF_INET, SOCK_STREAM | 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int on = 1;  // else a request behind the greeting waits for a delayed ACK
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (own_address != 0) {
+        ::setsockopt(socket_.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        own.sin_addr.s_addr = htonl(own_address);
+        (void)::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own);
+    }
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
         0) {
         socket_ = Descriptor();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,7 +32,8 @@ public:
         bool only_tls12 = false;
     };
 
-    explicit TestClient(unsigned port);
+    /// own_address   where it comes from: 0x7f000001 is 127.0.0.1; others of 127.0.0.0/8 are other peers
+    explicit TestClient(unsigned port, std::uint32_t own_address = 0);
     TestClient(unsigned port, const TlsWish& wish);
     ~TestClient();
     TestClient(const TestClient&) = delete;

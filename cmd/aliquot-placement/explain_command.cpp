@@ -5,7 +5,7 @@
 #include "cmd/aliquot-placement/commands.h"
 #include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
-#include "trace/explanation.h"
+#include "sim/trace/explanation.h"
 
 namespace aliquot::cli {
 namespace {
@@ -20,18 +20,19 @@ struct ExplainOptions {
 void explain(Context& context, const ExplainOptions& words) {
     const auto scenario = read_scenario(words.placement);
     if (!scenario) return fail(context, kUsage, scenario.error().message);
-    const auto row = trace::find_task(scenario->tasks, words.pod);
+    const auto row = sim::trace::find_task(scenario->tasks, words.pod);
     if (!row) return fail(context, kUsage, row.error().message);
-    const trace::Question question{.row = *row, .after = words.after, .top = words.top};
-    const auto told = trace::explain(*scenario, replay_options(words.placement), question);
+    const sim::trace::Question question{.row = *row, .after = words.after, .top = words.top};
+    const auto told = sim::trace::explain(*scenario, replay_options(words.placement), question);
     if (!told) {
         const bool usage = told.error().code == ErrorCode::kNotFound;
         return fail(context, usage ? kUsage : kCouldNotRun, told.error().message);
     }
     if (words.placement.format == "text") {
-        trace::print_explanation(context.out, *scenario, *told);
+        sim::trace::print_explanation(context.out, *scenario, *told);
     } else {
-        print_document(context, trace::explanation_json(*scenario, *told), words.placement.format);
+        print_document(context, sim::trace::explanation_json(*scenario, *told),
+                       words.placement.format);
     }
 }
 

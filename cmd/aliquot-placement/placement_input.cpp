@@ -8,7 +8,7 @@
 #include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
-#include "trace/draw.h"
+#include "sim/trace/draw.h"
 
 namespace aliquot::cli {
 namespace {
@@ -24,35 +24,38 @@ Result<T> read_file(const std::string& file, const Read& read) {
     return read(input->name, input->text);
 }
 
-Result<trace::Order> find_order(const PlacementOptions& words, const trace::NodeList& nodes,
-                                const trace::TaskList& tasks) {
+Result<sim::trace::Order> find_order(const PlacementOptions& words,
+                                     const sim::trace::NodeList& nodes,
+                                     const sim::trace::TaskList& tasks) {
     const std::size_t node_count = nodes.nodes.size();
     const std::int64_t capacity = nodes.capacity_milli();
     if (!words.order.empty()) {
-        auto order = read_file<trace::Order>(
+        auto order = read_file<sim::trace::Order>(
             words.order, [&](const std::string& name, const std::string& text) {
-                return trace::read_order(name, text, node_count, tasks.tasks.size());
+                return sim::trace::read_order(name, text, node_count, tasks.tasks.size());
             });
-        if (order && words.inflate) trace::cut_arrivals(*order, tasks, capacity, *words.inflate);
+        if (order && words.inflate)
+            sim::trace::cut_arrivals(*order, tasks, capacity, *words.inflate);
         return order;
     }
     // What leaves makes room by itself: a list with times is replayed as it was.
-    if (words.departures && !words.inflate) return trace::whole_list(tasks, node_count, words.seed);
-    return trace::draw_order(tasks, node_count, capacity, words.inflate.value_or(kInflate),
-                             words.seed);
+    if (words.departures && !words.inflate)
+        return sim::trace::whole_list(tasks, node_count, words.seed);
+    return sim::trace::draw_order(tasks, node_count, capacity, words.inflate.value_or(kInflate),
+                                  words.seed);
 }
 
 Result<std::vector<placement::TaskType>> find_workload(const PlacementOptions& words,
-                                                       const trace::TaskList& tasks) {
+                                                       const sim::trace::TaskList& tasks) {
     if (words.workload.empty()) {
-        return placement::typical_types(trace::workload_of(tasks), kTypicalShare);
+        return placement::typical_types(sim::trace::workload_of(tasks), kTypicalShare);
     }
-    auto expected = read_file<trace::TaskList>(
+    auto expected = read_file<sim::trace::TaskList>(
         words.workload, [](const std::string& name, const std::string& text) {
-            return trace::read_task_list(name, text, nullptr);
+            return sim::trace::read_task_list(name, text, nullptr);
         });
     if (!expected) return std::move(expected).error();
-    return placement::typical_types(trace::workload_of(*expected), kTypicalShare);
+    return placement::typical_types(sim::trace::workload_of(*expected), kTypicalShare);
 }
 
 }  // namespace
@@ -110,8 +113,8 @@ void add_placement_options(command_line::Command& command, PlacementOptions& wor
         ->option_text("ARRIVALS");
 }
 
-trace::ReplayOptions replay_options(const PlacementOptions& words) {
-    trace::ReplayOptions options;
+sim::trace::ReplayOptions replay_options(const PlacementOptions& words) {
+    sim::trace::ReplayOptions options;
     options.policy = placement::parse_policy(words.policy).value_or(placement::Policy::kAliquot);
     options.seed = words.seed;
     options.departures = words.departures;
@@ -121,12 +124,12 @@ trace::ReplayOptions replay_options(const PlacementOptions& words) {
     return options;
 }
 
-Result<trace::Scenario> read_scenario(const PlacementOptions& words) {
-    trace::Scenario scenario;
-    auto nodes = read_file<trace::NodeList>(words.nodes,
-                                            [](const std::string& name, const std::string& text) {
-                                                return trace::read_node_list(name, text);
-                                            });
+Result<sim::trace::Scenario> read_scenario(const PlacementOptions& words) {
+    sim::trace::Scenario scenario;
+    auto nodes = read_file<sim::trace::NodeList>(
+        words.nodes, [](const std::string& name, const std::string& text) {
+            return sim::trace::read_node_list(name, text);
+        });
     if (!nodes) return std::move(nodes).error();
     if (nodes->capacity_milli() == 0) {
         return Error{
@@ -134,9 +137,9 @@ Result<trace::Scenario> read_scenario(const PlacementOptions& words) {
             words.nodes + ": no node has a GPU; at least one with gpu above 0 was expected"};
     }
     scenario.nodes = *std::move(nodes);
-    auto tasks = read_file<trace::TaskList>(
+    auto tasks = read_file<sim::trace::TaskList>(
         words.pods, [&](const std::string& name, const std::string& text) {
-            return trace::read_task_list(name, text, &scenario.nodes);
+            return sim::trace::read_task_list(name, text, &scenario.nodes);
         });
     if (!tasks) return std::move(tasks).error();
     if (words.departures && !tasks->has_times) {
@@ -146,12 +149,12 @@ Result<trace::Scenario> read_scenario(const PlacementOptions& words) {
                          "--departures needs"};
     }
     scenario.tasks = *std::move(tasks);
-    if (scenario.tasks.asks_gpu_memory) trace::fill_gpu_memory(scenario.nodes);
-    if (words.migrate > 0) trace::make_movable(scenario.tasks);
+    if (scenario.tasks.asks_gpu_memory) sim::trace::fill_gpu_memory(scenario.nodes);
+    if (words.migrate > 0) sim::trace::make_movable(scenario.tasks);
     auto order = find_order(words, scenario.nodes, scenario.tasks);
     if (!order) return std::move(order).error();
     scenario.order = *std::move(order);
-    if (words.departures) trace::sort_by_creation(scenario.order, scenario.tasks);
+    if (words.departures) sim::trace::sort_by_creation(scenario.order, scenario.tasks);
     auto workload = find_workload(words, scenario.tasks);
     if (!workload) return std::move(workload).error();
     scenario.workload = *std::move(workload);

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
-#include "trace/replay.h"
+#include "sim/trace/replay.h"
 
 namespace aliquot::cli {
 
@@ -29,11 +29,11 @@ struct PlacementOptions {
 
 void add_placement_options(command_line::Command& command, PlacementOptions& words);
 
-trace::ReplayOptions replay_options(const PlacementOptions& words);
+sim::trace::ReplayOptions replay_options(const PlacementOptions& words);
 
 /// Reads all files, draws the order where there is none, and finds the target workload.
 /// errors   kInvalidInput, kNotFound, kPermission: one line that names the file and the place in it
-Result<trace::Scenario> read_scenario(const PlacementOptions& words);
+Result<sim::trace::Scenario> read_scenario(const PlacementOptions& words);
 
 /// Prints JSON as it is or as YAML. format   "json" or "yaml"
 void print_document(Context& context, const std::string& json, const std::string& format);

@@ -8,8 +8,8 @@
 #include "cmd/aliquot-placement/commands.h"
 #include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
-#include "trace/outcome_text.h"
-#include "trace/plot.h"
+#include "sim/trace/outcome_text.h"
+#include "sim/trace/plot.h"
 
 namespace aliquot::cli {
 namespace {
@@ -85,12 +85,12 @@ bool open(Context& context, const std::string& name, std::ofstream& file) {
     return false;
 }
 
-void print(Context& context, const SimulateOptions& words, const trace::Scenario& scenario,
-           const std::vector<trace::Outcome>& outcomes) {
+void print(Context& context, const SimulateOptions& words, const sim::trace::Scenario& scenario,
+           const std::vector<sim::trace::Outcome>& outcomes) {
     if (words.placement.format == "text") {
-        trace::print_outcomes(context.out, scenario, outcomes);
+        sim::trace::print_outcomes(context.out, scenario, outcomes);
     } else {
-        print_document(context, trace::outcomes_json(outcomes), words.placement.format);
+        print_document(context, sim::trace::outcomes_json(outcomes), words.placement.format);
     }
 }
 
@@ -107,20 +107,20 @@ void simulate(Context& context, const SimulateOptions& words) {
     std::ofstream log;
     if (!open(context, words.curve, curve) || !open(context, words.log, log)) return;
 
-    trace::ExperimentOptions options;
+    sim::trace::ExperimentOptions options;
     options.replay = replay_options(words.placement);
     options.at = words.at;
     options.whole_curve = !words.curve.empty();
     if (!words.log.empty()) options.log = &log;
     Progress progress(context);
-    std::vector<trace::Outcome> outcomes;
+    std::vector<sim::trace::Outcome> outcomes;
     for (const std::string& policy : policies) {
         options.replay.policy =
             placement::parse_policy(policy).value_or(placement::Policy::kAliquot);
         options.progress = [&](std::size_t done, std::size_t all) {
             progress.show(policy, done, all);
         };
-        auto outcome = trace::run_experiment(*scenario, options);
+        auto outcome = sim::trace::run_experiment(*scenario, options);
         progress.clear();
         if (!outcome) {
             return fail(context, kCouldNotRun, std::move(outcome).error().during(policy).message);
@@ -130,9 +130,9 @@ void simulate(Context& context, const SimulateOptions& words) {
     print(context, words, *scenario, outcomes);
     if (words.curve.empty()) return;
     if (words.curve.ends_with(".svg")) {
-        trace::draw_plot(curve, outcomes);
+        sim::trace::draw_plot(curve, outcomes);
     } else {
-        trace::print_curve(curve, outcomes);
+        sim::trace::print_curve(curve, outcomes);
     }
     if (!curve.flush()) fail(context, kCouldNotRun, words.curve + ": writing it failed");
 }

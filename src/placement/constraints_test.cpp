@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "placement/engine.h"
+#include "sim/trace/published_scorer.h"
 
 namespace aliquot::placement {
 namespace {
@@ -23,7 +24,7 @@ Request share(std::int32_t milli) {
 class Constraints : public testing::TestWithParam<Policy> {
 protected:
     void add(NodeSpec spec) { ASSERT_TRUE(engine_.add_node(std::move(spec)).ok()); }
-    Engine engine_{Options{.policy = GetParam()}};
+    Engine engine_{Options{.policy = GetParam(), .published = sim::trace::published_scorer}};
 };
 
 TEST_P(Constraints, EverySelectorLabelMustBeThere) {

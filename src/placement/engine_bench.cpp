@@ -13,6 +13,7 @@
 #include <string>
 
 #include "placement/engine.h"
+#include "sim/trace/published_scorer.h"
 
 namespace aliquot::placement {
 namespace {
@@ -136,6 +137,7 @@ private:
     static Options options_of(Policy policy) {
         Options options;
         options.policy = policy;
+        options.published = aliquot::sim::trace::published_scorer;
         return options;
     }
 

@@ -7,6 +7,7 @@
 #include "placement/engine.h"
 #include "placement/event_line.h"
 #include "placement/random_cluster.h"
+#include "sim/trace/published_scorer.h"
 
 namespace aliquot::placement {
 namespace {
@@ -69,6 +70,7 @@ private:
     static Options options(Policy policy, std::uint64_t seed) {
         Options options;
         options.policy = policy;
+        options.published = sim::trace::published_scorer;
         options.seed = seed;
         options.learn = seed % 3 == 2;
         options.learn_every = 40;

@@ -33,6 +33,8 @@ std::string id_field(PlacementId id) { return " id=" + std::to_string(id); }
 /// One line at a time on one engine.
 class Player {
 public:
+    explicit Player(ScorerOf published) : published_(published) {}
+
     /// The outcome of the line now. errors: kInvalidInput, without the line's number.
     Result<std::string> play(std::string_view payload);
     [[nodiscard]] Engine take() { return std::move(*engine_); }
@@ -42,6 +44,7 @@ private:
     std::optional<std::string> play_change(std::string_view verb, FieldReader& fields);
 
     std::optional<Engine> engine_;
+    ScorerOf published_;
 };
 
 /// Does it only when every field of the line was right: a line is never half played.
@@ -132,7 +135,13 @@ Result<std::string> Player::play(std::string_view payload) {
         if (verb != "options")
             return Error{ErrorCode::kInvalidInput,
                          "found '" + std::string(verb.substr(0, 40)) + "', expected options"};
-        const Options options = fields.options();
+        Options options = fields.options();
+        options.published = published_;
+        if (published_ == nullptr && options.policy != Policy::kAliquot) {
+            return Error{ErrorCode::kInvalidInput,
+                         "has policy=" + std::string(to_text(options.policy)) +
+                             ", expected aliquot: this program has no other"};
+        }
         outcome = done_if_good(fields, [&] {
             engine_.emplace(options);
             return std::string("ok");
@@ -247,13 +256,13 @@ void Recorder::commit() {
     write("commit", "ok");
 }
 
-Result<Replay> replay(std::string_view text) {
+Result<Replay> replay(std::string_view text, ScorerOf published) {
     if (text.size() > kMostLogBytes)
         return Error{ErrorCode::kInvalidInput, "log has " + std::to_string(text.size()) +
                                                    " bytes, expected at most " +
                                                    std::to_string(kMostLogBytes)};
     Chain chain;
-    Player player;
+    Player player(published);
     Replay report;
     while (!text.empty()) {
         const std::size_t line = ++report.lines;

@@ -75,7 +75,8 @@ struct Replay {
 };
 
 /// Plays a log on a fresh engine and stops at the first outcome that is not the same, bit for bit.
-/// errors  kInvalidInput: "line 12: cpu is 'x', expected a number of 0 to 9"
-Result<Replay> replay(std::string_view text);
+/// published  as in Options; nullptr: a log of another policy than ours is refused
+/// errors     kInvalidInput: "line 12: cpu is 'x', expected a number of 0 to 9"
+Result<Replay> replay(std::string_view text, ScorerOf published = nullptr);
 
 }  // namespace aliquot::placement

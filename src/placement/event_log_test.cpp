@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "placement/random_cluster.h"
+#include "sim/trace/published_scorer.h"
 
 namespace aliquot::placement {
 namespace {
@@ -65,6 +66,7 @@ std::string recorded(Policy policy, unsigned operations, std::uint64_t seed = 7)
     std::string text;
     Options options;
     options.policy = policy;
+    options.published = sim::trace::published_scorer;
     options.seed = 0xFFFF'FFFF'FFFF'FFFFULL;
     options.learn = seed % 2 == 0;
     options.learn_every = 50;
@@ -108,7 +110,7 @@ const std::vector<std::string>& head() {
 std::string refusal_of(const std::string& line) {
     std::vector<std::string> lines = head();
     lines.push_back(line);
-    const auto played = replay(sealed(lines));
+    const auto played = replay(sealed(lines), sim::trace::published_scorer);
     return played ? "played" : played.error().message;
 }
 
@@ -116,7 +118,7 @@ TEST(EventLog, PlaysThreeThousandOperationsAgainForEveryPolicy) {
     const auto policies = static_cast<unsigned>(policy_words().size());
     for (const std::string_view word : policy_words()) {
         const std::string text = recorded(*parse_policy(word), 3'000 / policies + 1);
-        const auto played = replay(text);
+        const auto played = replay(text, sim::trace::published_scorer);
         ASSERT_TRUE(played.ok()) << word << ": " << played.error().message;
         ASSERT_FALSE(played->first_difference.has_value())
             << word << ", line " << played->first_difference->line << ": "
@@ -126,7 +128,7 @@ TEST(EventLog, PlaysThreeThousandOperationsAgainForEveryPolicy) {
 }
 
 TEST(EventLog, PlaysALearningEngineAgain) {
-    const auto played = replay(recorded(Policy::kAliquot, 300, 8));
+    const auto played = replay(recorded(Policy::kAliquot, 300, 8), sim::trace::published_scorer);
     ASSERT_TRUE(played.ok());
     EXPECT_FALSE(played->first_difference.has_value());
 }
@@ -137,7 +139,7 @@ TEST(EventLog, GivesTheEngineBack) {
     Dice dice(3);
     for (unsigned i = 0; i < 6; ++i) (void)recorder.add_node(random_node(dice, i));
     for (unsigned i = 0; i < 40; ++i) (void)recorder.place(random_request(dice));
-    auto played = replay(text);
+    auto played = replay(text, sim::trace::published_scorer);
     ASSERT_TRUE(played.ok());
     EXPECT_EQ(played->engine.live(), recorder.engine().live());
     for (NodeId id = 0; id < 6; ++id)
@@ -152,7 +154,7 @@ TEST(EventLog, FindsEveryChangedByte) {
         std::string changed = text;
         char& byte = changed[dice.below(static_cast<unsigned>(changed.size()))];
         byte = static_cast<char>(byte ^ static_cast<char>(1U << dice.below(8)));
-        const auto played = replay(changed);
+        const auto played = replay(changed, sim::trace::published_scorer);
         EXPECT_FALSE(played.ok() && !played->first_difference) << i;
     }
 }
@@ -162,7 +164,7 @@ TEST(EventLog, FindsALostLineAndACutOne) {
     const std::size_t first = text.find('\n', 400) + 1;
     std::string lost = text;
     lost.erase(first, lost.find('\n', first) + 1 - first);
-    EXPECT_FALSE(replay(lost).ok());
+    EXPECT_FALSE(replay(lost, sim::trace::published_scorer).ok());
     EXPECT_FALSE(replay(text.substr(0, text.size() - 1)).ok());
     EXPECT_EQ(replay("").error().message, "line 1: is missing: expected a version and options");
 }
@@ -176,7 +178,7 @@ TEST(EventLog, SaysTheFirstLineThatComesOutDifferently) {
         lines[i].insert(found + 7, "9");
         changed = i + 1;
     }
-    const auto played = replay(sealed(lines));
+    const auto played = replay(sealed(lines), sim::trace::published_scorer);
     ASSERT_TRUE(played.ok()) << played.error().message;
     ASSERT_TRUE(played->first_difference.has_value());
     EXPECT_EQ(played->first_difference->line, changed);
@@ -193,7 +195,7 @@ TEST(EventLog, KeepsAnyTextAndAnyDouble) {
     spec.labels = {{"", ""}, {"k:", ",v"}};
     (void)recorder.add_node(spec);
     recorder.set_workload({{.request = {}, .popularity = 1.0 / 3}});
-    auto played = replay(text);
+    auto played = replay(text, sim::trace::published_scorer);
     ASSERT_TRUE(played.ok()) << played.error().message;
     EXPECT_EQ(played->engine.node(0).name, spec.name);
     EXPECT_EQ(played->engine.node(0).labels, spec.labels);
@@ -224,10 +226,18 @@ TEST(EventLog, NamesTheLineAndWhatIsWrongWithIt) {
 TEST(EventLog, RefusesAnotherVersionAndALineWithoutEnd) {
     std::vector<std::string> lines = head();
     lines[0] = "aliquot-placement-log 2";
-    EXPECT_EQ(replay(sealed(lines)).error().message,
+    EXPECT_EQ(replay(sealed(lines), sim::trace::published_scorer).error().message,
               "line 1: is 'aliquot-placement-log 2', expected 'aliquot-placement-log 1'");
     EXPECT_EQ(refusal_of(std::string(kMostLogLine, 'x')),
               "line 3: has 1048594 bytes, expected at most 1048576");
+}
+
+TEST(EventLog, OfAPolicyThatTheProgramHasNotIsRefused) {
+    const auto played = replay(recorded(Policy::kBestFit, 12));
+    ASSERT_FALSE(played);
+    EXPECT_EQ(played.error().message,
+              "line 2: has policy=best-fit, expected aliquot: this program has no other");
+    EXPECT_TRUE(replay(recorded(Policy::kAliquot, 12)).ok()) << "ours needs none of them";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "placement/engine.h"
 #include "placement/random_cluster.h"
 #include "placement/ranking.h"
+#include "sim/trace/published_scorer.h"
 
 namespace aliquot::placement {
 namespace {
@@ -88,7 +89,10 @@ TEST(Growth, AskingInBetweenChangesNothing) {
 }
 
 TEST(Growth, LearnsWhatArrives) {
-    Engine engine(Options{.policy = Policy::kFgd, .learn = true, .learn_every = 10});
+    Engine engine(Options{.policy = Policy::kFgd,
+                          .published = sim::trace::published_scorer,
+                          .learn = true,
+                          .learn_every = 10});
     ASSERT_TRUE(engine.add_node(node("a", 16)).ok());
     for (int i = 0; i < 20; ++i) (void)engine.place(share(250));
     ASSERT_EQ(engine.workload().size(), 1U);
@@ -160,7 +164,7 @@ TEST(Growth, ARefusedMoveChangesNoLaterDecision) {
 }
 
 TEST(Growth, MoreKindsThanAreKeptAreStillServed) {
-    Engine engine(Options{.policy = Policy::kBestFit});
+    Engine engine(Options{.policy = Policy::kBestFit, .published = sim::trace::published_scorer});
     ASSERT_TRUE(engine.add_node(node("a", 8)).ok());
     ASSERT_TRUE(engine.add_node(node("b", 8)).ok());
     const auto kind = [](std::int32_t i) {
@@ -190,7 +194,7 @@ TEST(Growth, MoreKindsThanAreKeptAreStillServed) {
 }
 
 TEST(Growth, AlternativesAreDifferentNodesInALargeCluster) {
-    Engine engine(Options{.policy = Policy::kRandom});
+    Engine engine(Options{.policy = Policy::kRandom, .published = sim::trace::published_scorer});
     const unsigned count = Ranking::kScan + 200;
     for (unsigned i = 0; i < count; ++i)
         ASSERT_TRUE(engine.add_node(node("n" + std::to_string(i), i > count - 4 ? 1 : 0)).ok());

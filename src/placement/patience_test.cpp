@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/trace/published_scorer.h"
+
 namespace aliquot::placement {
 namespace {
 
@@ -18,6 +20,7 @@ Request share(std::int32_t milli) {
 Engine cluster(unsigned count, Policy policy = Policy::kAliquot) {
     Options options;
     options.policy = policy;
+    options.published = sim::trace::published_scorer;
     Engine engine(options);
     for (unsigned i = 0; i < count; ++i) {
         NodeSpec spec;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "placement/workload.h"
 
 namespace aliquot::placement {
+
+class Scorer;
 
 using PlacementId = std::uint64_t;  // 1, 2, 3, ... in the order of successful places
 
@@ -54,8 +57,12 @@ struct Refusal {
     std::string nearest_miss;  // "node-7: needs 8000 more milli CPU"
 };
 
+/// Makes the scorer of a policy that is not ours; sim/trace has them.
+using ScorerOf = std::unique_ptr<Scorer> (*)(Policy policy, std::uint64_t seed);
+
 struct Options {
     Policy policy = Policy::kAliquot;
+    ScorerOf published = nullptr;  // not null where `policy` is not kAliquot
     Weights weights = default_weights();
     std::uint64_t seed = 1;  // of Policy::kRandom alone
     bool learn = false;      // take the target workload from what arrives, not from set_workload()

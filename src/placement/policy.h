@@ -9,7 +9,8 @@
 namespace aliquot::placement {
 
 /// Which score chooses the node and the device. All but kAliquot and kSpread are the policies of the
-/// FGD paper (USENIX ATC'23), with the rounding and the tie-breaks of its published simulator.
+/// FGD paper (USENIX ATC'23), with the rounding and the tie-breaks of its published simulator; their
+/// scores are in sim/trace, for comparison.
 enum class Policy : std::uint8_t {
     kAliquot,     // ours, the default
     kFgd,         // fragmentation gradient descent

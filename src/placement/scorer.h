@@ -42,8 +42,6 @@ public:
     [[nodiscard]] virtual std::size_t bytes() const { return 0; }
 };
 
-std::unique_ptr<Scorer> make_published_scorer(Policy policy, std::uint64_t seed);
-std::unique_ptr<Scorer> make_fgd_scorer();
 std::unique_ptr<Scorer> make_own_scorer(const Weights& weights);
 
 /// The tightest device for a share (lowest index among equals), the lowest whole ones, the MIG device

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "placement/event_log.h"
+#include "sim/trace/published_scorer.h"
 
 namespace {
 
@@ -18,7 +19,7 @@ void expect(bool holds) {
 }
 
 void play(std::string_view log) {
-    auto played = aliquot::placement::replay(log);
+    auto played = aliquot::placement::replay(log, aliquot::sim::trace::published_scorer);
     if (!played) {
         expect(!played.error().message.empty());
         return;

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "csv_place.h"
-#include "trace/node_list.h"
+#include "sim/trace/node_list.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    auto list = aliquot::trace::read_node_list("f", text);
+    auto list = aliquot::sim::trace::read_node_list("f", text);
     if (!list) {
         aliquot::expect_place_inside(list.error().message, text);
         return 0;
@@ -21,6 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         aliquot::expect(node.devices <= aliquot::placement::kMostDevices);
         aliquot::expect((node.devices == 0) == node.model.empty());
     }
-    aliquot::trace::fill_gpu_memory(*list);
+    aliquot::sim::trace::fill_gpu_memory(*list);
     return 0;
 }

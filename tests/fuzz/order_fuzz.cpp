@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "csv_place.h"
-#include "trace/order.h"
+#include "sim/trace/order.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::size_t kNodes = 4;
     constexpr std::size_t kTasks = 3;
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const auto order = aliquot::trace::read_order("f", text, kNodes, kTasks);
+    const auto order = aliquot::sim::trace::read_order("f", text, kNodes, kTasks);
     if (!order) {
         aliquot::expect_place_inside(order.error().message, text);
         return 0;

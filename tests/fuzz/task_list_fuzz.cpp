@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "csv_place.h"
-#include "trace/task_list.h"
+#include "sim/trace/task_list.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const auto list = aliquot::trace::read_task_list("f", text, nullptr);
+    const auto list = aliquot::sim::trace::read_task_list("f", text, nullptr);
     if (!list) {
         aliquot::expect_place_inside(list.error().message, text);
         return 0;

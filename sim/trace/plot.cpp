@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/plot.h"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/number.h"
+
+namespace aliquot::sim::trace {
+namespace {
+
+// Okabe and Ito, "Color Universal Design", without their yellow, which is pale on white.
+constexpr std::array<std::string_view, 8> kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                   "#56B4E9", "#E69F00", "#000000", "#777777"};
+constexpr std::array<std::string_view, 8> kDashes{"",    "9 4",      "2 3",         "9 3 2 3",
+                                                  "5 2", "14 4 5 4", "9 3 2 3 2 3", "1 5"};
+constexpr double kWidth = 900;
+constexpr double kLeft = 64;    // of the axes, in every panel
+constexpr double kRight = 700;  // labels stand beyond
+constexpr double kPanel = 290;  // height of a panel with its title and ticks
+constexpr double kTop = 34;     // of the axes in a panel
+constexpr double kAxes = 200;   // height of the axes
+constexpr double kLabelStep = 15;
+
+struct Dot {
+    double x = 0;
+    double y = 0;
+};
+
+struct Line {
+    std::string name;
+    std::vector<Dot> dots;
+};
+
+struct Axis {
+    double least = 0;
+    double most = 100;
+    double step = 20;
+};
+
+struct Panel {
+    std::string title;
+    Axis x;
+    Axis y;
+    std::vector<Line> lines;
+};
+
+std::string px(double value) { return decimal_text(value, 1); }
+
+double place(const Axis& axis, double value, double from, double to) {
+    return from + (value - axis.least) / (axis.most - axis.least) * (to - from);
+}
+
+double step_for(double range) {
+    for (const double step : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0}) {
+        if (range / step <= 14) return step;
+    }
+    return range / 10;
+}
+
+class Drawing {
+public:
+    Drawing(std::ostream& out, double top) : out_(out), top_(top + kTop) {}
+
+    void draw(const Panel& panel) {
+        text(kLeft, top_ - 14, "start", panel.title, true);
+        draw_axes(panel);
+        std::vector<Dot> ends;
+        for (std::size_t i = 0; i < panel.lines.size(); ++i) draw_line(panel, i, ends);
+        draw_labels(panel, ends);
+    }
+
+private:
+    [[nodiscard]] double x_of(const Panel& panel, double value) const {
+        return place(panel.x, value, kLeft, kRight);
+    }
+    [[nodiscard]] double y_of(const Panel& panel, double value) const {
+        return place(panel.y, value, top_ + kAxes, top_);
+    }
+
+    void text(double x, double y, std::string_view anchor, std::string_view words, bool bold) {
+        out_ << "<text x=\"" << px(x) << "\" y=\"" << px(y) << "\" text-anchor=\"" << anchor << '"'
+             << (bold ? " font-weight=\"bold\"" : "") << '>' << words << "</text>\n";
+    }
+
+    void stroke(Dot from, Dot to, std::string_view colour) {
+        out_ << "<line x1=\"" << px(from.x) << "\" y1=\"" << px(from.y) << "\" x2=\"" << px(to.x)
+             << "\" y2=\"" << px(to.y) << "\" stroke=\"" << colour << "\"/>\n";
+    }
+
+    void draw_axes(const Panel& panel) {
+        const double bottom = top_ + kAxes;
+        for (double y = panel.y.least; y <= panel.y.most + 1e-9; y += panel.y.step) {
+            const double at = y_of(panel, y);
+            stroke({kLeft - 5, at}, {kRight, at}, y == panel.y.least ? "#000000" : "#dddddd");
+            text(kLeft - 9, at + 4, "end", decimal_text(y, 0), false);
+        }
+        for (double x = panel.x.least; x <= panel.x.most + 1e-9; x += panel.x.step) {
+            const double at = x_of(panel, x);
+            stroke({at, bottom}, {at, bottom + 5}, "#000000");
+            text(at, bottom + 19, "middle", decimal_text(x, 0), false);
+        }
+        stroke({kLeft, top_}, {kLeft, bottom}, "#000000");
+        text((kLeft + kRight) / 2, bottom + 37, "middle", "arrived GPU demand, % of the capacity",
+             false);
+    }
+
+    void draw_line(const Panel& panel, std::size_t index, std::vector<Dot>& ends) {
+        const Line& line = panel.lines[index];
+        std::string points;
+        Dot last{kRight, top_ + kAxes};
+        for (const Dot& dot : line.dots) {
+            if (dot.x < panel.x.least || dot.x > panel.x.most) continue;
+            last = {x_of(panel, dot.x),
+                    y_of(panel, std::clamp(dot.y, panel.y.least, panel.y.most))};
+            points += (points.empty() ? "" : " ") + px(last.x) + ',' + px(last.y);
+        }
+        ends.push_back(last);
+        if (points.empty()) return;
+        out_ << "<polyline fill=\"none\" stroke-width=\"2\" stroke=\""
+             << kColours[index % kColours.size()] << '"';
+        const std::string_view dash = kDashes[index % kDashes.size()];
+        if (!dash.empty()) out_ << " stroke-dasharray=\"" << dash << '"';
+        out_ << " points=\"" << points << "\"/>\n";
+    }
+
+    /// Labels beside the ends of their lines, moved apart where they would overlap.
+    void draw_labels(const Panel& panel, const std::vector<Dot>& ends) {
+        std::vector<std::size_t> order(ends.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return ends[a].y < ends[b].y; });
+        std::vector<double> at(ends.size());
+        double free_from = top_;
+        for (const std::size_t i : order) {
+            at[i] = std::max(ends[i].y, free_from);
+            free_from = at[i] + kLabelStep;
+        }
+        double free_to = top_ + kAxes + kLabelStep;
+        for (auto i = order.rbegin(); i != order.rend(); ++i) {
+            at[*i] = std::min(at[*i], free_to);
+            free_to = at[*i] - kLabelStep;
+        }
+        for (const std::size_t i : order) {
+            const Line& line = panel.lines[i];
+            if (line.dots.empty()) continue;
+            stroke(ends[i], {kRight + 8, at[i]}, "#bbbbbb");
+            out_ << "<line x1=\"" << px(kRight + 10) << "\" y1=\"" << px(at[i]) << "\" x2=\""
+                 << px(kRight + 44) << "\" y2=\"" << px(at[i]) << "\" stroke-width=\"2\" stroke=\""
+                 << kColours[i % kColours.size()] << '"';
+            const std::string_view dash = kDashes[i % kDashes.size()];
+            if (!dash.empty()) out_ << " stroke-dasharray=\"" << dash << '"';
+            out_ << "/>\n";
+            text(kRight + 50, at[i] + 4, "start",
+                 line.name + "  " + fixed_text(line.dots.back().y, 2), false);
+        }
+    }
+
+    std::ostream& out_;
+    double top_;
+};
+
+Panel panel_of(std::span<const Outcome> outcomes, bool fragmentation) {
+    Panel panel;
+    panel.title =
+        fragmentation ? "Fragmented GPU, % of the idle" : "Allocated GPU, % of the capacity";
+    double most = 10;
+    for (const Outcome& outcome : outcomes) {
+        Line line{.name = std::string(placement::to_text(outcome.policy)), .dots = {}};
+        for (const LoadCurve::Point& point : outcome.curve) {
+            const auto x = static_cast<double>(point.load);
+            most = std::max(most, x);
+            if (!fragmentation) line.dots.push_back({x, point.allocation});
+            if (fragmentation && point.fragmentation)
+                line.dots.push_back({x, *point.fragmentation});
+        }
+        panel.lines.push_back(std::move(line));
+    }
+    panel.x = {.least = 0, .most = most, .step = step_for(most)};
+    return panel;
+}
+
+/// The upper part of the allocation, where policies differ.
+Panel close_up(Panel panel) {
+    panel.title = "Allocated GPU, % of the capacity: close-up";
+    panel.x.least = 80;
+    panel.x.step = step_for(panel.x.most - panel.x.least);
+    double least = 100;
+    for (const Line& line : panel.lines) {
+        for (const Dot& dot : line.dots) {
+            if (dot.x >= panel.x.least) least = std::min(least, dot.y);
+        }
+    }
+    panel.y.least = std::min(95.0, 5.0 * static_cast<int>(least / 5));
+    panel.y.step = step_for(panel.y.most - panel.y.least);
+    return panel;
+}
+
+}  // namespace
+
+void draw_plot(std::ostream& out, std::span<const Outcome> outcomes) {
+    std::vector<Panel> panels{panel_of(outcomes, false)};
+    if (panels[0].x.most > 90) panels.push_back(close_up(panels[0]));
+    panels.push_back(panel_of(outcomes, true));
+    const double height = kPanel * static_cast<double>(panels.size());
+    out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << px(kWidth) << "\" height=\""
+        << px(height) << "\" viewBox=\"0 0 " << px(kWidth) << ' ' << px(height)
+        << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+        << "<title>GPU allocation and fragmentation over arrived load</title>\n"
+        << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+        Drawing(out, kPanel * static_cast<double>(i)).draw(panels[i]);
+    }
+    out << "</svg>\n";
+}
+
+}  // namespace aliquot::sim::trace

@@ -21,8 +21,10 @@
 #include "agent/settings.h"
 #include "agent/signals.h"
 #include "agent/status_page.h"
+#include "agent/system_calls.h"
 #include "agent/telemetry_link.h"
 #include "base/log.h"
+#include "mps/directories.h"
 #include "nvml/meters.h"
 
 namespace aliquot::agent {
@@ -41,12 +43,13 @@ int complain(int code, const std::string& why) {
 /// Keeps what MPS and the guard need when they are configured, or were and are to be undone. Returns
 /// whether MPS can be served: false when what it needs was there and is given up.
 /// settings   null: not known yet, and they may change; then all that some need is kept, as far as
-///            whoever started us allows it
+///            whoever started us allows it: MPS only where its directory is
 bool give_up_privileges(const Options& options, const os::Root& root, const Settings* settings) {
     if (options.keep_capabilities) return true;
-    const bool needed = settings == nullptr ||
-                        settings->config.sharing.mechanism == grant::Mechanism::kMps ||
-                        root.exists(mps_journal_path(options.state_directory));
+    const bool needed =
+        (settings == nullptr ? root.exists(mps::kDefaultRoot)
+                             : settings->config.sharing.mechanism == grant::Mechanism::kMps) ||
+        root.exists(mps_journal_path(options.state_directory));
     const bool had = has_capabilities(mps_capabilities());
     std::vector<int> kept;
     const auto keep = [&kept](std::span<const int> more) {
@@ -60,7 +63,9 @@ bool give_up_privileges(const Options& options, const os::Root& root, const Sett
     }
     const auto dropped = drop_capabilities(kept);
     if (!dropped) log::warning("privileges.kept", {{"why", dropped.error().message}});
-    return settings == nullptr ? had : needed || !had;
+    const auto denied = deny_system_calls(needed ? Mounts::kAllowed : Mounts::kDenied);
+    if (!denied) log::warning("privileges.kept", {{"why", denied.error().message}});
+    return settings == nullptr ? had && needed : needed || !had;
 }
 
 /// What is there from the first to the last moment, and how the rest comes to be.

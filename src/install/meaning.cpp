@@ -68,6 +68,11 @@ std::vector<Toleration> tolerations_of(const Values& values) {
     return all;
 }
 
+std::string key_of(const std::string& taint) {
+    const auto parsed = parse_toleration(taint);
+    return parsed ? parsed->key : std::string();
+}
+
 }  // namespace
 
 Meaning meaning_of(const Values& values) {
@@ -112,6 +117,7 @@ Meaning meaning_of(const Values& values) {
         {"labels", values.labels},
         {"label_profiles", join(values.label_profiles, ",")},
         {"node_taint", values.node_taint},
+        {"node_taint_key", key_of(values.node_taint)},
         {"unhealthy_taint", values.unhealthy_taint},
         {"mig_drain", values.mig_drain},
         {"controller_replicas", std::to_string(values.controller_replicas)},
@@ -171,6 +177,7 @@ const HelmWords& helm_words() {
                   {"labels", ".Values.labels.writer"},
                   {"label_profiles", "join \",\" .Values.labels.profiles"},
                   {"node_taint", ".Values.taint"},
+                  {"node_taint_key", "include \"aliquot.taintKey\" .Values.taint"},
                   {"unhealthy_taint", ".Values.unhealthyTaint"},
                   {"mig_drain", ".Values.mig.drain"},
                   {"controller_replicas", ".Values.controller.replicas"},

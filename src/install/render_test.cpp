@@ -3,81 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "document/yaml.h"
+#include "install/rendered.h"
 
 namespace aliquot::install {
 namespace {
-
-namespace fs = std::filesystem;
-using document::Node;
-
-const fs::path kDeploy = fs::path(ALIQUOT_SOURCE_DIR) / "deploy";
-
-std::string text_of(const fs::path& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-}
-
-/// A file of deploy/ is what we render. UPDATE_CASES=1 writes it.
-void expect_file(const fs::path& path, const std::string& text) {
-    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
-        fs::create_directories(path.parent_path());
-        std::ofstream(path) << text;
-        return;
-    }
-    EXPECT_EQ(text_of(path), text) << path << ": run with UPDATE_CASES=1 if the new one is right";
-}
-
-Node node_of(const Manifest& one) {
-    auto read = document::parse_yaml(one.yaml);
-    EXPECT_TRUE(read.errors.empty()) << one.yaml;
-    return read.documents.empty() ? Node() : read.documents.front();
-}
-
-/// By dots; lists by number: "spec.template.spec.containers.0.image".
-const Node* at(const Node& root, std::string_view path) {
-    const Node* node = &root;
-    while (node != nullptr && !path.empty()) {
-        const auto dot = path.find('.');
-        const std::string word(path.substr(0, dot));
-        path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-        if (node->is_sequence()) {
-            const auto index = static_cast<std::size_t>(std::stoul(word));
-            node = index < node->items.size() ? &node->items[index] : nullptr;
-        } else {
-            node = node->find(word);
-        }
-    }
-    return node;
-}
-
-std::string text_at(const Node& root, std::string_view path) {
-    const Node* const found = at(root, path);
-    return found == nullptr ? "(none)" : found->scalar;
-}
-
-const Manifest* find(const std::vector<Manifest>& all, const std::string& kind,
-                     const std::string& name) {
-    for (const Manifest& one : all) {
-        if (one.kind == kind && one.name == name) return &one;
-    }
-    return nullptr;
-}
-
-Node object(const Values& values, const std::string& kind, const std::string& name) {
-    const auto all = render(values);
-    const Manifest* const found = find(all, kind, name);
-    EXPECT_NE(found, nullptr) << kind << " " << name;
-    return found == nullptr ? Node() : node_of(*found);
-}
 
 std::vector<std::string> args(const Values& values) {
     const Node agent = object(values, "DaemonSet", "aliquot-agent");
@@ -116,7 +48,7 @@ TEST(Render, EveryObjectHasTheLabelsThatUninstallGoesBy) {
         EXPECT_EQ(labels->find("app.kubernetes.io/part-of")->scalar, "aliquot") << one.title();
         EXPECT_TRUE(titles.insert(one.title()).second) << one.title() << " is there twice";
     }
-    EXPECT_EQ(titles.size(), 31U);
+    EXPECT_EQ(titles.size(), 33U);
 }
 
 TEST(Render, NamespaceAndRightsComeBeforeWhatNeedsThem) {
@@ -270,37 +202,6 @@ TEST(Render, TheGuideTellsOfEveryPrivilege) {
     }
     EXPECT_TRUE(guide.contains("`hostPID`"));
     EXPECT_TRUE(guide.contains("`privileged: true`"));
-}
-
-// It once denied an open port and the API access that everybody could see.
-TEST(Render, SecurityTellsOfEveryRightCapabilityAndPort) {
-    const std::string told = text_of(fs::path(ALIQUOT_SOURCE_DIR) / "SECURITY.md");
-    const Values values{.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature"};
-    for (const char* const name : {"aliquot-agent", "aliquot-controller"}) {
-        for (const char* const kind : {"ClusterRole", "Role"}) {
-            const Node role = object(values, kind, name);
-            for (const Node& rule : at(role, "rules")->items) {
-                for (const Node& one : rule.find("resources")->items) {
-                    EXPECT_TRUE(told.contains("`" + one.scalar + "`")) << name << ' ' << one.scalar;
-                }
-            }
-        }
-        const bool agent = std::string_view(name) == "aliquot-agent";
-        const Node workload = object(values, agent ? "DaemonSet" : "Deployment", name);
-        const Node& container = *at(workload, "spec.template.spec.containers.0");
-        const Node* const ports = container.find("ports");
-        for (const Node& port : ports == nullptr ? std::vector<Node>() : ports->items) {
-            const std::string number = port.find("containerPort")->scalar;
-            EXPECT_TRUE(told.contains("`" + number + "`") || told.contains("`:" + number + "`"))
-                << name << ' ' << number;
-        }
-    }
-    const Node agent = object(values, "DaemonSet", "aliquot-agent");
-    EXPECT_EQ(text_at(agent, "spec.template.spec.containers.0.securityContext.privileged"), "true");
-    EXPECT_TRUE(told.contains("`privileged: true`"));
-    for (const char* const kept : {"SYS_ADMIN", "SETUID", "SETGID", "KILL", "SYS_PTRACE"}) {
-        EXPECT_TRUE(told.contains(kept)) << kept;
-    }
 }
 
 TEST(Render, OptionsBringTheirRightsAndTheirObjects) {

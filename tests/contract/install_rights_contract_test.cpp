@@ -23,38 +23,6 @@ using kube_client::resources::pods;
 
 class InstallRights : public InstallContract {
 protected:
-    /// As somebody else.
-    kube_client::Connection with_token(const std::string& token) {
-        const auto file = directory_.path() / ("token-" + std::to_string(++tokens_));
-        std::ofstream(file) << "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n"
-                               "    server: "
-                            << connection_.server
-                            << "\n    insecure-skip-tls-verify: true\nusers:\n- name: u\n"
-                            << "  user: {token: \"" << token << "\"}\ncontexts:\n- name: x\n"
-                            << "  context: {cluster: c, user: u}\ncurrent-context: x\n";
-        auto connection = kube_client::connect({.kubeconfig = file.native()});
-        EXPECT_TRUE(connection) << connection.error().message;
-        return *std::move(connection);
-    }
-
-    /// A token of a service account; bound to a pod when one is named.
-    std::string token_of(const std::string& account, const kube_client::Object* pod = nullptr) {
-        std::string spec = R"("audiences":[])";
-        if (pod != nullptr) {
-            spec = R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":")" + pod->name +
-                   R"(","uid":")" + pod->uid + R"("})";
-        }
-        const auto answer = api().exchange(
-            {.method = "POST",
-             .path = "/api/v1/namespaces/" + kSpace + "/serviceaccounts/" + account + "/token",
-             .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{)" +
-                     spec + "}}",
-             .content_type = "application/json",
-             .what = "token"});
-        EXPECT_TRUE(answer && answer->status == 201) << (answer ? answer->body : "");
-        return kube_client::string_at(answer->body, "/status/token").value_or("");
-    }
-
     /// Whether roles allow it.
     bool may(const std::string& account, const std::string& verb, const std::string& group,
              const std::string& resource, const std::string& subresource, const std::string& space,
@@ -76,8 +44,6 @@ protected:
         EXPECT_TRUE(answer && answer->status == 201) << (answer ? answer->body : "");
         return answer && kube_client::bool_at(answer->body, "/status/allowed").value_or(false);
     }
-
-    unsigned tokens_ = 0;
 };
 
 /// "verb group/resource/subresource space/name"
@@ -204,12 +170,6 @@ TEST_P(InstallRights, TheControllerMayDoWhatIsListedAndNothingElse) {
                              "coordination.k8s.io/leases aliquot-system/aliquot-controller")}));
 }
 
-std::string agent_pod(const std::string& name, const std::string& node) {
-    return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
-           R"("},"spec":{"serviceAccountName":"aliquot-agent","nodeName":")" + node +
-           R"(","containers":[{"name":"agent","image":"none.invalid/a:1"}]}})";
-}
-
 TEST_P(InstallRights, ADeniedVerbIsDenied) {
     install();
     make(nodes(), "", node_json("node-a"));
@@ -227,40 +187,6 @@ TEST_P(InstallRights, ADeniedVerbIsDenied) {
     ASSERT_FALSE(config);
     EXPECT_TRUE(config.failure().is(Reason::kForbidden)) << config.failure().message;
     EXPECT_TRUE(agent.api->get(config_maps(), {kSpace, "aliquot-config"}));
-}
-
-TEST_P(InstallRights, AnAgentChangesItsOwnNodeOnly) {
-    if (!real()) GTEST_SKIP() << "the simulated server does not obey admission policies";
-    install();
-    make(nodes(), "", node_json("node-a"));
-    make(nodes(), "", node_json("node-b"));
-    const auto pod = make(pods(), kSpace, agent_pod("agent-a", "node-a"));
-    ASSERT_TRUE(pod);
-    const auto agent = with_token(token_of("aliquot-agent", &*pod));
-    const std::string label = R"({"metadata":{"labels":{"nvidia.com/gpu.count":"1"}}})";
-    // A new policy takes a moment until the server obeys it.
-    kube_client::Outcome<kube_client::Object> other =
-        agent.api->patch(nodes(), {"", "node-b"}, label);
-    for (int i = 0; i < 100 && other; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        other = agent.api->patch(nodes(), {"", "node-b"},
-                                 R"({"metadata":{"labels":{"x":")" + std::to_string(i) + R"("}}})");
-    }
-    ASSERT_FALSE(other) << "the policy was never obeyed";
-    EXPECT_TRUE(other.failure().is(Reason::kForbidden)) << other.failure().message;
-    EXPECT_TRUE(other.failure().message.contains("only the node it runs on, not node-b"))
-        << other.failure().message;
-    const auto own = agent.api->patch(nodes(), {"", "node-a"}, label);
-    EXPECT_TRUE(own) << own.failure().message;
-    const auto status = agent.api->patch(
-        nodes(), {"", "node-a"},
-        R"({"status":{"conditions":[{"type":"GpuHealthy","status":"True"}]}})",
-        {.kind = kube_client::PatchKind::kStrategic, .write = {.subresource = "status"}});
-    EXPECT_TRUE(status) << status.failure().message;
-    const auto loose = with_token(token_of("aliquot-agent"));
-    EXPECT_FALSE(loose.api->patch(nodes(), {"", "node-a"}, label));  // its token names no node
-    // Others are not concerned.
-    EXPECT_TRUE(api().patch(nodes(), {"", "node-b"}, label));
 }
 
 TEST_P(InstallRights, ItsNamespaceMustAllowPrivilegedPods) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/contract/install_world.h"
 
+#include <fstream>
+
 #include "install/uninstall.h"
 #include "os/spawner.h"
 
@@ -76,6 +78,36 @@ ApplyResult InstallContract::install(const Values& values, const ApplyOptions& o
     EXPECT_FALSE(result.stopped) << result.stopped->title << ": "
                                  << result.stopped->failure.message;
     return result;
+}
+
+kube_client::Connection InstallContract::with_token(const std::string& token) {
+    const auto file = directory_.path() / ("token-" + std::to_string(++tokens_));
+    std::ofstream(file) << "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n"
+                           "    server: "
+                        << connection_.server
+                        << "\n    insecure-skip-tls-verify: true\nusers:\n- name: u\n"
+                        << "  user: {token: \"" << token << "\"}\ncontexts:\n- name: x\n"
+                        << "  context: {cluster: c, user: u}\ncurrent-context: x\n";
+    auto connection = kube_client::connect({.kubeconfig = file.native()});
+    EXPECT_TRUE(connection) << connection.error().message;
+    return *std::move(connection);
+}
+
+std::string InstallContract::token_of(const std::string& account, const kube_client::Object* pod) {
+    std::string spec = R"("audiences":[])";
+    if (pod != nullptr) {
+        spec = R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":")" + pod->name +
+               R"(","uid":")" + pod->uid + R"("})";
+    }
+    const auto answer = api().exchange(
+        {.method = "POST",
+         .path = "/api/v1/namespaces/" + kSpace + "/serviceaccounts/" + account + "/token",
+         .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{)" +
+                 spec + "}}",
+         .content_type = "application/json",
+         .what = "token"});
+    EXPECT_TRUE(answer && answer->status == 201) << (answer ? answer->body : "");
+    return kube_client::string_at(answer->body, "/status/token").value_or("");
 }
 
 std::string node_json(const std::string& name) {

@@ -37,10 +37,16 @@ protected:
                                             const std::string& space, const std::string& json);
     ApplyResult install(const Values& values = {}, const ApplyOptions& options = {});
 
+    /// As somebody else.
+    kube_client::Connection with_token(const std::string& token);
+    /// A token of a service account; bound to a pod when one is named.
+    std::string token_of(const std::string& account, const kube_client::Object* pod = nullptr);
+
     const os::TemporaryDirectory directory_;
     std::unique_ptr<sim::ApiServer> server_;
     std::string kubeconfig_;
     kube_client::Connection connection_;
+    unsigned tokens_ = 0;
 };
 
 /// {"apiVersion":"v1","kind":"Node",...}

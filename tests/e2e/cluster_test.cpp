@@ -219,6 +219,28 @@ TEST_F(ClusterNode, EvictsThePodsThatHoldAGpuToBeCut) {
     ASSERT_TRUE(offers("nvidia.com/mig-1g.5gb", 7));
 }
 
+// In a cluster the configuration is not known when privileges go: MPS's are kept only where its directory is.
+TEST_F(ClusterNode, HasAFilterOfSystemCallsAndNoMoreCapabilitiesThanItNeeds) {
+    make_gpus("a2", 1);
+    start_agent();
+    ASSERT_TRUE(offers(kGpu, 1));
+    const auto field = [&](const std::string& name) {
+        const auto status =
+            os::Root("/").read("/proc/" + std::to_string(agent_->pid()) + "/status");
+        const auto begin = status ? status->find("\n" + name + ":\t") : std::string::npos;
+        if (begin == std::string::npos) return std::string("?");
+        const auto value = begin + name.size() + 3;
+        return status->substr(value, status->find('\n', value) - value);
+    };
+    EXPECT_EQ(field("NoNewPrivs"), "1");
+    EXPECT_EQ(field("Seccomp"), "2");
+    constexpr std::uint64_t kMost =
+        (1U << 5U) | (1U << 19U) | (1U << 21U);  // KILL, SYS_PTRACE, SYS_ADMIN
+    for (const char* const set : {"CapEff", "CapPrm", "CapInh", "CapAmb"}) {
+        EXPECT_EQ(std::stoull(field(set), nullptr, 16) & ~kMost, 0U) << set << ' ' << field(set);
+    }
+}
+
 TEST_F(ClusterNode, IsCleanAfterCleaningUp) {
     make_gpus("a2", 1);
     configure({{"default", replicas(2)}});

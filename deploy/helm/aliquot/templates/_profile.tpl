@@ -21,8 +21,11 @@
 {{ .Values.apiPort | default (get $ports .Values.profile) | int }}
 {{- end -}}
 
+{{- define "aliquot.taintKey" -}}
+{{- . | splitList ":" | first | splitList "=" | first -}}
+{{- end -}}
 {{- define "aliquot.ownToleration" -}}
-{{- $key := . | splitList ":" | first | splitList "=" | first -}}
+{{- $key := include "aliquot.taintKey" . -}}
 {{- if ne $key "nvidia.com/gpu" -}}
 - key: {{ $key | quote }}
   operator: Exists

@@ -99,7 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "task_notes_10.tsv", "chat_titles_files.tsv", "denials_far_away.tsv",
                     "tickets_files.tsv", "mixed_2.tsv", "plain_requests_3.tsv", "mixed_3.tsv",
                     "task_notes_11.tsv", "agent_tasks_2.tsv", "denials_homonyms.tsv",
-                    "task_notes_12.tsv", "agent_tasks_3.tsv", "task_notes_13.tsv"));
+                    "task_notes_12.tsv", "agent_tasks_3.tsv", "task_notes_13.tsv",
+                    "requests_mixed.tsv", "requests_many_languages.tsv",
+                    "requests_more_languages.tsv", "plain_statements.tsv", "short_statements.tsv"));
 
 INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
                          testing::Values("task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv",

@@ -39,7 +39,8 @@ enum class Source : std::uint8_t {
     kRemote,     // the model runs at someone else's
     kOptional,   // "if available", "falls back to CPU"
     kSmall,      // "one user", "ten a day"
-    kContext,    // words that only change the weight of others
+    kWord,       // any other word that the model has a weight for
+    kContext,    // no evidence
 };
 
 /// Why a weight is not the one of the table.
@@ -55,17 +56,17 @@ enum class Scope : std::uint8_t {
 struct Evidence {
     std::size_t start = 0;  // bytes, in the text as given
     std::size_t end = 0;    // one past the last byte
-    double weight = 0;      // log-odds that it adds to the score, after scope and repetition
-    double table_weight = 0;
+    double weight = 0;      // log-odds that it adds to the score
     Source source = Source::kContext;
     Scope scope = Scope::kPlain;
 };
 
 /// What the evidence says of the GPUs; nothing where it says nothing.
 struct Need {
-    std::optional<unsigned> count;
-    std::optional<double> memory_gib;  // of one GPU when stated, else the estimated sum
+    std::optional<unsigned> count;     // nothing: several, and no number is said
+    std::optional<double> memory_gib;  // of one GPU
     std::string type;                  // "a100", "rtx-3090"; empty: unknown
+    std::string count_reason;          // "stated", or why so many
     std::string memory_reason;         // the arithmetic of an estimate, or "stated"
 };
 
@@ -73,7 +74,7 @@ struct Verdict {
     Label label = Label::kCpu;
     Kind kind = Kind::kText;
     double score = 0;                // log-odds: bias plus the weights of the evidence
-    double bias = 0;                 // the score of a text without any evidence
+    double bias = 0;                 // what no piece of the evidence below accounts for
     double confidence = 0;           // that the label is right, 0..1
     std::vector<Evidence> evidence;  // strongest first, at most kMostEvidence
     Need need;
@@ -92,6 +93,9 @@ Verdict detect(std::string_view text, Kind kind = Kind::kUnknown);
 /// The plain detector: substrings, and always a GPU in `need` (count, type, and the host memory it
 /// asks for). Kept bit by bit, for those who compare. Its evidence has weight 1 for each keyword.
 Verdict detect_keywords(std::string_view text);
+
+/// The names of the features that the model sees in a text, each once, in order; for fitting.
+std::vector<std::string> feature_names(std::string_view text, Kind kind = Kind::kUnknown);
 
 /// What a file is, from its name ("" when it has none) and its content.
 Kind sniff_kind(std::string_view name, std::string_view text);

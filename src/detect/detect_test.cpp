@@ -12,8 +12,9 @@ namespace {
 
 std::string label_of(std::string_view text) { return std::string(name_of(detect(text).label)); }
 
-TEST(Detect, CallsATextWithoutEvidenceCpuWithItsBiasAsScore) {
-    const Verdict verdict = detect("Send the monthly letters");
+TEST(Detect, CallsATextWithoutWordsCpuWithItsBiasAsScore) {
+    EXPECT_EQ(label_of("Send the monthly letters"), "cpu");
+    const Verdict verdict = detect("...");
     EXPECT_EQ(verdict.label, Label::kCpu);
     EXPECT_TRUE(verdict.evidence.empty());
     EXPECT_DOUBLE_EQ(verdict.score, verdict.bias);
@@ -129,7 +130,8 @@ TEST(Detect, KnowsTheMediumOfATextFromItsData) {
 
 TEST(Detect, KnowsWordsOnlyByTheirWholeLength) {
     for (const char* text : {"barracuda", "recvmsg", "gpupdate", "cvs", "nlpd", "restraining"}) {
-        EXPECT_TRUE(detect(text).evidence.empty()) << text;
+        EXPECT_EQ(label_of(text), "cpu") << text;
+        for (const Evidence& one : detect(text).evidence) EXPECT_EQ(one.source, Source::kWord);
     }
 }
 
@@ -170,12 +172,12 @@ TEST(Detect, ReadsCountTypeAndMemory) {
           Row{"A100 80GB x4, training", 4, "a100", 80},
           Row{"vLLM on 8 MI300X", 8, "mi300x", 0},
           Row{"cpu: 8, gpu: 2", 2, "", 0},
-          Row{"any GPU is fine, just not the K80s", 0, "", 0},
+          Row{"any GPU is fine, just not the K80s", 1, "", 0},
           Row{"L4s for the model, we don't need an H100", 0, "l4", 0},
           Row{"a 2g.10gb slice on an A100 for the model", 1, "a100", 10},
           Row{"limits:\n  nvidia.com/mig-1g.5gb: 1", 1, "", 5},
           Row{"limits:\n  nvidia.com/gpu: 1\n  nvidia.com/gpumem: 3072", 1, "", 3},
-          Row{"needs 8192MiB of VRAM", 0, "", 8},
+          Row{"needs 8192MiB of VRAM", 1, "", 8},
           Row{"un GPU de 24 GB pour CUDA", 1, "", 24},
           Row{"devices:\n- driver: nvidia\n  count: 2\n  capabilities: [gpu]", 2, "", 0},
           Row{"Trainer(accelerator=\"gpu\", devices=4, strategy=\"ddp\")", 4, "", 0},
@@ -205,11 +207,15 @@ TEST(Detect, TakesBillionsOfRowsForNoParameters) {
 
 TEST(Detect, EstimatesMemoryFromParametersAndShowsTheArithmetic) {
     const Need full = detect("Fine-tune a 7B language model").need;
-    EXPECT_NEAR(full.memory_gib.value_or(0), 7e9 * 16 / (1 << 30), 0.1);
+    EXPECT_EQ(full.count, 2U);  // of 80 GB each
+    EXPECT_NEAR(full.memory_gib.value_or(0), 7e9 * 16 / (1 << 30) / 2, 0.1);
     EXPECT_NE(full.memory_reason.find("7 billion parameters x 16 bytes"), std::string::npos);
     const Need served = detect("Serve Llama 3 70B with vLLM").need;
-    EXPECT_NEAR(served.memory_gib.value_or(0), 70e9 * 2.4 / (1 << 30), 0.1);
-    EXPECT_FALSE(served.count);
+    EXPECT_EQ(served.count, 4U);
+    EXPECT_NEAR(served.memory_gib.value_or(0), 70e9 * 2.4 / (1 << 30) / 4, 0.1);
+    const Need small = detect("Serve Qwen2.5 7B with vLLM").need;
+    EXPECT_EQ(small.count, 1U);
+    EXPECT_EQ(small.count_reason, "one GPU is enough");
     EXPECT_FALSE(detect("Run a GPU job on CUDA").need.memory_gib);
 }
 

@@ -133,7 +133,7 @@ Verdict detect_keywords(std::string_view text) {
         for (std::size_t i = start; i + 3 <= ends[k]; ++i) {
             if (text.substr(i, 3) == "\xE2\x84\xAA") start = start >= 2 ? start - 2 : 0;
         }
-        verdict.evidence.push_back({start, ends[k], 1, 1, Source::kContext, Scope::kPlain});
+        verdict.evidence.push_back({start, ends[k], 1, Source::kContext, Scope::kPlain});
         verdict.score += 1;
     }
     verdict.label = verdict.evidence.empty() ? Label::kCpu : Label::kGpu;

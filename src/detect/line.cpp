@@ -90,6 +90,10 @@ std::string to_json_line(const Verdict& verdict, std::string_view text) {
     } else {
         out += "null";
     }
+    if (!verdict.need.count_reason.empty()) {
+        out += ",\"gpu_count_reason\":";
+        append_json_quoted(out, verdict.need.count_reason);
+    }
     out += ",\"gpu_memory_gib\":";
     if (verdict.need.memory_gib) {
         append_number(out, *verdict.need.memory_gib);
@@ -130,9 +134,9 @@ std::string_view name_of(Kind kind) {
 }
 
 std::string_view name_of(Source source) {
-    constexpr std::array<std::string_view, 14> kNames = {
-        "ask", "hardware", "stack", "framework", "model",    "task",  "scale",
-        "cpu", "classic",  "edge",  "remote",    "optional", "small", "keyword"};
+    constexpr std::array<std::string_view, 15> kNames = {
+        "ask",     "hardware", "stack",  "framework", "model", "task", "scale",  "cpu",
+        "classic", "edge",     "remote", "optional",  "small", "word", "keyword"};
     return kNames.at(static_cast<std::size_t>(source));
 }
 

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "detect/match.h"
 #include "detect/quantity.h"
-#include "detect/scope.h"
 
 namespace aliquot::detect {
 namespace {
@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t kWindow = 56;     // bytes to each side of the evidence
 constexpr std::size_t kKeyWindow = 80;  // bytes, of a key that goes with a switch
 constexpr unsigned kMostGpus = 100000;
-constexpr double kLargestCard = 300;  // GiB: more is the host's, or that of several cards
+constexpr double kUsableOfLargest = 76;  // GiB of a card of 80 GB
+constexpr unsigned kMostSupposed = 64;   // GPUs that a model is parted over
+constexpr double kLargestCard = 300;     // GiB: more is the host's, or that of several cards
 
 /// Keys that give the count beside what asks for a GPU without one.
 struct CountKey {
@@ -47,7 +49,12 @@ public:
     Need read() {
         for (const Evidence& one : evidence_) read(one);
         if (!need_.count) read_flags();
-        if (!need_.memory_gib) estimate();
+        if (need_.count) need_.count_reason = "stated";
+        const double together = need_.memory_gib ? 0 : estimate();
+        if (!need_.count) suppose_count(together);
+        if (together > 0) {
+            need_.memory_gib = std::round(together / need_.count.value_or(1) * 10) / 10;
+        }
         return need_;
     }
 
@@ -303,21 +310,47 @@ private:
         }
     }
 
-    /// Weights only, with the usual allowance; `aliquot size` knows more.
-    void estimate() {
-        if (billions_ <= 0) return;
+    /// GPUs in the plural, or all of them, and no number: nobody can tell how many.
+    [[nodiscard]] bool leaves_count_open() const {
+        return std::any_of(evidence_.begin(), evidence_.end(), [&](const Evidence& one) {
+            if (one.weight <= 0 || one.source > Source::kHardware) return false;
+            const std::string_view name = text_.substr(one.start, one.end - one.start);
+            if (name.ends_with("all") || name.ends_with('s') || name.ends_with('S')) return true;
+            const std::string_view rest = text_.substr(one.end, 4);
+            return rest.starts_with("=all") || rest.starts_with(" all") ||
+                   (rest.starts_with('s') && !is_gpu_word(rest.substr(1)));
+        });
+    }
+
+    /// One, when it is enough; else as many as a model is parted over.
+    void suppose_count(double together) {
+        if (together <= 0) {
+            if (leaves_count_open()) return;
+            need_.count = 1;
+            need_.count_reason = "one GPU is enough";
+            return;
+        }
+        unsigned count = 1;
+        while (count < kMostSupposed && together / count > kUsableOfLargest) count *= 2;
+        need_.count = count;
+        need_.count_reason = count == 1 ? "one GPU is enough" : "of 80 GB each, by the memory";
+    }
+
+    /// Weights only, with the usual allowance; `aliquot size` knows more. The GiB of all GPUs together;
+    /// 0: the text names no size.
+    double estimate() {
+        if (billions_ <= 0) return 0;
         const double weights = four_bit_ ? 0.55 : eight_bit_ ? 1.0 : 2.0;
         const bool full = training_ && !adapters_ && !four_bit_;
         const double each = full ? 16.0 : weights * 1.2;
-        const double gib = billions_ * 1e9 * each / (1024.0 * 1024.0 * 1024.0);
-        need_.memory_gib = std::round(gib * 10) / 10;
-        std::array<char, 160> line{};
-        std::snprintf(line.data(), line.size(), "%g billion parameters x %g bytes (%s)", billions_,
-                      each,
-                      full ? "mixed-precision Adam, all GPUs together, activations not counted"
+        std::array<char, 192> line{};
+        std::snprintf(line.data(), line.size(), "%g billion parameters x %g bytes%s (%s)",
+                      billions_, each, need_.count.value_or(2) > 1 ? " over all GPUs" : "",
+                      full        ? "mixed-precision Adam, activations not counted"
                       : adapters_ ? "weights + 20 %, adapters not counted"
                                   : "weights + 20 %, KV cache not counted");
         need_.memory_reason = line.data();
+        return billions_ * 1e9 * each / (1024.0 * 1024.0 * 1024.0);
     }
 
     /// What was read around a piece of evidence.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "detect/scope.h"
+#include "detect/match.h"
 #include "detect/vocabulary.h"
 
 namespace aliquot::detect {
@@ -20,21 +20,14 @@ struct Hit {
     std::uint16_t comment = 0;  // 1: on a line that is commented out; two bytes: no padding
 };
 
-/// The phrases of one text.
-struct Phrases {
-    std::vector<Match> matches;         // in order
-    std::vector<std::uint32_t> marked;  // those that say something of the whole text
-};
-
 /// Takes the known tokens in their order and finds the phrases of the table in them: at every place
 /// the longest one, none over another. A phrase lies in one sentence and has no gap.
 class PhraseFinder {
 public:
     /// found   cleared, then filled
-    PhraseFinder(const Vocabulary& vocabulary, Phrases& found)
+    PhraseFinder(const Vocabulary& vocabulary, std::vector<Match>& found)
         : vocabulary_(vocabulary), found_(found) {
-        found_.matches.clear();
-        found_.marked.clear();
+        found_.clear();
     }
 
     /// False: a token that can neither begin a phrase nor go on with one; do not add it.
@@ -75,24 +68,21 @@ private:
     }
 
     void keep(const Hit& first, const Hit& last, const Vocabulary::State& reached) {
-        if (reached.is_marked) {
-            found_.marked.push_back(static_cast<std::uint32_t>(found_.matches.size()));
-        }
-        found_.matches.push_back({.begin = first.begin,
-                                  .end = last.end,
-                                  .first = first.index,
-                                  .last = last.index,
-                                  .sentence = first.sentence,
-                                  .pattern = reached.accepts,
-                                  .comment = first.comment != 0,
-                                  .row = &vocabulary_.row(reached.accepts)});
+        found_.push_back({.begin = first.begin,
+                          .end = last.end,
+                          .first = first.index,
+                          .last = last.index,
+                          .sentence = first.sentence,
+                          .pattern = reached.accepts,
+                          .comment = first.comment != 0,
+                          .row = &vocabulary_.row(reached.accepts)});
     }
 
     /// The phrase that the chain began with ends here, or was none; reads the rest anew.
     void settle();
 
     const Vocabulary& vocabulary_;
-    Phrases& found_;
+    std::vector<Match>& found_;
     std::array<Hit, Vocabulary::kLongestPhrase> chain_{};  // what may become one phrase
     std::size_t count_ = 0;
     std::size_t length_ = 0;  // words of the longest phrase so far, 0: none

@@ -199,11 +199,11 @@ private:
 
 std::vector<Found> fast(std::string_view text, bool prose) {
     const Vocabulary& vocabulary = Vocabulary::instance();
-    Phrases phrases;
+    std::vector<Match> phrases;
     PhraseFinder finder(vocabulary, phrases);
     scan(text, vocabulary, prose, finder);
     std::vector<Found> found;
-    for (const Match& match : phrases.matches) {
+    for (const Match& match : phrases) {
         found.push_back({match.begin, match.end, match.first, match.last, match.sentence,
                          match.pattern, match.comment});
     }

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "detect/scope.h"
+#include "detect/match.h"
 
 namespace aliquot::detect {
 namespace {
-
-constexpr double kSwitchedOff = -4.2;  // log-odds
 
 constexpr bool is_value_byte(char byte) {
     return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
@@ -140,42 +138,34 @@ bool names_card(std::string_view text, const Match& match, const Value& value) {
 }
 
 /// `CUDA_VISIBLE_DEVICES=`, `=""`, `=-1`
-Weighed weigh_devices(std::string_view text, std::size_t end, const Value& value, double weight) {
+bool hides_all_devices(std::string_view text, std::size_t end, const Value& value) {
     const std::string_view rest = text.substr(end, 2);  // "DEVICES= run"
-    const bool empty = rest == "=" || rest == "= " || rest == "=\n";
-    const bool none = value.form == Value::Form::kOff
-                          ? text.substr(end, 4).find('0') == std::string_view::npos
-                          : value.form == Value::Form::kList && value.number == 0;
-    if (!none && !empty) return {Scope::kPlain, weight};
-    return {Scope::kSwitchedOff, kSwitchedOff};
-}
-
-/// `nvidia.com/gpu: 2`, or only a key that names it.
-Weighed weigh_resource(std::string_view text, const Match& match, const Value& value,
-                       double weight) {
-    if (value.form == Value::Form::kNumber) return {Scope::kPlain, weight};
-    const std::size_t from = match.begin > 12 ? match.begin - 12 : 0;
-    const bool key = text.substr(from, match.begin - from).find("key") != std::string_view::npos;
-    const bool label = match.end < text.size() && text[match.end] == '.';
-    weight *= key || value.form == Value::Form::kOn ? 0.1 : label ? 0.5 : 0.7;
-    return {key ? Scope::kMeta : Scope::kPlain, weight};
+    if (rest == "=" || rest == "= " || rest == "=\n") return true;
+    if (value.form == Value::Form::kList) return value.number == 0;
+    return value.form == Value::Form::kOff &&
+           text.substr(end, 4).find('0') == std::string_view::npos;
 }
 
 }  // namespace
 
-Weighed weigh_value(std::string_view text, const Match& match, double weight) {
-    const Row& row = *match.row;
+Setting setting_of(std::string_view text, const Match& match) {
+    const Reads reads = match.row->reads;
+    if (reads == Reads::kNothing) return Setting::kPlain;
     const Value value = value_behind(text, match.end, is_flag(text, match));
     if (is_device_index(text, match.end) || names_card(text, match, value)) {
-        return {Scope::kPlain, weight};
+        return Setting::kNumber;
     }
-    if (row.rule == Rule::kDevices) return weigh_devices(text, match.end, value, weight);
-    if (value.form == Value::Form::kOff) return {Scope::kSwitchedOff, kSwitchedOff};
-    if (row.rule == Rule::kResource) return weigh_resource(text, match, value, weight);
+    if (reads == Reads::kDevices) {
+        return hides_all_devices(text, match.end, value) ? Setting::kOff : Setting::kNumber;
+    }
+    if (value.form == Value::Form::kOff) return Setting::kOff;
     const char last = match.end > 0 ? text[match.end - 1] : '\0';
     const bool counted = last >= '0' && last <= '9';  // "gpus 4"
-    if (row.rule == Rule::kValue && value.form == Value::Form::kNone && !counted) weight *= 0.6;
-    return {Scope::kPlain, weight};
+    if (value.form == Value::Form::kNumber || counted) return Setting::kNumber;
+    if (reads != Reads::kResource) return Setting::kPlain;
+    const std::size_t from = match.begin > 12 ? match.begin - 12 : 0;
+    const bool key = text.substr(from, match.begin - from).find("key") != std::string_view::npos;
+    return key || value.form == Value::Form::kOn ? Setting::kKey : Setting::kPlain;
 }
 
 }  // namespace aliquot::detect

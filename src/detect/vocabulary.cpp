@@ -35,11 +35,6 @@ std::string_view take(std::string_view& rest, char separator) {
     return part;
 }
 
-bool is_marked(const Row& row) {
-    return row.source == Source::kRemote || row.rule == Rule::kMetaAll ||
-           (row.topics & (kLocal | kKindWord | kEllipsis)) != 0;
-}
-
 }  // namespace
 
 const Vocabulary& Vocabulary::instance() {
@@ -58,14 +53,8 @@ Vocabulary::Vocabulary()
       millions_(intern("#m")),
       gibibytes_(intern("#gb")),
       times_(intern("#x")) {
-    const std::array tables = {evidence_rows(), choice_rows(),  model_rows(), task_rows(),
-                               stack_rows(),    context_rows(), topic_rows()};
-    for (const auto rows : tables) {
-        for (const Row& row : rows) note_numerals(row);
-    }
-    for (const auto rows : tables) {
-        for (const Row& row : rows) add_row(row);
-    }
+    for (const Row& row : word_rows()) note_numerals(row);
+    for (const Row& row : word_rows()) add_row(row);
     for (Start& start : starts_) start.reached = states_[start.state];
 }
 
@@ -126,7 +115,7 @@ std::uint32_t Vocabulary::walk(std::uint32_t state, WordId word) {
 /// Interns the numbers that a row spells out.
 void Vocabulary::note_numerals(const Row& row) {
     constexpr std::string_view kDigits = "0123456789";
-    const std::string_view text = row.patterns;
+    const std::string_view text = row.phrases;
     for (std::size_t at = text.find_first_of(kDigits); at < text.size();) {
         const std::size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
         const bool begins = at == 0 || std::string_view(" ;|").find(text[at - 1]) < 3;
@@ -142,16 +131,14 @@ void Vocabulary::note_numerals(const Row& row) {
 }
 
 void Vocabulary::add_row(const Row& row) {
-    std::string_view rest = row.patterns;
+    std::string_view rest = row.phrases;
     while (!rest.empty()) {
         const std::string_view phrase = take(rest, ';');
         if (phrase.empty()) continue;
         const auto pattern = static_cast<PatternId>(rows_.size());
         rows_.push_back(&row);
-        row_numbers_.push_back(static_cast<std::uint16_t>(row_count_));
         add_phrase(phrase, pattern);
     }
-    ++row_count_;
 }
 
 void Vocabulary::add_phrase(std::string_view phrase, PatternId pattern) {
@@ -172,7 +159,6 @@ void Vocabulary::add_phrase(std::string_view phrase, PatternId pattern) {
     for (const std::uint32_t state : states) {
         if (states_[state].accepts != kNoPattern) continue;  // the first row wins
         states_[state].accepts = pattern;
-        states_[state].is_marked = is_marked(row(pattern));
     }
 }
 

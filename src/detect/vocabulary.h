@@ -7,15 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "detect/table.h"
+#include "detect/match.h"
 
 namespace aliquot::detect {
 
 using WordId = std::uint16_t;
-using PatternId = std::uint16_t;
 
 inline constexpr WordId kNoWord = 0;
-inline constexpr PatternId kNoPattern = 0xFFFF;
 
 /// The words and phrases of the table, ready for lookup. Immutable after construction.
 class Vocabulary {
@@ -55,7 +53,6 @@ public:
     struct State {
         PatternId accepts = kNoPattern;
         bool is_leaf = true;
-        bool is_marked = false;  // what it accepts says something of the text as a whole
     };
     struct Start {
         std::uint32_t state = 0;  // 0: no phrase begins with the word
@@ -77,10 +74,6 @@ public:
     [[nodiscard]] const State& state(std::uint32_t state) const { return states_[state]; }
 
     [[nodiscard]] const Row& row(PatternId pattern) const { return *rows_[pattern]; }
-    [[nodiscard]] std::uint16_t row_number(PatternId pattern) const {
-        return row_numbers_[pattern];
-    }
-    [[nodiscard]] std::size_t row_count() const { return row_count_; }
 
 private:
     static constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15ULL;
@@ -120,8 +113,6 @@ private:
     std::vector<Edge> edges_;
     std::vector<State> states_;
     std::vector<const Row*> rows_;
-    std::vector<std::uint16_t> row_numbers_;
-    std::size_t row_count_ = 0;
     WordId number_;
     WordId billions_;
     WordId millions_;

@@ -51,7 +51,9 @@ std::string need_text(const detect::Need& need) {
     if (need.count || !need.type.empty()) text += need.type.empty() ? "GPU" : need.type;
     if (need.memory_gib) {
         if (!text.empty()) text += ", ";
-        text += number("%g GiB", *need.memory_gib) + " (" + need.memory_reason + ')';
+        text += number("%g GiB", *need.memory_gib);
+        if (need.count.value_or(1) > 1) text += " each";
+        text += " (" + need.memory_reason + ')';
     }
     return text;
 }
@@ -66,14 +68,11 @@ std::string quoted(std::string_view text) {
 }
 
 void explain(std::ostream& out, const detect::Verdict& verdict, std::string_view text) {
-    out << "  " << number("%+6.2f", verdict.bias) << "  no evidence at all\n";
+    out << "  " << number("%+6.2f", verdict.bias) << "  everything else\n";
     for (const detect::Evidence& one : verdict.evidence) {
         out << "  " << number("%+6.2f", one.weight) << "  " << detect::name_of(one.source) << ' '
             << quoted(text.substr(one.start, one.end - one.start)) << " at " << one.start;
         if (one.scope != detect::Scope::kPlain) out << ", " << detect::name_of(one.scope);
-        if (one.table_weight != one.weight) {
-            out << " (table " << number("%+.2f", one.table_weight) << ')';
-        }
         out << '\n';
     }
     out << "  " << number("%+6.2f", verdict.score) << "  score; above 0 means GPU\n";

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "base/text.h"
+#include "bundle/random_text.h"
+#include "bundle/secret_name.h"
 #include "document/json.h"
 #include "document/path.h"
 
@@ -15,34 +18,6 @@ namespace {
 using document::Node;
 
 constexpr std::string_view kHidden = "***";
-
-/// Environment variables whose values say what is wrong with a GPU and nothing of their owner.
-bool tells_of_gpus(std::string_view name) {
-    constexpr std::array<std::string_view, 14> kPrefixes{
-        "NVIDIA_", "CUDA_",   "DP_",         "MIG_",    "NCCL_", "TORCH_CUDA", "PASS_DEVICE",
-        "DEVICE_", "FAIL_ON", "CONFIG_FILE", "OMP_NUM", "MPS_",  "DCGM_",      "ALIQUOT_"};
-    return name == "LD_LIBRARY_PATH" || name == "NODE_NAME" || name == "PATH" ||
-           std::ranges::any_of(kPrefixes,
-                               [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-bool is_secret_word(std::string_view name) {
-    const std::string word = lower(name);
-    constexpr std::array<std::string_view, 11> kWords{
-        "password",  "passwd",        "passphrase", "secret",   "token",           "apikey",
-        "accesskey", "authorization", "credential", "luks.key", "certificate-data"};
-    // A plain "key" is that of a label or a taint.
-    constexpr std::array<std::string_view, 8> kEnds{
-        "-key",       "_key",       ".key",          "-key-data",
-        "key_base64", "privatekey", "encryptionkey", "certificate-authority-data"};
-    if (word == "auth" || word == "_auth") return true;
-    if (std::ranges::any_of(kEnds, [&](std::string_view one) { return word.ends_with(one); })) {
-        return true;
-    }
-    // "tokenizer", "max_tokens" and "secretName" hold nothing secret.
-    if (word.contains("tokenizer") || word.contains("tokens") || word == "secretname") return false;
-    return std::ranges::any_of(kWords, [&](std::string_view one) { return word.contains(one); });
-}
 
 bool about_gpus(const Node& object) {
     const std::string name = lower(text_at(object, {"metadata", "name"}));
@@ -69,33 +44,108 @@ void hide(Node& node) {
 
 void redact_node(Node& node);
 
-void redact_environment(Node& list) {
-    for (Node& variable : list.items) {
-        const std::string name = text_at(variable, {"name"});
-        for (Node::Entry& entry : variable.entries) {
-            if (entry.first.scalar == "value" && !tells_of_gpus(name)) hide(entry.second);
+/// Whether the words of a value are all such as anybody may read.
+bool is_harmless(const std::string& value) {
+    std::size_t begin = 0;
+    constexpr std::string_view kStops = " \t\n,;=<>|";
+    while (begin < value.size()) {
+        const std::size_t end = std::min(value.find_first_of(kStops, begin), value.size());
+        if (looks_secret(std::string_view(value).substr(begin, end - begin),
+                         std::string_view(value).substr(0, begin), Suspicion::kHigh)) {
+            return false;
         }
+        begin = end + 1;
+    }
+    return true;
+}
+
+/// {name, value}: a variable of the environment, a header, a parameter.
+void redact_named_value(Node& pair, const std::function<bool(std::string_view)>& may_be_told) {
+    const std::string name = text_at(pair, {"name"});
+    for (Node::Entry& entry : pair.entries) {
+        if (entry.first.scalar != "value") continue;
+        if (!may_be_told(name) || is_secret_name(name) || !is_harmless(entry.second.scalar)) {
+            hide(entry.second);
+        }
+    }
+}
+
+void hide_scalars(Node& node) {
+    if (!node.is_mapping() && !node.is_sequence()) return hide(node);
+    for (Node::Entry& entry : node.entries) hide_scalars(entry.second);
+    for (Node& item : node.items) hide_scalars(item);
+}
+
+/// What Kubernetes says of secrets without showing one: their names, where they are mounted.
+bool refers_to_secrets(std::string_view key) {
+    constexpr std::array<std::string_view, 9> kKeys{
+        "secretKeyRef",  "secretRef",  "secret", "secrets",        "serviceAccountToken",
+        "tokenRequests", "secretFile", "csi",    "securityContext"};
+    return std::ranges::find(kKeys, key) != kKeys.end();
+}
+
+/// Annotations of Kubernetes, of its distributions and of GPU software; those of others may be anything.
+bool is_known_annotation(std::string_view key) {
+    const std::string_view domain = key.substr(0, key.find('/'));
+    constexpr std::array<std::string_view, 12> kDomains{
+        "kubernetes.io", "k8s.io",           "nvidia.com", "aliquot.dev",   "containerd.io",
+        "cri-o.io",      "k3s.io",           "google.com", "amazonaws.com", "eks.amazonaws.com",
+        "azure.com",     "projectcalico.org"};
+    return std::ranges::any_of(kDomains, [&](std::string_view one) {
+        return domain == one ||
+               (domain.ends_with(one) && domain[domain.size() - one.size() - 1] == '.');
+    });
+}
+
+void redact_words(Node& list) {
+    bool next = false;  // "--token", "x"
+    std::string before;
+    for (Node& word : list.items) {
+        if (next && !word.scalar.starts_with("-")) {
+            hide(word);
+            next = false;
+            continue;
+        }
+        next = !word.scalar.contains('=') && word.scalar.starts_with("-") &&
+               is_secret_name(word.scalar);
+        if (next) continue;
+        // "-u", "admin:x" is judged as one line.
+        const std::string line = before.empty() ? word.scalar : before + " " + word.scalar;
+        const std::string safe = redacted_text(line);
+        const bool option =
+            word.scalar.size() <= 16 && word.scalar.starts_with("-") && !word.scalar.contains('=');
+        const std::string front = before + " ";
+        word.scalar = before.empty() || !safe.starts_with(front) ? redacted_text(word.scalar)
+                                                                 : safe.substr(front.size());
+        before = option ? word.scalar : "";
     }
 }
 
 void redact_entry(Node::Entry& entry) {
     const std::string& key = entry.first.scalar;
-    if (key == "env" && entry.second.is_sequence()) {
-        redact_environment(entry.second);
+    Node& value = entry.second;
+    if (key == "env" && value.is_sequence()) {
+        for (Node& one : value.items) redact_named_value(one, tells_of_gpus);
+    } else if (key == "httpHeaders" && value.is_sequence()) {
+        for (Node& one : value.items) redact_named_value(one, is_harmless_header);
     } else if (key == "imagePullSecrets" ||
-               key == "kubectl.kubernetes.io/last-applied-configuration" ||
-               (is_secret_word(key) && !entry.second.is_mapping() && !entry.second.is_sequence())) {
-        hide(entry.second);
-    } else if ((key == "args" || key == "command") && entry.second.is_sequence()) {
-        bool next = false;  // "--token", "x"
-        for (Node& word : entry.second.items) {
-            if (next) hide(word);
-            next = !word.scalar.contains('=') && word.scalar.starts_with("-") &&
-                   is_secret_word(word.scalar);
-            if (!next) word.scalar = redacted_text(word.scalar);
+               key == "kubectl.kubernetes.io/last-applied-configuration") {
+        hide(value);
+    } else if (key == "annotations" && value.is_mapping()) {
+        for (Node::Entry& one : value.entries) {
+            if (is_known_annotation(one.first.scalar)) {
+                redact_entry(one);
+            } else {
+                hide(one.second);
+            }
         }
+    } else if (is_secret_name(key) && !refers_to_secrets(key)) {
+        // "automountServiceAccountToken: true" is no secret.
+        if (value.kind != Node::Kind::kBool && value.kind != Node::Kind::kNull) hide_scalars(value);
+    } else if ((key == "args" || key == "command") && value.is_sequence()) {
+        redact_words(value);
     } else {
-        redact_node(entry.second);
+        redact_node(value);
     }
 }
 
@@ -116,96 +166,14 @@ void redact_node(Node& node) {
         }
     }
     for (Node& item : node.items) redact_node(item);
-}
-
-/// Where a value ends that begins at `value`: at its closing quote or bracket, else at a blank.
-std::size_t end_of_value(std::string_view line, std::size_t value) {
-    const char before = value == 0 ? ' ' : line[value - 1];
-    if (before == '[') return std::min(line.find(']', value), line.size());
-    if (before == '"' || before == '\'') return std::min(line.find(before, value), line.size());
-    if (line.substr(value).starts_with("Bearer ")) value += 7;
-    return std::min(line.find_first_of(" \t\"',&}", value), line.size());
-}
-
-/// The name before a ':' or '=' at `separator`: "token", "--password", "\"token\"".
-std::string_view name_before(std::string_view line, std::size_t separator) {
-    std::size_t end = separator;
-    while (end > 0 && (line[end - 1] == ' ' || line[end - 1] == '\t')) --end;
-    if (end > 0 && (line[end - 1] == '"' || line[end - 1] == '\'')) {
-        const char quote = line[end - 1];
-        const auto open = end < 2 ? std::string_view::npos : line.rfind(quote, end - 2);
-        if (open != std::string_view::npos) return line.substr(open + 1, end - open - 2);
-        --end;
-    }
-    const auto blank = end == 0 ? std::string_view::npos : line.find_last_of(" \t\"'{,&?", end - 1);
-    const std::size_t begin = blank == std::string_view::npos ? 0 : blank + 1;
-    return line.substr(begin, end - begin);
-}
-
-/// "  token: abc" and "--password=abc" keep their name and lose their value.
-std::string redacted_assignment(std::string line) {
-    for (std::size_t at = 0; at < line.size();) {
-        const auto separator = line.find_first_of(":=", at);
-        if (separator == std::string::npos) break;
-        const std::string_view name = name_before(line, separator);
-        auto value = line.find_first_not_of(" \t", separator + 1);
-        at = separator + 1;
-        if (value == std::string::npos || name.size() > 60 || !is_secret_word(name)) continue;
-        if (line[value] == '[') ++value;
-        if (line[value - 1] != '[' && (line[value] == '"' || line[value] == '\'')) ++value;
-        const auto end = end_of_value(line, value);
-        line.replace(value, end - value, kHidden);
-        at = value + kHidden.size();
-    }
-    return line;
-}
-
-/// "--bootstrap-token abc": the word after an option that names a secret.
-std::string redacted_options(std::string line) {
-    for (std::size_t at = line.find("--"); at != std::string::npos; at = line.find("--", at)) {
-        const auto end = std::min(line.find_first_of(" \t=\"'", at), line.size());
-        const bool secret = is_secret_word(std::string_view(line).substr(at, end - at));
-        const auto value = line.find_first_not_of(" \t\"'", end);
-        at = end;
-        if (!secret || value == std::string::npos || line[end] == '=' || line[value] == '-') {
-            continue;
-        }
-        const auto stop = std::min(line.find_first_of(" \t\"'", value), line.size());
-        line.replace(value, stop - value, kHidden);
-    }
-    return line;
-}
-
-/// Hides what stands behind each `word`, up to a blank or a quote; `with_word`: the word itself
-/// too, where the whole has at least `least` characters.
-void hide_behind(std::string& line, std::string_view word, bool with_word, std::size_t least) {
-    for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at)) {
-        const std::size_t begin = with_word ? at : at + word.size();
-        const auto end = std::min(line.find_first_of(" \t\"',;", begin), line.size());
-        at += word.size();
-        if (end - begin < least) continue;
-        line.replace(begin, end - begin, kHidden);
-        at = begin + kHidden.size();
+    if (node.find("name") != nullptr && is_secret_name(text_at(node, {"name"}))) {
+        redact_named_value(node, [](std::string_view) { return true; });
     }
 }
 
-std::string redacted_line(std::string line) {
-    for (const char* const word : {"Bearer ", "Basic "}) hide_behind(line, word, false, 1);
-    // Keys that are known by how they begin; "eyJ" is that of a signed web token.
-    for (const char* const key : {"AKIA", "ASIA", "ghp_", "github_pat_", "glpat-", "hf_", "sk-",
-                                  "nvapi-", "xoxb-", "eyJ"}) {
-        hide_behind(line, key, true, std::string_view(key) == "eyJ" ? 24 : 16);
-    }
-    // scheme://user:password@host
-    for (auto scheme = line.find("://"); scheme != std::string::npos;
-         scheme = line.find("://", scheme + 3)) {
-        const auto at = line.find('@', scheme);
-        const auto stop = std::min(line.find_first_of(" /\"'", scheme + 3), line.size());
-        if (at != std::string::npos && at < stop) {
-            line.replace(scheme + 3, at - scheme - 3, kHidden);
-        }
-    }
-    return redacted_assignment(redacted_options(std::move(line)));
+/// JSON that programs wrote: it stays JSON, and nobody is told of a line in it.
+bool is_made_of_values(std::string_view path) {
+    return path.starts_with("k8s/") || (path.contains("cmd/") && path.ends_with(".json"));
 }
 
 /// Files that hold nothing but a secret, whatever they look like.
@@ -218,26 +186,6 @@ bool is_secret_file(std::string_view path) {
 
 }  // namespace
 
-std::string redacted_text(std::string_view text) {
-    std::string out;
-    bool key_block = false;
-    const bool broken = text.ends_with('\n');
-    unsigned begun = 0;
-    for_each_line(text, [&](std::string_view line, unsigned number) {
-        const bool begins = line.contains("-----BEGIN") && line.contains("PRIVATE KEY");
-        constexpr unsigned kLongestKey = 200;  // lines; what has no end does not hide the rest
-        if (begins) begun = number;
-        if (begins || number > begun + kLongestKey) key_block = begins;
-        if (!key_block) out += redacted_line(std::string(line)) + "\n";
-        if (key_block && line.contains("-----END")) {
-            key_block = false;
-            out += std::string(kHidden) + "\n";
-        }
-    });
-    if (!broken && out.ends_with('\n')) out.pop_back();
-    return out;
-}
-
 Tree redacted(const Tree& tree) {
     Tree safe;
     safe.complete = tree.complete;
@@ -249,7 +197,7 @@ Tree redacted(const Tree& tree) {
         const bool binary = entry.content.contains('\0') && path.starts_with("/sys/");
         if (entry.kind == Entry::Kind::kFile && is_secret_file(path)) {
             copy.content = kHidden;
-        } else if (path.starts_with("k8s/") && entry.kind == Entry::Kind::kFile) {
+        } else if (is_made_of_values(path) && entry.kind == Entry::Kind::kFile) {
             if (auto root = document::parse_object(entry.content)) {
                 redact_node(*root);
                 copy.content = document::to_json_line(*root);

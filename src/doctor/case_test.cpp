@@ -18,12 +18,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <sstream>
 
 #include "base/text.h"
 #include "bundle/collect.h"
+#include "bundle/redact.h"
 #include "doctor/judge.h"
 #include "doctor/report.h"
 #include "findings/rule.h"
@@ -141,12 +143,16 @@ private:
     os::TemporaryDirectory directory_;
 };
 
-Report report_of(const World& world) {
+bundle::Tree tree_of(const World& world) {
     auto tree = bundle::collect_directory(world.directory().native());
     EXPECT_TRUE(tree) << tree.error().message;
     if (!tree) return {};
     tree->taken_s = kDay;
-    return judge(facts_of(tree->of_host(""), world.expected.target));
+    return *std::move(tree);
+}
+
+Report report_of(const World& world) {
+    return judge(facts_of(tree_of(world).of_host(""), world.expected.target));
 }
 
 std::vector<fs::path> case_files() {
@@ -188,6 +194,53 @@ TEST_P(DoctorCase, IsToldAsExpected) {
         EXPECT_NE(report.find(id), nullptr) << id << " was not judged\n" << text.str();
     }
     EXPECT_EQ(report.root_causes, failed);
+}
+
+/// What is saved for somebody else is judged as the host itself was.
+TEST_P(DoctorCase, IsToldTheSameOfABundle) {
+    World world;
+    world.run(GetParam());
+    const bundle::Tree tree = tree_of(world);
+    const bundle::Tree safe = bundle::redacted(tree);
+    const Report live = judge(facts_of(tree.of_host(""), world.expected.target));
+    const Report saved = judge(facts_of(safe.of_host(""), world.expected.target));
+    ASSERT_EQ(live.checks.size(), saved.checks.size());
+    for (std::size_t i = 0; i < live.checks.size(); ++i) {
+        EXPECT_EQ(live.checks[i].id, saved.checks[i].id);
+        EXPECT_EQ(to_text(live.checks[i].verdict.outcome), to_text(saved.checks[i].verdict.outcome))
+            << live.checks[i].id << ": " << live.checks[i].verdict.message << "\n  "
+            << saved.checks[i].verdict.message;
+    }
+    EXPECT_EQ(live.root_causes, saved.root_causes);
+}
+
+TEST(DoctorBundle, KeepsTheWordsThatHoldNoSecret) {
+    std::size_t words = 0;
+    std::size_t hidden = 0;
+    const auto count = [](const std::string& text) {
+        std::istringstream in(text);
+        return std::distance(std::istream_iterator<std::string>(in), {});
+    };
+    std::size_t number = 0;
+    for (const fs::path& file : case_files()) {
+        if (number++ % 8 != 0) continue;  // they have most of their files in common
+        World world;
+        world.run(file);
+        const bundle::Tree tree = tree_of(world);
+        for (const auto& [path, entry] : tree.entries()) {
+            if (path.starts_with("k8s/") || entry.content.contains('\0')) continue;
+            const std::string safe = bundle::redacted_text(entry.content);
+            words += static_cast<std::size_t>(count(entry.content));
+            for (auto at = safe.find("***"); at != std::string::npos;
+                 at = safe.find("***", at + 3)) {
+                ++hidden;
+            }
+        }
+    }
+    RecordProperty("words", static_cast<int>(words));
+    RecordProperty("hidden", static_cast<int>(hidden));
+    std::cout << hidden << " of " << words << " words of files and logs are hidden\n";
+    EXPECT_LE(hidden * 1000, words * 2) << "more than 2 of 1,000";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, DoctorCase, testing::ValuesIn(case_files()), [](const auto& one) {

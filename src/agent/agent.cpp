@@ -110,6 +110,7 @@ public:
                      .serving = serving,
                      .telemetry = telemetry});
         pages.serve_local(options_.http_listen);
+        pages.serve_probes(options_.probe_listen);
         MpsLink mps(
             root_, driver, driver, configuration_->settings(),
             {.journal = mps_journal_path(options_.state_directory), .allowed = mps_allowed_});

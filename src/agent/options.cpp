@@ -144,6 +144,10 @@ void add_own_options(Reader& reader, Options& options) {
         options.guard_library);
     reader.text("--http-listen", {}, "unix:PATH, a loopback ADDRESS:PORT, or off",
                 options.http_listen);
+    reader.text(
+        "--probe-listen", {"ALIQUOT_PROBE_LISTEN"},
+        "where kubelet asks /live, /ready and /startup: ADDRESS:PORT, :PORT, or off (default)",
+        options.probe_listen);
     reader.add(
         "--keep-capabilities", {}, "do not drop Linux capabilities",
         [&options](const std::string& name, const std::string& text) {

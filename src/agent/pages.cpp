@@ -20,6 +20,11 @@ http::Answer pod_readiness(const PageSources& from) {
     return answer;
 }
 
+// What connections may hold: with what the agent needs itself it fits the 64 MiB of its container.
+constexpr std::size_t kMostLocalBytes = std::size_t{6} << 20U;
+constexpr std::size_t kMostNodeBytes = std::size_t{12} << 20U;
+constexpr std::size_t kMostProbeBytes = std::size_t{1} << 20U;
+
 Result<std::unique_ptr<http::Server>> listen_locally(const os::Root& root, std::string address,
                                                      http::Handler pages) {
     constexpr std::string_view kUnix = "unix:";
@@ -31,6 +36,8 @@ Result<std::unique_ptr<http::Server>> listen_locally(const os::Root& root, std::
     return http::Server::listen({.address = std::move(address),
                                  .access = {.response_headers = {{"Cache-Control", "no-store"}}},
                                  .threads = 2,
+                                 .most_connections = 64,
+                                 .most_bytes = kMostLocalBytes,
                                  .request_limit = kLimit,
                                  .idle_limit = kLimit},
                                 std::move(pages));
@@ -77,6 +84,34 @@ http::Routes node_pages(const PageSources& from) {
     return pages;
 }
 
+http::Routes probe_pages(const PageSources& from) {
+    using Request = http::Request;
+    return http::Routes({
+        {"/live", "whether it works", [from](const Request&) { return from.board.health(); }},
+        {"/startup", "whether it has started",
+         [from](const Request&) { return from.board.health(); }},
+        {"/ready", "whether it serves", [from](const Request&) { return pod_readiness(from); }},
+    });
+}
+
+void Pages::serve_probes(const std::string& address) {
+    if (address == "off") return;
+    constexpr std::chrono::seconds kLimit{5};
+    auto server = http::Server::listen({.address = address,
+                                        .threads = 1,
+                                        .most_connections = 64,
+                                        .most_bytes = kMostProbeBytes,
+                                        .request_limit = kLimit,
+                                        .idle_limit = kLimit},
+                                       probe_pages(sources_));
+    if (!server) {
+        log::error("probes.not_served", {{"why", server.error().message}});
+        return;
+    }
+    probes_ = *std::move(server);
+    log::info("probes.served", {{"address", address}, {"port", probes_->port()}});
+}
+
 void Pages::serve_local(const std::string& address) {
     if (address == "off") return;
     auto server = listen_locally(sources_.root, address, local_pages(sources_));
@@ -89,7 +124,7 @@ void Pages::serve_local(const std::string& address) {
 
 void Pages::serve_node(const TelemetryOptions& options) {
     if (options.listen == "off") return;
-    http::ServerOptions listening{.address = options.listen};
+    http::ServerOptions listening{.address = options.listen, .most_bytes = kMostNodeBytes};
     if (!options.web_config.empty()) {
         auto access = http::read_access(sources_.root.resolve(options.web_config).native());
         // Not without what was to protect it.

@@ -28,9 +28,12 @@ struct PageSources {
 /// For who is on the node, as `aliquot gpu` is.
 http::Routes local_pages(const PageSources& sources);
 
-/// For the cluster: Prometheus, kubelet's probes. None of them asks the driver: one that hangs must
-/// not have the agent restarted.
+/// For the cluster: Prometheus. The pages of probes too, for manifests that are older than
+/// probe_pages().
 http::Routes node_pages(const PageSources& sources);
+
+/// For kubelet. None of them asks the driver: one that hangs must not have the agent restarted.
+http::Routes probe_pages(const PageSources& sources);
 
 /// The agent's pages over HTTP: each set of them on an address of its own, by http::Server. What
 /// cannot be served is logged and is missing; the GPUs are served all the same.
@@ -42,15 +45,20 @@ public:
     ///           "[::1]:PORT", or "off"; any other is refused
     void serve_local(const std::string& address);
     void serve_node(const TelemetryOptions& options);
+    /// By a server of its own, without passwords and with few connections: whoever keeps the other
+    /// one busy must not have the agent restarted.
+    void serve_probes(const std::string& address);
 
     /// 0: not served by TCP.
     [[nodiscard]] unsigned local_port() const { return local_ ? local_->port() : 0; }
     [[nodiscard]] unsigned node_port() const { return node_ ? node_->port() : 0; }
+    [[nodiscard]] unsigned probe_port() const { return probes_ ? probes_->port() : 0; }
 
 private:
     const PageSources sources_;
     std::unique_ptr<http::Server> local_;
     std::unique_ptr<http::Server> node_;
+    std::unique_ptr<http::Server> probes_;
 };
 
 }  // namespace aliquot::agent

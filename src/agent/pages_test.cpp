@@ -110,6 +110,29 @@ TEST_F(AgentPages, TellKubeletThatANodeWithoutGpusIsReady) {
     EXPECT_EQ(ask_node("/ready"), "200 this node has no NVIDIA GPU\n");
 }
 
+TEST_F(AgentPages, OfProbesHaveAServerOfTheirOwn) {
+    pages_.serve_probes("127.0.0.1:0");
+    ASSERT_NE(pages_.probe_port(), 0U);
+    const auto probe = [&](const std::string& path) { return ask(pages_.probe_port(), path); };
+    EXPECT_EQ(probe("/live"), "200 ok\n");
+    EXPECT_EQ(probe("/startup"), "200 ok\n");
+    EXPECT_EQ(probe("/ready"), "503 the GPUs have not been looked at yet\n");
+    observations_.publish({.driver_problem = "no driver"});
+    EXPECT_EQ(probe("/ready"), "200 this node has no NVIDIA GPU\n");
+    EXPECT_EQ(probe("/metrics"), "404 there are /live, /startup and /ready\n");
+}
+
+TEST_F(AgentPages, OfProbesNeedNoPasswordWhereMetricsDo) {
+    ASSERT_TRUE(root_.write_atomically(
+        "/etc/web.yaml",
+        "basic_auth_users: {alice: "
+        "$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a}\n"));
+    pages_.serve_node({.listen = "127.0.0.1:0", .web_config = "/etc/web.yaml"});
+    pages_.serve_probes("127.0.0.1:0");
+    EXPECT_THAT(ask_node("/live"), StartsWith("401 "));
+    EXPECT_EQ(ask(pages_.probe_port(), "/live"), "200 ok\n");
+}
+
 TEST_F(AgentPages, AreMissingWithoutTheFileThatProtectsThem) {
     pages_.serve_node({.listen = "127.0.0.1:0", .web_config = "/etc/none.yaml"});
     EXPECT_EQ(pages_.node_port(), 0U);

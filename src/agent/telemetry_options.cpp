@@ -33,7 +33,7 @@ void add_label_options(Reader& reader, Options& options) {
 void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
     reader.text("--metrics-listen", {"ALIQUOT_METRICS_LISTEN", "DCGM_EXPORTER_LISTEN"},
                 "where /metrics and /api/v1/state are served: ADDRESS:PORT, :PORT, or off "
-                "(default :9400)",
+                "(default 127.0.0.1:9400)",
                 telemetry.listen);
     reader.add("--metrics-compat", {"ALIQUOT_METRICS_COMPAT"},
                "other exporters' names besides ours: classic (default), 4.9, both, off",

@@ -157,9 +157,15 @@ Result<Done> Controller::Running::listen() {
     webhook_ = std::make_unique<Webhook>(
         Webhook::Seams{.cluster = [this] { return nodes_.cluster(); },
                        .options = {.runtime_class = options_.runtime_class},
-                       .counters = counters_});
+                       .counters = counters_,
+                       .client_names = options_.webhook_client_names});
+    http::Tls tls = files_.tls();
+    if (!options_.webhook_client_ca.empty()) {
+        tls.client_ca_file = options_.webhook_client_ca;
+        tls.client_auth = http::Tls::ClientAuth::kVerify;
+    }
     auto server = http::Server::listen({.address = options_.webhook_listen,
-                                        .access = {.tls = files_.tls()},
+                                        .access = {.tls = std::move(tls)},
                                         .methods = {"POST"},
                                         .most_connections = 256,
                                         .most_bytes = kMostHeldBytes,

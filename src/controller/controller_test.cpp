@@ -12,6 +12,7 @@
 #include "http/test_client.h"
 #include "kube_client/kubeconfig.h"
 #include "kube_client/stub_api.h"
+#include "os/temporary_directory.h"
 
 namespace aliquot::controller {
 namespace {
@@ -50,8 +51,8 @@ protected:
                  R"({"metadata":{"labels":{"nvidia.com/gpu.product":"NVIDIA-A2"}},
                      "status":{"allocatable":{"nvidia.com/gpu":"1"}}})");
     }
-    std::unique_ptr<Controller> start() {
-        Options options;
+    std::unique_ptr<Controller> start() { return start(Options{}); }
+    std::unique_ptr<Controller> start(Options options) {
         options.webhook_listen = "127.0.0.1:0";
         options.health_listen = "127.0.0.1:0";
         options.certificate_names = {"DNS:localhost"};
@@ -68,10 +69,10 @@ protected:
             .value_or("");
     }
     /// A review, by somebody who trusts what the webhook configuration says. Empty: no answer.
-    std::string ask(const Controller& controller) {
+    std::string ask(const Controller& controller, const http::TestCertificate* own = nullptr) {
         http::TestCertificate authority;
         authority.certificate = trusted();
-        http::TestClient client(controller.webhook_port(), {.authority = &authority});
+        http::TestClient client(controller.webhook_port(), {.authority = &authority, .own = own});
         if (!client.greeted()) return {};
         const std::string body = kReview;
         client.send(
@@ -108,6 +109,26 @@ TEST_F(ControllerTest, AnswersReviewsWithACertificateThatTheConfigurationTrusts)
     EXPECT_EQ(health(*controller, "/readyz"), "503 it ends\n");
     EXPECT_EQ(health(*controller, "/healthz"), "200 ok\n");
     EXPECT_THAT(ask(*controller), HasSubstr("\"allowed\":true")) << "still answered";
+}
+
+TEST_F(ControllerTest, AnswersOnlyItsApiServerWhereItIsToldWhoSignsThat) {
+    const os::TemporaryDirectory folder;
+    const auto signer = http::TestCertificate::authority("aggregator");
+    const auto apiserver = signer.issue("apiserver", "DNS:apiserver");
+    const auto other = signer.issue("other", "DNS:other");
+    const auto stranger = http::TestCertificate::authority("else").issue("apiserver", "DNS:a");
+    const std::string file = folder.path() / "ca.crt";
+    http::write_file(file, signer.certificate);
+    const auto controller =
+        start({.webhook_client_ca = file, .webhook_client_names = {"apiserver"}});
+    ASSERT_NE(controller, nullptr);
+    ASSERT_TRUE(comes_true([&] { return controller->is_ready() && !trusted().empty(); }));
+    std::string answer;
+    ASSERT_TRUE(comes_true([&] { return !(answer = ask(*controller, &apiserver)).empty(); }));
+    EXPECT_THAT(answer, HasSubstr("\"allowed\":true"));
+    EXPECT_EQ(ask(*controller, &other), "the certificate's name may not ask here\n");
+    EXPECT_EQ(ask(*controller, &stranger), "");
+    EXPECT_EQ(ask(*controller), "");
 }
 
 TEST_F(ControllerTest, RotatesInTwoSteps) {

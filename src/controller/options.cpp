@@ -52,6 +52,14 @@ void add_names(command_line::Command& app, Options& options) {
 void add_behaviour(command_line::Command& app, Options& options, DurationTexts& texts) {
     app.add_option("--webhook-listen", options.webhook_listen, "HTTPS: POST /mutate/pods")
         ->option_text("ADDRESS:PORT (:8443)");
+    app.add_option("--webhook-client-ca", options.webhook_client_ca,
+                   "answer only who shows a certificate of this authority, as the API server does\n"
+                   "when its AdmissionConfiguration names one for webhooks")
+        ->option_text("FILE");
+    app.add_option("--webhook-client-names", options.webhook_client_names,
+                   "and has one of these common names")
+        ->delimiter(',')
+        ->option_text("LIST");
     app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics")
         ->option_text("ADDRESS:PORT (:8081)");
     app.add_option("--runtime-class", options.runtime_class,
@@ -117,6 +125,9 @@ void finish(const DurationTexts& texts, Options& options) {
                                         {"--health-listen", &options.health_listen}}) {
         const auto known = http::check_address(*address);
         if (!known) throw command_line::UsageError(flag, known.error().message);
+    }
+    if (!options.webhook_client_names.empty() && options.webhook_client_ca.empty()) {
+        throw command_line::UsageError("--webhook-client-names", "needs --webhook-client-ca");
     }
     for (const std::string& name : options.certificate_names) {
         if (!name.starts_with("DNS:") && !name.starts_with("IP:")) {

@@ -21,6 +21,8 @@ struct Options {
     std::string webhook_configuration = "aliquot";
     std::vector<std::string> certificate_names;  // beside the service's: "DNS:x", "IP:10.0.0.7"
     std::string webhook_listen = ":8443";
+    std::string webhook_client_ca;                  // file; empty: whoever asks is answered
+    std::vector<std::string> webhook_client_names;  // common names; empty: all of that authority
     std::string health_listen = ":8081";
     std::string kubeconfig;
     std::string context;

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/webhook.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace aliquot::controller {
 
 http::Answer Webhook::respond(const http::Request& request) const {
     constexpr int kBadRequest = 400;
+    constexpr int kForbidden = 403;
     constexpr int kUnsupportedMedia = 415;
+    const auto& names = seams_.client_names;
+    if (!names.empty() && std::find(names.begin(), names.end(), request.peer_name) == names.end()) {
+        return {.status = kForbidden, .body = "the certificate's name may not ask here\n"};
+    }
     if (!request.header("content-type").starts_with("application/json")) {
         return {.status = kUnsupportedMedia, .body = "only application/json\n"};
     }

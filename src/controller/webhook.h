@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "admission/review.h"
 #include "controller/counters.h"
@@ -17,6 +19,7 @@ public:
         std::function<std::shared_ptr<const admission::Cluster>()> cluster;  // null: not known
         admission::PatchOptions options;
         Counters& counters;
+        std::vector<std::string> client_names;  // that may ask; empty: all
     };
     explicit Webhook(Seams seams) : seams_(std::move(seams)) {}
 

@@ -74,7 +74,10 @@ public:
     explicit Bench(std::size_t nodes) : cluster_(cluster_of(nodes)) {
         if (!files_.prepare()) throw std::runtime_error("no certificate");
         auto server = http::Server::listen(
-            {.address = "127.0.0.1:0", .access = {.tls = files_.tls()}, .methods = {"POST"}, .most_body_bytes = 1U << 20U},
+            {.address = "127.0.0.1:0",
+             .access = {.tls = files_.tls()},
+             .methods = {"POST"},
+             .most_body_bytes = 1U << 20U},
             [this](const http::Request& request) { return webhook_.respond(request); });
         if (!server) throw std::runtime_error(server.error().message);
         server_ = *std::move(server);

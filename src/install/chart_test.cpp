@@ -174,20 +174,24 @@ std::vector<Pair> pairs() {
     much.service_monitor = much.prometheus_rule = much.critical_quota = true;
     much.metrics_namespace = "observability";
     much.controller_replicas = 1;
+    much.api_server_cidrs = {"10.0.0.1/32"};
+    much.webhook_client_ca = "webhook-clients";
+    much.webhook_client_names = {"apiserver", "other"};
     all.push_back(
         {.name = "much",
          .values = much,
-         .set = {"image.repository=registry.example/gpu/aliquot,image.tag=1.2",
-                 "image.pullPolicy=Always", "agent.gpuAccess=runtime,agent.runtimeClassName=nvidia",
-                 "mps=true,mig.enabled=true,mig.drain=evict",
-                 "mig.config=version: v1\nmig-configs: {}\n",
-                 "defaultConfig=b,config.b=version: v1",
-                 "labels.writer=nodefeature,labels.profiles={present,role}",
-                 "taint=dedicated=gpu:NoExecute", "unhealthyTaint=off",
-                 "agent.args={--log-format=json}", "agent.driverRoot=/run/nvidia/driver",
-                 "agent.kubeletRoot=/var/lib/k0s/kubelet,apiPort=8443",
-                 "metrics.serviceMonitor=true,metrics.prometheusRule=true",
-                 "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1"}});
+         .set = {
+             "image.repository=registry.example/gpu/aliquot,image.tag=1.2",
+             "image.pullPolicy=Always", "agent.gpuAccess=runtime,agent.runtimeClassName=nvidia",
+             "mps=true,mig.enabled=true,mig.drain=evict",
+             "mig.config=version: v1\nmig-configs: {}\n", "defaultConfig=b,config.b=version: v1",
+             "labels.writer=nodefeature,labels.profiles={present,role}",
+             "taint=dedicated=gpu:NoExecute", "unhealthyTaint=off",
+             "agent.args={--log-format=json}", "agent.driverRoot=/run/nvidia/driver",
+             "agent.kubeletRoot=/var/lib/k0s/kubelet,apiPort=8443",
+             "metrics.serviceMonitor=true,metrics.prometheusRule=true",
+             "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1",
+             "controller.clientCA=webhook-clients", "controller.clientNames={apiserver,other}"}});
     Values little{.webhook = false, .network_policy = false, .own_node_policy = false};
     little.pod_monitor = true;
     all.push_back({.name = "little",
@@ -231,7 +235,8 @@ TEST(Chart, HelmRendersWhatInstallPrints) {
     const os::TemporaryDirectory directory;
     const fs::path selector = directory.path() / "values.yaml";
     std::ofstream(selector)
-        << "agent:\n  nodeSelector: {pool: \"8\"}\n  tolerations:\n"
+        << "controller:\n  from: [{ipBlock: {cidr: 10.0.0.1/32}}]\n"
+           "agent:\n  nodeSelector: {pool: \"8\"}\n  tolerations:\n"
            "  - {key: a, operator: Equal, value: \"true\", effect: NoSchedule}\n";
     for (const Pair& one : pairs()) {
         // --set cannot say that a number is a text.

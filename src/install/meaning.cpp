@@ -51,6 +51,20 @@ std::vector<std::string> toleration_lines(const std::vector<Toleration>& tolerat
     return lines_of(list);
 }
 
+/// Peers of a NetworkPolicy.
+std::vector<std::string> address_lines(const std::vector<std::string>& cidrs) {
+    if (cidrs.empty()) return {};
+    Node list = document::make_sequence();
+    for (const std::string& one : cidrs) {
+        Node block = document::make_mapping();
+        document::append(block, "cidr", text_node(one));
+        Node peer = document::make_mapping();
+        document::append(peer, "ipBlock", std::move(block));
+        list.items.push_back(std::move(peer));
+    }
+    return lines_of(list);
+}
+
 std::vector<std::string> text_list_lines(const std::vector<std::string>& texts) {
     if (texts.empty()) return {};
     Node list = document::make_sequence();
@@ -103,6 +117,8 @@ Meaning meaning_of(const Values& values) {
                      {"service_monitor", values.service_monitor},
                      {"pod_monitor", values.pod_monitor},
                      {"network_policy", values.network_policy},
+                     {"api_servers", !values.api_server_cidrs.empty()},
+                     {"webhook_client_ca", !values.webhook_client_ca.empty()},
                      {"metrics_api", values.metrics_api}};
     made.words = {
         {"version", ALIQUOT_VERSION},
@@ -121,6 +137,8 @@ Meaning meaning_of(const Values& values) {
         {"unhealthy_taint", values.unhealthy_taint},
         {"mig_drain", values.mig_drain},
         {"controller_replicas", std::to_string(values.controller_replicas)},
+        {"webhook_client_ca", values.webhook_client_ca},
+        {"webhook_client_names", join(values.webhook_client_names, ",")},
         {"metrics_namespace", values.metrics_namespace}};
     std::map<std::string, std::string> config = values.config;
     if (config.empty()) config["default"] = "version: v1\n";
@@ -129,6 +147,7 @@ Meaning meaning_of(const Values& values) {
         {"mig_config_text", mapping_lines({{"config.yaml", values.mig_config.value_or("")}})},
         {"node_selector", mapping_lines(values.node_selector)},
         {"tolerations", toleration_lines(tolerations_of(values))},
+        {"api_servers", address_lines(values.api_server_cidrs)},
         {"agent_args", text_list_lines(values.agent_args)}};
     return made;
 }
@@ -164,6 +183,8 @@ const HelmWords& helm_words() {
                      {"service_monitor", ".Values.metrics.serviceMonitor"},
                      {"pod_monitor", ".Values.metrics.podMonitor"},
                      {"network_policy", ".Values.networkPolicy"},
+                     {"api_servers", ".Values.controller.from"},
+                     {"webhook_client_ca", ".Values.controller.clientCA"},
                      {"metrics_api", ""}},
         .words = {{"version", ".Chart.AppVersion"},
                   {"image", "include \"aliquot.image\" ."},
@@ -181,6 +202,8 @@ const HelmWords& helm_words() {
                   {"unhealthy_taint", ".Values.unhealthyTaint"},
                   {"mig_drain", ".Values.mig.drain"},
                   {"controller_replicas", ".Values.controller.replicas"},
+                  {"webhook_client_ca", ".Values.controller.clientCA"},
+                  {"webhook_client_names", "join \",\" .Values.controller.clientNames"},
                   {"metrics_namespace", ".Values.metrics.namespace"}},
         .lists = {{"config", "{{ toYaml .Values.config | indent @indent@ }}"},
                   {"mig_config_text",
@@ -190,6 +213,7 @@ const HelmWords& helm_words() {
                    "{{- with .Values.taint }}\n{{ include \"aliquot.ownToleration\" . | indent "
                    "@indent@ }}\n{{- end }}\n" +
                        block("agent.tolerations")},
+                  {"api_servers", block("controller.from")},
                   {"agent_args", block("agent.args")}}};
     return kWords;
 }

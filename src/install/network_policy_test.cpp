@@ -158,6 +158,17 @@ TEST(NetworkPolicies, TheWebhookIsAskedFromOutside) {
     EXPECT_FALSE(policies.allow(controller(), pod_of("default"), 8080));
 }
 
+TEST(NetworkPolicies, TheWebhookIsAskedByTheGivenAddressesOnly) {
+    const std::string text = to_yaml(render({.api_server_cidrs = {"10.0.0.1/32", "fd00::1/128"}}));
+    EXPECT_NE(text.find("- ipBlock:"), std::string::npos);
+    EXPECT_NE(text.find("cidr: 10.0.0.1/32"), std::string::npos);
+    EXPECT_NE(text.find("cidr: fd00::1/128"), std::string::npos);
+    for (const char* wrong :
+         {"10.0.0.1", "10.0.0.1/33", "host/8", "fd00::/129", "1.2.3.4/", "/8"}) {
+        EXPECT_FALSE(check({.api_server_cidrs = {wrong}})) << wrong;
+    }
+}
+
 TEST(NetworkPolicies, WhoeverElseIsInTheNamespaceIsAlone) {
     const Policies policies({});
     EXPECT_FALSE(policies.allow(pod_of("aliquot-system"), outside(), 443));

@@ -65,8 +65,9 @@ TEST(Render, NamespaceAndRightsComeBeforeWhatNeedsThem) {
 }
 
 TEST(Render, FlagsStandInTheAgentsCommandLineOnlyWhereTheyDifferFromItsDefaults) {
-    EXPECT_EQ(args({}), (std::vector<std::string>{"--fail-on-init-error=false",
-                                                  "--device-list-strategy=cdi-cri"}));
+    EXPECT_EQ(args({}), (std::vector<std::string>{
+                            "--fail-on-init-error=false", "--device-list-strategy=cdi-cri",
+                            "--metrics-listen=:9400", "--probe-listen=:9401"}));
     Values values{.profile = Profile::kEks, .driver_root = "/run/nvidia/driver"};
     values.default_config = "a2";
     values.labels = "off";
@@ -79,6 +80,7 @@ TEST(Render, FlagsStandInTheAgentsCommandLineOnlyWhereTheyDifferFromItsDefaults)
     EXPECT_EQ(args(values),
               (std::vector<std::string>{
                   "--fail-on-init-error=false", "--device-list-strategy=envvar",
+                  "--metrics-listen=:9400", "--probe-listen=:9401",
                   "--nvidia-driver-root=/run/nvidia/driver", "--default-config=a2", "--labels=off",
                   "--label-profile=present,role", "--node-taint=nvidia.com/gpu=true:NoSchedule",
                   "--unhealthy-taint=any", "--mig", "--mig-drain=wait", "--log-format=json"}));

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "install/values.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "findings/finding.h"
 #include "k8s/names.h"
@@ -34,6 +38,19 @@ bool is_config_key(std::string_view text) {
 bool is_host_path(std::string_view text) {
     return text.starts_with('/') && text.size() <= 4000 && only(text, "-_./+") &&
            !("/" + std::string(text) + "/").contains("/../");
+}
+
+bool is_cidr(std::string_view text) {
+    const auto slash = text.find('/');
+    if (slash == std::string_view::npos) return false;
+    const std::string host(text.substr(0, slash));
+    std::array<unsigned char, 16> bytes{};
+    const bool four = ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1;
+    if (!four && ::inet_pton(AF_INET6, host.c_str(), bytes.data()) != 1) return false;
+    unsigned bits = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data() + slash + 1, end, bits);
+    return problem == std::errc{} && stop == end && bits <= (four ? 32U : 128U);
 }
 
 Result<Done> check_one_of(const std::string& what, std::string_view word,
@@ -116,6 +133,21 @@ Result<Done> check_config(const Values& values) {
                              "configuration " + key +
                                  ": shares by MPS, for which the agent needs more; add --mps"};
             }
+        }
+    }
+    for (const std::string& one : values.api_server_cidrs) {
+        if (!is_cidr(one))
+            return wrong("addresses of the API server", one, "10.0.0.1/32 or fd00::1/128");
+    }
+    if (!values.webhook_client_ca.empty() && !k8s::is_label_value(values.webhook_client_ca)) {
+        return wrong("ConfigMap of the webhook's client authority", values.webhook_client_ca,
+                     "a ConfigMap's name");
+    }
+    for (const std::string& one : values.webhook_client_names) {
+        if (values.webhook_client_ca.empty() || one.empty() ||
+            one.find_first_of("\n\r\t\"\\,") != std::string::npos) {
+            return wrong("name of the webhook's client", one,
+                         "a certificate's common name, together with its authority");
         }
     }
     if (!values.default_config.empty() && !values.config.empty() &&

@@ -62,6 +62,9 @@ struct Values {
 
     bool webhook = true;
     unsigned controller_replicas = 2;
+    std::vector<std::string> api_server_cidrs;  // who may ask the webhook; empty: every address
+    std::string webhook_client_ca;  // a ConfigMap with ca.crt; empty: no certificate is asked
+    std::vector<std::string> webhook_client_names;  // common names; empty: any of that authority
     bool service_monitor = false;
     bool pod_monitor = false;
     bool prometheus_rule = false;

@@ -122,6 +122,20 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
         .add_option("--metrics-namespace", values.metrics_namespace,
                     "Where Prometheus is: it alone may read metrics")
         ->option_text("NAME (monitoring)");
+    command
+        .add_option("--api-server-cidr", values.api_server_cidrs,
+                    "Who may ask the webhook: the API servers, as 10.0.0.1/32")
+        ->delimiter(',')
+        ->option_text("LIST");
+    command
+        .add_option("--webhook-client-ca", values.webhook_client_ca,
+                    "ConfigMap with ca.crt: the webhook answers its certificates only")
+        ->option_text("NAME");
+    command
+        .add_option("--webhook-client-names", values.webhook_client_names,
+                    "Common names of these that may ask; default: all")
+        ->delimiter(',')
+        ->option_text("LIST");
     command.add_flag("--no-network-policy", words.no_network_policy,
                      "Do not create NetworkPolicies");
     command.add_flag("--critical-quota", values.critical_quota,

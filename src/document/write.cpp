@@ -13,10 +13,44 @@ namespace {
 bool is_collection(const Node& node) { return node.is_mapping() || node.is_sequence(); }
 bool is_empty(const Node& node) { return node.items.empty() && node.entries.empty(); }
 
+/// A character beyond ASCII that ends a line for some reader of YAML, or that none may have in a text:
+/// it is only ever written as an escape.
+struct Special {
+    std::size_t bytes = 0;  // 0: it is none
+    std::string escape;
+};
+
+Special special_at(std::string_view text) {
+    const auto byte = [&](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+    };
+    std::array<char, 8> escape{};
+    if (byte(0) == 0xc2U && byte(1) >= 0x80U && byte(1) < 0xa0U) {  // U+0085, and controls like it
+        std::snprintf(escape.data(), escape.size(), "\\x%02x", byte(1));
+        return {2, escape.data()};
+    }
+    if (byte(0) == 0xe2U && byte(1) == 0x80U && (byte(2) == 0xa8U || byte(2) == 0xa9U)) {
+        return {3, byte(2) == 0xa8U ? "\\u2028" : "\\u2029"};
+    }
+    if (byte(0) == 0xefU && byte(1) == 0xbbU && byte(2) == 0xbfU) return {3, "\\ufeff"};
+    if (byte(0) == 0xefU && byte(1) == 0xbfU && byte(2) >= 0xbeU) {
+        return {3, byte(2) == 0xbeU ? "\\ufffe" : "\\uffff"};
+    }
+    return {};
+}
+
+bool has_special(std::string_view text) {
+    for (std::size_t at = 0;
+         (at = text.find_first_of("\xc2\xe2\xef", at)) != std::string_view::npos; ++at) {
+        if (special_at(text.substr(at)).bytes != 0) return true;
+    }
+    return false;
+}
+
 /// Whether a text can stand without quotes and be read as the same text by any YAML reader: so
 /// nothing that YAML 1.1 takes for a bool either.
 bool is_plain(std::string_view text) {
-    if (resolve_plain(text) != Node::Kind::kString) return false;
+    if (resolve_plain(text) != Node::Kind::kString || has_special(text)) return false;
     constexpr std::array<std::string_view, 9> kOldWords{"y",   "n",  "yes", "no", "on",
                                                         "off", "<<", "=",   "0b"};
     std::string lower(text);
@@ -44,9 +78,13 @@ bool is_plain(std::string_view text) {
 
 std::string double_quoted(std::string_view text) {
     std::string quoted = "\"";
-    for (const char c : text) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
         const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
+        if (const Special special = special_at(text.substr(at)); special.bytes != 0) {
+            quoted += special.escape;
+            at += special.bytes - 1;
+        } else if (c == '"' || c == '\\') {
             quoted += '\\';
             quoted += c;
         } else if (c == '\n') {
@@ -64,7 +102,8 @@ std::string double_quoted(std::string_view text) {
 
 /// Whether a literal block can hold the text without losing anything.
 bool fits_literal(std::string_view text) {
-    if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\n') {
+    if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\n' ||
+        has_special(text)) {
         return false;
     }
     return std::all_of(text.begin(), text.end(), [](char c) {

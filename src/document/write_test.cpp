@@ -55,6 +55,23 @@ TEST(Write, WhatIsWrittenReadsAsTheSame) {
     }
 }
 
+TEST(Write, WhateverEndsALineSomewhereIsRead) {
+    for (const std::string special :
+         {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf", "\xc2\x80", "\xc2\x9f",
+          "\xef\xbf\xbe", "\xef\xbf\xbf", "\r", "\r\n", "\x7f", "\t", "\v", "\x01"}) {
+        for (const std::string& value :
+             {special, "a" + special, special + "a", "a" + special + "b", "a\n" + special + "\nb",
+              "a\n  " + special, "key" + special + ": b", "a" + special + " #b"}) {
+            Node mapping = make_mapping();
+            append(mapping, value, make_string(value));
+            const std::string written = to_yaml(mapping);
+            const auto read = parse_yaml(written);
+            ASSERT_TRUE(read.errors.empty()) << written << ": " << read.errors[0].message;
+            EXPECT_TRUE(same(mapping, read.documents[0])) << written;
+        }
+    }
+}
+
 TEST(Write, AnIndentMovesEveryLine) {
     EXPECT_EQ(to_yaml(parse_yaml("a: {b: [1, {c: 2, d: 3}]}").documents[0], 4),
               "    a:\n      b:\n      - 1\n      - c: 2\n        d: 3\n");

@@ -38,6 +38,15 @@ std::string listed(std::span<const std::string_view> words) {
     return text;
 }
 
+/// What a file says may be quoted in a message, and may have any character in it.
+std::string in_one_line(std::string_view text) {
+    std::string line(text);
+    std::replace_if(
+        line.begin(), line.end(),
+        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    return line;
+}
+
 /// Reads one file; the first complaint ends it.
 class AccessReader {
 public:
@@ -50,7 +59,7 @@ private:
     [[nodiscard]] Error at(document::Mark mark, std::string_view message) const {
         return {ErrorCode::kInvalidInput, file_ + ":" + std::to_string(mark.line) + ":" +
                                               std::to_string(mark.column) + ": " +
-                                              std::string(message)};
+                                              in_one_line(message)};
     }
     [[nodiscard]] Error unknown(const Node& key, std::string_view section,
                                 std::span<const std::string_view> known) const;

@@ -106,5 +106,19 @@ TEST(Access, AFileIsReadFromItsFolder) {
     EXPECT_EQ(read_access(folder.path() / "none.yml").error().code, ErrorCode::kNotFound);
 }
 
+TEST(WebAccess, AMessageIsOneLineWhateverItQuotes) {
+    for (const char* const text :
+         {"\"a\\nb\": 1", "tls_server_config: {\"x\\ny\": 1}",
+          "basic_auth_users: {\"a\\nb\": plain}", "basic_auth_users: {\"a\\nb\": c, \"a\\nb\": d}",
+          "http_server_config: {headers: {\"x\\r\": 1}}",
+          "tls_server_config: {client_auth_type: \"a\\nb\"}",
+          "tls_server_config: {min_version: \"a\\tb\\n\"}", "? |\n  a\n  b\n: 1\n"}) {
+        const auto access = parse_access(text, "/etc/web.yml");
+        ASSERT_FALSE(access) << text;
+        EXPECT_EQ(access.error().message.find_first_of("\n\r"), std::string::npos)
+            << access.error().message;
+    }
+}
+
 }  // namespace
 }  // namespace aliquot::http

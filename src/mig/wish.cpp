@@ -173,7 +173,14 @@ std::string to_text(const Wish& wish) {
         } else {
             if (want.slices != 0) text += "slices=" + std::to_string(want.slices);
             if (want.slices != 0 && want.memory_bytes != 0) text += ' ';
-            if (want.memory_bytes != 0) text += "memory=" + k8s::bytes_text(want.memory_bytes);
+            if (want.memory_bytes != 0) {
+                // A rounded amount would be another wish.
+                const std::string amount = k8s::bytes_text(want.memory_bytes);
+                const auto read = k8s::parse_bytes(amount);
+                text += "memory=" + (read && *read == want.memory_bytes
+                                         ? amount
+                                         : std::to_string(want.memory_bytes));
+            }
         }
         if (want.count > 1) text += '*' + std::to_string(want.count);
     }

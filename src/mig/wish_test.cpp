@@ -33,6 +33,18 @@ TEST(Wish, ReadsProfilesSlicesAndMemory) {
     EXPECT_EQ(to_text(*both), "slices=2 memory=10Gi*2");
 }
 
+TEST(Wish, IsTheSameWhenItIsWrittenAndRead) {
+    for (const char* const text :
+         {"memory=9G,1c.3g.20gb*4", "memory=1", "memory=10Gi", "memory=1e9*3", "memory=3.5Gi",
+          "slices=2 memory=12345678901*2"}) {
+        const auto wish = parse_wish(text);
+        ASSERT_TRUE(wish) << text;
+        const auto again = parse_wish(to_text(*wish));
+        ASSERT_TRUE(again) << to_text(*wish);
+        EXPECT_EQ(*again, *wish) << text << " -> " << to_text(*wish);
+    }
+}
+
 TEST(Wish, RefusesWhatIsNotOne) {
     for (const auto bad : {"", "3g", "3g.20gb*", "3g.20gb*0", "3g.20gb*65", "1g.5gb,,", "slices=0",
                            "slices=x", "memory=", "memory=0", "memory=-1", "memory",

@@ -55,4 +55,16 @@ std::string json_quoted(std::string_view text) {
     return out;
 }
 
+std::string json_pointer_step(std::string_view key) {
+    std::string step;
+    for (const char c : key) {
+        if (c == '~' || c == '/') {
+            step += c == '~' ? "~0" : "~1";
+        } else {
+            step += c;
+        }
+    }
+    return step;
+}
+
 }  // namespace aliquot

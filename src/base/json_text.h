@@ -11,4 +11,7 @@ namespace aliquot {
 std::string json_quoted(std::string_view text);
 void append_json_quoted(std::string& out, std::string_view text);
 
+/// One step of a JSON pointer: "a~1b" of "a/b". source: RFC 6901, section 3
+std::string json_pointer_step(std::string_view key);
+
 }  // namespace aliquot

@@ -26,5 +26,11 @@ TEST(JsonText, AByteThatBelongsToNoCharacterIsReplaced) {
               "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\"");
 }
 
+TEST(JsonPointer, EscapesWhatWouldEndAStep) {
+    EXPECT_EQ(json_pointer_step("nvidia.com/gpu"), "nvidia.com~1gpu");
+    EXPECT_EQ(json_pointer_step("~1/"), "~01~1");
+    EXPECT_EQ(json_pointer_step(""), "");
+}
+
 }  // namespace
 }  // namespace aliquot

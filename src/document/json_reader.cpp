@@ -2,25 +2,28 @@
 #include <optional>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "document/json.h"
+#include "document/scalar.h"
 #include "document/yaml.h"
 
 namespace aliquot::document {
 namespace {
 
-constexpr unsigned kDepth = 64;
 constexpr std::size_t kMostValues = 2'000'000;
 
 class JsonReader {
 public:
-    explicit JsonReader(std::string_view text) : text_(text) {}
+    JsonReader(std::string_view text, JsonLimits limits) : text_(text), limits_(limits) {}
 
     Result<Node> run() {
         std::vector<Node> values;
         for (skip(); at_ < text_.size(); skip()) {
             Node value;
-            if (!read(value, 0)) {
+            const bool one_more =
+                values.empty() || limits_.several || fail("one value was expected");
+            if (!one_more || !read(value, 0)) {
                 return Error{ErrorCode::kInvalidInput,
                              "line " + std::to_string(line_) + ": " + problem_};
             }
@@ -53,7 +56,9 @@ private:
     }
 
     bool read(Node& node, unsigned depth) {
-        if (depth > kDepth) return fail("nested more than 64 deep");
+        if (depth > limits_.depth) {
+            return fail("nested more than " + std::to_string(limits_.depth) + " deep");
+        }
         if (++values_ > kMostValues) return fail("more than two million values");
         node.mark = {line_, static_cast<unsigned>(at_ - line_start_ + 1)};
         if (at_ >= text_.size()) return fail("the text ends where a value was expected");
@@ -75,7 +80,7 @@ private:
         node.kind = Node::Kind::kMapping;
         ++at_;
         for (skip();; skip()) {
-            if (at_ < text_.size() && text_[at_] == '}') break;
+            if (node.entries.empty() && at_ < text_.size() && text_[at_] == '}') break;
             Node key{.kind = Node::Kind::kString,
                      .quoted = true,
                      .mark = {line_, static_cast<unsigned>(at_ - line_start_ + 1)}};
@@ -89,11 +94,11 @@ private:
             if (!read(value, depth + 1)) return false;
             node.entries.emplace_back(std::move(key), std::move(value));
             skip();
-            if (at_ < text_.size() && text_[at_] == ',') {
-                ++at_;
-            } else if (at_ >= text_.size() || text_[at_] != '}') {
+            if (at_ >= text_.size() || (text_[at_] != ',' && text_[at_] != '}')) {
                 return fail("',' or '}' was expected");
             }
+            if (text_[at_] == '}') break;
+            ++at_;
         }
         ++at_;
         return true;
@@ -103,15 +108,15 @@ private:
         node.kind = Node::Kind::kSequence;
         ++at_;
         for (skip();; skip()) {
-            if (at_ < text_.size() && text_[at_] == ']') break;
+            if (node.items.empty() && at_ < text_.size() && text_[at_] == ']') break;
             node.items.emplace_back();
             if (!read(node.items.back(), depth + 1)) return false;
             skip();
-            if (at_ < text_.size() && text_[at_] == ',') {
-                ++at_;
-            } else if (at_ >= text_.size() || text_[at_] != ']') {
+            if (at_ >= text_.size() || (text_[at_] != ',' && text_[at_] != ']')) {
                 return fail("',' or ']' was expected");
             }
+            if (text_[at_] == ']') break;
+            ++at_;
         }
         ++at_;
         return true;
@@ -125,8 +130,12 @@ private:
             node.kind = Node::Kind::kNull;
         } else if (word == "true" || word == "false") {
             node.kind = Node::Kind::kBool;
-        } else if (word.find_first_not_of("0123456789+-.eE") == std::string_view::npos) {
+        } else if (is_json_number(word)) {
             const bool whole = word.find_first_of(".eE") == std::string_view::npos;
+            constexpr std::size_t kSurelyInRange = 300;  // digits
+            if ((!whole || word.size() > kSurelyInRange) && !parse_number<double>(word)) {
+                return fail("a number out of range");
+            }
             node.kind = whole ? Node::Kind::kInteger : Node::Kind::kFloat;
         } else {
             return fail("'" + std::string(word.substr(0, 40)) + "' is no JSON value");
@@ -139,12 +148,16 @@ private:
     bool read_string(std::string& out) {
         ++at_;
         for (;;) {
-            const auto stop = text_.find_first_of("\"\\\n", at_);
-            if (stop == std::string_view::npos) return fail("a text has no end");
-            out.append(text_.substr(at_, stop - at_));
-            at_ = stop + 1;
-            if (text_[stop] == '"') return true;
-            if (text_[stop] == '\n') return fail("a line break inside a text");
+            const std::size_t from = at_;
+            while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
+                   static_cast<unsigned char>(text_[at_]) >= ' ') {
+                ++at_;
+            }
+            if (at_ >= text_.size()) return fail("a text has no end");
+            out.append(text_.substr(from, at_ - from));
+            const char stop = text_[at_++];
+            if (stop == '"') return true;
+            if (stop != '\\') return fail("a line break or control character inside a text");
             if (!read_escape(out)) return false;
         }
     }
@@ -186,6 +199,7 @@ private:
     }
 
     std::string_view text_;
+    JsonLimits limits_;
     std::size_t at_ = 0;
     std::size_t line_start_ = 0;
     std::size_t values_ = 0;
@@ -195,7 +209,9 @@ private:
 
 }  // namespace
 
-Result<Node> parse_json(std::string_view text) { return JsonReader(text).run(); }
+Result<Node> parse_json(std::string_view text, JsonLimits limits) {
+    return JsonReader(text, limits).run();
+}
 
 Result<Node> parse_object(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");

@@ -53,11 +53,25 @@ TEST(JsonReader, KeepsLinesAndRefusesWhatIsNone) {
     EXPECT_EQ(json_quoted("a\"\n\xff"), "\"a\\\"\\n\xef\xbf\xbd\"");
 }
 
-TEST(Json, OnOneLineSpellsWhatOnlyYamlKnowsAsAText) {
-    const auto read = parse_yaml("a: [1, true, null, 010, yes, 1.5, -3]\nb: {c: \"x\"}\n");
+// A version of the line writer took 1.5 for a word of YAML only: it is a number of JSON, too.
+TEST(Json, SpellsWhatOnlyYamlKnowsAsAText) {
+    const auto read =
+        parse_yaml("a: [1, true, null, 010, yes, 1.5, -3, 2e-3, .5, +1, 1.]\nb: {c: \"x\"}\n");
     ASSERT_TRUE(read.errors.empty());
     EXPECT_EQ(to_json_line(read.documents[0]),
-              R"({"a":[1,true,null,"010","yes","1.5",-3],"b":{"c":"x"}})");
+              R"({"a":[1,true,null,"010","yes",1.5,-3,2e-3,".5","+1","1."],"b":{"c":"x"}})");
+}
+
+// There were two readers; this one took all of these.
+TEST(JsonReader, RefusesWhatOnlyLooksLikeJson) {
+    for (const char* const bad :
+         {"[1,]", "{\"a\":1,}", "[,1]", "[+1]", "[01]", "[1.]", "[.5]", "[1e]", "[--1]", "[1e999]",
+          "\"a\tb\"", "\"\\u12\"", "\"\\x\"", "nul"}) {
+        EXPECT_FALSE(parse_json(bad)) << bad;
+    }
+    EXPECT_EQ(items_at(*parse_json("1 2"), {}).size(), 2U);
+    EXPECT_FALSE(parse_json("1 2", {.several = false}));
+    EXPECT_TRUE(parse_json(std::string(100, '[') + std::string(100, ']'), {.depth = 100}));
 }
 
 TEST(Path, GivesATextOnlyWhereThereIsOne) {
@@ -71,6 +85,25 @@ TEST(Path, GivesATextOnlyWhereThereIsOne) {
     EXPECT_EQ(items_at(root, {"a", "l"}).size(), 1U);
     EXPECT_EQ(items_at(root, {"a", "none"}).size(), 0U);
     EXPECT_EQ(at_path(nullptr, {"a"}), nullptr);
+}
+
+TEST(Json, IsBuiltAsItWillLook) {
+    const std::vector<std::string> words{"a", "b\n"};
+    const Node root = make_mapping(
+        {{"text", "t"},
+         {"flag", true},
+         {"count", std::size_t{18'000'000'000'000}},
+         {"share", 0.123456},
+         {"none", or_null(false, 7)},
+         {"left", only_if(false, "out")},
+         {"words", words},
+         {"inner", make_mapping({{"x", make_sequence()}})},
+         {"sizes", make_sequence(words, [](const std::string& word) { return word.size(); })}});
+    EXPECT_EQ(
+        to_json_line(root),
+        "{\"text\":\"t\",\"flag\":true,\"count\":18000000000000,\"share\":0.1235,\"none\":null,"
+        "\"words\":[\"a\",\"b\\n\"],\"inner\":{\"x\":[]},\"sizes\":[1,2]}");
+    EXPECT_EQ(to_json_line(make_mapping()), "{}");
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 #include "document/path.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number.h"
 
 namespace aliquot::document {
 namespace {
@@ -23,10 +24,8 @@ std::string_view take_step(std::string_view& path) {
 }
 
 const Node* item_at(const Node& list, std::string_view step) {
-    std::size_t index = 0;
-    const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
-    if (error != std::errc{} || end != step.data() + step.size()) return nullptr;
-    return index < list.items.size() ? &list.items[index] : nullptr;
+    const auto index = parse_number<std::size_t>(step);
+    return index && *index < list.items.size() ? &list.items[*index] : nullptr;
 }
 
 const std::vector<Node>& no_items() {

@@ -61,4 +61,26 @@ Node::Kind resolve_plain(std::string_view text) {
     return is_float(text) ? kFloat : kString;
 }
 
+bool is_json_number(std::string_view word) {
+    const auto digits = [&word] {
+        const std::size_t count = std::min(word.find_first_not_of("0123456789"), word.size());
+        word.remove_prefix(count);
+        return count;
+    };
+    if (word.starts_with('-')) word.remove_prefix(1);
+    const bool zero = word.starts_with('0');
+    const std::size_t whole = digits();
+    bool good = whole == 1 || (whole > 1 && !zero);
+    if (word.starts_with('.')) {
+        word.remove_prefix(1);
+        good = digits() > 0 && good;
+    }
+    if (word.starts_with('e') || word.starts_with('E')) {
+        word.remove_prefix(1);
+        if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
+        good = digits() > 0 && good;
+    }
+    return good && word.empty();
+}
+
 }  // namespace aliquot::document

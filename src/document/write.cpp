@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/text.h"
 #include "document/scalar.h"
 
 namespace aliquot::document {
@@ -53,10 +54,8 @@ bool is_plain(std::string_view text) {
     if (resolve_plain(text) != Node::Kind::kString || has_special(text)) return false;
     constexpr std::array<std::string_view, 9> kOldWords{"y",   "n",  "yes", "no", "on",
                                                         "off", "<<", "=",   "0b"};
-    std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
-    if (std::find(kOldWords.begin(), kOldWords.end(), lower) != kOldWords.end()) return false;
+    const std::string low = lower(text);
+    if (std::find(kOldWords.begin(), kOldWords.end(), low) != kOldWords.end()) return false;
     constexpr std::string_view kIndicators = "-?:,[]{}#&*!|>'\"%@` ";
     if (kIndicators.find(text.front()) != std::string_view::npos || text.back() == ' ' ||
         text.back() == ':') {
@@ -185,29 +184,6 @@ std::string to_yaml(const Node& node, unsigned indent) {
     }
     write_value(out, node, indent);
     return std::string(indent, ' ') + (out.front() == ' ' ? out.substr(1) : out);
-}
-
-Node make_string(std::string text) {
-    Node node;
-    node.kind = Node::Kind::kString;
-    node.scalar = std::move(text);
-    return node;
-}
-
-Node make_mapping() {
-    Node node;
-    node.kind = Node::Kind::kMapping;
-    return node;
-}
-
-Node make_sequence() {
-    Node node;
-    node.kind = Node::Kind::kSequence;
-    return node;
-}
-
-void append(Node& mapping, std::string key, Node value) {
-    mapping.entries.emplace_back(make_string(std::move(key)), std::move(value));
 }
 
 }  // namespace aliquot::document

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "document/node.h"
+#include "document/build.h"
 
 namespace aliquot::document {
 
@@ -14,13 +14,5 @@ std::string to_yaml(const Node& node, unsigned indent = 0);
 
 /// A scalar as it may stand behind "key: ", quoted where it must be.
 std::string scalar_text(const Node& scalar);
-
-/// For building values: a plain text, and an empty mapping or sequence.
-Node make_string(std::string text);
-Node make_mapping();
-Node make_sequence();
-
-/// Adds an entry to a mapping.
-void append(Node& mapping, std::string key, Node value);
 
 }  // namespace aliquot::document

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json_value.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace aliquot {
+namespace {
+
+TEST(JsonValue, ReadsNothingWhereNothingOrSomethingElseStands) {
+    const auto json =
+        nlohmann::ordered_json::parse(R"({"a":"x","b":7,"c":{"d":"y","e":null},"f":""})");
+    EXPECT_EQ(text_at(json, "a"), "x");
+    EXPECT_EQ(text_at(json, "b"), "");
+    EXPECT_EQ(text_at(json, "missing"), "");
+    EXPECT_EQ(text_at(member(json, "c"), "d"), "y");
+    EXPECT_TRUE(member(json, "missing").is_null());
+    EXPECT_TRUE(member(member(json, "a"), "of a text").is_null());
+    EXPECT_TRUE(member(member(json, "missing"), "of nothing").is_null());
+    const std::map<std::string, std::string> texts{{"a", "x"}, {"f", ""}};
+    EXPECT_EQ(texts_of(json), texts);
+    EXPECT_TRUE(texts_of(json["a"]).empty());
+    EXPECT_TRUE(texts_of(nlohmann::json::array({"x"})).empty());
+}
+
+TEST(JsonValue, IsWrittenAsValidUtf8) {
+    EXPECT_EQ(dumped(nlohmann::ordered_json{{"b", "\xff"}, {"a", 1}}),
+              "{\"b\":\"\xef\xbf\xbd\",\"a\":1}");
+    EXPECT_EQ(dumped(nlohmann::json{{"a", 1}}, 2), "{\n  \"a\": 1\n}");
+}
+
+}  // namespace
+}  // namespace aliquot

@@ -2,9 +2,9 @@
 #include "cmd/aliquot-probe/arguments.h"
 
 #include <array>
-#include <charconv>
 #include <string_view>
 
+#include "base/number.h"
 #include "grant/mechanism.h"
 #include "k8s/memory_amount.h"
 
@@ -24,11 +24,8 @@ Error wrong(std::string_view option, std::string_view text, std::string_view exp
 }
 
 std::optional<unsigned> number(std::string_view text, unsigned most) {
-    unsigned value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end || text.empty() || value > most) return std::nullopt;
-    return value;
+    const auto value = parse_number<unsigned>(text);
+    return value && *value <= most ? value : std::nullopt;
 }
 
 Result<Done> take(Arguments& arguments, std::string_view option, std::string_view text) {

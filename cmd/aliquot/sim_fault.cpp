@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <charconv>
 #include <memory>
 #include <ostream>
 
+#include "base/number.h"
 #include "cmd/aliquot/sim_command.h"
 #include "command_line/command.h"
 
@@ -37,14 +37,9 @@ constexpr Word kWords[] = {
     {"clear", FaultKind::kClear, Value::kNone, 0, ""},
 };
 
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-    const bool hexadecimal = text.starts_with("0x");
-    if (hexadecimal) text.remove_prefix(2);
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, number, hexadecimal ? 16 : 10);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return number;
+std::optional<std::uint64_t> decimal_or_hex(std::string_view text) {
+    return text.starts_with("0x") ? parse_number<std::uint64_t>(text.substr(2), 16)
+                                  : parse_number<std::uint64_t>(text);
 }
 
 Error usage(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
@@ -71,7 +66,7 @@ Result<std::vector<unsigned>> chosen_gpus(const std::optional<std::string>& opti
         for (unsigned i = 0; i < count; ++i) chosen.push_back(i);
         return chosen;
     }
-    const auto number = parse_number(*option);
+    const auto number = decimal_or_hex(*option);
     if (!number || *number >= count) {
         return usage("--gpu " + *option + ": expected " +
                      (count == 0 ? std::string("a node that has GPUs")
@@ -146,7 +141,7 @@ Result<FaultWords> parse_fault(const std::string& word, const std::optional<std:
     }
     if (known->value == Value::kNone)
         return usage("'" + word + "' takes no value, but got '" + *value + "'");
-    const auto number = parse_number(*value);
+    const auto number = decimal_or_hex(*value);
     if (!number) {
         return usage("'" + word + " " + *value + "': expected a number, " +
                      std::string(known->unit));

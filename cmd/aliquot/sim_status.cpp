@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/columns.h"
+#include "base/json_value.h"
 #include "cmd/aliquot/sim_command.h"
 #include "command_line/command.h"
 #include "document/write.h"
@@ -12,9 +14,6 @@
 
 namespace aliquot::sim {
 namespace {
-
-constexpr std::size_t kColumns = 7;
-using Row = std::array<std::string, kColumns>;
 
 void print_table(std::ostream& out, const std::vector<GpuView>& gpus) {
     std::vector<Row> rows = {{"GPU", "MODEL", "MEMORY", "PROCESSES", "LAST XID", "FAULT", "UUID"}};
@@ -33,16 +32,7 @@ void print_table(std::ostream& out, const std::vector<GpuView>& gpus) {
                             std::to_string(device.processes), "-", "-", device.uuid});
         }
     }
-    std::array<std::size_t, kColumns> widths{};
-    for (const Row& row : rows) {
-        for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    for (const Row& row : rows) {
-        for (std::size_t i = 0; i + 1 < kColumns; ++i) {
-            out << row[i] << std::string(widths[i] - row[i].size() + 3, ' ');
-        }
-        out << row[kColumns - 1] << "\n";
-    }
+    out << in_columns(rows, {.gap = 3});
 }
 
 nlohmann::ordered_json to_json(const GpuView& gpu) {
@@ -114,9 +104,7 @@ void run_status(const StatusOptions& options, cli::Context& context) {
     if (options.format == "table") {
         print_table(context.out, gpus);
     } else if (options.format == "json") {
-        context.out << to_json(directory, gpus)
-                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-                    << "\n";
+        context.out << dumped(to_json(directory, gpus), 2) << "\n";
     } else {
         context.out << document::to_yaml(to_node(to_json(directory, gpus)));
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/aliquot/up_command.h"
 
-#include <charconv>
 #include <memory>
 
+#include "base/number.h"
 #include "cmd/aliquot/up_session.h"
 #include "command_line/command.h"
 #include "k8s/names.h"
@@ -28,15 +28,12 @@ struct Words {
 
 /// "90", "90s", "5m", "1h"
 std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
-    unsigned number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, number);
     constexpr unsigned kMost = 1'000'000;
-    if (problem != std::errc{} || number == 0 || number > kMost) return std::nullopt;
-    const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
-    if (unit.empty() || unit == "s") return std::chrono::seconds(number);
-    if (unit == "m") return std::chrono::minutes(number);
-    if (unit == "h") return std::chrono::hours(number);
+    const auto number = take_number<unsigned>(text);
+    if (!number || *number == 0 || *number > kMost) return std::nullopt;
+    if (text.empty() || text == "s") return std::chrono::seconds(*number);
+    if (text == "m") return std::chrono::minutes(*number);
+    if (text == "h") return std::chrono::hours(*number);
     return std::nullopt;
 }
 

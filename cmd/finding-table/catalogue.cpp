@@ -5,20 +5,13 @@
 #include <array>
 #include <optional>
 
+#include "base/text.h"
 #include "document/yaml.h"
 
 namespace aliquot::finding_table {
 namespace {
 
 using document::Node;
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return result;
-}
 
 Error refuse(std::string_view file, document::Mark mark, const std::string& message) {
     return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(mark.line) + ':' +

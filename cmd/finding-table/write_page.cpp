@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text.h"
 #include "cmd/finding-table/catalogue.h"
 
 namespace aliquot::finding_table {
@@ -28,13 +29,6 @@ std::string prose(std::string_view text) {
             result += c;
         }
     }
-    return result;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     return result;
 }
 

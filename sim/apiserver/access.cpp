@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "sim/apiserver/selector.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -115,8 +115,8 @@ void impersonate(const HttpRequest& request, User& user) {
     if (name.empty() || !has_group(user, "system:masters")) return;
     User other;
     other.name = name;
-    for (const std::string_view group : split(request.header("impersonate-group"), ',')) {
-        other.groups.emplace_back(trim(group));
+    for (const std::string_view group : split_list(request.header("impersonate-group"))) {
+        other.groups.emplace_back(group);
     }
     if (name.starts_with("system:serviceaccount:") && other.groups.empty()) {
         const std::vector<std::string_view> parts = split(name, ':');

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/base64.h"
 #include "http/server.h"
 #include "os/root.h"
 #include "os/temporary_directory.h"

@@ -3,9 +3,9 @@
 #include <functional>
 #include <map>
 
+#include "base/text.h"
 #include "sim/apiserver/cells.h"
 #include "sim/apiserver/table.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 

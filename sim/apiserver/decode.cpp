@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/apiserver/decode.h"
 
+#include "base/base64.h"
+#include "base/time_text.h"
 #include "k8s/quantity.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -91,13 +92,13 @@ private:
 
     Value time(const Value& value, bool micro, const std::string& path) {
         if (!value.is_string()) return mismatch(value, "time", path);
-        const auto moment = parse_time(value.text());
+        const auto moment = parse_rfc3339(value.text());
         if (!moment) {
             decoded_.mismatches.push_back("parsing time \"" + value.text() + "\" of field " + path +
                                           ": expected RFC 3339");
             return {};
         }
-        return micro ? format_micro_time(*moment) : format_time(*moment);
+        return micro ? rfc3339_micro(*moment) : rfc3339(*moment);
     }
 
     Value quantity(const Value& value, const std::string& path) {

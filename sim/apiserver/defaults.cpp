@@ -3,9 +3,9 @@
 #include <functional>
 #include <map>
 
+#include "base/base64.h"
 #include "sim/apiserver/pod_defaults.h"
 #include "sim/apiserver/strategy.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/apiserver/words.h"
+#include "base/text.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -170,7 +170,7 @@ HttpAnswer one_group(const World& world, const std::string& name) {
 
 HttpAnswer version_of(const World& world) {
     const std::string& text = world.options.version;
-    const std::vector<std::string_view> parts = split(std::string_view(text).substr(1), '.');
+    const std::vector<std::string_view> parts = split_list(std::string_view(text).substr(1), '.');
     return answer_value(
         Value::object({{"major", parts.empty() ? std::string_view("1") : parts[0]},
                        {"minor", parts.size() < 2 ? std::string_view("36") : parts[1]},

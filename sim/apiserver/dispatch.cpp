@@ -2,12 +2,13 @@
 // From an HTTP request to the verb that answers it.
 #include <thread>
 
+#include "base/json_text.h"
+#include "base/text.h"
 #include "sim/apiserver/access.h"
 #include "sim/apiserver/control.h"
 #include "sim/apiserver/discovery.h"
 #include "sim/apiserver/route.h"
 #include "sim/apiserver/selector.h"
-#include "sim/apiserver/words.h"
 #include "sim/apiserver/world.h"
 
 namespace aliquot::sim::apiserver {
@@ -83,7 +84,7 @@ bool allows(const Call& call) {
 HttpAnswer finished(const Call& call, HttpAnswer answer) {
     for (const std::string& warning : call.warnings) {
         std::string quoted;
-        append_quoted(quoted, warning);
+        append_json_quoted(quoted, warning);
         answer.headers.emplace_back("Warning", "299 - " + quoted);
     }
     return answer;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows a write: custom resources come and go, namespaces get their service account.
+#include "base/time_text.h"
 #include "sim/apiserver/collector.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/words.h"
@@ -11,7 +12,7 @@ namespace {
 Value condition(std::string_view type, std::string_view reason, std::string_view message) {
     return Value::object({{"type", type},
                           {"status", "True"},
-                          {"lastTransitionTime", format_time(std::chrono::system_clock::now())},
+                          {"lastTransitionTime", rfc3339(std::chrono::system_clock::now())},
                           {"reason", reason},
                           {"message", message}});
 }
@@ -55,7 +56,7 @@ void make_service_account(World& world, const std::string& name_space) {
           Value::object({{"name", "default"},
                          {"namespace", name_space},
                          {"uid", make_uuid()},
-                         {"creationTimestamp", format_time(std::chrono::system_clock::now())}})}});
+                         {"creationTimestamp", rfc3339(std::chrono::system_clock::now())}})}});
     world.store.create(accounts->storage, Call::key_of(name_space, "default"), std::move(account));
 }
 

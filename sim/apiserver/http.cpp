@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/apiserver/http.h"
 
-#include "sim/apiserver/words.h"
+#include "base/text.h"
 
 namespace aliquot::sim::apiserver {
 

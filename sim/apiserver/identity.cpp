@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/apiserver/identity.h"
 
+#include "base/number.h"
+#include "base/time_text.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/words.h"
 
@@ -44,7 +46,7 @@ void stamp_new(Call& call, Value& object) {
         metadata.erase(field);
     }
     metadata["uid"] = make_uuid();
-    metadata["creationTimestamp"] = format_time(std::chrono::system_clock::now());
+    metadata["creationTimestamp"] = rfc3339(std::chrono::system_clock::now());
     metadata.erase("generation");
     if (has_generation(*call.resource)) metadata["generation"] = 1;
     metadata.erase("managedFields");
@@ -100,7 +102,7 @@ Outcome<Done> check_identity(const Call& call, const Value& old, const Value& ob
         }
         return Done{};
     }
-    if (!parse_integer(version)) {
+    if (!parse_number<std::int64_t>(version)) {
         return invalid(
             call.resource->kind, call.resource->group, call.name,
             {invalid_value("metadata.resourceVersion", version, "must be specified as a number")});

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/json_text.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/apiserver/patch.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -35,14 +37,13 @@ Result<std::vector<std::string>> read_pointer(const Value& pointer) {
         }
         tokens.push_back(std::move(token));
     }
-    if (text == "/") tokens = {""};
     return tokens;
 }
 
 /// An index into a list of `size` elements; `end_too`: "-" and size itself are allowed.
 Result<std::size_t> read_index(const std::string& token, std::size_t size, bool end_too) {
     if (end_too && token == "-") return size;
-    const auto index = parse_integer(token);
+    const auto index = parse_number<std::int64_t>(token);
     const bool spelled = index && token == std::to_string(*index);
     if (!spelled || *index < 0 || static_cast<std::size_t>(*index) >= size + (end_too ? 1 : 0)) {
         return wrong("index '" + token + "' is out of bounds of a list of " + std::to_string(size));
@@ -163,20 +164,6 @@ Result<Done> apply_one(Value& document, const Value& operation) {
     return wrong("unknown operation '" + op + "'");
 }
 
-std::string escape(std::string_view name) {
-    std::string out;
-    for (const char c : name) {
-        if (c == '~') {
-            out += "~0";
-        } else if (c == '/') {
-            out += "~1";
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
 void compare(Value& patch, const std::string& path, const Value& before, const Value& after) {
     if (before == after) return;
     if (!before.is_object() || !after.is_object()) {
@@ -184,7 +171,7 @@ void compare(Value& patch, const std::string& path, const Value& before, const V
         return;
     }
     for (const Member& member : before.members()) {
-        const std::string place = path + "/" + escape(member.name);
+        const std::string place = path + "/" + json_pointer_step(member.name);
         const Value* now = after.find(member.name);
         if (now == nullptr) {
             patch.push(Value::object({{"op", "remove"}, {"path", place}}));
@@ -194,8 +181,9 @@ void compare(Value& patch, const std::string& path, const Value& before, const V
     }
     for (const Member& member : after.members()) {
         if (before.find(member.name) != nullptr) continue;
-        patch.push(Value::object(
-            {{"op", "add"}, {"path", path + "/" + escape(member.name)}, {"value", member.value}}));
+        patch.push(Value::object({{"op", "add"},
+                                  {"path", path + "/" + json_pointer_step(member.name)},
+                                  {"value", member.value}}));
     }
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/base64.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/apiserver/conversion.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -17,7 +19,7 @@ Outcome<Done> read_revision(const Call& call, ListOptions& options) {
     const std::string_view text = call.http.parameter("resourceVersion");
     const std::string_view match = call.http.parameter("resourceVersionMatch");
     if (!text.empty()) {
-        const auto revision = parse_integer(text);
+        const auto revision = parse_number<std::int64_t>(text);
         if (!revision || *revision < 0) {
             return invalid("ListOptions", "meta.k8s.io", "",
                            {invalid_value("resourceVersion", text, "invalid resource version")});
@@ -131,7 +133,7 @@ Outcome<ListOptions> read_list_options(const Call& call) {
     }
     const std::string_view limit = call.http.parameter("limit");
     if (!limit.empty()) {
-        const auto number = parse_integer(limit);
+        const auto number = parse_number<std::int64_t>(limit);
         if (!number || *number < 0) return bad_request("limit: expected a number from 0");
         options.limit = static_cast<std::size_t>(*number);
     }
@@ -148,7 +150,8 @@ Outcome<ListOptions> read_list_options(const Call& call) {
         }
     }
     options.bookmarks = call.http.flag("allowWatchBookmarks");
-    const auto timeout = parse_integer(call.http.parameter("timeoutSeconds")).value_or(0);
+    const auto timeout =
+        parse_number<std::int64_t>(call.http.parameter("timeoutSeconds")).value_or(0);
     options.timeout = std::chrono::seconds(std::clamp<std::int64_t>(timeout, 0, 86'400));
     return options;
 }

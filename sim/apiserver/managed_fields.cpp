@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/time_text.h"
 #include "sim/apiserver/fields.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -95,7 +95,7 @@ Line& line_of(std::vector<Line>& lines, const Manager& manager) {
     return lines.back();
 }
 
-std::string now_text() { return format_time(std::chrono::system_clock::now()); }
+std::string now_text() { return rfc3339(std::chrono::system_clock::now()); }
 
 Value bare(const Value& object) {
     Value made = object;

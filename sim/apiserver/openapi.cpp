@@ -4,8 +4,8 @@
 #include <functional>
 #include <set>
 
+#include "base/text.h"
 #include "sim/apiserver/discovery.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -24,7 +24,7 @@ std::string schema_name(const std::string& type) {
 }
 
 std::string custom_name(const Resource& resource) {
-    std::vector<std::string_view> parts = split(resource.group, '.');
+    std::vector<std::string_view> parts = split_list(resource.group, '.');
     std::ranges::reverse(parts);
     std::string name;
     for (const std::string_view part : parts) name += std::string(part) + ".";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb patch, in its four kinds.
+#include "base/text.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/patch.h"
 #include "sim/apiserver/strategy.h"
-#include "sim/apiserver/words.h"
 #include "sim/apiserver/writes.h"
 
 namespace aliquot::sim::apiserver {

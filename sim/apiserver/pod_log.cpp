@@ -2,7 +2,8 @@
 // GET of a pod's log.
 #include <algorithm>
 
-#include "sim/apiserver/words.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/apiserver/world.h"
 
 namespace aliquot::sim::apiserver {
@@ -56,7 +57,7 @@ HttpAnswer read_log(const Call& call) {
                                           "\" is waiting to start: no log is stored for it"));
     }
     const auto number = [&](std::string_view name) {
-        return parse_integer(call.http.parameter(name)).value_or(-1);
+        return parse_number<std::int64_t>(call.http.parameter(name)).value_or(-1);
     };
     if (const auto lines = number("tailLines"); lines >= 0) *text = last_lines(*text, lines);
     if (const auto most = number("limitBytes"); most > 0) {

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "sim/apiserver/words.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/apiserver/world.h"
 
 namespace aliquot::sim::apiserver {
@@ -44,7 +45,7 @@ Template template_of(const Call& call, const Value& object) {
 
 bool is_version(std::string_view text) {
     return text == "latest" || (text.starts_with("v1.") && text.size() > 3 &&
-                                parse_integer(text.substr(3)).value_or(-1) >= 0);
+                                parse_number<std::int64_t>(text.substr(3)).value_or(-1) >= 0);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "sim/apiserver/api_server.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 namespace {

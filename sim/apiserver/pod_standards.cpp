@@ -4,8 +4,8 @@
 #include <iterator>
 #include <set>
 
+#include "base/text.h"
 #include "sim/apiserver/pod_security.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 

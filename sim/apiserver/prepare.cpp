@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/number.h"
 #include "sim/apiserver/strategy.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -239,7 +239,7 @@ void prepare_changed(Call& call, const Value& old, Value& object) {
     if (resource.storage == "apps/daemonsets" &&
         object.at_path("spec.template") != old.at_path("spec.template")) {
         Value& mark = object["metadata"]["annotations"]["deprecated.daemonset.template.generation"];
-        mark = std::to_string(parse_integer(mark.text()).value_or(0) + 1);
+        mark = std::to_string(parse_number<std::int64_t>(mark.text()).value_or(0) + 1);
     }
 }
 

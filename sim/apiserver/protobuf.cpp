@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/base64.h"
+#include "base/time_text.h"
 #include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
@@ -247,7 +249,7 @@ private:
         }
         const auto moment =
             Time(std::chrono::seconds(seconds) + std::chrono::microseconds(nanoseconds / 1000));
-        return micro ? format_micro_time(moment) : format_time(moment);
+        return micro ? rfc3339_micro(moment) : rfc3339(moment);
     }
 
     std::string problem_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // get and list.
+#include "base/json_text.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/list_options.h"
 #include "sim/apiserver/table.h"
-#include "sim/apiserver/words.h"
 #include "sim/apiserver/world.h"
 
 namespace aliquot::sim::apiserver {
@@ -96,9 +96,10 @@ HttpAnswer write_list(Call& call, const Listing& listing, const Acceptance& want
     }
     const bool partial = wanted.form == Acceptance::Form::kMetadata;
     answer.body = "{\"kind\":";
-    append_quoted(answer.body, partial ? "PartialObjectMetadataList" : call.resource->list_kind);
+    append_json_quoted(answer.body,
+                       partial ? "PartialObjectMetadataList" : call.resource->list_kind);
     answer.body += ",\"apiVersion\":";
-    append_quoted(answer.body, partial ? "meta.k8s.io/v1" : call.resource->api_version());
+    append_json_quoted(answer.body, partial ? "meta.k8s.io/v1" : call.resource->api_version());
     answer.body += ",\"metadata\":";
     append_json(answer.body, metadata);
     answer.body += ",\"items\":[";

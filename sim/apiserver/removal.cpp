@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "base/number.h"
+#include "base/time_text.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/list_options.h"
 #include "sim/apiserver/strategy.h"
-#include "sim/apiserver/words.h"
 #include "sim/apiserver/writes.h"
 
 namespace aliquot::sim::apiserver {
@@ -86,12 +87,12 @@ Value marked(const Resource& resource, const Value& object, const RemovalOptions
     const auto now = std::chrono::system_clock::now();
     const std::int64_t before = metadata.at("deletionGracePeriodSeconds").integer(INT64_MAX);
     if (metadata.at("deletionTimestamp").is_null()) {
-        metadata["deletionTimestamp"] = format_time(now + std::chrono::seconds(grace));
+        metadata["deletionTimestamp"] = rfc3339(now + std::chrono::seconds(grace));
         metadata["deletionGracePeriodSeconds"] = grace;
         if (has_generation(resource))
             metadata["generation"] = metadata.at("generation").integer() + 1;
     } else if (grace < before) {
-        metadata["deletionTimestamp"] = format_time(now + std::chrono::seconds(grace));
+        metadata["deletionTimestamp"] = rfc3339(now + std::chrono::seconds(grace));
         metadata["deletionGracePeriodSeconds"] = grace;
     }
     if (options.policy == "Foreground") add_finalizer(made, "foregroundDeletion");
@@ -110,7 +111,8 @@ Outcome<RemovalOptions> read_removal_options(const Call& call) {
     RemovalOptions options;
     options.policy = call.http.parameter("propagationPolicy");
     if (call.http.has_parameter("gracePeriodSeconds")) {
-        options.grace_seconds = parse_integer(call.http.parameter("gracePeriodSeconds"));
+        options.grace_seconds =
+            parse_number<std::int64_t>(call.http.parameter("gracePeriodSeconds"));
     }
     options.dry_run = call.dry_run;
     bool orphans = call.http.flag("orphanDependents");

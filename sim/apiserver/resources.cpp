@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/text.h"
 #include "sim/apiserver/embedded.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -17,7 +17,7 @@ const std::vector<std::string> kAllVerbs = {"create", "delete", "deletecollectio
 std::vector<std::string> words_of(std::string_view cell) {
     std::vector<std::string> words;
     if (cell == "-") return words;
-    for (const std::string_view word : split(cell, ',')) words.emplace_back(word);
+    for (const std::string_view word : split_list(cell)) words.emplace_back(word);
     return words;
 }
 

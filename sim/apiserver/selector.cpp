@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/apiserver/words.h"
+#include "base/text.h"
 
 namespace aliquot::sim::apiserver {
 

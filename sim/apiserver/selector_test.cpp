@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
+#include "base/time_text.h"
 #include "sim/apiserver/route.h"
 #include "sim/apiserver/store.h"
 #include "sim/apiserver/table.h"
@@ -83,11 +85,11 @@ TEST(JsonPath, FindsWhatColumnsName) {
 }
 
 TEST(Words, SpellTimesAndAges) {
-    const auto time = parse_time("2026-01-02T03:04:05.600000Z");
+    const auto time = parse_rfc3339("2026-01-02T03:04:05.600000Z");
     ASSERT_TRUE(time);
-    EXPECT_EQ(format_micro_time(*time), "2026-01-02T03:04:05.600000Z");
-    EXPECT_EQ(format_time(*parse_time("2026-01-02T04:04:05+01:00")), "2026-01-02T03:04:05Z");
-    EXPECT_FALSE(parse_time("2026-01-02"));
+    EXPECT_EQ(rfc3339_micro(*time), "2026-01-02T03:04:05.600000Z");
+    EXPECT_EQ(rfc3339(*parse_rfc3339("2026-01-02T04:04:05+01:00")), "2026-01-02T03:04:05Z");
+    EXPECT_FALSE(parse_rfc3339("2026-01-02"));
     EXPECT_EQ(format_age(std::chrono::seconds(119)), "119s");
     EXPECT_EQ(format_age(std::chrono::seconds(125)), "2m5s");
     EXPECT_EQ(format_age(std::chrono::hours(50)), "2d2h");

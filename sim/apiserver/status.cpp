@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/apiserver/status.h"
 
+#include "base/json_text.h"
+
 namespace aliquot::sim::apiserver {
 
 namespace {
-
-std::string quote(std::string_view text) {
-    std::string out;
-    append_quoted(out, text);
-    return out;
-}
 
 Failure of(int code, std::string reason, std::string message, std::string_view resource = "",
            std::string_view group = "", std::string_view name = "") {
@@ -36,13 +32,13 @@ Failure unauthorized() { return of(401, "Unauthorized", "Unauthorized"); }
 Failure forbidden(std::string_view resource, std::string_view group, std::string_view name,
                   std::string_view why) {
     std::string message = qualified(resource, group);
-    if (!name.empty()) message += " " + quote(name);
+    if (!name.empty()) message += " " + json_quoted(name);
     return of(403, "Forbidden", message + " is forbidden: " + std::string(why), resource, group,
               name);
 }
 
 Failure not_found(std::string_view resource, std::string_view group, std::string_view name) {
-    return of(404, "NotFound", qualified(resource, group) + " " + quote(name) + " not found",
+    return of(404, "NotFound", qualified(resource, group) + " " + json_quoted(name) + " not found",
               resource, group, name);
 }
 
@@ -57,15 +53,15 @@ Failure method_not_allowed() {
 
 Failure already_exists(std::string_view resource, std::string_view group, std::string_view name) {
     return of(409, "AlreadyExists",
-              qualified(resource, group) + " " + quote(name) + " already exists", resource, group,
-              name);
+              qualified(resource, group) + " " + json_quoted(name) + " already exists", resource,
+              group, name);
 }
 
 Failure conflict(std::string_view resource, std::string_view group, std::string_view name,
                  std::string_view why) {
     return of(409, "Conflict",
-              "Operation cannot be fulfilled on " + qualified(resource, group) + " " + quote(name) +
-                  ": " + std::string(why),
+              "Operation cannot be fulfilled on " + qualified(resource, group) + " " +
+                  json_quoted(name) + ": " + std::string(why),
               resource, group, name);
 }
 
@@ -79,9 +75,9 @@ Failure invalid(std::string_view kind, std::string_view group, std::string_view 
         list += cause.field + ": " + cause.message;
     }
     if (causes.size() > 1) list = "[" + list + "]";
-    Failure made =
-        of(422, "Invalid", qualified(kind, group) + " " + quote(name) + " is invalid: " + list,
-           kind, group, name);
+    Failure made = of(422, "Invalid",
+                      qualified(kind, group) + " " + json_quoted(name) + " is invalid: " + list,
+                      kind, group, name);
     made.causes = std::move(causes);
     return made;
 }
@@ -145,7 +141,7 @@ Cause unsupported_value(std::string field, const Value& value,
                         const std::vector<std::string>& supported) {
     std::string message = "Unsupported value: " + to_json(value) + ": supported values: ";
     for (std::size_t i = 0; i < supported.size(); ++i) {
-        message += (i == 0 ? "" : ", ") + quote(supported[i]);
+        message += (i == 0 ? "" : ", ") + json_quoted(supported[i]);
     }
     return {"FieldValueNotSupported", message, std::move(field)};
 }

@@ -2,6 +2,7 @@
 // scale, binding, eviction, finalize, token and the rest that is not simply the object.
 #include <algorithm>
 
+#include "base/time_text.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/patch.h"
 #include "sim/apiserver/removal.h"
@@ -140,7 +141,7 @@ HttpAnswer bind(Call& call) {
             Value::object({{"type", "PodScheduled"},
                            {"status", "True"},
                            {"lastProbeTime", Value()},
-                           {"lastTransitionTime", format_time(std::chrono::system_clock::now())}}));
+                           {"lastTransitionTime", rfc3339(std::chrono::system_clock::now())}}));
         if (!call.dry_run && call.world.store.update(pods->storage, call.key(), std::move(object),
                                                      old->revision) == nullptr) {
             continue;
@@ -167,7 +168,7 @@ std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
             object["status"]["disruptionsAllowed"] =
                 object.at_path("status.disruptionsAllowed").integer() - 1;
             object["status"]["disruptedPods"][call.name] =
-                format_time(std::chrono::system_clock::now());
+                rfc3339(std::chrono::system_clock::now());
             if (!call.dry_run) {
                 call.world.store.update(
                     "policy/poddisruptionbudgets",
@@ -261,7 +262,7 @@ HttpAnswer token(Call& call) {
     request["spec"]["expirationSeconds"] = seconds;
     request["status"]["token"] = text;
     request["status"]["expirationTimestamp"] =
-        format_time(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+        rfc3339(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
     return answer_value(request, 201);
 }
 

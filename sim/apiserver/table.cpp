@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/apiserver/table.h"
 
+#include "base/number.h"
+#include "base/text.h"
+#include "base/time_text.h"
 #include "sim/apiserver/list_options.h"
 #include "sim/apiserver/words.h"
 
@@ -69,7 +72,7 @@ Value step_into(const Value& value, const std::string& step) {
     const std::string_view inner = std::string_view(step).substr(1, step.size() - 2);
     if (inner.starts_with("?(")) return filter(value, inner.substr(2, inner.size() - 3));
     if (inner == "*") return value.items().empty() ? Value() : value.items().front();
-    if (const auto index = parse_integer(inner)) {
+    if (const auto index = parse_number<std::int64_t>(inner)) {
         const auto size = static_cast<std::int64_t>(value.size());
         const std::int64_t at = *index < 0 ? size + *index : *index;
         if (!value.is_array() || at < 0 || at >= size) return {};
@@ -81,7 +84,7 @@ Value step_into(const Value& value, const std::string& step) {
 }  // namespace
 
 std::string age_since(const std::string& time) {
-    const auto moment = parse_time(time);
+    const auto moment = parse_rfc3339(time);
     if (!moment) return "<unknown>";
     return format_age(std::chrono::duration_cast<std::chrono::seconds>(
         std::chrono::system_clock::now() - *moment));

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/apiserver/embedded.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -34,7 +35,7 @@ void apply_rule(Type& type, std::string_view rule) {
         type.list = head == "map"   ? Type::ListRule::kMap
                     : head == "set" ? Type::ListRule::kSet
                                     : Type::ListRule::kAtomic;
-        for (const std::string_view key : split(tail, ',')) type.keys.emplace_back(key);
+        for (const std::string_view key : split_list(tail)) type.keys.emplace_back(key);
     } else if (name == "map") {
         type.atomic = head == "atomic";
     } else if (name == "patch") {
@@ -52,8 +53,8 @@ void read_wire(Field& field, std::string_view rules) {
     std::string_view numbers = rules.substr(5, rules.find('\t') - 5);
     field.wire_without_zero = numbers.ends_with('-');
     if (field.wire_without_zero) numbers.remove_suffix(1);
-    for (const std::string_view number : split(numbers, '.')) {
-        field.wire.push_back(static_cast<unsigned>(parse_integer(number).value_or(0)));
+    for (const std::string_view number : split_list(numbers, '.')) {
+        field.wire.push_back(static_cast<unsigned>(parse_number<std::int64_t>(number).value_or(0)));
     }
 }
 

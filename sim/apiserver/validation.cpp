@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "k8s/quantity.h"
 #include "sim/apiserver/names.h"
 #include "sim/apiserver/pod_security.h"
 #include "sim/apiserver/strategy.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 

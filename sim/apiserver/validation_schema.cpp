@@ -7,7 +7,6 @@
 
 #include "sim/apiserver/names.h"
 #include "sim/apiserver/strategy.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 

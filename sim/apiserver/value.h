@@ -129,6 +129,5 @@ Result<std::vector<Value>> parse_yaml_documents(std::string_view text);
 /// Without blanks, members in order of their names.
 std::string to_json(const Value& value);
 void append_json(std::string& out, const Value& value);  // NOLINT: builds long texts in one buffer
-void append_quoted(std::string& out, std::string_view text);
 
 }  // namespace aliquot::sim::apiserver

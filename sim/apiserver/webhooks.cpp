@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "base/base64.h"
 #include "sim/apiserver/patch.h"
 #include "sim/apiserver/selector.h"
 #include "sim/apiserver/strategy.h"

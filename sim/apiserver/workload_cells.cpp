@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+#include "base/time_text.h"
 #include "sim/apiserver/cells.h"
 #include "sim/apiserver/table.h"
 #include "sim/apiserver/words.h"
@@ -204,9 +206,9 @@ Cells job_cells(const Value& job) {
     const Value& wanted = job.at_path("spec.completions");
     const std::string done = std::to_string(job.at_path("status.succeeded").integer());
     std::string duration;
-    const auto start = parse_time(job.at_path("status.startTime").text());
+    const auto start = parse_rfc3339(job.at_path("status.startTime").text());
     if (start) {
-        const auto end = parse_time(job.at_path("status.completionTime").text())
+        const auto end = parse_rfc3339(job.at_path("status.completionTime").text())
                              .value_or(std::chrono::system_clock::now());
         duration = format_age(std::chrono::duration_cast<std::chrono::seconds>(end - *start));
     }

@@ -2,6 +2,7 @@
 // create and update.
 #include "sim/apiserver/writes.h"
 
+#include "base/text.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/decode.h"
 #include "sim/apiserver/identity.h"
@@ -10,7 +11,6 @@
 #include "sim/apiserver/protobuf.h"
 #include "sim/apiserver/strategy.h"
 #include "sim/apiserver/table.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::sim::apiserver {
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "document/yaml.h"
 
-#include <charconv>
-
+#include "base/number.h"
+#include "document/json.h"
 #include "sim/apiserver/value.h"
 
 namespace aliquot::sim::apiserver {
 
 namespace {
 
+constexpr unsigned kDepthMax = 512;
+
+/// Takes the texts out of the nodes.
 class Converter {
 public:
-    Value convert(const document::Node& node) {
+    Value convert(document::Node& node) {
         using Kind = document::Node::Kind;
         switch (node.kind) {
             case Kind::kNull:
@@ -23,7 +26,7 @@ public:
             case Kind::kFloat:
                 return number(node.scalar);
             case Kind::kString:
-                return node.scalar;
+                return std::move(node.scalar);
             case Kind::kSequence:
                 return sequence(node);
             case Kind::kMapping:
@@ -41,28 +44,31 @@ private:
         if (text.starts_with("0o")) base = 8;
         std::string_view digits = base == 10 ? text : text.substr(2);
         if (digits.starts_with('+')) digits.remove_prefix(1);
-        std::int64_t value = 0;
-        const auto read =
-            std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-        return read.ec == std::errc() ? Value(value) : number(text);
+        const auto value = take_number<std::int64_t>(digits, base);
+        return value ? Value(*value) : number(text);
     }
 
     static Value number(std::string_view text) {
         if (text.starts_with('+')) text.remove_prefix(1);
-        double value = 0;
-        const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-        return read.ec == std::errc() ? Value(value) : Value(text);
+        std::string_view left = text;
+        const auto value = take_number<double>(left);
+        return value ? Value(*value) : Value(text);
     }
 
-    Value sequence(const document::Node& node) {
+    Value sequence(document::Node& node) {
         Value made = Value::array();
-        for (const document::Node& item : node.items) made.push(convert(item));
+        const std::size_t length = path_.size();
+        for (document::Node& item : node.items) {
+            path_ += '[' + std::to_string(made.size()) + ']';
+            made.push(convert(item));
+            path_.resize(length);
+        }
         return made;
     }
 
-    Value mapping(const document::Node& node) {
+    Value mapping(document::Node& node) {
         Value made = Value::object();
-        for (const document::Node::Entry& entry : node.entries) {
+        for (document::Node::Entry& entry : node.entries) {
             const std::string& key = entry.first.scalar;
             const std::size_t length = path_.size();
             path_ += path_.empty() ? key : "." + key;
@@ -76,6 +82,14 @@ private:
     std::string path_;
 };
 
+Parsed parsed_of(document::Node& node) {
+    Converter converter;
+    Parsed parsed;
+    parsed.value = converter.convert(node);
+    parsed.duplicates = std::move(converter.duplicates);
+    return parsed;
+}
+
 Error not_yaml(const document::Stream& stream) {
     const auto& first = stream.errors[0];
     return {ErrorCode::kInvalidInput,
@@ -84,11 +98,17 @@ Error not_yaml(const document::Stream& stream) {
 
 }  // namespace
 
+Result<Parsed> parse_json(std::string_view text) {
+    auto node = document::parse_json(text, {.depth = kDepthMax, .several = false});
+    if (!node) return Error(node.error()).during("JSON");
+    return parsed_of(*node);
+}
+
 Result<std::vector<Value>> parse_yaml_documents(std::string_view text) {
-    const document::Stream stream = document::parse_yaml(text);
+    document::Stream stream = document::parse_yaml(text);
     if (!stream.errors.empty()) return not_yaml(stream);
     std::vector<Value> documents;
-    for (const document::Node& node : stream.documents) {
+    for (document::Node& node : stream.documents) {
         documents.push_back(Converter().convert(node));
     }
     return documents;
@@ -100,13 +120,9 @@ Result<Parsed> parse_yaml(std::string_view text) {
         auto json = parse_json(text);
         if (json) return json;
     }
-    const document::Stream stream = document::parse_yaml(text);
+    document::Stream stream = document::parse_yaml(text);
     if (!stream.errors.empty()) return not_yaml(stream);
-    Converter converter;
-    Parsed parsed;
-    if (!stream.documents.empty()) parsed.value = converter.convert(stream.documents[0]);
-    parsed.duplicates = std::move(converter.duplicates);
-    return parsed;
+    return stream.documents.empty() ? Parsed{} : parsed_of(stream.documents[0]);
 }
 
 }  // namespace aliquot::sim::apiserver

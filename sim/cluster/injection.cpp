@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <string_view>
 
 #include "abi/region.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "cdi/spec.h"
 #include "guard_region/guard_library.h"
 
@@ -18,21 +19,11 @@ constexpr std::string_view kMountedDevices = "/var/run/nvidia-container-devices"
 constexpr std::string_view kVisible = "NVIDIA_VISIBLE_DEVICES";
 constexpr std::size_t kMaxSpecBytes = 4U << 20U;
 
-std::vector<std::string> split(std::string_view text) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        if (comma > 0) parts.emplace_back(text.substr(0, comma));
-        text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    return parts;
-}
-
 std::vector<std::string> cdi_names(const grant::Grant& grant) {
     std::vector<std::string> names = grant.cdi_devices;
     for (const auto& annotation : grant.annotations) {
         if (!annotation.first.starts_with("cdi.k8s.io/")) continue;
-        for (std::string& name : split(annotation.second)) names.push_back(std::move(name));
+        for (const auto name : split_list(annotation.second)) names.emplace_back(name);
     }
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -79,10 +70,9 @@ const gpu::Gpu* gpu_of_node(std::string_view path, const gpu::Inventory& invento
     constexpr std::string_view kPrefix = "/dev/nvidia";
     if (!path.starts_with(kPrefix)) return nullptr;
     path.remove_prefix(kPrefix.size());
-    unsigned minor = 0;
-    const auto [stop, problem] = std::from_chars(path.data(), path.data() + path.size(), minor);
-    if (problem != std::errc{} || stop != path.data() + path.size()) return nullptr;
-    const auto found = std::ranges::find(inventory.gpus, minor, &gpu::Gpu::minor);
+    const auto minor = parse_number<unsigned>(path);
+    if (!minor) return nullptr;
+    const auto found = std::ranges::find(inventory.gpus, *minor, &gpu::Gpu::minor);
     return found == inventory.gpus.end() ? nullptr : &*found;
 }
 
@@ -157,7 +147,7 @@ Result<Injection> inject(const os::Root& root, const grant::Grant& grant,
     }
     const auto visible = grant.environment.find(std::string(kVisible));
     if (visible != grant.environment.end()) {
-        for (const std::string& word : split(visible->second)) runtime.see(word);
+        for (const auto word : split_list(visible->second)) runtime.see(std::string(word));
     }
     for (const grant::Grant::Mount& mount : grant.mounts) {
         std::string_view path = mount.container_path;

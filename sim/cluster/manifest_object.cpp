@@ -2,9 +2,10 @@
 #include "sim/cluster/manifest_object.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
+
+#include "base/number.h"
 
 namespace aliquot::sim::cluster {
 
@@ -121,11 +122,9 @@ std::optional<std::int64_t> Object::integer(std::string_view key, std::int64_t l
                                             std::int64_t most) {
     const Node* const value = find(key);
     if (value == nullptr) return std::nullopt;
-    std::int64_t number = 0;
-    const char* const end = value->scalar.data() + value->scalar.size();
-    const auto [stop, problem] = std::from_chars(value->scalar.data(), end, number);
-    const bool whole = value->kind == Node::Kind::kInteger && problem == std::errc{} && stop == end;
-    if (whole && number >= least && number <= most) return number;
+    const auto number = parse_number<std::int64_t>(value->scalar);
+    const bool whole = value->kind == Node::Kind::kInteger && number;
+    if (whole && *number >= least && *number <= most) return number;
     expected(*value, path_of(key),
              "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     return std::nullopt;

@@ -3,17 +3,13 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace aliquot::sim::cluster {
 namespace {
 
 using k8s::Requirement;
 using Operator = Requirement::Operator;
-
-std::string join(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
 
 /// What the node has instead of what `rule` wants, and how to give it.
 std::string mismatch(const Requirement& rule, const Labels& labels) {

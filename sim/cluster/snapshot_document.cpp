@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "document/write.h"
 #include "sim/cluster/live_view.h"
 
@@ -63,7 +64,7 @@ Node to_node(const Json& value) {
 
 std::string json_text(const Snapshot& snapshot) {
     // A log's path or a reason may hold any bytes; JSON must not.
-    return to_object(snapshot).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dumped(to_object(snapshot), 2) + "\n";
 }
 
 std::string yaml_text(const Snapshot& snapshot) {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cuda_sample/arguments.h"
 
-#include <charconv>
 #include <string>
 #include <string_view>
 
+#include "base/number.h"
 #include "k8s/memory_amount.h"
 
 namespace aliquot::sim {
 namespace {
 
 Result<std::uint64_t> number(std::string_view option, std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem == std::errc{} && stop == text.data() + text.size() && !text.empty()) return value;
+    if (const auto value = parse_number<std::uint64_t>(text)) return *value;
     return Error{ErrorCode::kInvalidInput, std::string(option) + ": '" + std::string(text) +
                                                "' is no number; expected one, as 100"};
 }

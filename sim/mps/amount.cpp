@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/mps/amount.h"
 
-#include <charconv>
+#include "base/number.h"
 
 namespace aliquot::sim::mps {
 namespace {
@@ -17,12 +17,10 @@ std::optional<std::uint64_t> parse_amount(std::string_view text) {
     if (text.ends_with('M')) unit = kKibi * kKibi;
     if (text.ends_with('G')) unit = kKibi * kKibi * kKibi;
     if (unit != 1) text.remove_suffix(1);
-    std::uint64_t number = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+    const auto number = parse_number<std::uint64_t>(text);
     constexpr std::uint64_t kMost = std::uint64_t{1} << 50U;
-    if (number == 0 || number > kMost / unit) return std::nullopt;
-    return number * unit;
+    if (!number || *number == 0 || *number > kMost / unit) return std::nullopt;
+    return *number * unit;
 }
 
 std::string amount_text(std::uint64_t bytes) {

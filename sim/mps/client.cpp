@@ -2,10 +2,10 @@
 #include "sim/mps/client.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
 
+#include "base/number.h"
 #include "sim/mps/amount.h"
 
 namespace aliquot::sim::mps {
@@ -51,8 +51,8 @@ Result<Client> Client::connect(const std::string& pipe_directory, const std::str
         client.memory_limit_ = std::min(client.memory_limit_.value_or(*own), *own);
     }
     const std::string percent = variable("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-    unsigned own = 0;
-    std::from_chars(percent.data(), percent.data() + percent.size(), own);
+    std::string_view left = percent;
+    const unsigned own = take_number<unsigned>(left).value_or(0);
     if (own >= 1) client.thread_percent_ = std::min(client.thread_percent_, own);
     return client;
 }

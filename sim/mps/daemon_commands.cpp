@@ -2,9 +2,9 @@
 // The commands of nvidia-cuda-mps-control.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 
+#include "base/number.h"
 #include "sim/mps/amount.h"
 #include "sim/mps/daemon.h"
 
@@ -12,27 +12,11 @@ namespace aliquot::sim::mps {
 namespace {
 
 std::optional<double> percentage_of(const std::string& text) {
-    double value = 0;
-    const auto [stop, problem] =
-        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    if (value <= 0 || value > 100) return std::nullopt;
-    return value;
+    const auto value = parse_decimal(text);
+    return value && *value > 0 && *value <= 100 ? value : std::nullopt;
 }
 
-std::string percentage_text(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f\n", value);
-    return text.data();
-}
-
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-    Number value{};
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    return value;
-}
+std::string percentage_text(double value) { return fixed_text(value, 1) + "\n"; }
 
 }  // namespace
 
@@ -68,20 +52,21 @@ Daemon::Reply Daemon::obey(const Words& words, uid_t uid) {
     }
     if (verb == "ps") return {.text = table()};
     if (verb == "quit") {
-        const auto seconds =
-            words.size() == 3 && words[1] == "-t" ? number_of<unsigned>(words[2]).value_or(0) : 0;
+        const auto seconds = words.size() == 3 && words[1] == "-t"
+                                 ? parse_number<unsigned>(words[2]).value_or(0)
+                                 : 0;
         quit_at_ = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
         return {};
     }
     if (verb == "start_server" && words.size() == 3 && words[1] == "-uid") {
-        const auto user = number_of<uid_t>(words[2]);
+        const auto user = parse_number<uid_t>(words[2]);
         if (!user) return {.text = "Invalid user id\n", .code = 1};
         if (servers_.empty()) start_server(*user);
         return {};
     }
     if (verb == "get_default_client_priority") return {.text = std::to_string(priority_) + "\n"};
     if (verb == "set_default_client_priority" && words.size() == 2) {
-        const auto level = number_of<unsigned>(words[1]);
+        const auto level = parse_number<unsigned>(words[1]);
         if (!level || *level > 1) return {.text = "Invalid priority\n", .code = 1};
         priority_ = *level;
         return {};

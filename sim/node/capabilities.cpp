@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <string_view>
 #include <system_error>
 
+#include "base/number.h"
 #include "sim/node/mig.h"
 
 namespace aliquot::sim {
@@ -80,11 +80,8 @@ void update_capability_files(const fs::path& directory, const State& state) {
          !problem && entry != fs::directory_iterator(); entry.increment(problem)) {
         const std::string name = entry->path().filename().native();
         if (!name.starts_with(kPrefix)) continue;
-        unsigned minor = 0;
-        const char* const end = name.data() + name.size();
-        const auto [stop, wrong] = std::from_chars(name.data() + kPrefix.size(), end, minor);
-        if (wrong != std::errc{} || stop != end) continue;
-        if (missing.erase(minor) == 0) ::unlink(entry->path().c_str());
+        const auto minor = parse_number<unsigned>(std::string_view(name).substr(kPrefix.size()));
+        if (minor && missing.erase(*minor) == 0) ::unlink(entry->path().c_str());
     }
     if (problem) return;
     for (const unsigned minor : missing) {

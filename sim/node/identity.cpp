@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdio>
 #include <string>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/node/engine.h"
 #include "sim/node/mig.h"
 #include "sim/node/model.h"
@@ -50,13 +51,6 @@ bool is_driver_version(std::string_view text) {
         digit_before = digit;
     }
     return digit_before && text.contains('.');
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
 }
 
 /// Number of single-character edits from one word to the other.
@@ -134,15 +128,13 @@ void describe(GpuState& gpu, const Model& model, const Place& place, std::uint64
 Result<Done> cut_as_asked(State& state, std::string_view text) {
     const auto equals = text.find('=');
     if (equals != std::string_view::npos) {
-        unsigned gpu = 0;
-        const char* const end = text.data() + equals;
-        const auto [stop, problem] = std::from_chars(text.data(), end, gpu);
-        if (problem != std::errc{} || stop != end || gpu >= state.gpu_count) {
+        const auto gpu = parse_number<unsigned>(text.substr(0, equals));
+        if (!gpu || *gpu >= state.gpu_count) {
             return Error{ErrorCode::kInvalidInput,
                          "MIG layout '" + std::string(text.substr(0, 64)) +
                              "': expected LAYOUT or GPU=LAYOUT with a GPU that the node has"};
         }
-        return cut_gpu(state, gpu, text.substr(equals + 1));
+        return cut_gpu(state, *gpu, text.substr(equals + 1));
     }
     bool any = false;
     for (unsigned gpu = 0; gpu < state.gpu_count; ++gpu) {
@@ -163,13 +155,8 @@ Result<GpuRequest> parse_gpu_request(std::string_view text) {
     if (model == nullptr) return unknown_model(text.substr(0, colon));
     GpuRequest request{.model = std::string(model->name)};
     if (colon == std::string_view::npos) return request;
-    const std::string_view digits = text.substr(colon + 1);
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, problem] = std::from_chars(digits.data(), end, request.count);
-    if (problem != std::errc{} || stop != end || request.count == 0 ||
-        request.count > kMostPerRequest) {
-        return bad_count(text);
-    }
+    request.count = parse_number<unsigned>(text.substr(colon + 1)).value_or(0);
+    if (request.count == 0 || request.count > kMostPerRequest) return bad_count(text);
     return request;
 }
 

@@ -2,10 +2,10 @@
 //
 // A layout in words, made all at once.
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
+#include "base/number.h"
 #include "sim/node/mig.h"
 #include "sim/node/processes.h"
 
@@ -23,19 +23,11 @@ Error malformed(std::string_view item, const std::string& why) {
             "MIG layout '" + std::string(item.substr(0, 64)) + "': " + why};
 }
 
-std::optional<unsigned> number(std::string_view text) {
-    unsigned value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return value;
-}
-
 Result<Done> read_item(const Model& model, std::string_view item, std::vector<Wanted>& wanted) {
     const auto star = item.find('*');
     unsigned count = 1;
     if (star != std::string_view::npos) {
-        const auto given = number(item.substr(star + 1));
+        const auto given = parse_number<unsigned>(item.substr(star + 1));
         if (!given || *given == 0 || *given > kMaxGpuInstances) {
             return malformed(item, "expected a count of 1 to 15 after '*'");
         }
@@ -44,7 +36,7 @@ Result<Done> read_item(const Model& model, std::string_view item, std::vector<Wa
     std::string_view name = item.substr(0, star);
     Wanted one;
     if (const auto at = name.find('@'); at != std::string_view::npos) {
-        one.start = number(name.substr(at + 1));
+        one.start = parse_number<unsigned>(name.substr(at + 1));
         if (!one.start || count != 1) {
             return malformed(item, "expected PROFILE, PROFILE*COUNT or PROFILE@START");
         }

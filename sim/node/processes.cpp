@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/number.h"
 #include "k8s/memory_amount.h"
 #include "sim/node/engine.h"
 #include "sim/node/liveness.h"
@@ -147,11 +147,7 @@ std::optional<std::uint64_t> start_time_of(std::uint32_t pid) {
     const std::string_view status = field(line, kStateFieldAfterName);
     if (status == "Z" || status == "X") return std::nullopt;
     const std::string_view digits = field(line, kStartTimeFieldAfterName);
-    std::uint64_t ticks = 0;
-    const auto [stop, problem] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), ticks);
-    if (problem != std::errc{} || stop == digits.data()) return std::nullopt;
-    return ticks;
+    return parse_number<std::uint64_t>(digits);
 }
 
 std::uint64_t own_pid_namespace() {

@@ -2,11 +2,12 @@
 #include "sim/node/script.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "k8s/memory_amount.h"
 #include "sim/node/memory.h"
 #include "sim/node/processes.h"
@@ -25,26 +26,15 @@ Error bad(std::string_view item, const std::string& expected) {
             "load script: '" + std::string(item.substr(0, 64)) + "': expected " + expected};
 }
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kSpace = " \t\r";
-    const auto first = text.find_first_not_of(kSpace);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 /// "10s", "500ms", "2.5s", "1m".
 std::optional<std::chrono::milliseconds> parse_time(std::string_view text) {
-    double number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] =
-        std::from_chars(text.data(), end, number, std::chars_format::fixed);
-    if (problem != std::errc{} || number < 0) return std::nullopt;
-    const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+    const auto number = take_number<double>(text);
+    if (!number || *number < 0) return std::nullopt;
     double scale = 0;
-    if (unit == "ms") scale = 1;
-    if (unit == "s") scale = 1000;
-    if (unit == "m") scale = 60'000;
-    const double milliseconds = number * scale;
+    if (text == "ms") scale = 1;
+    if (text == "s") scale = 1000;
+    if (text == "m") scale = 60'000;
+    const double milliseconds = *number * scale;
     if (scale == 0 || !(milliseconds <= static_cast<double>(kLongest.count()))) return std::nullopt;
     return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds + 0.5));
 }
@@ -52,12 +42,8 @@ std::optional<std::chrono::milliseconds> parse_time(std::string_view text) {
 std::optional<unsigned> parse_percent(std::string_view text) {
     if (!text.ends_with('%')) return std::nullopt;
     text.remove_suffix(1);
-    unsigned percent = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), percent);
-    if (problem != std::errc{} || stop != text.data() + text.size() || percent > 100) {
-        return std::nullopt;
-    }
-    return percent;
+    const auto percent = parse_number<unsigned>(text);
+    return percent && *percent <= 100 ? percent : std::nullopt;
 }
 
 /// Adds one item to the script.
@@ -151,7 +137,7 @@ Result<LoadScript> parse_load_script(std::string_view text) {
         line = line.substr(0, line.find('#'));
         while (!line.empty()) {
             const auto comma = line.find(',');
-            const std::string_view item = trimmed(line.substr(0, comma));
+            const std::string_view item = trim(line.substr(0, comma));
             line = comma == std::string_view::npos ? std::string_view{} : line.substr(comma + 1);
             if (item.empty()) continue;
             if (auto added = add(script, item); !added) return std::move(added).error();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many GPUs there are, and handles for them.
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/number.h"
 #include "sim/nvml/instances.h"
 
 using namespace aliquot::sim;
@@ -76,15 +76,6 @@ nvmlReturn_t find_by_uuid(std::string_view name, nvmlDevice_t* device) {
     return find_handle(device, [&](const GpuState& gpu) { return gpu.uuid.view() == name; });
 }
 
-/// Takes a hexadecimal number off the front of `text`.
-std::optional<unsigned> take_hexadecimal(std::string_view& text) {
-    unsigned value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (problem != std::errc{}) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
-    return value;
-}
-
 struct PciAddress {
     unsigned domain = 0;
     unsigned bus = 0;
@@ -97,7 +88,7 @@ std::optional<PciAddress> parse_bus_id(std::string_view text) {
     unsigned numbers[3] = {};
     unsigned count = 0;
     while (count < 3) {
-        const auto number = take_hexadecimal(text);
+        const auto number = aliquot::take_number<unsigned>(text, 16);
         if (!number) return std::nullopt;
         numbers[count++] = *number;
         if (text.empty() || text.front() != ':') break;

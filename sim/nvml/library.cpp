@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <string>
 
+#include "base/number.h"
 #include "sim/node/capabilities.h"
 #include "sim/node/engine.h"
 #include "sim/node/fault.h"
@@ -58,24 +58,18 @@ nvmlReturn_t answer_for(const Error& error) {
     }
 }
 
-std::optional<unsigned> number(std::string_view text) {
-    unsigned value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 /// Does an item of ALIQUOT_SIM_VISIBLE_DEVICES mean this GPU?
 bool means(std::string_view item, unsigned slot, const GpuState& gpu) {
-    return item == "all" || item == gpu.uuid.view() || number(item) == slot;
+    return item == "all" || item == gpu.uuid.view() || parse_number<unsigned>(item) == slot;
 }
 
 /// Does it mean this MIG device: "MIG-...", "0:2"?
 bool means(std::string_view item, unsigned slot, const ComputeInstanceState& device) {
     if (item == device.uuid.view()) return true;
     const auto colon = item.find(':');
-    return colon != std::string_view::npos && number(item.substr(0, colon)) == slot &&
-           number(item.substr(colon + 1)) == device.device_index;
+    return colon != std::string_view::npos &&
+           parse_number<unsigned>(item.substr(0, colon)) == slot &&
+           parse_number<unsigned>(item.substr(colon + 1)) == device.device_index;
 }
 
 /// What this process may see, in the driver's order whatever the order of the list.
@@ -136,7 +130,8 @@ std::pair<nvmlReturn_t, std::shared_ptr<Session>> Session::open() {
         if ((*content)->driver_mismatch != 0) return {NVML_ERROR_LIB_RM_VERSION_MISMATCH, nullptr};
         session->visible_ = visible_gpus(**content);
         const auto version = (*content)->driver_version.view();
-        session->driver_major_ = number(version.substr(0, version.find('.'))).value_or(0);
+        session->driver_major_ =
+            parse_number<unsigned>(version.substr(0, version.find('.'))).value_or(0);
     }
     for (unsigned i = 0; i < kMaxGpus; ++i) handles[i] = {.magic = kHandleMagic, .index = i};
     return {NVML_SUCCESS, std::move(session)};

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
+#include "base/number.h"
 #include "pods/cgroup.h"
 #include "pods/process_stat.h"
 
@@ -82,11 +82,8 @@ bool is_name(std::string_view name) {
 }
 
 std::optional<std::uint32_t> pid_of(std::string_view name) {
-    std::uint32_t pid = 0;
-    const char* const end = name.data() + name.size();
-    const auto [stop, problem] = std::from_chars(name.data(), end, pid);
-    if (problem != std::errc{} || stop != end || pid == 0) return std::nullopt;
-    return pid;
+    const auto pid = parse_number<std::uint32_t>(name);
+    return pid != 0 ? pid : std::nullopt;
 }
 
 std::optional<pods::ProcessStat> real_stat(const os::Root& machine, std::uint32_t pid) {

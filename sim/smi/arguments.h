@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,9 +15,9 @@ namespace aliquot::sim::smi {
 Error invalid(std::string message);
 
 /// The parts between commas, without blanks around them and without empty ones.
-std::vector<std::string> split(const std::string& text);
+std::vector<std::string> list_in(std::string_view text);
 
-std::optional<unsigned> number(const std::string& text);
+std::string upper(std::string text);
 
 /// The arguments as "name" and "value" pairs are read from: "--loop=3", "--loop 3" and "-l 3".
 class Reader {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What changes a GPU: -pm, -c, -mig, -r.
-#include <cctype>
 
 #include "sim/node/node.h"
+#include "sim/smi/arguments.h"
 #include "sim/smi/show.h"
 #include "sim/smi/text.h"
 
@@ -16,13 +16,6 @@ int exit_code(nvmlReturn_t code) { return code > 255 ? 255 : code; }
 
 std::string bus_id(const Gpu& gpu) {
     return text_or(gpu.bus_id(), detail_problem, [](const std::string& text) { return text; });
-}
-
-std::string upper_case(std::string text) {
-    for (char& letter : text) {
-        letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    }
-    return text;
 }
 
 /// Applies one change to each GPU; the tool stops at the first that refuses.
@@ -64,7 +57,7 @@ Output set_compute_mode(const View& view, const Request& request) {
     return change_all(view, [&](const Gpu& gpu) -> std::pair<nvmlReturn_t, std::string> {
         const auto before = gpu.compute_mode();
         if (!before.ok()) return {before.code, {}};
-        const std::string wanted = upper_case(compute_mode_name(request.value));
+        const std::string wanted = upper(compute_mode_name(request.value));
         if (before.value == request.value) {
             return {NVML_SUCCESS,
                     "Compute mode is already set to " + wanted + " for GPU " + bus_id(gpu) + "."};
@@ -118,11 +111,11 @@ Output reset(const View& view, const Request& request) {
     const auto states = node->gpus();
     for (const GpuView& state : states) {
         // A lost GPU has no handle, so the node itself is asked which one is meant.
-        const std::string bus = upper_case(state.pci_bus_id);
+        const std::string bus = upper(state.pci_bus_id);
         bool meant = request.gpus.empty();
         for (const std::string& name : request.gpus) {
             meant = meant || name == std::to_string(state.index) || name == state.uuid ||
-                    upper_case(name) == bus || "0000" + upper_case(name) == bus;
+                    upper(name) == bus || "0000" + upper(name) == bus;
         }
         if (!meant) continue;
         if (state.processes > 0) {

@@ -2,21 +2,15 @@
 #include "sim/smi/gpu.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <tuple>
+
+#include "sim/smi/arguments.h"
 
 namespace aliquot::sim::smi {
 namespace {
 
 constexpr unsigned kProcessRoom = 1024;
-
-std::string upper(std::string text) {
-    for (char& letter : text) {
-        letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    }
-    return text;
-}
 
 /// "0:3b:00.0", "0000:3B:00.0", "3b:00" -> "3B:00": what tells two GPUs of one node apart.
 std::string short_bus_id(const std::string& text) {

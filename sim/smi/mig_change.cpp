@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // "nvidia-smi mig" that makes and removes instances.
+#include "base/number.h"
 #include "sim/smi/arguments.h"
 #include "sim/smi/mig_instances.h"
 #include "sim/smi/show.h"
@@ -32,7 +33,7 @@ std::string without_prefix(std::string name) {
 /// A profile of -cgi or -cci: its id, its name, "1g.10gb+me" also with a point.
 template <class Info>
 const Info* find_profile(const std::vector<Info>& profiles, const std::string& text) {
-    const auto id = number(text);
+    const auto id = parse_number<unsigned>(text);
     for (const Info& profile : profiles) {
         if (id ? profile.id == *id : without_prefix(profile.name) == without_prefix(text)) {
             return &profile;
@@ -87,7 +88,7 @@ Output create_one(const View& view, const Gpu& gpu, const std::string& text, boo
         code =
             SMI_CALL(view.library, nvmlDeviceCreateGpuInstance, gpu.handle(), profile->id, &made);
     } else {
-        const auto start = number(text.substr(colon + 1));
+        const auto start = parse_number<unsigned>(text.substr(colon + 1));
         std::vector<nvmlGpuInstancePlacement_t> places(64);
         auto count = static_cast<unsigned>(places.size());
         code = SMI_CALL(view.library, nvmlDeviceGetGpuInstancePossiblePlacements_v2, gpu.handle(),

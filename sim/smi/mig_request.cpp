@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "base/number.h"
 #include "sim/smi/arguments.h"
 #include "sim/smi/request.h"
 
@@ -30,8 +31,8 @@ constexpr std::array<Word, 9> kActions = {{
 Result<Done> read_ids(const std::optional<std::string>& text, const std::string& option,
                       std::vector<unsigned>& ids) {
     if (!text) return invalid("Option '" + option + "' needs a value.");
-    for (const std::string& part : split(*text)) {
-        const auto id = number(part);
+    for (const std::string& part : list_in(*text)) {
+        const auto id = parse_number<unsigned>(part);
         if (!id) return invalid("Instance ID '" + part + "' is not a number.");
         ids.push_back(*id);
     }
@@ -45,7 +46,7 @@ Result<Done> read_action(Reader& reader, const Word& word, MigRequest& request) 
     request.action = word.action;
     const bool gpu = word.action == Action::kCreateGpuInstances;
     if (!gpu && word.action != Action::kCreateComputeInstances) return Done{};
-    request.profiles = split(reader.value().value_or(""));
+    request.profiles = list_in(reader.value().value_or(""));
     if (gpu && request.profiles.empty()) {
         return invalid("Option '-cgi' needs profiles: IDs or names, with commas.");
     }
@@ -70,7 +71,7 @@ Result<Request> parse_mig_request(std::span<const std::string> arguments) {
         } else if (reader.is("-C", "--default-compute-instance")) {
             request.mig.fill = true;
         } else if (reader.is("-i", "--id")) {
-            request.gpus = split(reader.value().value_or(""));
+            request.gpus = list_in(reader.value().value_or(""));
             if (request.gpus.empty()) read = invalid("Option '-i' needs a value.");
         } else if (reader.is("-gi", "--gpu-instance-id")) {
             read = read_ids(reader.value(), option, request.mig.gpu_instances);

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.h"
 #include "sim/smi/show.h"
 #include "sim/smi/text.h"
 
@@ -166,12 +167,6 @@ std::string with_unit(const std::string& value, std::string_view unit, bool unit
     return unit.empty() || !units || problem ? value : value + " " + std::string(unit);
 }
 
-std::string join(const std::vector<std::string>& parts) {
-    std::string line;
-    for (const std::string& part : parts) line += (line.empty() ? "" : ", ") + part;
-    return line + "\n";
-}
-
 std::string title(std::string_view name, std::string_view unit) {
     return std::string(name) + (unit.empty() ? "" : " [" + std::string(unit) + "]");
 }
@@ -199,7 +194,7 @@ Output show_query(const View& view, const Request& request, bool first_round) {
         titles.push_back(title(name, field->unit));
     }
     Output output;
-    if (request.header && first_round) output.text = join(titles);
+    if (request.header && first_round) output.text = join(titles) + "\n";
     for (const Gpu& gpu : view.gpus) {
         if (gpu.problem() != NVML_SUCCESS) continue;
         std::vector<std::string> values;
@@ -207,7 +202,7 @@ Output show_query(const View& view, const Request& request, bool first_round) {
         for (const Field* field : fields) {
             values.push_back(with_unit(field->ask(view, gpu), field->unit, request.units));
         }
-        output.text += join(values);
+        output.text += join(values) + "\n";
     }
     return output;
 }
@@ -222,7 +217,7 @@ Output show_process_query(const View& view, const Request& request, bool first_r
             title(name == "used_memory" ? "used_gpu_memory" : name, memory_field ? "MiB" : ""));
     }
     Output output;
-    if (request.header && first_round) output.text = join(titles);
+    if (request.header && first_round) output.text = join(titles) + "\n";
     for (const Gpu& gpu : view.gpus) {
         for (const Process& process : gpu.processes().value) {
             if (process.type == "G") continue;
@@ -230,7 +225,7 @@ Output show_process_query(const View& view, const Request& request, bool first_r
             for (const std::string& field : request.fields) {
                 values.push_back(process_value(field, view, gpu, process, request.units));
             }
-            output.text += join(values);
+            output.text += join(values) + "\n";
         }
     }
     return output;

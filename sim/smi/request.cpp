@@ -2,24 +2,17 @@
 #include "sim/smi/request.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <span>
 
 #include "abi/nvml.h"
+#include "base/number.h"
 #include "sim/smi/arguments.h"
 
 namespace aliquot::sim::smi {
 namespace {
 
 constexpr unsigned kMostSeconds = 3600;
-
-std::string upper(std::string text) {
-    for (char& letter : text) {
-        letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    }
-    return text;
-}
 
 std::optional<unsigned> compute_mode(const std::string& text) {
     const std::string name = upper(text);
@@ -31,7 +24,7 @@ std::optional<unsigned> compute_mode(const std::string& text) {
 }
 
 Result<Done> read_format(const std::string& text, Request& request) {
-    const auto words = split(text);
+    const auto words = list_in(text);
     if (std::ranges::find(words, "csv") == words.end()) {
         return invalid("Format '" + text +
                        "' is not known: use --format=csv[,noheader][,nounits].");
@@ -50,7 +43,7 @@ Result<Done> read_format(const std::string& text, Request& request) {
 
 Result<Done> read_interval(const std::optional<std::string>& text, unsigned unit_ms,
                            Request& request) {
-    const auto value = text ? number(*text) : std::optional<unsigned>(5);
+    const auto value = text ? parse_number<unsigned>(*text) : std::optional<unsigned>(5);
     if (!value || *value == 0 || *value > kMostSeconds * 1000 / unit_ms) {
         return invalid("Loop interval '" + text.value_or("") + "' is not a number in range.");
     }
@@ -68,14 +61,14 @@ Result<Request> parse_monitor(Request::Kind kind, std::span<const std::string> a
         const auto value = reader.value();
         if (!value) return invalid("Option '" + option + "' needs a value or is not known.");
         if (option == "-i" || option == "--id") {
-            request.gpus = split(*value);
+            request.gpus = list_in(*value);
         } else if (option == "-s" || option == "--select") {
             request.groups = *value;
             if (value->find_first_not_of("pucm") != std::string::npos || value->empty()) {
                 return invalid("Metric group '" + *value + "' is not known: use p, u, c, m.");
             }
         } else if (option == "-c" || option == "--count") {
-            const auto count = number(*value);
+            const auto count = parse_number<unsigned>(*value);
             if (!count || *count == 0) return invalid("Count '" + *value + "' is not a number.");
             request.rounds = *count;
         } else if (option == "-d" || option == "--delay") {
@@ -124,16 +117,16 @@ Result<bool> read_option(Reader& reader, Request& request, bool& csv) {
     } else if (reader.is("-i", "--id")) {
         const auto value = reader.value();
         if (!value) return needs_value();
-        request.gpus = split(*value);
+        request.gpus = list_in(*value);
     } else if (reader.is("-d", "--display")) {
         const auto value = reader.value();
         if (!value) return needs_value();
-        request.sections = split(upper(*value));
+        request.sections = list_in(upper(*value));
     } else if (option == "--query-gpu" || option == "--query-compute-apps") {
         const auto value = reader.value();
-        if (!value || split(*value).empty()) return needs_value();
+        if (!value || list_in(*value).empty()) return needs_value();
         request.kind = option == "--query-gpu" ? Kind::kQueryGpu : Kind::kQueryProcesses;
-        request.fields = split(*value);
+        request.fields = list_in(*value);
     } else if (option == "--format") {
         const auto value = reader.value();
         if (!value) return needs_value();

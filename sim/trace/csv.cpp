@@ -2,10 +2,9 @@
 #include "sim/trace/csv.h"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "base/text.h"
 
 namespace aliquot::sim::trace {
@@ -216,11 +215,8 @@ Result<std::int64_t> CsvTable::number(std::size_t column, std::int64_t least, st
                                       const std::int64_t* otherwise) const {
     const std::string_view text = field(column).text;
     if (text.empty() && otherwise != nullptr) return *otherwise;
-    std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    const bool read = problem == std::errc{} && stop == end;
-    if (read && value >= least && value <= most) return value;
+    const auto value = parse_number<std::int64_t>(text);
+    if (value && *value >= least && *value <= most) return *value;
     return wrong(column, "a whole number from " + std::to_string(least) + " to " +
                              std::to_string(most) + " was expected");
 }

@@ -94,6 +94,15 @@ public:
     Result<std::int64_t> decimal(std::size_t column, std::int64_t scale, std::int64_t most) const;
     /// 0, 1, true or false; an empty field is false.
     Result<bool> flag(std::size_t column) const;
+    /// The number of a column goes to `to`, unless something is wrong in `done` already or then.
+    template <class Number>
+    void take(std::size_t column, std::int64_t least, std::int64_t most, Number& to,
+              Result<Done>& done, const std::int64_t* otherwise = nullptr) const {
+        if (!done) return;
+        auto value = number(column, least, most, otherwise);
+        if (value) to = static_cast<Number>(*value);
+        if (!value) done = std::move(value).error();
+    }
 
     /// kInvalidInput at the field of a column: "f:2:5: gpu is '17': ...".
     [[nodiscard]] Error wrong(std::size_t column, const std::string& expected) const;

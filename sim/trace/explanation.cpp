@@ -2,12 +2,11 @@
 #include "sim/trace/explanation.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
-#include <system_error>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "placement/patience.h"
 #include "sim/trace/csv.h"
 #include "sim/trace/unusable.h"
@@ -115,11 +114,8 @@ Result<std::uint32_t> find_task(const TaskList& tasks, const std::string& word) 
     for (std::size_t row = 0; row < tasks.tasks.size(); ++row) {
         if (tasks.tasks[row].name == word) return static_cast<std::uint32_t>(row);
     }
-    std::uint32_t row = 0;
-    const char* const end = word.data() + word.size();
-    const auto [stop, problem] = std::from_chars(word.data(), end, row);
-    if (problem == std::errc{} && stop == end) {
-        if (row < tasks.tasks.size()) return row;
+    if (const auto row = parse_number<std::uint32_t>(word)) {
+        if (*row < tasks.tasks.size()) return *row;
         return Error{ErrorCode::kNotFound, "row " + word + ": the task list has the rows 0 to " +
                                                std::to_string(tasks.tasks.size() - 1)};
     }

@@ -6,15 +6,21 @@
 #include <ostream>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "document/json.h"
 #include "sim/trace/csv.h"
 #include "sim/trace/explanation.h"
 
 namespace aliquot::sim::trace {
 namespace {
 
+using document::make_mapping;
+using document::make_number;
+using document::make_sequence;
+using document::Node;
+using document::only_if;
+using document::or_null;
 using placement::Breakdown;
 using placement::Policy;
 using placement::Request;
@@ -233,65 +239,59 @@ private:
     const Task& task_;
 };
 
-std::string request_json(const Request& request, std::uint32_t count) {
-    std::string json = "{\"cpu_milli\":" + std::to_string(request.cpu_milli) +
-                       ",\"memory_mib\":" + std::to_string(request.memory_mib) +
-                       ",\"num_gpu\":" + std::to_string(request.gpus) +
-                       ",\"gpu_milli\":" + std::to_string(request.milli);
-    if (request.mib > 0) json += ",\"gpu_memory_mib\":" + std::to_string(request.mib);
-    if (!request.mig_profile.empty())
-        json += ",\"mig_profile\":" + json_quoted(request.mig_profile);
-    if (!request.models.empty()) json += ",\"gpu_spec\":" + json_quoted(join(request.models, "|"));
-    if (count > 1) json += ",\"count\":" + std::to_string(count);
-    return json + '}';
+Node request_node(const Request& request, std::uint32_t count) {
+    return make_mapping(
+        {{"cpu_milli", request.cpu_milli},
+         {"memory_mib", request.memory_mib},
+         {"num_gpu", request.gpus},
+         {"gpu_milli", request.milli},
+         {"gpu_memory_mib", only_if(request.mib > 0, request.mib)},
+         {"mig_profile", only_if(!request.mig_profile.empty(), request.mig_profile)},
+         {"gpu_spec", only_if(!request.models.empty(), join(request.models, "|"))},
+         {"count", only_if(count > 1, count)}});
 }
 
-std::string place_json(const Scenario& scenario, const placement::Placement& place,
-                       const Request& request) {
-    std::string json = "\"node\":" + json_quoted(scenario.nodes.nodes[place.node].name) +
-                       ",\"model\":" + json_quoted(scenario.nodes.nodes[place.node].model) +
-                       ",\"devices\":[";
-    for (const std::uint8_t device : place.devices) {
-        if (json.back() != '[') json += ',';
-        json += std::to_string(device);
-    }
-    json += ']';
-    if (!request.mig_profile.empty()) json += ",\"mig_start\":" + std::to_string(place.mig_start);
-    return json;
+Node place_node(const Scenario& scenario, const placement::Placement& place,
+                const Request& request) {
+    const placement::NodeSpec& spec = scenario.nodes.nodes[place.node];
+    return make_mapping(
+        {{"node", spec.name},
+         {"model", spec.model},
+         {"devices", make_sequence(place.devices, [](auto device) { return device; })},
+         {"mig_start", only_if(!request.mig_profile.empty(), place.mig_start)}});
 }
 
-std::string choice_json(const Scenario& scenario, const Choice& choice, const Request& request,
-                        Policy policy) {
-    std::string json = '{' + place_json(scenario, choice.place, request);
+Node choice_node(const Scenario& scenario, const Choice& choice, const Request& request,
+                 Policy policy) {
+    Node node = place_node(scenario, choice.place, request);
     if (is_ours(policy)) {
-        json += ",\"cost_milli\":{";
-        for (const auto& [name, member] : terms()) {
-            json +=
-                '"' + std::string(name) + "\":" + std::to_string(choice.place.cost.*member) + ',';
-        }
-        json += "\"total\":" + std::to_string(choice.place.cost.total) + '}';
+        Node cost = make_mapping();
+        for (const auto& [name, member] : terms()) append(cost, name, choice.place.cost.*member);
+        append(cost, "total", choice.place.cost.total);
+        append(node, "cost_milli", std::move(cost));
     } else {
-        json += ",\"score\":" + std::to_string(-choice.place.cost.total);
+        append(node, "score", -choice.place.cost.total);
     }
-    json += ",\"fragmentation_milli\":" + decimal_text(choice.fragmentation_milli, 3);
-    json += ",\"effects\":[";
-    for (const Effect& effect : choice.effects) {
-        if (json.back() != '[') json += ',';
-        json += "{\"type\":" + request_json(effect.type, 1) +
-                ",\"popularity\":" + decimal_text(effect.popularity, 6) +
-                ",\"unusable_milli\":" + decimal_text(effect.milli, 3) + '}';
-    }
-    return json + "]}";
+    append(node, "fragmentation_milli", make_number(choice.fragmentation_milli, 3));
+    append(node, "effects", make_sequence(choice.effects, [](const Effect& effect) {
+               return make_mapping({{"type", request_node(effect.type, 1)},
+                                    {"popularity", make_number(effect.popularity, 6)},
+                                    {"unusable_milli", make_number(effect.milli, 3)}});
+           }));
+    return node;
 }
 
-std::string refusal_json(const Explanation& told) {
+Node refusal_node(const Explanation& told) {
     const placement::Refusal& why = told.refusal;
-    return "{\"nodes\":" + std::to_string(why.nodes) + ",\"model\":" + std::to_string(why.model) +
-           ",\"labels\":" + std::to_string(why.labels) +
-           ",\"affinity\":" + std::to_string(why.affinity) + ",\"gpu\":" + std::to_string(why.gpu) +
-           ",\"cpu\":" + std::to_string(why.cpu) + ",\"memory\":" + std::to_string(why.memory) +
-           ",\"fitting\":" + std::to_string(told.fitting) +
-           ",\"nearest_miss\":" + json_quoted(why.nearest_miss) + '}';
+    return make_mapping({{"nodes", why.nodes},
+                         {"model", why.model},
+                         {"labels", why.labels},
+                         {"affinity", why.affinity},
+                         {"gpu", why.gpu},
+                         {"cpu", why.cpu},
+                         {"memory", why.memory},
+                         {"fitting", told.fitting},
+                         {"nearest_miss", why.nearest_miss}});
 }
 
 }  // namespace
@@ -309,27 +309,25 @@ void print_explanation(std::ostream& out, const Scenario& scenario,
 
 std::string explanation_json(const Scenario& scenario, const Explanation& told) {
     const Task& task = scenario.tasks.tasks[told.row];
-    std::string json =
-        "{\"task\":" + json_quoted(task.name) + ",\"row\":" + std::to_string(told.row) +
-        ",\"arrival\":" + (told.arrival ? std::to_string(*told.arrival) : "null") +
-        ",\"after\":" + std::to_string(told.after) +
-        ",\"policy\":" + json_quoted(placement::to_text(told.policy)) +
-        ",\"request\":" + request_json(task.request, task.count) +
-        ",\"placed\":" + (told.chosen && !told.waits ? "true" : "false") +
-        (told.waits ? ",\"waits\":" + std::to_string(*told.waits) : "") + ",\"places\":[";
-    for (const placement::Placement& place : told.places) {
-        if (json.back() != '[') json += ',';
-        json += '{' + place_json(scenario, place, task.request) + '}';
-    }
-    json += "],\"chosen\":";
-    json += told.chosen ? choice_json(scenario, *told.chosen, task.request, told.policy) : "null";
-    json += ",\"alternatives\":[";
-    for (const Choice& choice : told.alternatives) {
-        if (json.back() != '[') json += ',';
-        json += choice_json(scenario, choice, task.request, told.policy);
-    }
-    json += "],\"refusal\":" + (told.chosen ? "null" : refusal_json(told));
-    return json + '}';
+    const auto choice = [&](const Choice& one) {
+        return choice_node(scenario, one, task.request, told.policy);
+    };
+    return document::to_json_line(
+        make_mapping({{"task", task.name},
+                      {"row", told.row},
+                      {"arrival", or_null(told.arrival.has_value(), told.arrival.value_or(0))},
+                      {"after", told.after},
+                      {"policy", placement::to_text(told.policy)},
+                      {"request", request_node(task.request, task.count)},
+                      {"placed", told.chosen && !told.waits},
+                      {"waits", only_if(told.waits.has_value(), told.waits.value_or(0))},
+                      {"places", make_sequence(told.places,
+                                               [&](const placement::Placement& place) {
+                                                   return place_node(scenario, place, task.request);
+                                               })},
+                      {"chosen", told.chosen ? choice(*told.chosen) : Node{}},
+                      {"alternatives", make_sequence(told.alternatives, choice)},
+                      {"refusal", told.chosen ? Node{} : refusal_node(told)}}));
 }
 
 }  // namespace aliquot::sim::trace

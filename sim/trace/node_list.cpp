@@ -66,29 +66,24 @@ private:
             return table_.wrong(kName, "this name stands in line " + std::to_string(known->second) +
                                            " already; every node needs its own");
         }
-        auto cpu = table_.number(kCpu, 0, kMostAmount);
-        if (!cpu) return std::move(cpu).error();
-        auto memory = table_.number(kMemory, 0, kMostAmount);
-        if (!memory) return std::move(memory).error();
-        auto gpus = table_.number(kGpus, 0, placement::kMostDevices);
-        if (!gpus) return std::move(gpus).error();
-        auto gpu_memory = table_.number(kGpuMemory, 0, kMostAmount, &kNone);
-        if (!gpu_memory) return std::move(gpu_memory).error();
-        auto price = table_.decimal(kPrice, 1000, 1'000'000);
-        if (!price) return std::move(price).error();
-        auto watts = table_.number(kWatts, 0, 1'000'000, &kNone);
-        if (!watts) return std::move(watts).error();
-        node.cpu_milli = static_cast<std::int32_t>(*cpu);
-        node.memory_mib = static_cast<std::int32_t>(*memory);
-        node.devices = static_cast<std::uint8_t>(*gpus);
-        node.device_mib = static_cast<std::int32_t>(*gpu_memory);
-        node.milli_price_per_hour = static_cast<std::int32_t>(*price);
-        node.idle_watts = static_cast<std::int32_t>(*watts);
-        auto done = read_gpu(node);
-        if (!done) return std::move(done).error();
-        done = read_pairs(node);
+        Result<Done> done = Done{};
+        table_.take(kCpu, 0, kMostAmount, node.cpu_milli, done);
+        table_.take(kMemory, 0, kMostAmount, node.memory_mib, done);
+        table_.take(kGpus, 0, placement::kMostDevices, node.devices, done);
+        table_.take(kGpuMemory, 0, kMostAmount, node.device_mib, done, &kNone);
+        if (done) done = read_price(node);
+        table_.take(kWatts, 0, 1'000'000, node.idle_watts, done, &kNone);
+        if (done) done = read_gpu(node);
+        if (done) done = read_pairs(node);
         if (!done) return std::move(done).error();
         return node;
+    }
+
+    Result<Done> read_price(placement::NodeSpec& node) {
+        auto price = table_.decimal(kPrice, 1000, 1'000'000);
+        if (!price) return std::move(price).error();
+        node.milli_price_per_hour = static_cast<std::int32_t>(*price);
+        return Done{};
     }
 
     Result<Done> read_gpu(placement::NodeSpec& node) {

@@ -2,9 +2,8 @@
 #include "sim/trace/order.h"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
+#include "base/number.h"
 #include "sim/trace/csv.h"
 
 namespace aliquot::sim::trace {
@@ -42,10 +41,8 @@ private:
     Result<std::uint32_t> number(std::size_t field, const char* what, std::size_t count,
                                  const char* of_what) const {
         const CsvField found = csv_.fields()[field];
-        std::uint32_t value = 0;
-        const char* const end = found.text.data() + found.text.size();
-        const auto [stop, problem] = std::from_chars(found.text.data(), end, value);
-        if (problem == std::errc{} && stop == end && value < count) return value;
+        const auto value = parse_number<std::uint32_t>(found.text);
+        if (value && *value < count) return *value;
         return csv_.wrong(found.column, std::string(what) + ' ' + shown(found.text) +
                                             ": a whole number from 0 to " +
                                             std::to_string(count - 1) + " was expected; " +

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/outcome_text.h"
 
-#include <algorithm>
 #include <ostream>
 #include <vector>
 
-#include "base/json_text.h"
+#include "base/columns.h"
 #include "base/number.h"
+#include "document/json.h"
 
 namespace aliquot::sim::trace {
 namespace {
+
+using document::make_mapping;
+using document::make_number;
+using document::Node;
+using document::only_if;
 
 double percent(std::int64_t part, std::int64_t whole) {
     return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -19,21 +24,16 @@ std::string gpus(std::int64_t milli) {
     return decimal_text(static_cast<double>(milli) / 1000.0, 2);
 }
 
-std::string map_json(const Outcome& outcome, bool fragmentation) {
-    std::string json = "{";
+Node map_node(const Outcome& outcome, bool fragmentation) {
+    Node node = make_mapping();
     for (const auto& [load, point] : outcome.at) {
-        if (json.size() > 1) json += ',';
-        json += '"' + std::to_string(load) + "\":";
-        if (!point || (fragmentation && !point->fragmentation)) {
-            json += "null";
-        } else {
-            json += decimal_text(fragmentation ? *point->fragmentation : point->allocation, 2);
-        }
+        const bool known = point && (!fragmentation || point->fragmentation);
+        append(node, std::to_string(load),
+               known ? make_number(fragmentation ? *point->fragmentation : point->allocation, 2)
+                     : Node{});
     }
-    return json + '}';
+    return node;
 }
-
-using Row = std::vector<std::string>;
 
 Row header_row(const Outcome& first) {
     Row row{"policy"};
@@ -76,25 +76,24 @@ Row value_row(const Outcome& outcome) {
 }  // namespace
 
 std::string outcome_json(const Outcome& outcome) {
-    std::string json = "{\"policy\":" + json_quoted(placement::to_text(outcome.policy));
-    json += ",\"arrivals\":" + std::to_string(outcome.arrivals);
-    json += ",\"placed\":" + std::to_string(outcome.placed);
-    json += ",\"allocation_percent\":" + map_json(outcome, false);
-    json += ",\"fragmentation_percent\":" + map_json(outcome, true);
-    if (outcome.waited) json += ",\"waited\":" + std::to_string(*outcome.waited);
-    if (outcome.migrations) json += ",\"migrations\":" + std::to_string(*outcome.migrations);
-    if (outcome.waited || outcome.migrations) {
-        json += ",\"placed_late\":" + std::to_string(outcome.placed_late);
-    }
-    if (outcome.migrations) {
-        json += ",\"gpus_gained\":" + gpus(outcome.gained_milli);
-    }
-    if (outcome.departed) {
-        json += ",\"departed\":" + std::to_string(*outcome.departed);
-        json += ",\"peak_allocation_percent\":" +
-                decimal_text(percent(outcome.peak_milli, outcome.capacity_milli), 2);
-    }
-    return json + ",\"seconds\":" + decimal_text(outcome.seconds, 6) + '}';
+    const auto count = [](const auto& number) {
+        return only_if(number.has_value(), number.value_or(0));
+    };
+    const double gained = static_cast<double>(outcome.gained_milli) / 1000.0;
+    const double peak = percent(outcome.peak_milli, outcome.capacity_milli);
+    return document::to_json_line(make_mapping(
+        {{"policy", placement::to_text(outcome.policy)},
+         {"arrivals", outcome.arrivals},
+         {"placed", outcome.placed},
+         {"allocation_percent", map_node(outcome, false)},
+         {"fragmentation_percent", map_node(outcome, true)},
+         {"waited", count(outcome.waited)},
+         {"migrations", count(outcome.migrations)},
+         {"placed_late", only_if(outcome.waited || outcome.migrations, outcome.placed_late)},
+         {"gpus_gained", only_if(outcome.migrations.has_value(), make_number(gained, 2))},
+         {"departed", count(outcome.departed)},
+         {"peak_allocation_percent", only_if(outcome.departed.has_value(), make_number(peak, 2))},
+         {"seconds", make_number(outcome.seconds, 6)}}));
 }
 
 std::string outcomes_json(std::span<const Outcome> outcomes) {
@@ -120,18 +119,7 @@ void print_outcomes(std::ostream& out, const Scenario& scenario,
     out << "\n\n";
     std::vector<Row> rows{header_row(first)};
     for (const Outcome& outcome : outcomes) rows.push_back(value_row(outcome));
-    std::vector<std::size_t> widths(rows.front().size());
-    for (const Row& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    for (const Row& row : rows) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const std::string room(widths[i] - row[i].size(), ' ');
-            line += i == 0 ? row[i] + room : "  " + room + row[i];
-        }
-        out << line << '\n';
-    }
+    out << in_columns(rows, {.right = true});
 }
 
 void print_curve(std::ostream& out, std::span<const Outcome> outcomes) {

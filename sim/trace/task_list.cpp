@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <unordered_map>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 #include "sim/trace/csv.h"
 #include "sim/trace/pair_list.h"
 
@@ -74,17 +76,13 @@ private:
             return table_.wrong(kName, "this name stands in line " + std::to_string(known->second) +
                                            " already; every task needs its own");
         }
-        auto cpu = table_.number(kCpu, 0, kMostAmount);
-        if (!cpu) return std::move(cpu).error();
-        auto memory = table_.number(kMemory, 0, kMostAmount);
-        if (!memory) return std::move(memory).error();
-        auto count = table_.number(kCount, 1, kMostGang, &kOne);
-        if (!count) return std::move(count).error();
+        Result<Done> done = Done{};
+        table_.take(kCpu, 0, kMostAmount, task.request.cpu_milli, done);
+        table_.take(kMemory, 0, kMostAmount, task.request.memory_mib, done);
+        table_.take(kCount, 1, kMostGang, task.count, done, &kOne);
+        if (!done) return std::move(done).error();
         auto weight = table_.decimal(kWeight, 1'000'000, 1'000'000'000);
         if (!weight) return std::move(weight).error();
-        task.request.cpu_milli = static_cast<std::int32_t>(*cpu);
-        task.request.memory_mib = static_cast<std::int32_t>(*memory);
-        task.count = static_cast<std::uint32_t>(*count);
         if (!table_.field(kWeight).text.empty()) {
             task.weight = static_cast<double>(*weight) / 1'000'000.0;
         }
@@ -94,7 +92,7 @@ private:
             task.movable = *movable;
         }
         mig_milli_ = 0;
-        auto done = read_gpu(task.request);
+        done = read_gpu(task.request);
         task.mig_milli = mig_milli_;
         if (done) done = read_constraints(task.request);
         if (done) done = read_times(task);
@@ -107,15 +105,12 @@ private:
     }
 
     Result<Done> read_gpu(placement::Request& request) {
-        auto gpus = table_.number(kGpus, 0, placement::kMostDevices);
-        if (!gpus) return std::move(gpus).error();
-        auto milli = table_.number(kMilli, 0, kMostAmount);
-        if (!milli) return std::move(milli).error();
-        auto mib = table_.number(kGpuMemory, 0, kMostAmount, &kNone);
-        if (!mib) return std::move(mib).error();
-        request.gpus = static_cast<std::uint8_t>(*gpus);
-        request.milli = static_cast<std::int32_t>(std::min<std::int64_t>(*milli, 1000));
-        request.mib = static_cast<std::int32_t>(*mib);
+        Result<Done> done = Done{};
+        table_.take(kGpus, 0, placement::kMostDevices, request.gpus, done);
+        table_.take(kMilli, 0, kMostAmount, request.milli, done);
+        table_.take(kGpuMemory, 0, kMostAmount, request.mib, done, &kNone);
+        if (!done) return done;
+        request.milli = std::min(request.milli, placement::kWholeGpu);
         request.mig_profile = table_.field(kProfile).text;
         if (request.gpus == 0) {
             if (request.mib > 0) return table_.wrong(kGpuMemory, "num_gpu is 0: 0 was expected");
@@ -133,7 +128,7 @@ private:
                 return table_.wrong(kGpuMemory, "a MIG profile has its own memory: write 0");
             }
             request.milli = 0;  // the profile says it
-            auto done = read_profile(request.mig_profile);
+            done = read_profile(request.mig_profile);
             return done ? read_spec(request) : done;
         }
         if (request.gpus > 1 && request.milli < placement::kWholeGpu) {
@@ -183,10 +178,7 @@ private:
         const std::string_view near = nearest_word(model, known);
         std::string text = "no node has the GPU model " + shown(model);
         if (!near.empty()) return text + "; did you mean '" + std::string(near) + "'?";
-        std::string names;
-        for (std::size_t i = 0; i < known.size() && i < 8; ++i) {
-            names += (names.empty() ? "" : ", ") + std::string(known[i]);
-        }
+        std::string names = join(std::span(known).first(std::min<std::size_t>(known.size(), 8)));
         if (known.size() > 8) names += ", ...";
         return text + (names.empty() ? "; the node list has no GPU" : "; the nodes have " + names);
     }
@@ -203,18 +195,17 @@ private:
     }
 
     Result<Done> read_times(Task& task) {
-        auto creation = table_.number(kCreation, 0, kMostSeconds, &kNone);
-        if (!creation) return std::move(creation).error();
-        task.creation = *creation;
-        if (table_.field(kDeletion).text.empty()) return Done{};
-        auto deletion = table_.number(kDeletion, 0, kMostSeconds);
-        if (!deletion) return std::move(deletion).error();
-        if (*deletion < *creation) {
-            return table_.wrong(kDeletion, "creation_time is " + std::to_string(*creation) +
+        Result<Done> done = Done{};
+        table_.take(kCreation, 0, kMostSeconds, task.creation, done, &kNone);
+        if (!done || table_.field(kDeletion).text.empty()) return done;
+        std::int64_t deletion = 0;
+        table_.take(kDeletion, 0, kMostSeconds, deletion, done);
+        if (done && deletion < task.creation) {
+            return table_.wrong(kDeletion, "creation_time is " + std::to_string(task.creation) +
                                                ": a time from then on was expected");
         }
-        task.deletion = *deletion;
-        return Done{};
+        if (done) task.deletion = deletion;
+        return done;
     }
 
     CsvReader csv_;

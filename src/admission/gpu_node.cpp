@@ -2,10 +2,11 @@
 #include "admission/gpu_node.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
+#include "base/number.h"
 #include "catalog/mig_profiles.h"
 #include "grant/mechanism.h"
 
@@ -20,23 +21,7 @@ constexpr std::string_view kShared = ".shared";
 constexpr unsigned kWholeGpu = 100;
 constexpr std::size_t kMostShares = 64;
 
-unsigned number_of(std::string_view text) {
-    unsigned value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    return problem == std::errc{} && stop == end ? value : 0;
-}
-
-const Json& member(const Json& object, const char* key) {
-    static const Json kNone;
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return object.is_object() && found != object.end() ? *found : kNone;
-}
-
-std::string text_at(const Json& object, const char* key) {
-    const Json& value = member(object, key);
-    return value.is_string() ? value.get<std::string>() : "";
-}
+unsigned number_of(std::string_view text) { return parse_number<unsigned>(text).value_or(0); }
 
 unsigned number_at(const Json& object, const char* key) {
     constexpr std::uint64_t kMost = 1'000'000'000;
@@ -48,15 +33,6 @@ unsigned number_at(const Json& object, const char* key) {
 unsigned label_number(const Labels& labels, const std::string& key) {
     const auto found = labels.find(key);
     return found == labels.end() ? 0 : number_of(found->second);
-}
-
-Labels texts_of(const Json& object) {
-    Labels texts;
-    if (!object.is_object()) return texts;
-    for (const auto& [key, value] : object.items()) {
-        if (value.is_string()) texts.emplace(key, value.get<std::string>());
-    }
-    return texts;
 }
 
 /// Compute of a MIG device, in percent of its GPU, by the catalogue's slices.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "k8s/quantity.h"
 #include "k8s/resource_name.h"
 
@@ -13,26 +14,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostContainers = 256;
-
-const Json& member(const Json& object, const char* key) {
-    static const Json kNone;
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return object.is_object() && found != object.end() ? *found : kNone;
-}
-
-std::string text_at(const Json& object, const char* key) {
-    const Json& value = member(object, key);
-    return value.is_string() ? value.get<std::string>() : "";
-}
-
-Labels texts_of(const Json& object) {
-    Labels texts;
-    if (!object.is_object()) return texts;
-    for (const auto& [key, value] : object.items()) {
-        if (value.is_string()) texts.emplace(key, value.get<std::string>());
-    }
-    return texts;
-}
 
 std::string amount_text(const Json& amount) {
     return amount.is_string() ? amount.get<std::string>() : amount.dump();

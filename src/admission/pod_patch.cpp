@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+#include "base/json_value.h"
 #include "k8s/memory_amount.h"
 #include "k8s/taint.h"
 
@@ -19,31 +21,6 @@ constexpr char kRequired[] = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr char kPreferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kLeastShm = std::uint64_t{64} << 20U;
-
-const Json& member(const Json& object, const char* key) {
-    static const Json kNone;
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return object.is_object() && found != object.end() ? *found : kNone;
-}
-
-std::string text_at(const Json& object, const char* key) {
-    const Json& value = member(object, key);
-    return value.is_string() ? value.get<std::string>() : "";
-}
-
-std::string escaped(const std::string& key) {
-    std::string text;
-    for (const char c : key) {
-        if (c == '~') {
-            text += "~0";
-        } else if (c == '/') {
-            text += "~1";
-        } else {
-            text += c;
-        }
-    }
-    return text;
-}
 
 /// In the fewest characters that mean the same number.
 std::string exact_text(std::uint64_t bytes) {
@@ -87,7 +64,7 @@ public:
             }
             for (const char* const kind : {"limits", "requests"}) {
                 if (member(resources, kind).is_object()) {
-                    add(path + "/" + kind + "/" + escaped(one.resource), amount);
+                    add(path + "/" + kind + "/" + json_pointer_step(one.resource), amount);
                 } else {
                     add(path + "/" + kind, {{one.resource, amount}});
                 }

@@ -10,6 +10,7 @@
 #include "admission/pod.h"
 #include "admission/wish.h"
 #include "base/base64.h"
+#include "base/json_value.h"
 
 namespace aliquot::admission {
 namespace {
@@ -22,21 +23,6 @@ constexpr std::size_t kLongestWarning = 480;
 constexpr std::size_t kLongestUid = 256;
 constexpr int kBadRequest = 400;
 constexpr int kUnprocessable = 422;
-
-const Json& member(const Json& object, const char* key) {
-    static const Json kNone;
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return object.is_object() && found != object.end() ? *found : kNone;
-}
-
-std::string text_at(const Json& object, const char* key) {
-    const Json& value = member(object, key);
-    return value.is_string() ? value.get<std::string>() : "";
-}
-
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// Before it is parsed: what is written out again is written by recursion.
 bool is_deep(std::string_view text) {

@@ -2,9 +2,9 @@
 #include "catalog/table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
+#include "base/number.h"
 #include "base/text.h"
 
 namespace aliquot::catalog {
@@ -65,16 +65,12 @@ std::vector<std::string_view> list_of(std::string_view field) {
 
 double number_of(std::string_view field) {
     field = without_tilde(field);
-    double value = 0;
-    std::from_chars(field.data(), field.data() + field.size(), value);
-    return value;
+    return take_number<double>(field).value_or(0);
 }
 
 unsigned count_of(std::string_view field) {
     field = without_tilde(field);
-    unsigned value = 0;
-    std::from_chars(field.data(), field.data() + field.size(), value);
-    return value;
+    return take_number<unsigned>(field).value_or(0);
 }
 
 }  // namespace aliquot::catalog

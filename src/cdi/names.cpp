@@ -3,35 +3,16 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace aliquot::cdi {
 namespace {
 
-// Not isalpha(): that one asks the locale.
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_letter_or_digit(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+bool is_letter_or_digit(char c) { return is_letter(c) || is_digit(c); }
 
 bool consists_of(std::string_view text, std::string_view punctuation) {
     return std::ranges::all_of(
         text, [&](char c) { return is_letter_or_digit(c) || punctuation.contains(c); });
-}
-
-/// The length of the UTF-8 character at the start of `text`; 0 when it is malformed.
-std::size_t character_length(std::string_view text) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return 1;
-    std::size_t length = 0;
-    if (lead >= 0xC2 && lead <= 0xDF) length = 2;
-    if (lead >= 0xE0 && lead <= 0xEF) length = 3;
-    if (lead >= 0xF0 && lead <= 0xF4) length = 4;
-    if (length == 0 || text.size() < length) return 0;
-    for (std::size_t at = 1; at < length; ++at) {
-        if ((byte(at) & 0xC0U) != 0x80) return 0;
-    }
-    const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-    const bool surrogate = lead == 0xED && byte(1) > 0x9F;
-    const bool beyond = lead == 0xF4 && byte(1) > 0x8F;
-    return overlong || surrogate || beyond ? 0 : length;
 }
 
 }  // namespace
@@ -65,7 +46,7 @@ bool is_hook_name(std::string_view name) {
 
 bool is_utf8(std::string_view text) {
     while (!text.empty()) {
-        const std::size_t length = character_length(text);
+        const std::size_t length = utf8_length(text);
         if (length == 0) return false;
         text.remove_prefix(length);
     }

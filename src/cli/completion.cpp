@@ -4,6 +4,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "command_line/command.h"
 #include "command_line/help.h"
@@ -48,15 +49,6 @@ void collect(const command_line::Command& command, const std::vector<Description
     }
 }
 
-std::string join(const std::vector<std::string>& words, std::string_view separator = " ") {
-    std::string text;
-    for (const std::string& word : words) {
-        if (!text.empty()) text += separator;
-        text += word;
-    }
-    return text;
-}
-
 /// In single quotes, as all three shells read it but for the quote itself, which is left out.
 std::string quoted(std::string text) {
     std::erase_if(text, [](char c) { return c == '\'' || c == '\\' || c == '\n'; });
@@ -68,13 +60,13 @@ std::string names_of(const CompletedCommand& command) {
     for (const Description& option : command.options) {
         names.insert(names.end(), option.names.begin(), option.names.end());
     }
-    return join(names);
+    return join(names, " ");
 }
 
 std::string commands_of(const CompletedCommand& command) {
     std::vector<std::string> names;
     for (const command_line::Command* one : command.commands) names.push_back(one->name());
-    return join(names);
+    return join(names, " ");
 }
 
 /// `case` patterns of all commands below the program.
@@ -103,7 +95,7 @@ void write_bash(std::ostream& out, const std::vector<CompletedCommand>& all) {
             }
             out << "        " << join(patterns, " | ") << ")\n            ";
             if (!option.choices.empty()) {
-                out << "COMPREPLY=($(compgen -W " << quoted(join(option.choices))
+                out << "COMPREPLY=($(compgen -W " << quoted(join(option.choices, " "))
                     << " -- \"$cur\"))\n            ";
             }
             out << "return ;;\n";
@@ -116,7 +108,7 @@ void write_bash(std::ostream& out, const std::vector<CompletedCommand>& all) {
             << "                COMPREPLY=($(compgen -W " << quoted(names_of(command))
             << " -- \"$cur\"))\n";
         const std::string words =
-            command.commands.empty() ? join(command.choices) : commands_of(command);
+            command.commands.empty() ? join(command.choices, " ") : commands_of(command);
         if (!words.empty()) {
             out << "            else\n                COMPREPLY=($(compgen -W " << quoted(words)
                 << " -- \"$cur\"))\n";
@@ -145,7 +137,7 @@ void write_zsh(std::ostream& out, const std::vector<CompletedCommand>& all) {
                 patterns.push_back('"' + command.path + ' ' + name + '"');
             }
             out << "        " << join(patterns, " | ") << ") "
-                << (option.choices.empty() ? "_files" : "compadd -- " + join(option.choices))
+                << (option.choices.empty() ? "_files" : "compadd -- " + join(option.choices, " "))
                 << "; return ;;\n";
         }
     }
@@ -165,7 +157,7 @@ void write_zsh(std::ostream& out, const std::vector<CompletedCommand>& all) {
         out << ")\n                _describe option found\n            else\n";
         if (command.commands.empty()) {
             out << "                "
-                << (command.choices.empty() ? "_files" : "compadd -- " + join(command.choices))
+                << (command.choices.empty() ? "_files" : "compadd -- " + join(command.choices, " "))
                 << '\n';
         } else {
             out << "                found=(";
@@ -190,7 +182,7 @@ void write_fish(std::ostream& out, const std::vector<CompletedCommand>& all) {
            "    set -l at aliquot\n"
            "    for word in (commandline -opc)[2..-1]\n"
            "        switch \"$at $word\"\n"
-        << "            case " << join(patterns) << "\n                set at \"$at $word\"\n"
+        << "            case " << join(patterns, " ") << "\n                set at \"$at $word\"\n"
         << "        end\n    end\n    test \"$at\" = \"$argv[1]\"\nend\n";
     for (const CompletedCommand& command : all) {
         const std::string here =
@@ -201,14 +193,14 @@ void write_fish(std::ostream& out, const std::vector<CompletedCommand>& all) {
                 << '\n';
         }
         if (!command.choices.empty())
-            out << here << " -a " << quoted(join(command.choices)) << '\n';
+            out << here << " -a " << quoted(join(command.choices, " ")) << '\n';
         for (const Description& option : command.options) {
             out << here;
             for (const std::string& name : option.names) {
                 out << (name.rfind("--", 0) == 0 ? " -l " + name.substr(2)
                                                  : " -s " + name.substr(1));
             }
-            if (!option.choices.empty()) out << " -x -a " << quoted(join(option.choices));
+            if (!option.choices.empty()) out << " -x -a " << quoted(join(option.choices, " "));
             if (option.takes_value && option.choices.empty()) out << " -r";
             out << " -d " << quoted(option.text) << '\n';
         }

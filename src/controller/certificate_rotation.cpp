@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/json_value.h"
 #include "base/log.h"
 #include "controller/secret.h"
 
@@ -13,12 +14,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kFieldManager[] = "aliquot-controller";
-
-const Json& member(const Json& object, const char* key) {
-    static const Json kNone;
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return object.is_object() && found != object.end() ? *found : kNone;
-}
 
 }  // namespace
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/secret.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/json_value.h"
+#include "base/number.h"
 #include "kube_client/kubeconfig.h"
 
 namespace aliquot::controller {
@@ -19,16 +20,13 @@ std::string content(const Json& root, const char* key) {
     if (data == root.end() || !data->is_object()) return {};
     const auto value = data->find(key);
     if (value == data->end() || !value->is_string()) return {};
-    return kube_client::decode_base64(value->get<std::string>()).value_or("");
+    return decode_base64(value->get<std::string>()).value_or("");
 }
 
 std::uint64_t epoch_of(const Json& root) {
     const Json::json_pointer pointer("/metadata/annotations/aliquot.dev~1epoch");
     if (!root.contains(pointer) || !root[pointer].is_string()) return 0;
-    const std::string text = root[pointer].get<std::string>();
-    std::uint64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    return parse_number<std::uint64_t>(root[pointer].get<std::string>()).value_or(0);
 }
 
 void put(Json& data, const char* key, const std::string& text) {
@@ -84,7 +82,7 @@ std::string write_secret(std::string_view json, const kube_client::ObjectKey& ke
     put(data, "tls.crt", credentials.serving.certificate);
     put(data, "tls.key", credentials.serving.key);
     put(data, "ca.crt", credentials.bundle());
-    return root.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(root);
 }
 
 }  // namespace aliquot::controller

@@ -61,7 +61,7 @@ struct Numeral {
 Numeral numeral_of(std::string_view word) {
     Numeral numeral;
     if (word.empty() || !is_digit(word.front())) return numeral;
-    const char* const end = word.data() + word.size();
+    const char* const end = word.data() + word.size();  // "8e2" is 8 and a word: no exponents here
     const auto [stop, problem] =
         std::from_chars(word.data(), end, numeral.number, std::chars_format::fixed);
     if (problem != std::errc{}) return {};

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "base/take_text.h"
+#include "base/text.h"
+
 namespace aliquot::detect {
 namespace {
 
@@ -23,16 +26,6 @@ std::uint64_t key_of(std::string_view word) {
         key = (key ^ static_cast<unsigned char>(word[i])) * 1099511628211ULL;
     }
     return key;
-}
-
-/// Cuts the first part off `rest`, without blanks around it.
-std::string_view take(std::string_view& rest, char separator) {
-    const std::size_t at = rest.find(separator);
-    std::string_view part = rest.substr(0, at);
-    rest = at == std::string_view::npos ? std::string_view{} : rest.substr(at + 1);
-    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
-    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
-    return part;
 }
 
 }  // namespace
@@ -133,7 +126,7 @@ void Vocabulary::note_numerals(const Row& row) {
 void Vocabulary::add_row(const Row& row) {
     std::string_view rest = row.phrases;
     while (!rest.empty()) {
-        const std::string_view phrase = take(rest, ';');
+        const std::string_view phrase = trim(take_until(rest, ';'), " ");
         if (phrase.empty()) continue;
         const auto pattern = static_cast<PatternId>(rows_.size());
         rows_.push_back(&row);
@@ -144,10 +137,10 @@ void Vocabulary::add_row(const Row& row) {
 void Vocabulary::add_phrase(std::string_view phrase, PatternId pattern) {
     std::vector<std::uint32_t> states{0};
     for (std::size_t length = 0; !phrase.empty() && length < kLongestPhrase; ++length) {
-        std::string_view choices = take(phrase, ' ');
+        std::string_view choices = trim(take_until(phrase, ' '), " ");
         std::vector<std::uint32_t> after;
         while (!choices.empty()) {
-            const WordId word = intern(take(choices, '|'));
+            const WordId word = intern(trim(take_until(choices, '|'), " "));
             for (const std::uint32_t state : states) {
                 after.push_back(walk(state, word));
                 if (word != number_) continue;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/number.h"
 #include "doctor/check.h"
 
 namespace aliquot::doctor {
@@ -28,11 +29,6 @@ Evidence seen(const NvmlGpu& gpu, std::string value, std::string expected = {}) 
             .expected = std::move(expected)};
 }
 
-std::string digits(double value) {
-    const long rounded = std::lround(value);
-    return std::to_string(rounded);
-}
-
 Verdict judge_hardware_slowdown(const Facts& facts) {
     if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
@@ -51,7 +47,7 @@ Verdict judge_hardware_slowdown(const Facts& facts) {
         if (reason.empty()) continue;
         auto verdict =
             warning(short_name(gpu) + " is throttled" +
-                    (part > 0 ? " " + digits(part) + " % of the time" : "") + ": " + reason +
+                    (part > 0 ? " " + fixed_text(part, 0) + " % of the time" : "") + ": " + reason +
                     (gpu.temperature ? " (" + std::to_string(*gpu.temperature) + " C)" : "") + ".");
         verdict.because(seen(gpu, reason, "below 5 % of the time"));
         verdict.note(reason.contains("brake")
@@ -68,13 +64,13 @@ Verdict judge_power_cap(const Facts& facts) {
         if (!gpu.power_limit_w || !gpu.power_default_w ||
             *gpu.power_limit_w >= *gpu.power_default_w)
             continue;
-        auto verdict =
-            warning("The power limit of " + short_name(gpu) + " is set to " +
-                    digits(*gpu.power_limit_w) + " W of " + digits(*gpu.power_default_w) + " W.");
-        verdict.because(
-            seen(gpu, digits(*gpu.power_limit_w) + " W", digits(*gpu.power_default_w) + " W"));
+        auto verdict = warning("The power limit of " + short_name(gpu) + " is set to " +
+                               fixed_text(*gpu.power_limit_w, 0) + " W of " +
+                               fixed_text(*gpu.power_default_w, 0) + " W.");
+        verdict.because(seen(gpu, fixed_text(*gpu.power_limit_w, 0) + " W",
+                             fixed_text(*gpu.power_default_w, 0) + " W"));
         verdict.fix("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -pl " +
-                    digits(*gpu.power_default_w));
+                    fixed_text(*gpu.power_default_w, 0));
         return verdict;
     }
     return ok("power limits are at their defaults");
@@ -149,7 +145,7 @@ Verdict judge_memory_sum(const Facts& facts) {
                                       std::to_string(one.memory_mib) + " MiB"});
         }
         if (part < 90 || neighbours < 2) continue;
-        verdict.message = "The neighbours on " + short_name(gpu) + " use " + digits(part) +
+        verdict.message = "The neighbours on " + short_name(gpu) + " use " + fixed_text(part, 0) +
                           " % of its memory: the next allocation may fail.";
         verdict.note("Fewer shares, smaller batches, or a memory limit per share.");
         return verdict;
@@ -161,12 +157,12 @@ Verdict judge_hollow(const Facts& facts) {
     if (!told_of_gpus(facts)) return not_asked(facts);
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         if (gpu.utilization.value_or(0) < 95 || !gpu.sm_active || *gpu.sm_active >= 0.3) continue;
-        auto verdict =
-            warning(short_name(gpu) + " shows 100 % but only " + digits(*gpu.sm_active * 100) +
-                    " % of its multiprocessors work: utilisation only says that some kernel ran.");
+        auto verdict = warning(
+            short_name(gpu) + " shows 100 % but only " + fixed_text(*gpu.sm_active * 100, 0) +
+            " % of its multiprocessors work: utilisation only says that some kernel ran.");
         verdict.because(seen(gpu,
                              "utilization " + std::to_string(*gpu.utilization) + " %, SM active " +
-                                 digits(*gpu.sm_active * 100) + " %",
+                                 fixed_text(*gpu.sm_active * 100, 0) + " %",
                              "both high"));
         verdict.note("Larger batches, or share the GPU: there is room for others.");
         return verdict;

@@ -23,11 +23,6 @@ bool answered(const Facts& facts) {
     return facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty();
 }
 
-std::string digits(double value) {
-    const long rounded = std::lround(value);
-    return std::to_string(rounded);
-}
-
 /// Words by which a program says that it computes on the CPU.
 const Said* cpu_fallback(const Facts& facts, const std::string& pod) {
     for (const Said& said : facts.cluster.said) {
@@ -107,9 +102,9 @@ Verdict judge_cpu_bound(const Facts& facts) {
     });
     if (part < 20 || !waits) return ok("the CPU limit does not hold the GPU up");
     auto verdict = warning("The GPU waits for the CPU: a container is CPU-throttled " +
-                           digits(part) + " % of its periods.");
-    verdict.because(
-        Evidence{.path = where, .value = digits(part) + " % throttled", .expected = "near 0"});
+                           fixed_text(part, 0) + " % of its periods.");
+    verdict.because(Evidence{
+        .path = where, .value = fixed_text(part, 0) + " % throttled", .expected = "near 0"});
     verdict.edit("resources.limits.cpu: higher, or none", Risk::kRestartPods);
     return verdict;
 }

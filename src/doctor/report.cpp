@@ -7,12 +7,16 @@
 #include <ostream>
 #include <string>
 
-#include "base/json_text.h"
 #include "base/text.h"
 #include "doctor/text.h"
+#include "document/json.h"
 
 namespace aliquot::doctor {
 namespace {
+
+using document::make_mapping;
+using document::make_sequence;
+using document::Node;
 
 std::string_view mark_of(Outcome outcome, bool unicode) {
     constexpr std::array<std::string_view, 5> kPlain{"[ok]", "[!!]", "[xx]", "[--]", "[??]"};
@@ -185,44 +189,32 @@ private:
     const PrintOptions& options_;
 };
 
-std::string list_of(const std::vector<std::string>& words) {
-    std::string text = "[";
-    for (const std::string& word : words) {
-        if (text.size() > 1) text += ',';
-        text += json_quoted(word);
-    }
-    return text + "]";
+Node node_of(const Evidence& evidence) {
+    return make_mapping({{"source", to_text(source_of(evidence.path))},
+                         {"path", evidence.path},
+                         {"line", evidence.line},
+                         {"value", evidence.value},
+                         {"expected", evidence.expected}});
 }
 
-std::string json_of(const Judged& one) {
-    std::string text = "{\"id\":" + json_quoted(one.id) +
-                       ",\"severity\":" + json_quoted(one.severity) +
-                       ",\"result\":" + json_quoted(to_text(one.verdict.outcome)) +
-                       ",\"confidence\":" + json_quoted(to_text(one.verdict.confidence)) +
-                       ",\"message\":" + json_quoted(one.verdict.message) + ",\"evidence\":[";
-    bool first = true;
-    for (const Evidence& evidence : one.verdict.evidence) {
-        text += first ? "{" : ",{";
-        text += "\"source\":" + json_quoted(to_text(source_of(evidence.path))) +
-                ",\"path\":" + json_quoted(evidence.path) +
-                ",\"line\":" + std::to_string(evidence.line) +
-                ",\"value\":" + json_quoted(evidence.value) +
-                ",\"expected\":" + json_quoted(evidence.expected) + "}";
-        first = false;
-    }
-    text += "],\"fix\":[";
-    first = true;
-    for (const Fix& fix : one.verdict.fixes) {
-        text += first ? "{" : ",{";
-        text += "\"kind\":" + json_quoted(to_text(fix.kind)) +
-                ",\"risk\":" + json_quoted(to_text(fix.risk)) +
-                ",\"text\":" + json_quoted(fix.text) + "}";
-        first = false;
-    }
-    text += "],\"blockedBy\":" + list_of(one.blocked_by.empty()
-                                             ? std::vector<std::string>{}
-                                             : std::vector<std::string>{one.blocked_by});
-    return text + ",\"doc\":" + json_quoted("docs/rules/doctor.md#" + lower(one.id)) + "}";
+Node node_of(const Fix& fix) {
+    return make_mapping(
+        {{"kind", to_text(fix.kind)}, {"risk", to_text(fix.risk)}, {"text", fix.text}});
+}
+
+Node node_of(const Judged& one) {
+    const auto node = [](const auto& part) { return node_of(part); };
+    Node blocked_by = make_sequence();
+    if (!one.blocked_by.empty()) blocked_by.items.push_back(document::make_string(one.blocked_by));
+    return make_mapping({{"id", one.id},
+                         {"severity", one.severity},
+                         {"result", to_text(one.verdict.outcome)},
+                         {"confidence", to_text(one.verdict.confidence)},
+                         {"message", one.verdict.message},
+                         {"evidence", make_sequence(one.verdict.evidence, node)},
+                         {"fix", make_sequence(one.verdict.fixes, node)},
+                         {"blockedBy", std::move(blocked_by)},
+                         {"doc", "docs/rules/doctor.md#" + lower(one.id)}});
 }
 
 std::string xml(std::string_view text) {
@@ -260,33 +252,31 @@ void print_short(std::ostream& out, const Report& report) {
 }
 
 void print_json(std::ostream& out, const Report& report) {
-    out << "{\"schemaVersion\":\"1\",\"success\":" << (report.success() ? "true" : "false")
-        << ",\"target\":{\"kind\":" << json_quoted(to_text(report.target.kind))
-        << ",\"name\":" << json_quoted(report.target.name) << "},\"summary\":{";
-    bool first = true;
+    Node summary = make_mapping();
     for (const Outcome outcome : {Outcome::kOk, Outcome::kWarning, Outcome::kFailed,
                                   Outcome::kSkipped, Outcome::kUnknown}) {
-        out << (first ? "" : ",") << json_quoted(to_text(outcome)) << ':' << report.count(outcome);
-        first = false;
+        append(summary, std::string(to_text(outcome)), report.count(outcome));
     }
-    out << "},\"rootCauses\":" << list_of(report.root_causes) << ",\"categories\":[";
-    bool first_category = true;
+    Node categories = make_sequence();
     for (unsigned number = 0; number < kLevels; ++number) {
         const auto level = static_cast<Level>(number);
-        bool first_check = true;
+        Node checks = make_sequence();
         for (const Judged& one : report.checks) {
-            if (one.level != level) continue;
-            if (first_check) {
-                out << (first_category ? "" : ",") << "{\"name\":" << json_quoted(to_text(level))
-                    << ",\"checks\":[";
-            }
-            out << (first_check ? "" : ",") << json_of(one);
-            first_check = false;
-            first_category = false;
+            if (one.level == level) checks.items.push_back(node_of(one));
         }
-        if (!first_check) out << "]}";
+        if (checks.items.empty()) continue;
+        categories.items.push_back(
+            make_mapping({{"name", to_text(level)}, {"checks", std::move(checks)}}));
     }
-    out << "]}\n";
+    out << document::to_json_line(
+               make_mapping({{"schemaVersion", "1"},
+                             {"success", report.success()},
+                             {"target", make_mapping({{"kind", to_text(report.target.kind)},
+                                                      {"name", report.target.name}})},
+                             {"summary", std::move(summary)},
+                             {"rootCauses", report.root_causes},
+                             {"categories", std::move(categories)}}))
+        << '\n';
 }
 
 void print_junit(std::ostream& out, const Report& report) {

@@ -3,18 +3,11 @@
 
 #include <algorithm>
 
+#include "base/take_text.h"
 #include "base/text.h"
 
 namespace aliquot::exposition {
 namespace {
-
-/// Takes the part before `separator` off the text.
-std::string_view take(std::string_view& text, char separator) {
-    const auto end = std::min(text.find(separator), text.size());
-    const std::string_view part = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return trim(part);
-}
 
 /// "0.75" as 750; what is no such number is 0.
 unsigned thousandths(std::string_view text) {
@@ -44,10 +37,10 @@ struct Wish {
 
 Wish wish_of(std::string_view part) {
     Wish wish;
-    wish.media = take(part, ';');
+    wish.media = trim(take_until(part, ';'));
     while (!part.empty()) {
-        std::string_view parameter = take(part, ';');
-        const std::string_view name = take(parameter, '=');
+        std::string_view parameter = trim(take_until(part, ';'));
+        const std::string_view name = trim(take_until(parameter, '='));
         std::string_view value = trim(parameter);
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
             value = value.substr(1, value.size() - 2);
@@ -79,7 +72,7 @@ Format choose_format(std::string_view accept) {
     unsigned open_metrics = 0;
     unsigned text = 0;
     while (!accept.empty()) {
-        const Wish wish = wish_of(take(accept, ','));
+        const Wish wish = wish_of(trim(take_until(accept, ',')));
         if (equals_folded(wish.media, "application/openmetrics-text")) {
             const bool ours = wish.version.empty() || wish.version == "1.0.0";
             if (ours) open_metrics = std::max(open_metrics, wish.weight);

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/columns.h"
+#include "base/json_value.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
 
@@ -79,16 +81,7 @@ std::string place_of(const Finding& finding) {
     return place;
 }
 
-std::string quoted(const std::string& text) {
-    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// The number of characters of UTF-8 text; good enough for the width of a column.
-std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-    }));
-}
+std::string quoted(const std::string& text) { return dumped(Json(text)); }
 
 }  // namespace
 
@@ -167,9 +160,7 @@ void print_json(std::ostream& out, std::span<const Finding> findings) {
                         {"fix", finding.fix},
                         {"doc", doc_of(finding)}});
     }
-    out << Json{{"schemaVersion", 1}, {"findings", std::move(list)}}.dump(
-               -1, ' ', false, Json::error_handler_t::replace)
-        << '\n';
+    out << dumped(Json{{"schemaVersion", 1}, {"findings", std::move(list)}}) << '\n';
 }
 
 void print_yaml(std::ostream& out, std::span<const Finding> findings) {
@@ -189,26 +180,13 @@ void print_yaml(std::ostream& out, std::span<const Finding> findings) {
 }
 
 void print_table(std::ostream& out, std::span<const Finding> findings) {
-    constexpr std::size_t kColumns = 6;
-    std::vector<std::array<std::string, kColumns>> rows{
-        {"FILE", "LINE", "COLUMN", "SEVERITY", "RULE", "MESSAGE"}};
+    std::vector<Row> rows{{"FILE", "LINE", "COLUMN", "SEVERITY", "RULE", "MESSAGE"}};
     for (const Finding& finding : findings) {
         rows.push_back({one_line(finding.file), std::to_string(finding.line),
                         std::to_string(finding.column), std::string(to_text(finding.severity)),
                         finding.rule, one_line(finding.message)});
     }
-    std::array<std::size_t, kColumns> widths{};
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i < kColumns; ++i) {
-            widths[i] = std::max(widths[i], width_of(row[i]));
-        }
-    }
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i + 1 < kColumns; ++i) {
-            out << row[i] << std::string(widths[i] + 2 - width_of(row[i]), ' ');
-        }
-        out << row[kColumns - 1] << '\n';
-    }
+    out << in_columns(rows);
 }
 
 }  // namespace aliquot::findings

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json_value.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
 
@@ -13,10 +14,6 @@ namespace aliquot::findings {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// A path as a URI reference: SARIF wants one.
 std::string uri_of(std::string_view file) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/replica_id.h"
 
-#include <charconv>
-#include <system_error>
+#include "base/number.h"
 
 namespace aliquot::gpu {
 namespace {
@@ -27,10 +26,9 @@ DeviceIdView split_device_id(std::string_view id) {
     const std::size_t separator = id.rfind(kSeparator);
     if (separator == std::string_view::npos) return {.device = id};
     DeviceIdView view{.device = id.substr(0, separator)};
-    const std::string_view digits = id.substr(separator + kSeparator.size());
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, problem] = std::from_chars(digits.data(), end, view.replica);
-    view.valid = problem == std::errc{} && stop == end;  // "2x" stops early
+    const auto replica = parse_number<unsigned>(id.substr(separator + kSeparator.size()));
+    view.replica = replica.value_or(0);
+    view.valid = replica.has_value();
     return view;
 }
 

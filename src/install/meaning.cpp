@@ -7,6 +7,7 @@
 namespace aliquot::install {
 namespace {
 
+using document::make_sequence;
 using document::Node;
 
 std::vector<std::string> lines_of(const Node& node) {
@@ -44,7 +45,7 @@ std::vector<std::string> toleration_lines(const std::vector<Toleration>& tolerat
                          document::make_string(one.value.empty() ? "Exists" : "Equal"));
         if (!one.value.empty()) document::append(entry, "value", text_node(one.value));
         if (!one.effect.empty()) {
-            document::append(entry, "effect", document::make_string(one.effect));
+            document::append(entry, "effect", one.effect);
         }
         list.items.push_back(std::move(entry));
     }
@@ -67,8 +68,7 @@ std::vector<std::string> address_lines(const std::vector<std::string>& cidrs) {
 
 std::vector<std::string> text_list_lines(const std::vector<std::string>& texts) {
     if (texts.empty()) return {};
-    Node list = document::make_sequence();
-    for (const std::string& one : texts) list.items.push_back(text_node(one));
+    Node list = make_sequence(texts, text_node);
     return lines_of(list);
 }
 

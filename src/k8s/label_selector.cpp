@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "document/node.h"
 #include "k8s/field.h"
@@ -26,14 +26,6 @@ constexpr std::array<std::pair<std::string_view, Operator>, 6> kWords{
      {"DoesNotExist", Operator::kDoesNotExist},
      {"Gt", Operator::kGt},
      {"Lt", Operator::kLt}}};
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-    std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return value;
-}
 
 class SelectorReader {
 public:
@@ -126,7 +118,8 @@ private:
     Result<Requirement> number(Requirement made, Operator operation) {
         made.operation = operation;
         made.values.emplace_back(word());
-        if (!whole_number(made.values[0])) return fail("expected an integer behind > or <");
+        if (!parse_number<std::int64_t>(made.values[0]))
+            return fail("expected an integer behind > or <");
         return made;
     }
 
@@ -175,8 +168,9 @@ bool holds(const Requirement& requirement, const std::string* value) {
             return !there;
         case Operator::kGt:
         case Operator::kLt: {
-            const auto have = there ? whole_number(*value) : std::nullopt;
-            const auto bound = values.size() == 1 ? whole_number(values[0]) : std::nullopt;
+            const auto have = there ? parse_number<std::int64_t>(*value) : std::nullopt;
+            const auto bound =
+                values.size() == 1 ? parse_number<std::int64_t>(values[0]) : std::nullopt;
             if (!have || !bound) return false;
             return requirement.operation == Operator::kGt ? *have > *bound : *have < *bound;
         }

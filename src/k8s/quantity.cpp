@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 
+#include "base/number.h"
 #include "base/text.h"
 
 namespace aliquot::k8s {
@@ -48,14 +48,9 @@ const Suffix* find(const Table& table, std::string_view text) {
 std::optional<int> exponent_of(std::string_view suffix) {
     if (suffix.size() < 2 || (suffix[0] != 'e' && suffix[0] != 'E')) return std::nullopt;
     suffix.remove_prefix(suffix[1] == '+' && suffix.substr(2, 1) != "-" ? 2 : 1);
-    int exponent = 0;
-    const char* const end = suffix.data() + suffix.size();
-    const auto [stop, problem] = std::from_chars(suffix.data(), end, exponent);
+    const auto exponent = parse_number<int>(suffix);
     constexpr int kLongest = 1'000'000;
-    if (problem != std::errc{} || stop != end || exponent > kLongest || exponent < -kLongest) {
-        return std::nullopt;
-    }
-    return exponent;
+    return exponent && *exponent <= kLongest && *exponent >= -kLongest ? exponent : std::nullopt;
 }
 
 /// digits * 10^shift, rounded up; empty: too much.

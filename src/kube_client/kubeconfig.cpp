@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/base64.h"
+#include "base/text.h"
 #include "kube_client/url.h"
 
 namespace aliquot::kube_client {
@@ -116,40 +118,10 @@ Result<ConfigChoice> choose(const Kubeconfig& config, std::string_view context) 
 }
 
 std::optional<std::string> decode_base64(std::string_view text) {
-    std::string plain;
-    plain.reserve(text.size() / 4 * 3);
-    std::uint32_t bits = 0;
-    unsigned held = 0;   // bits
-    unsigned signs = 0;  // without blanks and padding
-    bool padded = false;
-    for (const char c : text) {
-        std::uint32_t value = 0;
-        if (c == '\n' || c == '\r' || c == ' ' || c == '\t') continue;
-        if (c == '=') {
-            padded = true;
-            continue;
-        }
-        if (padded) return {};
-        if (c >= 'A' && c <= 'Z') {
-            value = static_cast<std::uint32_t>(c - 'A');
-        } else if (c >= 'a' && c <= 'z') {
-            value = static_cast<std::uint32_t>(c - 'a' + 26);
-        } else if (c >= '0' && c <= '9') {
-            value = static_cast<std::uint32_t>(c - '0' + 52);
-        } else if (c == '+' || c == '/') {
-            value = c == '+' ? 62 : 63;
-        } else {
-            return {};
-        }
-        ++signs;
-        bits = (bits << 6U) | value;
-        held += 6;
-        if (held < 8) continue;
-        held -= 8;
-        plain += static_cast<char>((bits >> held) & 0xffU);
-    }
-    if (signs % 4 == 1) return {};
-    return plain;
+    std::string plain(text);
+    std::erase_if(plain, is_blank);
+    if (!plain.contains('=')) plain.append((4 - plain.size() % 4) % 4, '=');
+    return aliquot::decode_base64(plain);
 }
 
 }  // namespace aliquot::kube_client

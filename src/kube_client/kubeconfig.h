@@ -100,7 +100,7 @@ struct ConfigChoice {
 ///          or one that cannot work
 Result<ConfigChoice> choose(const Kubeconfig& config, std::string_view context);
 
-/// Decodes base64 as it stands in files (line breaks allowed). Empty optional: it is none.
+/// Base64 as people leave it in files: blanks anywhere, padding left out. Empty optional: it is none.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace aliquot::kube_client

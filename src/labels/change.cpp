@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text.h"
 #include "labels/labels.h"
 
 namespace aliquot::labels {
@@ -8,9 +9,7 @@ namespace {
 
 constexpr std::size_t kLongest = 63;
 
-bool is_letter_or_digit(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool is_letter_or_digit(char c) { return is_letter(c) || is_digit(c); }
 
 }  // namespace
 

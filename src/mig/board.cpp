@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mig/board.h"
 
-#include <charconv>
-
+#include "base/number.h"
 #include "catalog/gpu_models.h"
 
 namespace aliquot::mig {
@@ -10,11 +9,8 @@ namespace {
 
 std::optional<std::uint32_t> hexadecimal(const Result<std::string>& text) {
     if (!text || !text->starts_with("0x")) return std::nullopt;
-    std::uint32_t value = 0;
-    const char* const end = text->data() + text->size();
-    const auto [stop, problem] = std::from_chars(text->data() + 2, end, value, 16);
-    if (problem != std::errc{}) return std::nullopt;
-    return value;
+    std::string_view digits = std::string_view(*text).substr(2);
+    return take_number<std::uint32_t>(digits, 16);
 }
 
 }  // namespace

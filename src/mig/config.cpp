@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 #include <tuple>
 
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "document/yaml.h"
 #include "k8s/memory_amount.h"
 
@@ -21,20 +21,11 @@ constexpr document::Limits kLimits{.bytes = 1U << 20U, .nodes = 50'000, .depth =
 constexpr unsigned kMostInstances = 64;
 constexpr unsigned kMostIndex = 1023;
 
-template <class Number>
-std::optional<Number> whole(std::string_view text, int base = 10) {
-    Number value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value, base);
-    if (problem != std::errc{} || stop != end || text.empty()) return std::nullopt;
-    return value;
-}
-
 std::optional<std::uint32_t> board_number(std::string_view text) {
     if (text.starts_with("0x") || text.starts_with("0X")) {
-        return whole<std::uint32_t>(text.substr(2), 16);
+        return parse_number<std::uint32_t>(text.substr(2), 16);
     }
-    return whole<std::uint32_t>(text);
+    return parse_number<std::uint32_t>(text);
 }
 
 /// Reads nodes and keeps what is wrong with them.
@@ -189,7 +180,7 @@ private:
             return devices;
         }
         for (const Node& item : node.items) {
-            const auto index = whole<unsigned>(item.scalar);
+            const auto index = parse_number<unsigned>(item.scalar);
             if (item.kind != Node::Kind::kInteger || !index || *index > kMostIndex) {
                 expected(item, "devices", "GPU indices from 0");
                 continue;
@@ -200,7 +191,7 @@ private:
     }
 
     std::optional<unsigned> read_count(const Node& node, std::string_view of) {
-        const auto count = whole<unsigned>(node.scalar);
+        const auto count = parse_number<unsigned>(node.scalar);
         if (node.kind == Node::Kind::kInteger && count && *count <= kMostInstances) return count;
         expected(node, of, "a number of instances, at most 64");
         return std::nullopt;

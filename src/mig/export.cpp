@@ -11,6 +11,7 @@
 namespace aliquot::mig {
 namespace {
 
+using document::make_mapping;
 using document::Node;
 
 /// GPUs that are cut alike.
@@ -88,13 +89,9 @@ std::string to_json(const std::vector<Entry>& entries, std::string_view label) {
     for (const Entry& entry : entries) {
         Node one = document::make_mapping();
         if (entry.filter.size() == 1) {
-            append(one, "device-filter", document::make_string(entry.filter.front()));
+            append(one, "device-filter", entry.filter.front());
         } else if (!entry.filter.empty()) {
-            Node kinds = document::make_sequence();
-            for (const std::string& kind : entry.filter) {
-                kinds.items.push_back(document::make_string(kind));
-            }
-            append(one, "device-filter", std::move(kinds));
+            append(one, "device-filter", entry.filter);
         }
         Node devices = document::make_string("all");
         if (!entry.devices.empty()) {
@@ -104,7 +101,7 @@ std::string to_json(const std::vector<Entry>& entries, std::string_view label) {
             }
         }
         append(one, "devices", std::move(devices));
-        append(one, "mig-enabled", document::make_bool(entry.group->enabled));
+        append(one, "mig-enabled", entry.group->enabled);
         Node counts = document::make_mapping();
         for (const auto& [profile, count] : entry.group->counts) {
             append(counts, profile, document::make_integer(count));
@@ -114,10 +111,9 @@ std::string to_json(const std::vector<Entry>& entries, std::string_view label) {
     }
     Node configs = document::make_mapping();
     append(configs, std::string(label), std::move(list));
-    Node root = document::make_mapping();
-    append(root, "version", document::make_string("v1"));
-    append(root, "mig-configs", std::move(configs));
-    return document::to_json(root) + '\n';
+    return document::to_json(
+               make_mapping({{"version", "v1"}, {"mig-configs", std::move(configs)}})) +
+           '\n';
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mig/journal.h"
 
-#include <charconv>
 #include <optional>
 
+#include "base/number.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "document/yaml.h"
@@ -11,6 +11,8 @@
 namespace aliquot::mig {
 namespace {
 
+using document::make_mapping;
+using document::make_sequence;
 using document::Node;
 
 constexpr std::string_view kJournalFormat = "aliquot-mig-journal/1";
@@ -32,31 +34,21 @@ std::string checksum(std::string_view text) {
 }
 
 std::string sealed(std::string_view format, Node body) {
-    Node root = document::make_mapping();
-    append(root, "format", document::make_string(std::string(format)));
-    append(root, "checksum", document::make_string(checksum(document::to_json(body))));
-    append(root, "body", std::move(body));
-    return document::to_json(root) + '\n';
+    return document::to_json(make_mapping({{"format", format},
+                                           {"checksum", checksum(document::to_json(body))},
+                                           {"body", std::move(body)}})) +
+           '\n';
 }
 
 Node to_node(const Cut& cut) {
     Node instances = document::make_sequence();
     for (const Instance& instance : cut.instances) {
-        Node one = document::make_mapping();
-        append(one, "profile", document::make_string(instance.profile));
-        append(one, "start", document::make_integer(instance.start));
-        append(one, "size", document::make_integer(instance.size));
-        Node compute = document::make_sequence();
-        for (const unsigned slices : instance.compute) {
-            compute.items.push_back(document::make_integer(slices));
-        }
-        append(one, "compute", std::move(compute));
+        Node one = make_mapping(
+            {{"profile", instance.profile}, {"start", instance.start}, {"size", instance.size}});
+        append(one, "compute", instance.compute);
         instances.items.push_back(std::move(one));
     }
-    Node node = document::make_mapping();
-    append(node, "enabled", document::make_bool(cut.enabled));
-    append(node, "instances", std::move(instances));
-    return node;
+    return make_mapping({{"enabled", cut.enabled}, {"instances", std::move(instances)}});
 }
 
 /// Reads a body; what is missing or of another kind makes it invalid as a whole.
@@ -76,12 +68,9 @@ public:
         return value.scalar;
     }
     unsigned number(const Node& value) {
-        unsigned result = 0;
-        const char* const end = value.scalar.data() + value.scalar.size();
-        const auto [stop, problem] = std::from_chars(value.scalar.data(), end, result);
-        good_ = good_ && value.kind == Node::Kind::kInteger && problem == std::errc{} &&
-                stop == end && result <= kMostNumber;
-        return result;
+        const auto result = parse_number<unsigned>(value.scalar);
+        good_ = good_ && value.kind == Node::Kind::kInteger && result && *result <= kMostNumber;
+        return result.value_or(0);
     }
     const std::vector<Node>& items(const Node& node, std::string_view key) {
         const Node& value = child(node, key);
@@ -131,34 +120,25 @@ Result<Node> unsealed(std::string_view format, std::string_view text) {
 }  // namespace
 
 std::string to_json(const Journal& journal) {
-    Node gpus = document::make_sequence();
-    for (const JournalEntry& entry : journal.gpus) {
-        Node one = document::make_mapping();
-        append(one, "gpu", document::make_string(entry.gpu.text));
-        append(one, "index", document::make_integer(entry.index));
-        append(one, "before", to_node(entry.before));
-        append(one, "wanted", to_node(entry.wanted));
-        gpus.items.push_back(std::move(one));
-    }
+    Node gpus = make_sequence(journal.gpus, [&](const JournalEntry& entry) {
+        return make_mapping({{"gpu", entry.gpu.text},
+                             {"index", entry.index},
+                             {"before", to_node(entry.before)},
+                             {"wanted", to_node(entry.wanted)}});
+    });
     const bool forward = journal.direction == Journal::Direction::kForward;
-    Node body = document::make_mapping();
-    append(body, "direction", document::make_string(forward ? "forward" : "back"));
-    append(body, "reason", document::make_string(journal.reason));
-    append(body, "gpus", std::move(gpus));
+    Node body = make_mapping({{"direction", forward ? "forward" : "back"},
+                              {"reason", journal.reason},
+                              {"gpus", std::move(gpus)}});
     return sealed(kJournalFormat, std::move(body));
 }
 
 std::string to_json(const LastWish& wish) {
-    Node gpus = document::make_sequence();
-    for (const LastWish::Entry& entry : wish.gpus) {
-        Node one = document::make_mapping();
-        append(one, "gpu", document::make_string(entry.gpu.text));
-        append(one, "index", document::make_integer(entry.index));
-        append(one, "cut", to_node(entry.cut));
-        gpus.items.push_back(std::move(one));
-    }
-    Node body = document::make_mapping();
-    append(body, "gpus", std::move(gpus));
+    Node gpus = make_sequence(wish.gpus, [&](const LastWish::Entry& entry) {
+        return make_mapping(
+            {{"gpu", entry.gpu.text}, {"index", entry.index}, {"cut", to_node(entry.cut)}});
+    });
+    Node body = make_mapping({{"gpus", std::move(gpus)}});
     return sealed(kWishFormat, std::move(body));
 }
 

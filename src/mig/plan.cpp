@@ -2,9 +2,9 @@
 #include "mig/plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
+#include "base/number.h"
 #include "mig/search.h"
 
 namespace aliquot::mig {
@@ -36,12 +36,9 @@ Result<Instance> parse_instance(std::string_view item, const Geometry& geometry)
     }
     const auto at = rest.find('@');
     if (at == std::string_view::npos) return malformed(item, "expected PROFILE@START");
-    const std::string_view digits = rest.substr(at + 1);
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, problem] = std::from_chars(digits.data(), end, instance.start);
-    if (problem != std::errc{} || stop != end) {
-        return malformed(item, "expected a memory slice such as 4 after '@'");
-    }
+    const auto start = parse_number<unsigned>(rest.substr(at + 1));
+    if (!start) return malformed(item, "expected a memory slice such as 4 after '@'");
+    instance.start = *start;
     auto name = gpu::parse_mig_profile(rest.substr(0, at));
     if (!name) return std::move(name).error();
     const unsigned part = name->compute_slices;

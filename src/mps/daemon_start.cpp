@@ -3,10 +3,10 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "k8s/memory_amount.h"
 #include "mps/control_daemon.h"
 #include "mps/program.h"
@@ -21,10 +21,8 @@ pid_t pid_in_file(const os::Root& root, const Directories& directories) {
     constexpr std::size_t kMost = 64;
     const auto text = root.read(directories.pipe + "/nvidia-cuda-mps-control.pid", kMost);
     if (!text) return 0;
-    pid_t pid = 0;
-    const auto [stop, problem] = std::from_chars(text->data(), text->data() + text->size(), pid);
-    (void)stop;
-    return problem == std::errc{} ? pid : 0;
+    std::string_view digits = *text;
+    return take_number<pid_t>(digits).value_or(0);
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "base/number.h"
+#include "base/text.h"
 
 namespace aliquot::mps {
 namespace {
@@ -29,12 +31,6 @@ std::string read_file(const std::string& path) {
     }
     ::close(file);
     return text;
-}
-
-template <class Number>
-bool stat_number(std::string_view text, Number& number) {
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return problem == std::errc{} && stop == text.data() + text.size();
 }
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
@@ -72,22 +68,18 @@ std::optional<ProcessFacts> parse_stat(std::string_view line) {
     }
     ProcessFacts facts;
     facts.name = line.substr(name_begin + 1, name_end - name_begin - 1);
-    std::string_view before = line.substr(0, name_begin);
-    while (before.ends_with(' ')) before.remove_suffix(1);
-    if (!stat_number(before, facts.id.pid)) return std::nullopt;
-    std::string_view rest = line.substr(name_end + 1);
-    constexpr int kState = 3;
-    constexpr int kGroup = 5;
-    constexpr int kStart = 22;
-    for (int field = kState; field <= kStart; ++field) {
-        while (rest.starts_with(' ')) rest.remove_prefix(1);
-        const auto word = rest.substr(0, rest.find_first_of(" \n"));
-        rest.remove_prefix(word.size());
-        if (word.empty()) return std::nullopt;
-        if (field == kState && (word == "Z" || word == "X")) return std::nullopt;
-        if (field == kGroup && !stat_number(word, facts.group)) return std::nullopt;
-        if (field == kStart && !stat_number(word, facts.id.start_ticks)) return std::nullopt;
-    }
+    const auto pid = parse_number<pid_t>(trim(line.substr(0, name_begin)));
+    const auto fields = words_of(line.substr(name_end + 1));  // from field 3 on
+    constexpr std::size_t kState = 0;
+    constexpr std::size_t kGroup = 2;
+    constexpr std::size_t kStart = 19;
+    if (!pid || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X")
+        return {};
+    const auto group = parse_number<pid_t>(fields[kGroup]);
+    const auto start = parse_number<decltype(facts.id.start_ticks)>(fields[kStart]);
+    if (!group || !start) return {};
+    facts.id = {.pid = *pid, .start_ticks = *start};
+    facts.group = *group;
     return facts;
 }
 
@@ -108,9 +100,8 @@ std::vector<ProcessId> mps_processes_of_group(pid_t group) {
     DIR* const directory = group > 1 ? ::opendir("/proc") : nullptr;
     if (directory == nullptr) return found;
     while (const dirent* entry = ::readdir(directory)) {  // NOLINT(concurrency-mt-unsafe)
-        pid_t pid = 0;
-        if (!stat_number(std::string_view(entry->d_name), pid)) continue;
-        const auto facts = look_at_process(pid);
+        const auto pid = parse_number<pid_t>(entry->d_name);
+        const auto facts = pid ? look_at_process(*pid) : std::nullopt;
         if (facts && facts->group == group && is_of_mps(*facts)) found.push_back(facts->id);
     }
     ::closedir(directory);

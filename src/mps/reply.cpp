@@ -2,11 +2,10 @@
 #include "mps/reply.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <system_error>
 
 #include "base/number.h"
+#include "base/take_text.h"
 #include "base/text.h"
 
 namespace aliquot::mps {
@@ -26,21 +25,6 @@ std::string quoted(std::string_view reply) {
 Error unexpected(std::string_view reply, std::string_view expected) {
     return {ErrorCode::kInvalidInput, "nvidia-cuda-mps-control says " + quoted(reply) + " where " +
                                           std::string(expected) + " is expected"};
-}
-
-std::string_view take_line(std::string_view& text) {
-    const auto end = text.find('\n');
-    const auto line = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-    return line;
-}
-
-std::string_view take_word(std::string_view& line) {
-    line = trim(line);
-    const auto end = std::ranges::find_if(line, is_blank);
-    const auto word = line.substr(0, static_cast<std::size_t>(end - line.begin()));
-    line.remove_prefix(word.size());
-    return word;
 }
 
 std::optional<std::uint32_t> pid_of(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "node/names.h"
@@ -128,8 +129,7 @@ std::string status_patch(const NodeObject& node, const DesiredNode& wish, Clock:
         }
     }
     if (conditions.empty()) return {};
-    return Json{{"status", {{"conditions", std::move(conditions)}}}}.dump(
-        -1, ' ', false, Json::error_handler_t::replace);
+    return dumped(Json{{"status", {{"conditions", std::move(conditions)}}}});
 }
 
 std::string merge_patch(const NodeObject& node, Json labels, Json annotations,
@@ -141,7 +141,7 @@ std::string merge_patch(const NodeObject& node, Json labels, Json annotations,
     if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
     Json patch{{"metadata", std::move(metadata)}};
     if (taints) patch["spec"] = {{"taints", std::move(*taints)}};
-    return patch.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(patch);
 }
 
 }  // namespace

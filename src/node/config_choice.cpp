@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/nearest_word.h"
 #include "node/names.h"
 
@@ -81,26 +82,21 @@ std::string file_name(const ConfigChoices& choices, const ConfigChoice& choice) 
 }
 
 std::string to_json(const ConfigStatus& told) {
-    return Json{{"source", to_text(told.source)},
-                {"key", told.key},
-                {"state", told.served ? "served" : "refused"},
-                {"problem", told.problem}}
-        .dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(Json{{"source", to_text(told.source)},
+                       {"key", told.key},
+                       {"state", told.served ? "served" : "refused"},
+                       {"problem", told.problem}});
 }
 
 std::optional<ConfigStatus> parse_config_status(std::string_view json) {
     const Json root = Json::parse(json, nullptr, false);
     if (!root.is_object()) return std::nullopt;
-    const auto text = [&](const char* key) -> std::string {
-        const auto found = root.find(key);
-        return found != root.end() && found->is_string() ? found->get<std::string>() : "";
-    };
-    const auto source = std::ranges::find(kSources, text("source"));
+    const auto source = std::ranges::find(kSources, text_at(root, "source"));
     if (source == kSources.end()) return std::nullopt;
     return ConfigStatus{.source = static_cast<Source>(source - kSources.begin()),
-                        .key = text("key"),
-                        .served = text("state") == "served",
-                        .problem = text("problem")};
+                        .key = text_at(root, "key"),
+                        .served = text_at(root, "state") == "served",
+                        .problem = text_at(root, "problem")};
 }
 
 }  // namespace aliquot::node

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "k8s/pod.h"
 #include "k8s/quantity.h"
 #include "k8s/resource_name.h"
@@ -13,22 +14,6 @@ namespace aliquot::node {
 namespace {
 
 using Json = nlohmann::json;
-
-const Json& none() {
-    static const Json kNone;
-    return kNone;
-}
-
-const Json& at(const Json& object, const char* key) {
-    if (!object.is_object()) return none();
-    const auto found = object.find(key);
-    return found == object.end() ? none() : *found;
-}
-
-std::string text_at(const Json& object, const char* key) {
-    const Json& value = at(object, key);
-    return value.is_string() ? value.get<std::string>() : "";
-}
 
 /// Devices are counted whole; anything else is none of them.
 std::uint64_t count_of(const Json& quantity) {
@@ -54,11 +39,11 @@ std::string annotation(const GpuNode& node, const char* name) {
 }
 
 void read_managers(const Json& metadata, GpuNode& node) {
-    for (const Json& entry : at(metadata, "managedFields")) {
+    for (const Json& entry : member(metadata, "managedFields")) {
         if (text_at(entry, "operation") != "Apply" || !text_at(entry, "subresource").empty()) {
             continue;
         }
-        const Json& labels = at(at(at(entry, "fieldsV1"), "f:metadata"), "f:labels");
+        const Json& labels = member(member(member(entry, "fieldsV1"), "f:metadata"), "f:labels");
         if (!labels.is_object()) continue;
         auto& owned = node.applied_labels[text_at(entry, "manager")];
         for (const auto& [key, value] : labels.items()) {
@@ -71,7 +56,7 @@ k8s::Container container_of(const Json& container, bool init) {
     k8s::Container made{.init = init,
                         .sidecar = init && text_at(container, "restartPolicy") == "Always"};
     for (const char* const list : {"requests", "limits"}) {
-        for (const auto& [name, count] : devices_of(at(at(container, "resources"), list))) {
+        for (const auto& [name, count] : devices_of(member(member(container, "resources"), list))) {
             made.requests.emplace(name, static_cast<double>(count));
         }
     }
@@ -124,12 +109,12 @@ Result<GpuNode> read_gpu_node(std::string_view json) {
     if (!object) return std::move(object).error();
     const Json root = Json::parse(json, nullptr, false);
     GpuNode node{.object = *std::move(object)};
-    const Json& status = at(root, "status");
-    const Json& cordoned = at(at(root, "spec"), "unschedulable");
+    const Json& status = member(root, "status");
+    const Json& cordoned = member(member(root, "spec"), "unschedulable");
     node.cordoned = cordoned.is_boolean() && cordoned.get<bool>();
-    node.kubelet = text_at(at(status, "nodeInfo"), "kubeletVersion");
-    node.capacity = devices_of(at(status, "capacity"));
-    node.allocatable = devices_of(at(status, "allocatable"));
+    node.kubelet = text_at(member(status, "nodeInfo"), "kubeletVersion");
+    node.capacity = devices_of(member(status, "capacity"));
+    node.allocatable = devices_of(member(status, "allocatable"));
     const auto* const ready = node.object.find("Ready");
     node.ready = ready != nullptr && ready->condition.good;
     node.agent = annotation(node, kAgent);
@@ -138,22 +123,22 @@ Result<GpuNode> read_gpu_node(std::string_view json) {
         parse_share_statuses(annotation(node, kShares)).value_or(std::vector<ShareStatus>());
     node.config = parse_config_status(annotation(node, kConfig));
     node.mig_problem = annotation(node, kMigProblem);
-    read_managers(at(root, "metadata"), node);
+    read_managers(member(root, "metadata"), node);
     return node;
 }
 
 std::optional<Holder> read_holder(std::string_view pod_json) {
     const Json root = Json::parse(pod_json, nullptr, false);
-    const std::string phase = text_at(at(root, "status"), "phase");
+    const std::string phase = text_at(member(root, "status"), "phase");
     if (phase == "Succeeded" || phase == "Failed") return std::nullopt;
-    const Json& metadata = at(root, "metadata");
-    const Json& spec = at(root, "spec");
+    const Json& metadata = member(root, "metadata");
+    const Json& spec = member(root, "spec");
     Holder holder{.pod = text_at(metadata, "namespace") + "/" + text_at(metadata, "name"),
                   .node = text_at(spec, "nodeName")};
     if (holder.node.empty()) return std::nullopt;
     std::vector<k8s::Container> containers;
     for (const char* const list : {"initContainers", "containers"}) {
-        for (const Json& one : at(spec, list))
+        for (const Json& one : member(spec, list))
             containers.push_back(container_of(one, *list == 'i'));
     }
     for (const auto& [name, count] : k8s::requests_of(containers)) {

@@ -4,27 +4,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "base/text.h"
 
 namespace aliquot::node {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string text_at(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-labels::Labels strings_at(const Json& object, const char* key) {
-    labels::Labels result;
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_object()) return result;
-    for (const auto& [name, value] : found->items()) {
-        if (value.is_string()) result[name] = value.get<std::string>();
-    }
-    return result;
-}
 
 const Json& list_at(const Json& object, const char* part, const char* key) {
     static const Json none = Json::array();
@@ -39,13 +25,13 @@ NodeObject node_of(const Json& root) {
     NodeObject node{.name = text_at(metadata, "name"),
                     .uid = text_at(metadata, "uid"),
                     .resource_version = text_at(metadata, "resourceVersion"),
-                    .labels = strings_at(metadata, "labels"),
-                    .annotations = strings_at(metadata, "annotations")};
+                    .labels = texts_of(member(metadata, "labels")),
+                    .annotations = texts_of(member(metadata, "annotations"))};
     for (const Json& taint : list_at(root, "spec", "taints")) {
         if (!taint.is_object()) continue;
         node.taints.push_back(
             {{text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect")},
-             taint.dump(-1, ' ', false, Json::error_handler_t::replace)});
+             dumped(taint)});
     }
     for (const Json& condition : list_at(root, "status", "conditions")) {
         if (!condition.is_object()) continue;

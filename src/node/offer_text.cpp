@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "base/time_text.h"
 #include "node/change.h"
 
@@ -13,14 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr unsigned kMibShift = 20;
 
-std::string dumped(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string text_at(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 std::uint64_t number_at(const Json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;

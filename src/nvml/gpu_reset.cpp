@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "os/exchange.h"
 
 namespace aliquot::nvml {
@@ -29,28 +29,20 @@ std::string one_line(std::string_view text) {
     return line;
 }
 
-bool says(const std::string& line, std::string_view words) {
-    const auto same = [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == b;
-    };
-    return words.empty() ||
-           std::search(line.begin(), line.end(), words.begin(), words.end(), same) != line.end();
-}
-
 Error explain(const std::string& line, const os::Exit& exit) {
     const std::string what = "nvidia-smi --gpu-reset ended with " + std::to_string(exit.code) +
                              ": " + (line.empty() ? std::string("it said nothing") : line);
-    if (says(line, "in use") || says(line, "being used")) {
+    if (contains_folded(line, "in use") || contains_folded(line, "being used")) {
         return {ErrorCode::kConflict,
                 what +
                     "; stop what has the GPU open: pods, dcgm, exporters, nvidia-persistenced, "
                     "nvidia-fabricmanager, a display server; then try again"};
     }
-    if (says(line, "not supported")) {
+    if (contains_folded(line, "not supported")) {
         return {ErrorCode::kUnsupported,
                 what + "; a virtual machine mostly cannot reset its GPU: reboot it"};
     }
-    if (says(line, "permission") || says(line, "root")) {
+    if (contains_folded(line, "permission") || contains_folded(line, "root")) {
         return {ErrorCode::kPermission, what + "; resetting a GPU takes root"};
     }
     return {ErrorCode::kUnavailable, what};

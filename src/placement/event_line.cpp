@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/number.h"
+#include "base/take_text.h"
+
 namespace aliquot::placement {
 namespace {
 
@@ -69,14 +72,6 @@ std::string_view word_of(ErrorCode code) {
             return "internal";
     }
     return "internal";
-}
-
-/// The part before the separator; the rest goes on behind it.
-std::string_view cut(std::string_view& rest, char separator) {
-    const std::size_t end = std::min(rest.find(separator), rest.size());
-    const std::string_view part = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    return part;
 }
 
 std::size_t items_in(std::string_view list) {
@@ -198,7 +193,7 @@ void FieldReader::fail(std::string what) {
     rest_ = {};
 }
 
-std::string_view FieldReader::word() { return cut(rest_, ' '); }
+std::string_view FieldReader::word() { return take_until(rest_, ' '); }
 
 std::string_view FieldReader::value(std::string_view key) {
     if (!error_.empty()) return {};
@@ -231,11 +226,9 @@ std::string FieldReader::decoded(std::string_view key, std::string_view text) {
 
 std::int64_t FieldReader::parsed(std::string_view key, std::string_view text, std::int64_t least,
                                  std::int64_t most) {
-    std::int64_t number = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (end.ec == std::errc() && end.ptr == text.data() + text.size() && number >= least &&
-        number <= most && std::to_string(number) == text)
-        return number;
+    const auto number = parse_number<std::int64_t>(text);
+    if (number && *number >= least && *number <= most && std::to_string(*number) == text)
+        return *number;
     fail(std::string(key) + " is '" + std::string(text.substr(0, 40)) + "', expected a number of " +
          std::to_string(least) + " to " + std::to_string(most));
     return least;
@@ -253,12 +246,11 @@ std::int64_t FieldReader::number(std::string_view key, std::int64_t least, std::
 
 std::uint64_t FieldReader::big_number(std::string_view key) {
     const std::string_view found = value(key);
-    std::uint64_t number = 0;
-    const auto end = std::from_chars(found.data(), found.data() + found.size(), number);
-    if (error_.empty() && (end.ec != std::errc() || std::to_string(number) != found))
+    const auto number = parse_number<std::uint64_t>(found);
+    if (error_.empty() && (!number || std::to_string(*number) != found))
         fail(std::string(key) + " is '" + std::string(found.substr(0, 40)) +
              "', expected a number of 64 bits");
-    return number;
+    return number.value_or(0);
 }
 
 double FieldReader::real(std::string_view key, double least, double most) {
@@ -283,7 +275,7 @@ std::vector<std::int64_t> FieldReader::numbers(std::string_view key, std::size_t
         return all;
     }
     for (std::size_t i = items_in(list); i > 0 && error_.empty(); --i)
-        all.push_back(parsed(key, cut(list, ','), 0, most));
+        all.push_back(parsed(key, take_until(list, ','), 0, most));
     return all;
 }
 
@@ -292,7 +284,7 @@ std::vector<std::string> FieldReader::texts(std::string_view key) {
     std::vector<std::string> all;
     if (items_in(list) > kMostItems) fail(std::string(key) + " has too many entries");
     for (std::size_t i = items_in(list); i > 0 && error_.empty(); --i)
-        all.push_back(decoded(key, cut(list, ',')));
+        all.push_back(decoded(key, take_until(list, ',')));
     return all;
 }
 
@@ -301,11 +293,11 @@ std::vector<std::pair<std::string, std::string>> FieldReader::pairs(std::string_
     std::vector<std::pair<std::string, std::string>> all;
     if (items_in(list) > kMostItems) fail(std::string(key) + " has too many entries");
     for (std::size_t i = items_in(list); i > 0 && error_.empty(); --i) {
-        std::string_view item = cut(list, ',');
+        std::string_view item = take_until(list, ',');
         if (item.find(':') == std::string_view::npos)
             fail(std::string(key) + " is '" + std::string(item.substr(0, 40)) +
                  "', expected name:value");
-        std::string name = decoded(key, cut(item, ':'));
+        std::string name = decoded(key, take_until(item, ':'));
         all.emplace_back(std::move(name), decoded(key, item));
     }
     return all;

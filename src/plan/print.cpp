@@ -2,32 +2,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/columns.h"
 #include "base/number.h"
 #include "plan/plan.h"
 
 namespace aliquot::plan {
 namespace {
-
-using Row = std::vector<std::string>;
-
-/// Columns as wide as their widest cell, two blanks between.
-std::string table(const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths;
-    for (const Row& row : rows) {
-        widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string text;
-    for (const Row& row : rows) {
-        std::string line = "  ";
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            line += row[i];
-            if (i + 1 < row.size()) line += std::string(widths[i] - row[i].size() + 2, ' ');
-        }
-        text += line + '\n';
-    }
-    return text;
-}
 
 std::string list(const std::string& title, const std::vector<std::string>& lines) {
     if (lines.empty()) return {};
@@ -57,7 +37,7 @@ std::string shares_text(const Plan& plan, bool nodes) {
             rows.back().insert(rows.back().begin() + 2, share.pool.empty() ? "-" : share.pool);
         }
     }
-    std::string text = table(rows);
+    std::string text = in_columns(rows, {.indent = 2});
     if (plan.shares.size() + 1 > rows.size()) {
         text += "  and " + std::to_string(plan.shares.size() + 1 - rows.size()) +
                 " more (-o json has all)\n";

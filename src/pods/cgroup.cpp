@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/take_text.h"
+
 namespace aliquot::pods {
 namespace {
 
@@ -16,14 +18,6 @@ bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 std::size_t count_hex(std::string_view text) {
     const auto* const end = std::ranges::find_if_not(text, is_hex);
     return static_cast<std::size_t>(end - text.begin());
-}
-
-/// Cuts off what stands before the next `mark`, and the mark.
-std::string_view cut(std::string_view& rest, char mark) {
-    const auto end = std::min(rest.find(mark), rest.size());
-    const std::string_view part = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    return part;
 }
 
 /// Length of the uid at the beginning of `text`, with dashes or (as in a slice's name) underscores;
@@ -80,11 +74,11 @@ std::string_view read_container_part(std::string_view part) {
 std::optional<CgroupPlace> read_path(std::string_view path) {
     std::optional<CgroupPlace> place;
     while (!path.empty()) {
-        const std::string_view part = cut(path, '/');
+        const std::string_view part = take_until(path, '/');
         if (auto pod = read_pod_part(part)) {
             place = CgroupPlace{.pod_uid = std::move(pod->uid)};
             while (!pod->behind.empty() && place->container_id.empty()) {
-                place->container_id = read_container_part(cut(pod->behind, ':'));
+                place->container_id = read_container_part(take_until(pod->behind, ':'));
             }
         } else if (place && place->container_id.empty()) {
             place->container_id = read_container_part(part);
@@ -101,9 +95,9 @@ struct Line {
 
 /// Cuts off the next line.
 Line next_line(std::string_view& text) {
-    std::string_view line = cut(text, '\n');
-    cut(line, ':');
-    const std::string_view controllers = cut(line, ':');
+    std::string_view line = take_until(text, '\n');
+    take_until(line, ':');
+    const std::string_view controllers = take_until(line, ':');
     constexpr std::string_view kDeleted = " (deleted)";  // the cgroup is gone, its process is not
     if (line.ends_with(kDeleted)) line.remove_suffix(kDeleted.size());
     return {controllers, line};
@@ -112,7 +106,7 @@ Line next_line(std::string_view& text) {
 /// The memory and devices controllers are where a runtime surely puts a container's processes.
 bool is_sure(std::string_view controllers) {
     while (!controllers.empty()) {
-        const std::string_view name = cut(controllers, ',');
+        const std::string_view name = take_until(controllers, ',');
         if (name == "memory" || name == "devices") return true;
     }
     return false;

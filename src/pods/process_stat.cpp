@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pods/process_stat.h"
 
-#include <algorithm>
-#include <charconv>
-#include <system_error>
+#include "base/number.h"
+#include "base/take_text.h"
 
 namespace aliquot::pods {
 namespace {
 
-/// Cuts the next word off; empty: there is none.
-std::string_view next_word(std::string_view& rest) {
-    const auto begin = rest.find_first_not_of(" \n");
-    if (begin == std::string_view::npos) return {};
-    rest.remove_prefix(begin);
-    const auto end = std::min(rest.find_first_of(" \n"), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    rest.remove_prefix(end);
-    return word;
-}
-
-template <class Number>
-bool read_number(std::string_view word, Number& number) {
-    const char* const end = word.data() + word.size();
-    const auto [stop, problem] = std::from_chars(word.data(), end, number);
-    return problem == std::errc{} && stop == end && !word.empty();
-}
-
 /// A field that is -1 for "none" counts as 0.
 bool read_pid(std::string_view word, std::uint32_t& pid) {
-    std::int64_t number = 0;
-    if (!read_number(word, number) || number > 0xffff'ffffLL) return false;
-    pid = number < 0 ? 0 : static_cast<std::uint32_t>(number);
+    const auto number = parse_number<std::int64_t>(word);
+    if (!number || *number > 0xffff'ffffLL) return false;
+    pid = *number < 0 ? 0 : static_cast<std::uint32_t>(*number);
     return true;
 }
 
@@ -45,22 +26,25 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
     }
     ProcessStat stat;
     std::string_view before = line.substr(0, open);
-    if (!read_pid(next_word(before), stat.pid) || !next_word(before).empty()) return std::nullopt;
+    if (!read_pid(take_word(before), stat.pid) || !take_word(before).empty()) return std::nullopt;
     stat.command = line.substr(open + 1, close - open - 1);
 
     std::string_view rest = line.substr(close + 1);
-    const std::string_view state = next_word(rest);
+    const std::string_view state = take_word(rest);
     if (state.size() != 1) return std::nullopt;
     stat.state = state.front();
-    if (!read_pid(next_word(rest), stat.parent) || !read_pid(next_word(rest), stat.group) ||
-        !read_pid(next_word(rest), stat.session)) {
+    if (!read_pid(take_word(rest), stat.parent) || !read_pid(take_word(rest), stat.group) ||
+        !read_pid(take_word(rest), stat.session)) {
         return std::nullopt;
     }
     constexpr int kFromTerminalToNice = 13;  // fields 7 to 19
-    for (int i = 0; i < kFromTerminalToNice; ++i) next_word(rest);
-    if (!read_number(next_word(rest), stat.threads)) return std::nullopt;
-    next_word(rest);  // field 21
-    if (!read_number(next_word(rest), stat.start_ticks)) return std::nullopt;
+    for (int i = 0; i < kFromTerminalToNice; ++i) take_word(rest);
+    const auto threads = parse_number<decltype(stat.threads)>(take_word(rest));
+    take_word(rest);  // field 21
+    const auto start = parse_number<decltype(stat.start_ticks)>(take_word(rest));
+    if (!threads || !start) return std::nullopt;
+    stat.threads = *threads;
+    stat.start_ticks = *start;
     return stat;
 }
 

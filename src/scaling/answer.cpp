@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "scaling/discovery.h"
@@ -15,21 +16,8 @@ namespace {
 
 using Operator = k8s::Requirement::Operator;
 
-using document::append;
-using document::make_integer;
 using document::make_mapping;
-using document::make_string;
 using document::Node;
-
-std::vector<std::string> split(std::string_view path) {
-    std::vector<std::string> parts;
-    while (!path.empty()) {
-        const std::size_t slash = path.find('/');
-        if (slash != 0) parts.emplace_back(path.substr(0, slash));
-        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
-    }
-    return parts;
-}
 
 ApiAnswer not_found(const std::string& message) { return failure(404, "NotFound", message); }
 
@@ -277,27 +265,26 @@ ApiAnswer Asked::external(const std::vector<std::string>& path) {
 }  // namespace
 
 ApiAnswer failure(int code, const std::string& reason, const std::string& message) {
-    Node root = make_mapping();
-    append(root, "kind", make_string("Status"));
-    append(root, "apiVersion", make_string("v1"));
-    append(root, "metadata", make_mapping());
-    append(root, "status", make_string("Failure"));
-    append(root, "message", make_string(message));
-    append(root, "reason", make_string(reason));
-    append(root, "code", make_integer(code));
+    Node root = make_mapping({{"kind", "Status"},
+                              {"apiVersion", "v1"},
+                              {"metadata", make_mapping()},
+                              {"status", "Failure"},
+                              {"message", message},
+                              {"reason", reason},
+                              {"code", code}});
     return {.status = code, .body = document::to_json(root)};
 }
 
 ApiAnswer answer(const Question& question, const Book& book, const PodDirectory& directory) {
-    const std::vector<std::string> parts = split(question.path);
+    const auto parts = split_list(question.path, '/');
     const auto unknown = [] {
         return not_found("the server could not find the requested resource");
     };
     if (parts.size() < 2 || parts[0] != "apis") return unknown();
-    const std::string& group = parts[1];
+    const std::string group(parts[1]);
     if (group != kCustomGroup && group != kExternalGroup) return unknown();
     if (parts.size() == 2) return group_document(group);
-    const std::string& version = parts[2];
+    const std::string version(parts[2]);
     const bool v1beta2 = version == "v1beta2" && group == kCustomGroup;
     if (!v1beta2 && version != "v1beta1") return unknown();
     if (parts.size() == 3) return resource_document(group, version);

@@ -12,10 +12,8 @@ namespace aliquot::scaling {
 namespace {
 
 using document::append;
-using document::make_bool;
 using document::make_mapping;
 using document::make_sequence;
-using document::make_string;
 using document::Node;
 
 constexpr std::array<WorkloadKind, 5> kWorkloads{{
@@ -26,25 +24,17 @@ constexpr std::array<WorkloadKind, 5> kWorkloads{{
     {"jobs.batch", "Job", "batch/v1"},
 }};
 
-Node text(std::string_view word) { return make_string(std::string(word)); }
-
 Node version_node(const std::string& group, std::string_view version) {
-    Node node = make_mapping();
-    append(node, "groupVersion", text(group + "/" + std::string(version)));
-    append(node, "version", text(version));
-    return node;
+    return make_mapping(
+        {{"groupVersion", group + "/" + std::string(version)}, {"version", version}});
 }
 
 Node resource_node(const std::string& name, bool namespaced, std::string_view kind) {
-    Node node = make_mapping();
-    append(node, "name", text(name));
-    append(node, "singularName", text(""));
-    append(node, "namespaced", make_bool(namespaced));
-    append(node, "kind", text(kind));
-    Node verbs = make_sequence();
-    verbs.items.push_back(text("get"));
-    append(node, "verbs", std::move(verbs));
-    return node;
+    return make_mapping({{"name", name},
+                         {"singularName", ""},
+                         {"namespaced", namespaced},
+                         {"kind", kind},
+                         {"verbs", std::vector<std::string>{"get"}}});
 }
 
 }  // namespace
@@ -60,24 +50,18 @@ ApiAnswer group_document(std::string_view group) {
     const std::string name(group);
     std::vector<std::string_view> versions{"v1beta1"};
     if (group == kCustomGroup) versions.insert(versions.begin(), "v1beta2");
-    Node root = make_mapping();
-    append(root, "kind", text("APIGroup"));
-    append(root, "apiVersion", text("v1"));
-    append(root, "name", text(name));
-    Node list = make_sequence();
-    for (const std::string_view version : versions) {
-        list.items.push_back(version_node(name, version));
-    }
-    append(root, "versions", std::move(list));
+    Node root = make_mapping({{"kind", "APIGroup"}, {"apiVersion", "v1"}, {"name", name}});
+    append(root, "versions", make_sequence(versions, [&](const std::string_view version) {
+               return version_node(name, version);
+           }));
     append(root, "preferredVersion", version_node(name, versions.front()));
     return {.body = document::to_json(root)};
 }
 
 ApiAnswer resource_document(std::string_view group, std::string_view version) {
-    Node root = make_mapping();
-    append(root, "kind", text("APIResourceList"));
-    append(root, "apiVersion", text("v1"));
-    append(root, "groupVersion", text(std::string(group) + "/" + std::string(version)));
+    Node root = make_mapping({{"kind", "APIResourceList"},
+                              {"apiVersion", "v1"},
+                              {"groupVersion", std::string(group) + "/" + std::string(version)}});
     Node list = make_sequence();
     for (const MetricInfo& info : metrics()) {
         const std::string metric(info.name);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/base64.h"
 #include "http/certificate.h"
 #include "k8s/names.h"
 #include "kube_client/object.h"
@@ -241,23 +242,6 @@ std::string filled(std::string_view text,
     return made;
 }
 
-std::string base64(std::string_view text) {
-    constexpr std::string_view kLetters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string made;
-    for (std::size_t i = 0; i < text.size(); i += 3) {
-        unsigned bits = 0;
-        for (std::size_t j = 0; j < 3; ++j) {
-            bits =
-                bits << 8U | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0U);
-        }
-        for (std::size_t j = 0; j < 4; ++j) {
-            made += i + j > text.size() ? '=' : kLetters[bits >> (18U - 6U * j) & 63U];
-        }
-    }
-    return made;
-}
-
 bool is_image(std::string_view text) {
     return !text.empty() && text.size() <= 512 && std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -314,10 +298,10 @@ Result<std::string> manifests(const ManifestOptions& options) {
         const std::string host = "aliquot-metrics-api." + options.namespace_name + ".svc";
         const auto own = http::issue(*authority, host, {"DNS:" + host}, kTenYears);
         if (!own) return own.error();
-        trust = "  caBundle: " + base64(authority->certificate) + "\n";
+        trust = "  caBundle: " + encode_base64(authority->certificate) + "\n";
         secret = filled(kSecret, {{"@NAMESPACE@", options.namespace_name},
-                                  {"@CERTIFICATE@", base64(own->certificate)},
-                                  {"@KEY@", base64(own->key)}});
+                                  {"@CERTIFICATE@", encode_base64(own->certificate)},
+                                  {"@KEY@", encode_base64(own->key)}});
     }
     const std::vector<std::pair<std::string, std::string>> words{
         {"@CERTIFICATE_FLAGS@", sure ? std::string(kCertificateFlags) : ""},

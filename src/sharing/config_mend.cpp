@@ -75,7 +75,7 @@ Node mended_entry(const Node* entry, const Node* common_replicas) {
         const ResourceName read = parse_resource_name(given->scalar);
         if (read.problem.empty()) name = read.name;
     }
-    document::append(mended, "name", document::make_string(name));
+    document::append(mended, "name", name);
     const Node* replicas = field("replicas");
     if (!is_replicas(replicas)) replicas = common_replicas;
     document::append(mended, "replicas", is_replicas(replicas) ? *replicas : number("2"));

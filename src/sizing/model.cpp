@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sizing/model.h"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -25,11 +24,7 @@ struct NamedSize {
 std::optional<double> read_number(std::string_view text, std::size_t& at) {
     const std::size_t first = at;
     while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
-    double value = 0;
-    const char* const end = text.data() + at;
-    const auto [stop, problem] = std::from_chars(text.data() + first, end, value);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return value;
+    return parse_number<double>(text.substr(first, at - first));
 }
 
 /// The first "7b", "1.5B", "350m" or "8x7b" that stands as a word of its own.

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "gpu/json.h"
 #include "telemetry/figure_names.h"
 
@@ -162,7 +163,7 @@ std::string to_json(const Snapshot& snapshot) {
     json["gpus"] = Json::array();
     for (const Device& device : snapshot.devices) json["gpus"].push_back(json_of(device));
     // Names of processes need not be UTF-8.
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(json);
 }
 
 }  // namespace aliquot::telemetry

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "telemetry/figure_names.h"
 #include "telemetry/json.h"
 
@@ -212,12 +213,12 @@ private:
     gpu::PciAddress pci_in(const ParsedJson& json) {
         const std::string address = text(json, "pci");
         gpu::PciAddress pci;
-        const char* at = address.data();
-        const char* const end = at + address.size();
+        std::string_view left = address;
         for (unsigned* const part : {&pci.domain, &pci.bus, &pci.device}) {
-            const auto [stop, problem] = std::from_chars(at, end, *part, 16);
-            if (problem != std::errc{}) break;
-            at = stop == end ? end : stop + 1;
+            const auto value = take_number<unsigned>(left, 16);
+            if (!value) break;
+            *part = *value;
+            left.remove_prefix(std::min<std::size_t>(1, left.size()));
         }
         return pci;
     }
@@ -235,11 +236,9 @@ private:
                      .mig_pending = mig.contains("after a reset"),
                      .health = health_in(json)};
         const std::string capability = text(json, "computeCapability");
-        const std::size_t dot = capability.find('.');
-        if (dot != std::string::npos) {
-            const char* const begin = capability.data();
-            std::from_chars(begin, begin + dot, gpu.compute_major);
-            std::from_chars(begin + dot + 1, begin + capability.size(), gpu.compute_minor);
+        if (const std::size_t dot = capability.find('.'); dot != std::string::npos) {
+            gpu.compute_major = leading_number<unsigned>(capability).value_or(0);
+            gpu.compute_minor = leading_number<unsigned>(after(capability, ".")).value_or(0);
         }
         for (const ParsedJson& device : list(json, "migDevices")) {
             gpu.mig_devices.push_back({.uuid = {text(device, "uuid")},

@@ -112,11 +112,6 @@ std::string clock_text(std::int64_t seconds_since_epoch, bool with_date) {
     return text.data();
 }
 
-std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
-}
-
 std::string cut_end(std::string_view ascii, std::size_t width, Charset charset) {
     if (ascii.size() <= width) return std::string(ascii);
     if (width == 0) return "";

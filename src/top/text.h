@@ -8,7 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/columns.h"
+
 namespace aliquot::top {
+
+using aliquot::width_of;  // beside those of this folder
 
 /// Foreign text (names, commands, reasons) made safe for a terminal: every byte that is not
 /// printable ASCII becomes '?', so nothing that a process calls itself can move the cursor.
@@ -35,8 +39,6 @@ std::string clock_text(std::int64_t seconds_since_epoch, bool with_date);
 /// How lines and bars are drawn. ASCII where the terminal's character set is not known to be UTF-8.
 enum class Charset : bool { kAscii, kUtf8 };
 
-/// Columns that a text takes: code points; everything that we draw is one column wide.
-std::size_t width_of(std::string_view text);
 /// Cut to `width`, with a mark in place of what is missing: at the end, or in the middle (names of
 /// pods differ at both ends).
 std::string cut_end(std::string_view ascii, std::size_t width, Charset charset);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One node: its labels, and test pods on it.
 #include <algorithm>
-#include <charconv>
 
+#include "base/number.h"
 #include "verify/session.h"
 #include "verify/test_pod.h"
 
@@ -14,11 +14,7 @@ using grant::Mechanism;
 
 std::optional<std::uint64_t> label_number(const node::GpuNode& node, const char* key) {
     const auto text = node.object.label(key);
-    if (!text) return std::nullopt;
-    std::uint64_t value = 0;
-    const auto [stop, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (problem != std::errc{} || stop != text->data() + text->size()) return std::nullopt;
-    return value;
+    return text ? parse_number<std::uint64_t>(*text) : std::nullopt;
 }
 
 void look_at_labels(Session& session, const node::GpuNode& node) {

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <ostream>
 
-#include "base/json_text.h"
+#include "document/json.h"
 #include "kube_client/object.h"
 
 namespace aliquot::verify {
 namespace {
+
+using document::make_mapping;
 
 std::string mark(Verdict result, bool colour) {
     constexpr std::array<const char*, 3> kMarks{"[ok]", "[xx]", "[--]"};
@@ -61,20 +63,22 @@ void print_text(std::ostream& out, const Report& report, bool colour, double sec
 }
 
 void print_json(std::ostream& out, const Report& report) {
-    out << "{\"success\":" << (report.success() ? "true" : "false")
-        << ",\"stopped\":" << (report.stopped ? "true" : "false")
-        << ",\"summary\":{\"ok\":" << report.count(Verdict::kOk)
-        << ",\"failed\":" << report.count(Verdict::kFailed)
-        << ",\"skipped\":" << report.count(Verdict::kSkipped) << "},\"steps\":[";
-    for (const Step& step : report.steps) {
-        if (&step != &report.steps.front()) out << ',';
-        out << "{\"id\":" << json_quoted(step.id) << ",\"node\":" << json_quoted(step.node)
-            << ",\"result\":" << json_quoted(to_text(step.result))
-            << ",\"message\":" << json_quoted(step.message)
-            << ",\"evidence\":" << json_quoted(step.evidence)
-            << ",\"fix\":" << json_quoted(step.fix) << '}';
-    }
-    out << "]}\n";
+    const auto step_node = [](const Step& step) {
+        return make_mapping({{"id", step.id},
+                             {"node", step.node},
+                             {"result", to_text(step.result)},
+                             {"message", step.message},
+                             {"evidence", step.evidence},
+                             {"fix", step.fix}});
+    };
+    out << document::to_json_line(make_mapping(
+               {{"success", report.success()},
+                {"stopped", report.stopped},
+                {"summary", make_mapping({{"ok", report.count(Verdict::kOk)},
+                                          {"failed", report.count(Verdict::kFailed)},
+                                          {"skipped", report.count(Verdict::kSkipped)}})},
+                {"steps", document::make_sequence(report.steps, step_node)}}))
+        << '\n';
 }
 
 }  // namespace aliquot::verify

@@ -5,31 +5,21 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
+
 namespace aliquot::verify {
 namespace {
 
 using Json = nlohmann::json;
 
-const Json& at(const Json& object, const char* key) {
-    static const Json kNone;
-    if (!object.is_object()) return kNone;
-    const auto found = object.find(key);
-    return found == object.end() ? kNone : *found;
-}
-
-std::string text_at(const Json& object, const char* key) {
-    const Json& value = at(object, key);
-    return value.is_string() ? value.get<std::string>() : "";
-}
-
 std::optional<bool> flag_at(const Json& object, const char* key) {
-    const Json& value = at(object, key);
+    const Json& value = member(object, key);
     if (!value.is_boolean()) return std::nullopt;
     return value.get<bool>();
 }
 
 std::uint64_t number_at(const Json& object, const char* key) {
-    const Json& value = at(object, key);
+    const Json& value = member(object, key);
     return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
 }
 
@@ -100,14 +90,14 @@ std::optional<ProbeAnswer> read_answer(std::string_view log) {
         const Json root = Json::parse(line, nullptr, false);
         if (!root.is_object() || !root.contains("arithmetic")) continue;
         ProbeAnswer answer{.driver = text_at(root, "driver"),
-                           .visible = flag_at(at(root, "visible"), "ok"),
-                           .arithmetic = flag_at(at(root, "arithmetic"), "ok"),
-                           .arithmetic_how = text_at(at(root, "arithmetic"), "how"),
-                           .elements = number_at(at(root, "arithmetic"), "elements"),
-                           .share = flag_at(at(root, "share"), "ok"),
-                           .share_how = text_at(at(root, "share"), "how"),
+                           .visible = flag_at(member(root, "visible"), "ok"),
+                           .arithmetic = flag_at(member(root, "arithmetic"), "ok"),
+                           .arithmetic_how = text_at(member(root, "arithmetic"), "how"),
+                           .elements = number_at(member(root, "arithmetic"), "elements"),
+                           .share = flag_at(member(root, "share"), "ok"),
+                           .share_how = text_at(member(root, "share"), "how"),
                            .problem = text_at(root, "problem")};
-        const Json& gpus = at(root, "gpus");
+        const Json& gpus = member(root, "gpus");
         if (!gpus.is_array()) continue;
         for (const Json& gpu : gpus) {
             answer.gpus.push_back(
@@ -128,12 +118,12 @@ bool PodState::is_hopeless() const {
 
 PodState read_state(std::string_view pod_json) {
     const Json root = Json::parse(pod_json, nullptr, false);
-    const Json& status = at(root, "status");
+    const Json& status = member(root, "status");
     PodState state{.phase = text_at(status, "phase"),
-                   .placed = !text_at(at(root, "spec"), "nodeName").empty(),
+                   .placed = !text_at(member(root, "spec"), "nodeName").empty(),
                    .message = text_at(status, "message")};
     if (state.message.empty()) state.message = text_at(status, "reason");
-    const Json& conditions = at(status, "conditions");
+    const Json& conditions = member(status, "conditions");
     if (conditions.is_array()) {
         for (const Json& condition : conditions) {
             if (text_at(condition, "type") == "PodScheduled" &&
@@ -142,11 +132,11 @@ PodState read_state(std::string_view pod_json) {
             }
         }
     }
-    const Json& containers = at(status, "containerStatuses");
+    const Json& containers = member(status, "containerStatuses");
     if (!containers.is_array()) return state;
     for (const Json& container : containers) {
-        const Json& waiting = at(at(container, "state"), "waiting");
-        const Json& ended = at(at(container, "state"), "terminated");
+        const Json& waiting = member(member(container, "state"), "waiting");
+        const Json& ended = member(member(container, "state"), "terminated");
         const Json& told = waiting.is_object() ? waiting : ended;
         if (waiting.is_object()) state.waiting = text_at(waiting, "reason");
         const std::string message = text_at(told, "message");

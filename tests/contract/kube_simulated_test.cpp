@@ -8,12 +8,12 @@
 #include <atomic>
 #include <fstream>
 
+#include "base/base64.h"
 #include "http/certificate.h"
 #include "http/server.h"
 #include "kube_client/connect.h"
 #include "os/temporary_directory.h"
 #include "sim/apiserver/api_server.h"
-#include "sim/apiserver/words.h"
 
 namespace aliquot::contract {
 namespace {
@@ -199,7 +199,7 @@ protected:
                 R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":")" +
                 uid.value_or("") +
                 R"(","allowed":true,"warnings":["careful"],"patchType":"JSONPatch","patch":")" +
-                sim::apiserver::encode_base64(patch) + R"("}})"};
+                encode_base64(patch) + R"("}})"};
     }
     void configure(const std::string& bundle, const std::string& policy) {
         apply(
@@ -210,7 +210,7 @@ protected:
             "- name: pods.example.com\n"
             "  clientConfig:\n"
             "    caBundle: " +
-            sim::apiserver::encode_base64(bundle) +
+            encode_base64(bundle) +
             "\n    service: {namespace: system, name: hook, path: /mutate}\n"
             "  rules: [{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: "
             "[pods]}]\n"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json_value.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "node/names.h"
@@ -93,7 +94,7 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
 }
 
 void print(Context& context, const std::string& format, const Json& what) {
-    const std::string json = what.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string json = dumped(what);
     if (format == "json") {
         context.out << json << '\n';
         return;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 
+#include "base/json_value.h"
 #include "cli/files/config_command.h"
 #include "cli/host/node_offer.h"
 #include "command_line/command.h"
@@ -161,8 +162,7 @@ void explain(Context& context, const OfferOptions& words, const std::string& for
     const auto node = look_at_node_offer(context, words);
     if (!node) return;
     if (format == "text") return print_text(context.out, node->inventory, node->offer);
-    const std::string json =
-        to_json(node->inventory, node->offer).dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string json = dumped(to_json(node->inventory, node->offer));
     if (format == "json") {
         context.out << json << '\n';
     } else {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -185,12 +184,9 @@ Result<plan::Request> changed_request(const plan::Request& request, const std::s
     if (!change.starts_with(kAdd)) return malformed;
     const std::string rest = change.substr(kAdd.size());
     const std::size_t x = rest.find('x');
-    unsigned count = 0;
-    const auto [stop, wrong] =
-        std::from_chars(rest.data(), rest.data() + std::min(x, rest.size()), count);
+    const unsigned count = parse_number<unsigned>(std::string_view(rest).substr(0, x)).value_or(0);
     constexpr unsigned kMost = 1000;
-    if (x == std::string::npos || wrong != std::errc{} || stop != rest.data() + x || count == 0 ||
-        count > kMost || x + 1 == rest.size()) {
+    if (x == std::string::npos || count == 0 || count > kMost || x + 1 == rest.size()) {
         return malformed;
     }
     const std::string name = rest.substr(x + 1);

@@ -19,12 +19,11 @@ namespace aliquot::cli {
 namespace {
 
 using document::append;
-using document::make_integer;
 using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
-using document::make_string;
 using document::Node;
+using document::only_if;
 
 struct BatchOptions {
     std::vector<std::string> gpus;
@@ -41,34 +40,21 @@ struct BatchRow {
 };
 
 Node batch_node(const BatchRow& row) {
-    Node node = make_mapping();
-    append(node, "gpu", make_string(row.gpu));
-    append(node, "memory_gib", make_number(row.advice.memory_gib));
-    append(node, "batch", make_integer(row.advice.batch));
-    append(node, "formula", make_string(row.advice.formula));
-    append(node, "batch_by_sample", make_integer(row.advice.by_sample));
-    append(node, "formula_by_sample", make_string(row.advice.sample_formula));
-    return node;
+    return make_mapping({{"gpu", row.gpu},
+                         {"memory_gib", row.advice.memory_gib},
+                         {"batch", row.advice.batch},
+                         {"formula", row.advice.formula},
+                         {"batch_by_sample", row.advice.by_sample},
+                         {"formula_by_sample", row.advice.sample_formula}});
 }
 
 /// One GPU: its fields at the top, and the list beside them as for several.
 Node answer_of(const std::vector<BatchRow>& rows, unsigned failed_at) {
     Node root = rows.size() == 1 ? batch_node(rows.front()) : make_mapping();
-    Node list = make_sequence();
-    for (const BatchRow& row : rows) list.items.push_back(batch_node(row));
-    append(root, "batches", std::move(list));
-    Node advice = make_sequence();
-    for (const auto line : sizing::out_of_memory_advice()) {
-        advice.items.push_back(make_string(std::string(line)));
-    }
-    append(root, "out_of_memory_advice", std::move(advice));
-    if (failed_at > 0) {
-        Node tries = make_sequence();
-        for (const unsigned next : sizing::halvings(failed_at)) {
-            tries.items.push_back(make_integer(next));
-        }
-        append(root, "try_next", std::move(tries));
-    }
+    append(root, "batches", make_sequence(rows, batch_node));
+    append(root, "out_of_memory_advice",
+           make_sequence(sizing::out_of_memory_advice(), [](auto line) { return line; }));
+    append(root, "try_next", only_if(failed_at > 0, sizing::halvings(failed_at)));
     return root;
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <ostream>
-#include <system_error>
+#include <span>
 
 #include "base/number.h"
 #include "base/units.h"
@@ -23,15 +22,12 @@ namespace aliquot::cli {
 namespace {
 
 using document::append;
-using document::make_bool;
-using document::make_integer;
 using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
 using document::make_string;
 using document::Node;
-
-Node text(std::string_view word) { return make_string(std::string(word)); }
+using document::or_null;
 
 // instance ------------------------------------------------------------------------------------
 
@@ -49,17 +45,15 @@ struct InstanceOptions {
 };
 
 Result<double> cores_of(const std::string& option, const std::string& word) {
-    double value = 0;
     const bool milli = word.ends_with('m');
-    const char* const end = word.data() + word.size() - (milli ? 1 : 0);
-    const auto [stop, wrong] = std::from_chars(word.data(), end, value);
+    const auto value = parse_number<double>(std::string_view(word).substr(0, word.size() - milli));
     constexpr double kMost = 1e6;
-    if (wrong != std::errc{} || stop != end || word.empty() || !(value >= 0 && value <= kMost)) {
+    if (!value || *value < 0 || *value > kMost) {
         return Error{ErrorCode::kInvalidInput,
                      option + ": '" + word + "' found, cores such as 4 or 4000m are expected"};
     }
     constexpr double kMilli = 1000;
-    return milli ? value / kMilli : value;
+    return milli ? *value / kMilli : *value;
 }
 
 Result<double> mib_of(const std::string& option, const std::string& word) {
@@ -70,52 +64,37 @@ Result<double> mib_of(const std::string& option, const std::string& word) {
 }
 
 Node reasons_node(const std::vector<sizing::Shortfall>& reasons) {
-    Node list = make_sequence();
-    for (const sizing::Shortfall& reason : reasons) {
-        Node node = make_mapping();
-        append(node, "resource", text(reason.resource));
-        append(node, "needed", text(reason.needed));
-        append(node, "best", text(reason.available));
-        list.items.push_back(std::move(node));
-    }
-    return list;
+    return make_sequence(reasons, [&](const sizing::Shortfall& reason) {
+        return make_mapping(
+            {{"resource", reason.resource}, {"needed", reason.needed}, {"best", reason.available}});
+    });
 }
 
 Node fitting_node(const sizing::FittingInstance& one) {
     const catalog::GpuInstance& instance = *one.instance;
-    Node node = make_mapping();
-    append(node, "type", text(instance.type));
-    append(node, "cloud", text(instance.cloud));
-    append(node, "gpu", text(instance.model->key));
-    append(node, "gpu_count", make_integer(instance.gpu_count));
-    append(node, "allocatable_cpu", make_number(one.allocatable.cpu, 3));
-    append(node, "allocatable_memory_mib", make_number(one.allocatable.memory_mib, 0));
-    append(node, "allocatable_estimated", make_bool(one.allocatable.estimated));
-    append(node, "usd_per_hour", make_number(instance.usd_per_hour));
-    append(node, "price_date", text(instance.price_date));
-    return node;
+    return make_mapping({{"type", instance.type},
+                         {"cloud", instance.cloud},
+                         {"gpu", instance.model->key},
+                         {"gpu_count", instance.gpu_count},
+                         {"allocatable_cpu", make_number(one.allocatable.cpu, 3)},
+                         {"allocatable_memory_mib", make_number(one.allocatable.memory_mib, 0)},
+                         {"allocatable_estimated", one.allocatable.estimated},
+                         {"usd_per_hour", instance.usd_per_hour},
+                         {"price_date", instance.price_date}});
 }
 
 Node answer_of(const sizing::InstanceChoice& choice) {
     constexpr std::size_t kMost = 3;
-    Node root = make_mapping();
-    append(root, "schedulable", make_bool(!choice.fitting.empty()));
+    Node root = make_mapping({{"schedulable", !choice.fitting.empty()}});
+    const std::span fitting(choice.fitting.data(), std::min(kMost, choice.fitting.size()));
     append(root, "instance",
-           choice.fitting.empty() ? Node{} : text(choice.fitting.front().instance->type));
-    Node fitting = make_sequence();
-    for (std::size_t i = 0; i < std::min(kMost, choice.fitting.size()); ++i) {
-        fitting.items.push_back(fitting_node(choice.fitting[i]));
-    }
-    append(root, "fitting", std::move(fitting));
-    Node cheaper = make_sequence();
-    for (const auto& one : choice.cheaper) {
-        Node node = make_mapping();
-        append(node, "type", text(one.instance->type));
-        append(node, "usd_per_hour", make_number(one.instance->usd_per_hour));
-        append(node, "short_of", reasons_node(one.reasons));
-        cheaper.items.push_back(std::move(node));
-    }
-    append(root, "too_small", std::move(cheaper));
+           fitting.empty() ? Node{} : make_string(std::string(fitting.front().instance->type)));
+    append(root, "fitting", make_sequence(fitting, fitting_node));
+    append(root, "too_small", make_sequence(choice.cheaper, [&](const auto& one) {
+               return make_mapping({{"type", one.instance->type},
+                                    {"usd_per_hour", one.instance->usd_per_hour},
+                                    {"short_of", reasons_node(one.reasons)}});
+           }));
     append(root, "never", reasons_node(choice.never));
     return root;
 }
@@ -212,26 +191,25 @@ void check_node(Context& context, const NodeCheckOptions& words) {
                     "has: --gpu, --cpu, --memory, --driver, --kubernetes");
     }
     const auto checks = check_floor(facts, *sizing::find_node_floor(words.profile));
-    bool failed = false;
-    Node list = make_sequence();
-    for (const sizing::FloorCheck& check : checks) {
-        failed = failed || check.verdict == sizing::Verdict::kFail;
-        Node node = make_mapping();
-        append(node, "name", text(check.name));
-        append(node, "result", text(to_text(check.verdict)));
-        append(node, "found", text(check.found));
-        append(node, "expected", text(check.expected));
-        list.items.push_back(std::move(node));
-    }
+    const bool failed = std::ranges::any_of(checks, [](const sizing::FloorCheck& check) {
+        return check.verdict == sizing::Verdict::kFail;
+    });
     context.exit_code = failed ? kFindings : kOk;
     if (words.format != "text") {
-        Node root = make_mapping();
-        append(root, "node", text(words.type));
-        append(root, "profile", text(words.profile));
-        append(root, "success", make_bool(!failed));
-        append(root, "checks", std::move(list));
-        print_answer(context, root, words.format);
-        return;
+        return print_answer(
+            context,
+            make_mapping({{"node", words.type},
+                          {"profile", words.profile},
+                          {"success", !failed},
+                          {"checks", make_sequence(checks,
+                                                   [](const sizing::FloorCheck& check) {
+                                                       return make_mapping(
+                                                           {{"name", check.name},
+                                                            {"result", to_text(check.verdict)},
+                                                            {"found", check.found},
+                                                            {"expected", check.expected}});
+                                                   })}}),
+            words.format);
     }
     for (const sizing::FloorCheck& check : checks) {
         context.out << to_text(check.verdict) << "  " << check.name << ": "
@@ -249,16 +227,13 @@ struct MeasuredOptions {
 };
 
 Node size_node(const sizing::RightSize& size) {
-    Node node = make_mapping();
-    append(node, "workload", text(size.workload));
-    append(node, "instance", text(size.instance));
-    append(node, "runs", make_integer(size.runs));
-    append(node, "direction", text(to_text(size.direction)));
-    append(node, "to", size.to.empty() ? Node{} : text(size.to));
-    append(node, "usd_per_month_saved", make_number(size.usd_per_month_saved, 2));
-    Node reasons = make_sequence();
-    for (const std::string& reason : size.reasons) reasons.items.push_back(text(reason));
-    append(node, "reasons", std::move(reasons));
+    Node node = make_mapping({{"workload", size.workload},
+                              {"instance", size.instance},
+                              {"runs", size.runs},
+                              {"direction", to_text(size.direction)},
+                              {"to", or_null(!size.to.empty(), size.to)},
+                              {"usd_per_month_saved", make_number(size.usd_per_month_saved, 2)}});
+    append(node, "reasons", size.reasons);
     return node;
 }
 
@@ -279,10 +254,7 @@ void right_size_runs(Context& context, const MeasuredOptions& words) {
         return;
     }
     if (words.format != "text") {
-        Node root = make_mapping();
-        Node list = make_sequence();
-        for (const auto& size : *sizes) list.items.push_back(size_node(size));
-        append(root, "workloads", std::move(list));
+        Node root = make_mapping({{"workloads", make_sequence(*sizes, size_node)}});
         print_answer(context, root, words.format);
         return;
     }

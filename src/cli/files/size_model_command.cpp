@@ -18,12 +18,9 @@ namespace aliquot::cli {
 namespace {
 
 using document::append;
-using document::make_bool;
-using document::make_integer;
 using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
-using document::make_string;
 using document::Node;
 
 struct ModelOptions {
@@ -105,54 +102,41 @@ Result<sizing::Load> load_of(const ModelOptions& words) {
 }
 
 Node option_node(const sizing::GpuOption& option) {
-    Node node = make_mapping();
-    append(node, "count", make_integer(option.count));
-    append(node, "gpu", make_string(std::string(option.model->key)));
-    append(node, "gpu_memory_gib", make_number(option.gpu_gib, 2));
-    append(node, "needed_per_gpu_gib", make_number(option.per_gpu_gib, 2));
-    append(node, "instance", make_string(std::string(option.instance->type)));
-    append(node, "cloud", make_string(std::string(option.instance->cloud)));
-    append(node, "usd_per_hour", make_number(option.usd_per_hour));
-    append(node, "price_date", make_string(std::string(option.instance->price_date)));
-    append(node, "a_share_will_do", make_bool(option.shared));
-    return node;
+    return make_mapping({{"count", option.count},
+                         {"gpu", option.model->key},
+                         {"gpu_memory_gib", make_number(option.gpu_gib, 2)},
+                         {"needed_per_gpu_gib", make_number(option.per_gpu_gib, 2)},
+                         {"instance", option.instance->type},
+                         {"cloud", option.instance->cloud},
+                         {"usd_per_hour", option.usd_per_hour},
+                         {"price_date", option.instance->price_date},
+                         {"a_share_will_do", option.shared}});
 }
 
 Node answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const sizing::Need& need,
                const sizing::GpuChoice& choice) {
-    Node root = make_mapping();
-    append(root, "model", make_string(shape.name));
-    append(root, "parameters", make_number(shape.parameters, 0));
-    append(root, "active_parameters", make_number(shape.active_parameters, 0));
-    append(root, "parameters_from", make_string(shape.source + ": " + shape.arithmetic));
-    append(root, "task", make_string(std::string(to_text(load.task))));
-    append(root, "dtype", make_string(std::string(to_text(load.dtype))));
-    append(root, "context_tokens", make_number(need.context, 0));
-    append(root, "batch", make_number(load.batch));
-    append(root, "gpus", make_integer(load.gpus));
-    append(root, "total_gib", make_number(need.total_gib, 2));
-    append(root, "per_gpu_gib", make_number(need.per_gpu_gib, 2));
-    append(root, "confidence", make_string(std::string(to_text(need.certainty))));
-    Node terms = make_sequence();
-    for (const sizing::Term& term : need.terms) {
-        Node node = make_mapping();
-        append(node, "name", make_string(term.name));
-        append(node, "gib", make_number(term.gib, 3));
-        append(node, "per_gpu_gib", make_number(term.per_gpu_gib, 3));
-        append(node, "arithmetic", make_string(term.arithmetic));
-        terms.items.push_back(std::move(node));
-    }
-    append(root, "terms", std::move(terms));
-    Node notes = make_sequence();
-    for (const std::string& note : need.notes) notes.items.push_back(make_string(note));
-    append(root, "notes", std::move(notes));
-    Node options = make_sequence();
-    for (const auto& option : choice.best) options.items.push_back(option_node(option));
-    append(root, "options", std::move(options));
-    append(root, "cheaper", make_string(choice.cheaper));
-    Node rejected = make_sequence();
-    for (const std::string& line : choice.rejected) rejected.items.push_back(make_string(line));
-    append(root, "rejected", std::move(rejected));
+    Node root = make_mapping({{"model", shape.name},
+                              {"parameters", make_number(shape.parameters, 0)},
+                              {"active_parameters", make_number(shape.active_parameters, 0)},
+                              {"parameters_from", shape.source + ": " + shape.arithmetic},
+                              {"task", to_text(load.task)},
+                              {"dtype", to_text(load.dtype)},
+                              {"context_tokens", make_number(need.context, 0)},
+                              {"batch", load.batch},
+                              {"gpus", load.gpus},
+                              {"total_gib", make_number(need.total_gib, 2)},
+                              {"per_gpu_gib", make_number(need.per_gpu_gib, 2)},
+                              {"confidence", to_text(need.certainty)}});
+    append(root, "terms", make_sequence(need.terms, [&](const sizing::Term& term) {
+               return make_mapping({{"name", term.name},
+                                    {"gib", make_number(term.gib, 3)},
+                                    {"per_gpu_gib", make_number(term.per_gpu_gib, 3)},
+                                    {"arithmetic", term.arithmetic}});
+           }));
+    append(root, "notes", need.notes);
+    append(root, "options", make_sequence(choice.best, option_node));
+    append(root, "cheaper", choice.cheaper);
+    append(root, "rejected", choice.rejected);
     return root;
 }
 

@@ -10,11 +10,12 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+
+#include "base/number.h"
 
 namespace aliquot::cli {
 namespace {
@@ -57,13 +58,8 @@ std::optional<Address> parse(std::string_view text) {
     }
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return std::nullopt;
-    const std::string_view digits = text.substr(colon + 1);
-    std::uint16_t port = 0;
-    const auto [stop, problem] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (problem != std::errc{} || stop != digits.data() + digits.size() || port == 0) {
-        return std::nullopt;
-    }
+    const auto port = parse_number<std::uint16_t>(text.substr(colon + 1)).value_or(0);
+    if (port == 0) return std::nullopt;
     sockaddr_in ip{};
     ip.sin_family = AF_INET;
     ip.sin_port = htons(port);

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 
+#include "base/number.h"
 #include "http/libcurl.h"
 
 namespace aliquot::cli {
@@ -26,12 +26,7 @@ Error no_address(std::string_view text, const char* why) {
                 "; expected HOST:PORT, unix:/run/aliquot/agent.sock, or http(s)://HOST:PORT"};
 }
 
-bool is_port(std::string_view text) {
-    unsigned port = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), port);
-    return problem == std::errc{} && stop == text.data() + text.size() && port > 0 &&
-           port <= 65'535;
-}
+bool is_port(std::string_view text) { return parse_number<std::uint16_t>(text).value_or(0) > 0; }
 
 bool is_host_text(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {

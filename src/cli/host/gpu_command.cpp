@@ -7,6 +7,7 @@
 #include <ostream>
 #include <vector>
 
+#include "base/json_value.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
 #include "cli/host/driver_choice.h"
@@ -168,7 +169,7 @@ void print_one(std::ostream& out, const Json& one) {
 }
 
 void print(Context& context, const std::string& format, const Json& what) {
-    const std::string json = what.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string json = dumped(what);
     if (format == "json") {
         context.out << json << '\n';
         return;

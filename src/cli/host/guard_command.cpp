@@ -8,6 +8,7 @@
 #include <ostream>
 #include <vector>
 
+#include "base/json_value.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
 #include "cli/rows.h"
@@ -215,7 +216,7 @@ void status(Context& context, const GuardOptions& words) {
     context.exit_code = trouble ? kFindings : kOk;
     if (words.format == "table") return print_table(context, *view);
     const Json whole{{"containers", view->containers}, {"events", view->events}};
-    const std::string json = whole.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string json = dumped(whole);
     if (words.format == "json") {
         context.out << json << '\n';
         return;

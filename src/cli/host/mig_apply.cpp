@@ -9,31 +9,28 @@
 namespace aliquot::cli {
 namespace {
 
+using document::make_mapping;
+using document::make_sequence;
 using document::Node;
+using document::only_if;
 
 Node report_node(const mig::Report& report) {
-    Node gpus = document::make_sequence();
-    for (const mig::GpuReport& gpu : report.gpus) {
-        Node one = document::make_mapping();
-        append(one, "index", document::make_integer(gpu.index));
-        append(one, "uuid", document::make_string(gpu.gpu.text));
-        append(one, "state", document::make_string(std::string(to_text(gpu.state))));
-        append(one, "migEnabled", document::make_bool(gpu.enabled));
-        append(one, "modeChanges", document::make_bool(gpu.mode_changes));
-        append(one, "steps", to_node(gpu.steps));
-        append(one, "layout", to_node(gpu.layout));
-        if (gpu.refusal) append(one, "refused", to_node(*gpu.refusal));
-        if (!gpu.message.empty()) append(one, "message", document::make_string(gpu.message));
-        gpus.items.push_back(std::move(one));
-    }
-    Node root = document::make_mapping();
-    append(root, "reached", document::make_bool(report.reached));
-    if (!report.problem.empty()) append(root, "problem", document::make_string(report.problem));
-    if (!report.recovered.empty()) {
-        append(root, "recovered", document::make_string(report.recovered));
-    }
-    append(root, "gpus", std::move(gpus));
-    return root;
+    Node gpus = make_sequence(report.gpus, [&](const mig::GpuReport& gpu) {
+        return make_mapping(
+            {{"index", gpu.index},
+             {"uuid", gpu.gpu.text},
+             {"state", to_text(gpu.state)},
+             {"migEnabled", gpu.enabled},
+             {"modeChanges", gpu.mode_changes},
+             {"steps", to_node(gpu.steps)},
+             {"layout", to_node(gpu.layout)},
+             {"refused", gpu.refusal ? to_node(*gpu.refusal) : only_if(false, Node{})},
+             {"message", only_if(!gpu.message.empty(), gpu.message)}});
+    });
+    return make_mapping({{"reached", report.reached},
+                         {"problem", only_if(!report.problem.empty(), report.problem)},
+                         {"recovered", only_if(!report.recovered.empty(), report.recovered)},
+                         {"gpus", std::move(gpus)}});
 }
 
 void print_report(std::ostream& out, const mig::Report& report) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/columns.h"
 #include "base/result.h"
 #include "cli/command.h"
 #include "cli/host/driver_choice.h"
@@ -71,9 +72,6 @@ void mig_list(Context& context, const MigOptions& words);
 void mig_apply(Context& context, const MigOptions& words);
 void mig_assert(Context& context, const MigOptions& words);
 void mig_export(Context& context, const MigOptions& words);
-
-using Row = std::vector<std::string>;
-void print_columns(std::ostream& out, const std::vector<Row>& rows);
 
 /// Prints a value as -o json or yaml say.
 void print_node(std::ostream& out, const document::Node& node, std::string_view format);

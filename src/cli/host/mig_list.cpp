@@ -11,6 +11,8 @@
 namespace aliquot::cli {
 namespace {
 
+using document::make_mapping;
+using document::make_sequence;
 using document::Node;
 
 /// A GPU and how it is cut.
@@ -76,30 +78,25 @@ Node listed_gpu(const MigNode& node, const Looked& looked) {
     for (const gpu::MigInstance& instance : looked.partitions.instances) {
         const mig::Instance* const named = instance_at(looked, instance.placement);
         if (named == nullptr) continue;
-        Node one = document::make_mapping();
-        append(one, "id", document::make_integer(instance.id));
-        append(one, "profile", document::make_string(named->profile));
-        append(one, "start", document::make_integer(named->start));
-        append(one, "size", document::make_integer(named->size));
-        append(one, "busy", document::make_bool(named->busy));
-        Node parts = document::make_sequence();
-        for (const gpu::MigComputeInstance& compute : instance.compute) {
-            Node part = document::make_mapping();
-            append(part, "id", document::make_integer(compute.id));
-            append(part, "profile", document::make_string(compute_text(named->profile, compute)));
-            append(part, "uuid", document::make_string(compute.device.text));
-            append(part, "busy", document::make_bool(compute.busy || is_held(node, compute)));
-            parts.items.push_back(std::move(part));
-        }
-        append(one, "computeInstances", std::move(parts));
+        Node one = make_mapping({{"id", instance.id},
+                                 {"profile", named->profile},
+                                 {"start", named->start},
+                                 {"size", named->size},
+                                 {"busy", named->busy}});
+        append(one, "computeInstances",
+               make_sequence(instance.compute, [&](const gpu::MigComputeInstance& compute) {
+                   return make_mapping({{"id", compute.id},
+                                        {"profile", compute_text(named->profile, compute)},
+                                        {"uuid", compute.device.text},
+                                        {"busy", compute.busy || is_held(node, compute)}});
+               }));
         instances.items.push_back(std::move(one));
     }
-    Node gpu = document::make_mapping();
-    append(gpu, "index", document::make_integer(looked.gpu->index));
-    append(gpu, "uuid", document::make_string(looked.gpu->uuid.text));
-    append(gpu, "model", document::make_string(looked.gpu->model));
-    append(gpu, "mig", document::make_string(mode_of(looked)));
-    append(gpu, "instances", std::move(instances));
+    Node gpu = make_mapping({{"index", looked.gpu->index},
+                             {"uuid", looked.gpu->uuid.text},
+                             {"model", looked.gpu->model},
+                             {"mig", mode_of(looked)},
+                             {"instances", std::move(instances)}});
     if (looked.geometry && looked.partitions.enabled) {
         const mig::Occupancy taken = [&] {
             mig::Occupancy sum(*looked.geometry);
@@ -180,15 +177,13 @@ void mig_list(Context& context, const MigOptions& words) {
     if (!node) return;
     const std::vector<Looked> all = look_at(*node);
     if (words.format != "table") {
-        Node gpus = document::make_sequence();
-        for (const Looked& looked : all) gpus.items.push_back(listed_gpu(*node, looked));
-        Node root = document::make_mapping();
-        append(root, "gpus", std::move(gpus));
-        return print_node(context.out, root, words.format);
+        Node gpus =
+            make_sequence(all, [&](const Looked& looked) { return listed_gpu(*node, looked); });
+        return print_node(context.out, make_mapping({{"gpus", std::move(gpus)}}), words.format);
     }
     std::vector<Row> rows{{"GPU", "MODEL", "MIG", "GI/CI", "PROFILE", "PLACE", "STATE", "DEVICE"}};
     for (const Looked& looked : all) add_rows(rows, *node, looked);
-    print_columns(context.out, rows);
+    context.out << in_columns(rows);
     for (const Looked& looked : all) {
         if (!looked.geometry || !looked.partitions.enabled) continue;
         context.out << "GPU " << looked.gpu->index << ": beside it fits "

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The node that `aliquot mig` looks at and changes.
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
+#include "base/number.h"
 #include "catalog/gpu_models.h"
 #include "cli/files/config_command.h"
 #include "cli/host/mig_command.h"
@@ -204,9 +204,7 @@ std::optional<mig::Wish> offline_wish(Context& context, const MigOptions& words,
                               constexpr unsigned kDeviceShift = 16;
                               const std::uint32_t device = filter.id >> kDeviceShift;
                               return std::ranges::any_of(model.pci_ids, [&](std::string_view id) {
-                                  std::uint32_t known = 0;
-                                  std::from_chars(id.data(), id.data() + id.size(), known, 16);
-                                  return known == device;
+                                  return take_number<std::uint32_t>(id, 16) == device;
                               });
                           });
         if (fits) return rule->wish;

@@ -12,7 +12,10 @@
 namespace aliquot::cli {
 namespace {
 
+using document::make_mapping;
+using document::make_sequence;
 using document::Node;
+using document::only_if;
 
 /// The model that --gpu names; complaints go to err.
 const catalog::GpuModel* chosen_model(Context& context, const std::string& name) {
@@ -42,31 +45,23 @@ struct Listed {
 Node profiles_node(const Listed& listed) {
     Node profiles = document::make_sequence();
     for (const mig::Profile& profile : listed.geometry.profiles) {
-        Node one = document::make_mapping();
-        append(one, "profile", document::make_string(profile.name));
-        if (profile.id) append(one, "id", document::make_integer(*profile.id));
-        append(one, "slices", document::make_integer(profile.slices));
+        Node one = make_mapping({{"profile", profile.name},
+                                 {"id", only_if(profile.id.has_value(), profile.id.value_or(0))},
+                                 {"slices", profile.slices}});
         append(one, "memoryMiB",
                document::make_integer(static_cast<long long>(profile.memory_mib)));
-        if (profile.multiprocessors != 0) {
-            append(one, "multiprocessors", document::make_integer(profile.multiprocessors));
-        }
-        append(one, "most", document::make_integer(profile.most));
-        append(one, "size", document::make_integer(profile.size));
-        Node starts = document::make_sequence();
-        for (const unsigned start : profile.starts) {
-            starts.items.push_back(document::make_integer(start));
-        }
-        append(one, "starts", std::move(starts));
-        append(one, "resource", document::make_string(gpu::mig_resource(profile.name)));
+        append(one, "multiprocessors",
+               only_if(profile.multiprocessors != 0, profile.multiprocessors));
+        append(one, "most", profile.most);
+        append(one, "size", profile.size);
+        append(one, "starts", profile.starts);
+        append(one, "resource", gpu::mig_resource(profile.name));
         profiles.items.push_back(std::move(one));
     }
-    Node node = document::make_mapping();
-    append(node, "gpu", document::make_string(listed.name));
-    append(node, "slices", document::make_integer(listed.geometry.slices));
-    append(node, "memorySlices", document::make_integer(listed.geometry.memory_slices));
-    append(node, "profiles", std::move(profiles));
-    return node;
+    return make_mapping({{"gpu", listed.name},
+                         {"slices", listed.geometry.slices},
+                         {"memorySlices", listed.geometry.memory_slices},
+                         {"profiles", std::move(profiles)}});
 }
 
 void print_profiles(std::ostream& out, const Listed& listed) {
@@ -82,7 +77,7 @@ void print_profiles(std::ostream& out, const Listed& listed) {
              std::to_string(profile.most), std::to_string(profile.size), starts_of(profile),
              gpu::mig_resource(profile.name)});
     }
-    print_columns(out, rows);
+    out << in_columns(rows);
 }
 
 std::optional<std::vector<Listed>> listed_gpus(Context& context, const MigOptions& words) {
@@ -143,18 +138,16 @@ void plan_offline(Context& context, const MigOptions& words) {
     }
     const mig::Plan& plan = std::get<mig::Plan>(answer);
     if (words.format == "table") return print_plan(context.out, *geometry, plan);
-    Node node = document::make_mapping();
-    append(node, "steps", to_node(plan.steps));
-    append(node, "layout", to_node(plan.layout));
-    print_node(context.out, node, words.format);
+    print_node(context.out,
+               make_mapping({{"steps", to_node(plan.steps)}, {"layout", to_node(plan.layout)}}),
+               words.format);
 }
 
 Node planned_node(const mig::GpuReport& report) {
-    Node node = document::make_mapping();
-    append(node, "index", document::make_integer(report.index));
-    append(node, "uuid", document::make_string(report.gpu.text));
-    append(node, "migEnabled", document::make_bool(report.enabled));
-    append(node, "modeChanges", document::make_bool(report.mode_changes));
+    Node node = make_mapping({{"index", report.index},
+                              {"uuid", report.gpu.text},
+                              {"migEnabled", report.enabled},
+                              {"modeChanges", report.mode_changes}});
     if (report.refusal) {
         append(node, "refused", to_node(*report.refusal));
     } else {
@@ -201,9 +194,7 @@ void plan_node(Context& context, const MigOptions& words) {
         if (words.format == "table") print_gpu_plan(context.out, survey->report);
     }
     if (words.format == "table") return;
-    Node root = document::make_mapping();
-    append(root, "gpus", std::move(gpus));
-    print_node(context.out, root, words.format);
+    print_node(context.out, make_mapping({{"gpus", std::move(gpus)}}), words.format);
 }
 
 }  // namespace
@@ -218,11 +209,8 @@ void mig_profiles(Context& context, const MigOptions& words) {
         for (const Listed& listed : *all) print_profiles(context.out, listed);
         return;
     }
-    Node list = document::make_sequence();
-    for (const Listed& listed : *all) list.items.push_back(profiles_node(listed));
-    Node root = document::make_mapping();
-    append(root, "gpus", std::move(list));
-    print_node(context.out, root, words.format);
+    Node list = make_sequence(*all, profiles_node);
+    print_node(context.out, make_mapping({{"gpus", std::move(list)}}), words.format);
 }
 
 void mig_plan(Context& context, const MigOptions& words) {

@@ -11,7 +11,10 @@
 namespace aliquot::cli {
 namespace {
 
+using document::make_mapping;
+using document::make_sequence;
 using document::Node;
+using document::only_if;
 
 /// Its compute instances by name; empty: one that fills it, as usual.
 std::vector<std::string> parts_of(const mig::Instance& instance) {
@@ -30,17 +33,11 @@ bool is_whole(const mig::Instance& instance) {
 }
 
 void add_place(Node& node, const mig::Instance& instance) {
-    append(node, "profile", document::make_string(instance.profile));
-    append(node, "start", document::make_integer(instance.start));
-    append(node, "size", document::make_integer(instance.size));
-    if (!is_whole(instance)) {
-        Node compute = document::make_sequence();
-        for (const std::string& part : parts_of(instance)) {
-            compute.items.push_back(document::make_string(part));
-        }
-        append(node, "compute", std::move(compute));
-    }
-    if (instance.busy) append(node, "busy", document::make_bool(true));
+    append(node, "profile", instance.profile);
+    append(node, "start", instance.start);
+    append(node, "size", instance.size);
+    append(node, "compute", only_if(!is_whole(instance), parts_of(instance)));
+    append(node, "busy", only_if(instance.busy, true));
 }
 
 std::string short_text(const mig::Instance& instance) {
@@ -54,23 +51,6 @@ std::string short_text(const mig::Instance& instance) {
 }
 
 }  // namespace
-
-void print_columns(std::ostream& out, const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths;
-    for (const Row& row : rows) {
-        widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    for (const Row& row : rows) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            line += row[i];
-            if (i + 1 < row.size()) line.append(widths[i] + 2 - row[i].size(), ' ');
-        }
-        while (!line.empty() && line.back() == ' ') line.pop_back();
-        out << line << '\n';
-    }
-}
 
 void print_node(std::ostream& out, const Node& node, std::string_view format) {
     if (format == "yaml") {
@@ -87,17 +67,15 @@ Node to_node(const mig::Instance& instance) {
 }
 
 Node to_node(const std::vector<mig::Instance>& instances) {
-    Node list = document::make_sequence();
-    for (const mig::Instance& instance : instances) list.items.push_back(to_node(instance));
-    return list;
+    return make_sequence(instances,
+                         [&](const mig::Instance& instance) { return to_node(instance); });
 }
 
 Node to_node(const std::vector<mig::Step>& steps) {
     Node list = document::make_sequence();
     for (const mig::Step& step : steps) {
         const bool destroy = step.action == mig::Step::Action::kDestroy;
-        Node node = document::make_mapping();
-        append(node, "action", document::make_string(destroy ? "destroy" : "create"));
+        Node node = make_mapping({{"action", destroy ? "destroy" : "create"}});
         add_place(node, step.instance);
         list.items.push_back(std::move(node));
     }
@@ -105,14 +83,12 @@ Node to_node(const std::vector<mig::Step>& steps) {
 }
 
 Node to_node(const mig::Refusal& refusal) {
-    Node nearest = document::make_mapping();
-    append(nearest, "want", document::make_string(mig::to_text(refusal.nearest)));
-    append(nearest, "layout", to_node(refusal.nearest_layout));
-    Node node = document::make_mapping();
-    append(node, "reason", document::make_string(refusal.reason));
-    if (!refusal.blocking.empty()) append(node, "blocking", to_node(refusal.blocking));
-    append(node, "nearest", std::move(nearest));
-    return node;
+    Node nearest = make_mapping(
+        {{"want", mig::to_text(refusal.nearest)}, {"layout", to_node(refusal.nearest_layout)}});
+    return make_mapping(
+        {{"reason", refusal.reason},
+         {"blocking", only_if(!refusal.blocking.empty(), to_node(refusal.blocking))},
+         {"nearest", std::move(nearest)}});
 }
 
 std::string what_fits(const mig::Geometry& geometry, const std::vector<mig::Instance>& layout) {
@@ -145,7 +121,7 @@ void print_steps(std::ostream& out, const std::vector<mig::Step>& steps) {
         }
         rows.back().push_back(parts);
     }
-    print_columns(out, rows);
+    out << in_columns(rows);
 }
 
 void print_refusal(std::ostream& out, const mig::Refusal& refusal) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/number.h"
 #include "k8s/quantity.h"
 #include "lint/families.h"
 #include "lint/words.h"
@@ -232,13 +233,6 @@ std::optional<Promise> promise_of(const File& file, const Object& object) {
     return promise.each > 0 ? std::optional(promise) : std::nullopt;
 }
 
-std::string number(double value) {
-    std::string text = std::to_string(value);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (!text.empty() && text.back() == '.') text.pop_back();
-    return text;
-}
-
 void check_memory(const File& file, Report& report) {
     std::vector<Promise> promises;
     for (const Object& object : file.objects) {
@@ -248,8 +242,8 @@ void check_memory(const File& file, Report& report) {
     for (const Promise& one : promises) {
         if (one.shares * one.each > one.whole) {
             report.add("DPC013", one.each_mark,
-                       number(one.shares) + " replicas of " + number(one.each) +
-                           " GB are more than the GPU's " + number(one.whole) + " GB");
+                       decimal_text(one.shares, 6) + " replicas of " + decimal_text(one.each, 6) +
+                           " GB are more than the GPU's " + decimal_text(one.whole, 6) + " GB");
             continue;
         }
         // The same share of a larger GPU holds no larger model.
@@ -259,9 +253,10 @@ void check_memory(const File& file, Report& report) {
             });
         if (one.larger && smaller != promises.end()) {
             report.add("DPC013", one.larger_mark,
-                       "room for larger models is promised, but a pod gets " + number(one.each) +
-                           " GB here and " + number(smaller->each) + " GB of the " +
-                           number(smaller->whole) + " GB GPU (line " +
+                       "room for larger models is promised, but a pod gets " +
+                           decimal_text(one.each, 6) + " GB here and " +
+                           decimal_text(smaller->each, 6) + " GB of the " +
+                           decimal_text(smaller->whole, 6) + " GB GPU (line " +
                            std::to_string(smaller->each_mark.line) + ")");
         }
     }

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 
+#include "base/number.h"
 #include "catalog/drivers.h"
 #include "catalog/embedded.h"
 #include "catalog/gpu_instances.h"
@@ -172,10 +172,8 @@ std::string_view table_date() {
 }
 
 std::optional<unsigned> number_at(std::string_view text, std::size_t at) {
-    unsigned value = 0;
-    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
-    return error == std::errc{} && rest != text.data() + at ? std::optional<unsigned>(value)
-                                                            : std::nullopt;
+    text.remove_prefix(at);
+    return take_number<unsigned>(text);
 }
 
 /// "driver 535.104.05", "drivers (535.x+)", "R535": the branch.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lint/rules/told_number.h"
 
-#include <charconv>
 #include <string>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "lint/words.h"
 
@@ -27,9 +27,8 @@ std::vector<ToldNumber> numbers_in(std::string_view text) {
             ++at;
         }
         number.end = at;
-        const auto [rest, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), number.value);
-        if (error == std::errc{} && rest == digits.data() + digits.size()) {
+        if (const auto value = parse_number<double>(digits)) {
+            number.value = *value;
             numbers.push_back(number);
         }
     }

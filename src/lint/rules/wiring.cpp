@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/text.h"
 #include "k8s/quantity.h"
 #include "lint/families.h"
 #include "lint/rules/evidence.h"
@@ -107,12 +108,6 @@ std::vector<SharingMap> sharing_maps(const File& file) {
     return maps;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
 void check_reference(const File& file, const Reference& reference,
                      const std::vector<SharingMap>& maps, Report& report) {
     const SharingMap* target = nullptr;
@@ -139,7 +134,7 @@ void check_reference(const File& file, const Reference& reference,
             .add("GOP005", reference.default_mark,
                  "the default configuration is '" + reference.default_key + "', but ConfigMap " +
                      reference.name + " has no such key")
-            .expected(joined(target->keys));
+            .expected(join(target->keys));
         return;
     }
     if (!reference.gpu_operator && target->keys.size() < 2) return;
@@ -149,7 +144,7 @@ void check_reference(const File& file, const Reference& reference,
         .add("DPC017", reference.config_mark,
              "the configuration has no 'default': nodes without the label "
              "nvidia.com/device-plugin.config share nothing")
-        .expected(joined(target->keys));
+        .expected(join(target->keys));
 }
 
 /// Whether something besides the ConfigMap itself speaks of it.

@@ -150,6 +150,11 @@ void plan_cards(Draft& draft) {
     plan.reserve_gib = card.reserve_gib;
     plan.usable_gib = card.usable_gib;
     plan.formula = card.formula;
+    const double most_gib = most_share_mib(first, card.replicas) / kMibPerGib;
+    if (card.replicas > 1 && most_gib < card.per_pod_gib) {
+        plan.formula += "; of the driver's " + gib_text(memory_mib(first) / kMibPerGib) +
+                        " each gets " + gib_text(most_gib);
+    }
     if (most < asked) {
         plan.unplaced.push_back(decimal_text(asked - most) + " of " + decimal_text(asked) +
                                 " services");
@@ -158,11 +163,11 @@ void plan_cards(Draft& draft) {
                                 " services leave less than 0.5 GiB for each, and a CUDA context "
                                 "takes most of that: at most " +
                                 decimal_text(most) + " fit, and that is tight");
-    } else if (card.mode != Mode::kMps && card.replicas > kMostShares) {
+    } else if (card.mode != Mode::kMps && card.replicas > kFewShares) {
         plan.warnings.push_back(decimal_text(card.replicas) +
                                 " take turns: each waits for all others when they are busy; more "
                                 "than " +
-                                decimal_text(kMostShares) + " are seldom good");
+                                decimal_text(kFewShares) + " are seldom good");
     }
     reject_for_card(plan, *first.model, card);
     for (const Slot& slot : draft.slots) {
@@ -174,8 +179,9 @@ void plan_cards(Draft& draft) {
         use.model = model.key;
         use.mode = one.mode;
         use.replicas = one.replicas;
-        use.share_mib = one.per_pod_gib * kMibPerGib;
-        use.memory_mib = model.memory_gib * kMibPerGib;
+        use.share_mib =
+            std::min(one.per_pod_gib * kMibPerGib, most_share_mib(*slot.pool, one.replicas));
+        use.memory_mib = memory_mib(*slot.pool);
         use.reserve_mib = one.reserve_gib * kMibPerGib;
         for (unsigned i = 0; i < one.replicas; ++i) {
             Share share;

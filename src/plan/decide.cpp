@@ -75,6 +75,15 @@ bool several_tenants(const std::vector<const Workload*>& shared) {
     return tenants.size() > 1 || (security && shared.size() > 1);
 }
 
+/// Something asks that a fault of another one does not reach it, and there is another one.
+bool wants_faults_apart(const std::vector<const Workload*>& shared) {
+    unsigned replicas = 0;
+    for (const Workload* const w : shared) replicas += w->replicas;
+    return replicas > 1 && std::ranges::any_of(shared, [](const Workload* w) {
+               return w->isolation == Isolation::kFault;
+           });
+}
+
 bool all_steady(const std::vector<const Workload*>& shared) {
     return std::ranges::all_of(
         shared, [](const Workload* w) { return !w->bursty && w->kind == Kind::kInference; });
@@ -107,6 +116,11 @@ struct Question {
 
     void lose(const char* rule, Mode mode, const std::string& reason) const {
         reject(plan, rule, mode, "", reason);
+    }
+    [[nodiscard]] unsigned replicas() const {
+        unsigned all = 0;
+        for (const Workload* const w : shared) all += w->replicas;
+        return all;
     }
     Mode win(const char* rule, Mode mode, const std::string& reason) const {
         plan.reasons.push_back({rule, reason});
@@ -192,6 +206,38 @@ bool mps_wins(const Question& q) {
     return true;
 }
 
+/// Isolation that is asked for and that nothing but a GPU of its own gives here.
+bool apart_without_mig(const Question& q, bool tenants) {
+    if (tenants) {
+        q.lose("PLN020", Mode::kTimeSlicing,
+               "several tenants on one GPU without hardware isolation: a fault or a side channel "
+               "of one reaches the others");
+        q.lose("PLN020", Mode::kMps, "one fault ends the processes of all tenants");
+        q.win("PLN021", Mode::kExclusive,
+              "tenants that do not trust each other and no MIG: a GPU for each tenant, or "
+              "one after the other");
+        return true;
+    }
+    if (wants_faults_apart(q.shared)) {
+        q.lose("PLN022", Mode::kFraction,
+               "a fatal error of one process can end all processes of its GPU, limits or not");
+        q.win("PLN022", Mode::kExclusive,
+              "isolation of faults is asked and no MIG: a GPU of its own for each that asks");
+        return true;
+    }
+    const auto limited = std::ranges::find_if(
+        q.shared, [](const Workload* w) { return w->isolation == Isolation::kMemory; });
+    if (!q.request.guard && limited != q.shared.end() && q.replicas() > 1) {
+        q.lose("PLN041", Mode::kTimeSlicing,
+               (*limited)->name + " asks for isolation of memory, and --guard off enforces none");
+        q.win("PLN022", Mode::kExclusive,
+              "isolation of memory is asked and nothing enforces it here: a GPU of its own "
+              "for each that asks");
+        return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 void reject(Plan& plan, std::string rule, Mode mode, std::string subject, std::string reason) {
@@ -226,7 +272,8 @@ void classify(Draft& draft) {
     }
 }
 
-Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_t>& shared) {
+Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_t>& shared,
+                 bool slices) {
     Question q{draft.plan, draft.request, pool, {}};
     for (const std::size_t index : shared) {
         const Workload* const w = draft.units[index].workload;
@@ -246,22 +293,19 @@ Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_
                      "under WSL the GPUs are one device and only "
                      "turns are possible");
     }
-    if (mig_wins(q, tenants)) {
+    const bool isolated = tenants || wants_hardware(q.shared);
+    if (!slices && !isolated && pool.model->has_mig()) {
+        q.lose("PLN017", Mode::kMig,
+               "no layout has a slice with the memory and the compute for each of them; nothing "
+               "asks for isolation, and another way holds more of them");
+    } else if (mig_wins(q, tenants)) {
         return q.win(tenants ? "PLN010" : "PLN013", Mode::kMig,
                      tenants ? "the tenants do not trust each other: only slices of the hardware "
                                "keep them apart"
                              : "a steady mix that fits profiles: the hardware keeps memory, time "
                                "and faults apart");
     }
-    if (tenants) {
-        q.lose("PLN020", Mode::kTimeSlicing,
-               "several tenants on one GPU without hardware isolation: a fault or a side channel "
-               "of one reaches the others");
-        q.lose("PLN020", Mode::kMps, "one fault ends the processes of all tenants");
-        return q.win("PLN021", Mode::kExclusive,
-                     "tenants that do not trust each other and no MIG: a GPU for each tenant, or "
-                     "one after the other");
-    }
+    if (apart_without_mig(q, tenants)) return Mode::kExclusive;
     if (mps_wins(q)) {
         q.lose("PLN037", Mode::kTimeSlicing,
                "turns without limits: each process waits for all others");

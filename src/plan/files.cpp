@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/number.h"
+#include "plan/agreement.h"
 #include "plan/steps.h"
 
 namespace aliquot::plan {
@@ -235,9 +236,14 @@ void name_resources(Plan& plan, const NodeUse& node, const NodeConfig& config) {
 void add_node_files(Plan& plan, const NodeUse& node, bool only) {
     const NodeConfig config = config_of(node);
     const std::string end = only || node.name.empty() ? "" : "-" + node.name;
-    plan.files.push_back({"sharing" + end + ".yaml",
-                          "the sharing configuration of the node for aliquot-agent",
-                          our_config(config), node.name, our_config(config)});
+    const std::string objection = objection_of_agent(our_config(config), node.gpus, plan.shares);
+    if (objection.empty()) {
+        plan.files.push_back({"sharing" + end + ".yaml",
+                              "the sharing configuration of the node for aliquot-agent",
+                              our_config(config), node.name, our_config(config)});
+    } else {
+        plan.objections.push_back("sharing" + end + ".yaml: " + objection);
+    }
     plan.files.push_back({"nvidia-configmap" + end + ".yaml",
                           "the same for NVIDIA's plugin, as ConfigMap of gpu-operator",
                           config_map("aliquot-plan", "any", nvidia_config(config)), node.name,

@@ -183,7 +183,11 @@ std::string recommend(const Plan& plan, const Request& request) {
     }
     if (kinds.size() > kMostNamed) gpu += ", ...";
     const std::string reason = plan.reasons.empty() ? "" : ": " + head_reason(plan).text;
-    const std::string each = gib_text(plan.per_pod_gib) + " each";
+    const auto shared = std::ranges::find_if(
+        plan.gpus, [](const GpuUse& use) { return use.replicas > 1 && use.share_mib > 0; });
+    const double most_gib =  // what the driver has may be less than what was sold
+        shared == plan.gpus.end() ? plan.per_pod_gib : shared->share_mib / kMibPerGib;
+    const std::string each = gib_text(std::min(plan.per_pod_gib, most_gib)) + " each";
     std::string text;
     switch (plan.mode) {
         case Mode::kFraction:

@@ -3,7 +3,6 @@
 // NVIDIA's plugin nor our configuration knows unequal ones for turns. MIG is packed exactly.
 // When something has no place that way, it is tried again with less that is only wished for.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -17,12 +16,9 @@
 #include "plan/room.h"
 #include "plan/share.h"
 #include "plan/steps.h"
-#include "sizing/text.h"
 
 namespace aliquot::plan {
 namespace {
-
-using sizing::gib_text;
 
 class Placer {
 public:
@@ -140,10 +136,10 @@ private:
                 give(left, slots, Mode::kExclusive);
                 continue;
             }
-            const Mode mode = choose_mode(draft_, pool, left);
+            const Mode mode = choose_mode(draft_, pool, left, !concession_.no_mig);
             draft_.plan.mode = mode;
             if (mode == Mode::kExclusive) {
-                give_by_tenant(left, slots);
+                give_by_group(left, slots);
             } else {
                 give(left, slots, mode);
             }
@@ -152,36 +148,47 @@ private:
         draft_.plan.gpus_missing += gpus_for(draft_, remaining());
     }
 
-    /// Every tenant has GPUs of its own; within one tenant they are shared.
-    void give_by_tenant(const std::vector<std::size_t>& left, const std::vector<Slot*>& slots) {
-        std::map<std::string, std::vector<std::size_t>> tenants;
-        for (const std::size_t index : left) {
-            tenants[draft_.units[index].workload->tenant].push_back(index);
-        }
+    /// Every group has GPUs of its own; within one they are shared.
+    void give_by_group(const std::vector<std::size_t>& left, const std::vector<Slot*>& slots) {
+        std::map<std::string, std::vector<std::size_t>> groups;
+        for (const std::size_t index : left) groups[room_.group_of(index)].push_back(index);
         std::size_t next = 0;
-        for (const auto& [tenant, units] : tenants) {
-            if (next >= slots.size()) {
-                draft_.plan.reasons.push_back(
-                    {"PLN051", "more tenants than GPUs: tenant '" + tenant +
-                                   "' waits until a GPU is free; or one GPU more"});
-                for (const std::size_t index : units) {
-                    done_.insert(index);
-                    add_whole(draft_.units[index], *slots.back(), Mode::kSerial);
-                }
-                continue;
-            }
+        std::vector<std::size_t> waiting;
+        for (const auto& [group, units] : groups) {
             const Mode within = units.size() == 1      ? Mode::kExclusive
                                 : draft_.request.guard ? Mode::kFraction
                                                        : Mode::kTimeSlicing;
-            while (next < slots.size()) {
+            for (; next < slots.size(); ++next) {
                 std::vector<std::size_t> open;
                 for (const std::size_t index : units) {
                     if (!done_.contains(index)) open.push_back(index);
                 }
                 if (open.empty()) break;
                 give(open, {slots[next]}, within);
-                ++next;
             }
+            for (const std::size_t index : units) {
+                if (!done_.contains(index)) waiting.push_back(index);
+            }
+        }
+        for (const std::size_t index : waiting) queue(index, slots);
+    }
+
+    /// A job waits until a GPU is free on which only jobs run; a service never ends.
+    void queue(std::size_t index, const std::vector<Slot*>& slots) {
+        const Unit& unit = draft_.units[index];
+        if (!can_wait(*unit.workload)) return;
+        for (Slot* const slot : slots) {
+            const bool jobs = std::ranges::all_of(slot->units, [this](std::size_t other) {
+                return can_wait(*draft_.units[other].workload);
+            });
+            if (!jobs || slot->units.empty() || !room_.machine_takes(*slot, *unit.workload))
+                continue;
+            if (need_mib(*unit.workload) > memory_mib(*slot->pool)) continue;
+            draft_.plan.reasons.push_back({"PLN051", "more of them than GPUs: " + name_of(unit) +
+                                                         " waits until a GPU is free"});
+            done_.insert(index);
+            add_whole(unit, *slot, Mode::kSerial);
+            return;
         }
     }
 
@@ -348,12 +355,7 @@ private:
         if (!can_wait(*unit.workload)) ++services_left_;
         draft_.plan.gpus_missing += gpus;
         const Workload& w = *unit.workload;
-        double most = 0;
-        for (const GpuPool& pool : draft_.request.pools) most = std::max(most, memory_mib(pool));
-        reject(draft_.plan, "PLN052", Mode::kExclusive, w.name,
-               need_mib(w) > most ? w.name + " needs " + gib_text(need_mib(w) / kMibPerGib) +
-                                        ", no GPU here has more than " + gib_text(most / kMibPerGib)
-                                  : "no GPU is left for " + w.name);
+        reject(draft_.plan, "PLN052", Mode::kExclusive, w.name, room_.why_left_out(w));
     }
 
     Draft& draft_;
@@ -376,10 +378,10 @@ void place(Draft& draft) {
     std::optional<Draft> best;
     std::pair<std::size_t, std::size_t> least{};
     for (const Concession& concession :
-         {Concession{}, Concession{.jobs_last = true}, Concession{.loose = true, .duty = 0.5},
-          Concession{.jobs_last = true, .loose = true, .duty = 0.5},
-          Concession{.loose = true, .duty = 0},
-          Concession{.jobs_last = true, .loose = true, .duty = 0}}) {
+         {Concession{}, Concession{.jobs_last = true}, Concession{.no_mig = true},
+          Concession{.jobs_last = true, .no_mig = true}, Concession{.loose = true},
+          Concession{.jobs_last = true, .loose = true}, Concession{.loose = true, .no_mig = true},
+          Concession{.jobs_last = true, .loose = true, .no_mig = true}}) {
         Draft tried{draft.request, empty, slots, draft.units};
         Placer placer(tried, concession);
         placer.run();

@@ -260,7 +260,35 @@ std::string_view technique_of(Mode mode) {
     return mode == Mode::kFraction ? to_text(Mode::kTimeSlicing) : to_text(mode);
 }
 
-Plan make_plan(const Request& request) {
+namespace {
+
+/// A model that no GPU of the request holds is parted over the GPUs of one node, as far as they do.
+Request with_parts(const Request& request) {
+    Request parted = request;
+    for (Workload& w : parted.workloads) {
+        const auto holds = [&w](const GpuPool& pool, unsigned gpus, double gib) {
+            const unsigned per_node = std::max(1U, pool.count / std::max(1U, pool.nodes));
+            return w.gpus <= per_node && gpus <= per_node && gib <= memory_mib(pool) / kMibPerGib;
+        };
+        const auto held = [&](unsigned gpus, double gib) {
+            return std::ranges::any_of(request.pools,
+                                       [&](const GpuPool& pool) { return holds(pool, gpus, gib); });
+        };
+        if (w.parted.empty() || held(1, w.memory_gib)) continue;
+        for (const auto& [gpus, gib] : w.parted) {
+            if (!held(gpus, gib)) continue;
+            w.gpus = gpus;
+            w.memory_gib = gib;
+            break;
+        }
+    }
+    return parted;
+}
+
+}  // namespace
+
+Plan make_plan(const Request& asked) {
+    const Request request = with_parts(asked);
     Draft draft{request, {}, slots_of(request), {}};
     if (request.pools.empty()) return std::move(draft.plan);
     if (request.workloads.empty()) {

@@ -155,6 +155,8 @@ struct Plan {
     std::vector<Speed> speed;
     std::vector<Step> migration;
     std::vector<File> files;
+    std::vector<std::string>
+        objections;  // of aliquot-agent's own code against a file: it is left out
     std::vector<std::string> environment;  // "name=value: for whom"
     std::vector<std::string> warnings;
     Numbers numbers;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "document/json.h"
 #include "document/yaml.h"
@@ -40,6 +41,7 @@ bool reasoned(const Plan& plan, std::string_view rule) {
 /// Every plan keeps these, whatever it decides.
 void expect_sound(const Request& asked, const Plan& plan) {
     EXPECT_FALSE(plan.recommendation.empty());
+    for (const std::string& objection : plan.objections) ADD_FAILURE() << objection;
     for (const File& file : plan.files) {
         const auto yaml = document::parse_yaml(file.text);
         EXPECT_TRUE(yaml.errors.empty()) << file.name << file.text;
@@ -108,6 +110,97 @@ TEST(CardPlan, ShowsItsArithmetic) {
         "of each = floor to 0.5 of 7 / 2 = 3.5 GiB; technique = time-slicing, since 2 < 8 "
         "replicas");
     EXPECT_TRUE(rejected(make_plan(request({"gtx-1070"})), "PLN031"));
+}
+
+TEST(CardPlan, IsAcceptedByTheAgentOnEveryModelForAnyNumberOfServices) {
+    for (const catalog::GpuModel& model : catalog::gpu_models()) {
+        for (const unsigned services : {0U, 1U, 2U, 3U, 5U, 7U, 8U, 9U, 20U, 48U}) {
+            Request asked = request({model.key});
+            asked.services = services;
+            const Plan plan = make_plan(asked);
+            EXPECT_TRUE(plan.objections.empty())
+                << model.key << ' ' << services << ": " << plan.objections.front();
+        }
+    }
+}
+
+TEST(Isolation, OfSecurityOrFaultsWithoutMigIsAGpuOfItsOwn) {
+    for (const std::string_view isolation : {"security", "fault"}) {
+        const std::string two =
+            "- {name: a, memory: 4Gi, duty: 20, isolation: " + std::string(isolation) +
+            "}\n- {name: b, memory: 4Gi, duty: 20, isolation: " + std::string(isolation) + "}\n";
+        const Plan one_gpu = make_plan(request({"l4"}, two));
+        EXPECT_EQ(one_gpu.unplaced.size(), 1U) << isolation;
+        EXPECT_EQ(one_gpu.gpus_missing, 1U) << isolation;
+        const Plan two_gpus = make_plan(request({"2x l4"}, two));
+        EXPECT_TRUE(two_gpus.unplaced.empty()) << isolation;
+        ASSERT_EQ(two_gpus.shares.size(), 2U);
+        EXPECT_NE(two_gpus.shares[0].gpu, two_gpus.shares[1].gpu) << isolation;
+        Request no_reset = request({"a100"}, two);
+        no_reset.no_reboot = true;
+        EXPECT_EQ(make_plan(no_reset).unplaced.size(), 1U) << isolation;
+        EXPECT_EQ(make_plan(request({"a100"}, two)).mode, Mode::kMig) << isolation;
+    }
+}
+
+TEST(Isolation, OfOneKeepsTheOthersAwayFromItOnly) {
+    const Plan plan = make_plan(request({"2x l4"},
+                                        "- {name: a, memory: 4Gi, duty: 20, isolation: fault}\n"
+                                        "- {name: b, memory: 4Gi, duty: 20}\n"
+                                        "- {name: c, memory: 4Gi, duty: 20}\n"));
+    EXPECT_TRUE(plan.unplaced.empty());
+    std::map<std::string, int> gpu;
+    for (const Share& share : plan.shares) gpu[share.workload] = share.gpu;
+    EXPECT_EQ(gpu["b"], gpu["c"]);
+    EXPECT_NE(gpu["a"], gpu["b"]);
+}
+
+TEST(Isolation, OfMemoryNeedsSomethingThatEnforcesIt) {
+    Request asked = request({"l4"},
+                            "- {name: a, memory: 4Gi, duty: 20, bursty: true, isolation: memory}\n"
+                            "- {name: b, memory: 4Gi, duty: 20, bursty: true}\n");
+    EXPECT_TRUE(make_plan(asked).unplaced.empty());
+    asked.guard = false;
+    EXPECT_EQ(make_plan(asked).unplaced.size(), 1U);
+}
+
+TEST(Model, ThatOneGpuDoesNotHoldIsPartedOverSeveral) {
+    const std::string_view llama = "- {name: l, model: llama-3-70b, quant: bf16}\n";
+    const Plan four = make_plan(request({"4x a100-80"}, llama));
+    EXPECT_TRUE(four.unplaced.empty());
+    EXPECT_GE(four.gpus.size(), 2U);
+    const Plan pair =
+        make_plan(request({"2x rtx-3090"}, "- {name: l, model: llama-3-70b, quant: int4}\n"));
+    EXPECT_TRUE(pair.unplaced.empty());
+    EXPECT_EQ(pair.gpus.size(), 2U);
+    EXPECT_FALSE(make_plan(request({"a100-80"}, llama)).unplaced.empty());
+}
+
+TEST(Shares, AreAsManyAsMemoryAndTimeAllow) {
+    const Plan ten = make_plan(
+        request({"a100-80"}, "- {name: n, kind: notebook, memory: 4Gi, replicas: 10, duty: 5}\n"));
+    EXPECT_TRUE(ten.unplaced.empty());
+    const Plan sixty = make_plan(
+        request({"a100-80"}, "- {name: s, memory: 256Mi, replicas: 60, duty: 1, bursty: true}\n"));
+    EXPECT_TRUE(sixty.unplaced.empty());
+    EXPECT_TRUE(sixty.objections.empty());
+}
+
+TEST(Mig, SlicesHaveTheComputeThatWasTold) {
+    for (const std::string_view text :
+         {"- {name: a, memory: 4Gi, replicas: 4, duty: 22}\n",
+          "- {name: a, memory: 4Gi, replicas: 3, duty: 40}\n",
+          "- {name: a, memory: 4Gi, replicas: 3, duty: 40, isolation: fault}\n"}) {
+        const Request asked = request({"a100"}, text);
+        const Plan plan = make_plan(asked);
+        for (const Share& share : plan.shares) {
+            if (share.mode != Mode::kMig) continue;
+            EXPECT_GE(share.compute_percent + 1, *asked.workloads[0].duty_percent) << text;
+        }
+        const double duty =
+            static_cast<double>(plan.shares.size()) * *asked.workloads[0].duty_percent;
+        EXPECT_LE(duty, 100) << text;
+    }
 }
 
 TEST(CardPlan, OfEveryKnownModelIsSound) {

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "plan/share.h"
 #include "sizing/instance.h"
+#include "sizing/text.h"
 
 namespace aliquot::plan {
-namespace {}  // namespace
-
 bool Room::machine_takes(const Slot& slot, const Workload& w) const {
     if (w.cpu <= 0 && w.host_memory_mib <= 0) return true;
     const auto fits = [&w](const GpuPool& pool) {
@@ -62,10 +62,53 @@ bool Room::has_room(const Slot& slot, std::size_t index, Mode mode) const {
     return false;
 }
 
+std::string Room::group_of(std::size_t index) const {
+    const Unit& unit = draft_.units[index];
+    const Workload& w = *unit.workload;
+    const std::string tenant = "tenant " + w.tenant;
+    const bool memory = w.isolation == Isolation::kMemory && !draft_.request.guard;
+    if (w.isolation == Isolation::kFault || memory) {
+        return tenant + '/' + w.name + '/' + std::to_string(unit.replica);
+    }
+    if (w.isolation == Isolation::kSecurity) return tenant + '/' + w.name;
+    return tenant;
+}
+
+std::string Room::why_left_out(const Workload& w) const {
+    double most_mib = 0;
+    for (const GpuPool& pool : draft_.request.pools)
+        most_mib = std::max(most_mib, memory_mib(pool));
+    if (need_mib(w) > most_mib) {
+        return w.name + " needs " + sizing::gib_text(need_mib(w) / kMibPerGib) +
+               ", no GPU here has more than " + sizing::gib_text(most_mib / kMibPerGib);
+    }
+    const double duty = w.duty_percent.value_or(0);
+    for (const Slot& slot : draft_.slots) {
+        if (slot.whole || slot.units.empty()) continue;
+        double sum = need_mib(w);
+        double busy = duty;
+        for (const std::size_t other : slot.units) {
+            sum += need_mib(*draft_.units[other].workload);
+            busy += draft_.units[other].workload->duty_percent.value_or(0);
+        }
+        if (sum > usable_mib(*slot.pool)) continue;
+        if (busy > kPercent) {
+            return "the memory of a GPU would hold " + w.name +
+                   " too, but they would keep it busy " + decimal_text(busy) +
+                   " % of the time (duty)";
+        }
+        if (slot.units.size() + 1 > kMostShares) {
+            return "at most " + decimal_text(kMostShares) +
+                   " share a GPU: the guard has a slot for each";
+        }
+    }
+    return "no GPU is left for " + w.name;
+}
+
 MigNeed Room::mig_need_of(const Slot& slot, std::size_t index) const {
     const Workload& w = *draft_.units[index].workload;
     const bool guessed = w.duty_certainty == Certainty::kGuessed;
-    const double duty = guessed ? 0 : w.duty_percent.value_or(0) * concession_.duty;
+    const double duty = guessed ? 0 : w.duty_percent.value_or(0);
     return mig_need(*slot.pool->model, need_mib(w) / kMibPerGib, duty);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace aliquot::plan {
 struct Concession {
     bool jobs_last = false;  // services before jobs that want a whole GPU
     bool loose = false;      // shares that are equal in nothing but their turns
-    double duty = 1;         // part of a duty that a MIG slice must have the compute for
+    bool no_mig = false;     // turns or MPS in place of MIG, where nothing asks for isolation
 };
 
 /// Answers about one draft; what is costly is asked once.
@@ -30,6 +31,12 @@ public:
 
     /// Whether a unit fits beside those that are on the GPU already.
     bool has_room(const Slot& slot, std::size_t index, Mode mode) const;
+
+    /// Those that may share a GPU: of one tenant, and with the isolation that each asks for.
+    [[nodiscard]] std::string group_of(std::size_t index) const;
+
+    /// Which limit a workload without a place met: memory, time, or the number of GPUs.
+    [[nodiscard]] std::string why_left_out(const Workload& w) const;
 
     [[nodiscard]] MigNeed mig_need_of(const Slot& slot, std::size_t index) const;
     [[nodiscard]] std::vector<MigNeed> mig_needs_of(const Slot& slot) const;

@@ -37,6 +37,13 @@ std::string name_of(const Unit& unit) {
 
 double usable_mib(const GpuPool& pool) { return memory_mib(pool) - reserve_mib(pool); }
 
+double most_share_mib(const GpuPool& pool, std::size_t shares) {
+    constexpr double kSure = 0.995;
+    const double each =
+        kSure * memory_mib(pool) / static_cast<double>(std::max<std::size_t>(1, shares));
+    return std::floor(each / kStepMib) * kStepMib;
+}
+
 double share_mib(const GpuPool& pool, std::size_t shares) {
     const double each = usable_mib(pool) / static_cast<double>(std::max<std::size_t>(1, shares));
     return std::floor(each / kStepMib) * kStepMib;

@@ -10,7 +10,8 @@
 // Sizes of shares, and what is said of them. Only for the files of this folder.
 namespace aliquot::plan {
 
-inline constexpr std::size_t kMostShares = 8;  // of turns: more wait too long
+inline constexpr std::size_t kFewShares = 8;     // of turns: with more a wait is felt
+inline constexpr std::size_t kMostShares = 256;  // of turns: a slot of a table each, and a context
 inline constexpr std::size_t kMostMpsClients = 48;
 
 /// Memory of one replica; 2.5 GiB of one whose memory nobody told.
@@ -24,6 +25,10 @@ std::string name_of(const Unit& unit);
 
 /// Memory less the reserve.
 double usable_mib(const GpuPool& pool);
+
+/// The most that one of so many equal shares can be of what the driver has, a multiple of 64 MiB; a
+/// little less than all, since drivers and ECC settings differ in what they keep.
+double most_share_mib(const GpuPool& pool, std::size_t shares);
 
 /// One of so many equal shares, a multiple of 64 MiB.
 double share_mib(const GpuPool& pool, std::size_t shares);

@@ -40,7 +40,9 @@ double reserve_mib(const GpuPool& pool);
 void classify(Draft& draft);
 
 /// The technique for what is to be shared on a pool of this model, with the reasons.
-Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_t>& shared);
+/// slices   MIG may be chosen although nothing asks for isolation
+Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_t>& shared,
+                 bool slices);
 
 /// Gives every unit a GPU, or says that none is left.
 void place(Draft& draft);

@@ -291,6 +291,13 @@ private:
         }
         workload_.memory_gib = workload_.gpus > 1 ? need->per_gpu_gib : need->total_gib;
         workload_.memory_certainty = need->certainty;
+        for (const unsigned gpus : {2U, 4U, 8U, 16U}) {
+            if (seen_.contains("gpus")) break;
+            sizing::Load load = load_;
+            load.gpus = gpus;
+            const auto part = sizing::estimate_memory(*shape, load);
+            if (part) workload_.parted.emplace_back(gpus, part->per_gpu_gib);
+        }
         workload_.memory_reason = model_ + " in " + std::string(sizing::to_text(load_.dtype)) +
                                   ", " + decimal_text(need->context) + " tokens, batch " +
                                   decimal_text(load_.batch);

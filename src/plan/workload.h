@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -29,6 +30,8 @@ struct Workload {
     unsigned replicas = 1;
     unsigned gpus = 1;      // of one replica
     double memory_gib = 0;  // peak of one replica on each GPU; 0: not known
+    /// Of a model that can be parted and whose GPUs nobody told: how many, and the peak on each.
+    std::vector<std::pair<unsigned, double>> parted;
     Certainty memory_certainty = Certainty::kGuessed;
     std::string memory_reason;           // where the number comes from
     std::optional<double> duty_percent;  // of a whole GPU's time

@@ -144,6 +144,10 @@ void make(Context& context, const PlanOptions& words) {
     }
     context.exit_code =
         made.unplaced.empty() && !made.never_schedulable && !made.node_too_small ? kOk : kFindings;
+    for (const std::string& objection : made.objections) {
+        fail(context, kCouldNotRun,
+             "the plan cannot be written, aliquot-agent would refuse it: " + objection);
+    }
     if (!words.write.empty()) write_files(context, made, words.write);
     if (words.format == "aliquot" || words.format == "nvidia") {
         if (context.exit_code == kFindings) {

@@ -26,7 +26,8 @@ Result<Cluster> join_cluster(const Options& options, os::Clock& clock,
                              const std::stop_token& stop) {
     auto connection = kube_client::connect({.kubeconfig = options.cluster.kubeconfig,
                                             .context = options.cluster.context,
-                                            .user_agent = "aliquot-agent/" ALIQUOT_VERSION});
+                                            .user_agent = "aliquot-agent/" ALIQUOT_VERSION,
+                                            .limits = kube_client::kNodeLimits});
     if (!connection) return connection.error();
     Cluster cluster{.api = std::move(connection->api)};
     const std::string name = node_name(options);

@@ -36,7 +36,8 @@ int run(const Options& options) {
     const sigset_t ending = block_signals();
     auto connection = kube_client::connect({.kubeconfig = options.kubeconfig,
                                             .context = options.context,
-                                            .user_agent = "aliquot-controller/" ALIQUOT_VERSION});
+                                            .user_agent = "aliquot-controller/" ALIQUOT_VERSION,
+                                            .limits = kube_client::kControllerLimits});
     if (!connection) return fail(std::move(connection).error().during("API server"));
     auto controller = Controller::start(options, {.api = *connection->api});
     if (!controller) return fail(controller.error());

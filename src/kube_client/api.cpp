@@ -98,9 +98,14 @@ Outcome<Scale> read_scale(const Outcome<Object>& object) {
 Api::~Api() = default;
 
 Outcome<std::string> Api::body_of(const Request& request) {
-    auto reply = exchange(request);
+    auto reply = success_of(request);
     if (!reply) return std::move(reply).failure();
-    if (reply->status >= 200 && reply->status < 300) return std::move(reply->body);
+    return std::move(reply->body);
+}
+
+Outcome<Reply> Api::success_of(const Request& request) {
+    auto reply = exchange(request);
+    if (!reply || (reply->status >= 200 && reply->status < 300)) return reply;
     Failure failure = failure_of(reply->status, reply->body, request.what);
     if (reply->retry_after) failure.retry_after = reply->retry_after;
     return failure;
@@ -129,17 +134,27 @@ Outcome<Page> Api::list_page(const Resource& resource, const ListOptions& option
     Query query(path_of(resource, key));
     query.add("labelSelector", options.label_selector);
     query.add("fieldSelector", options.field_selector);
-    if (options.chunk != 0) query.add("limit", std::to_string(options.chunk));
+    const unsigned chunk = std::min(options.chunk, limits_.chunk);
+    if (chunk != 0) query.add("limit", std::to_string(chunk));
     if (token.empty()) query.add("resourceVersion", options.resource_version);
     query.add("continue", token);
     const Request request{.path = query.take(),
                           .accept = std::string(options.metadata_only ? kMetadataList : kJson),
                           .what = describe("list", resource, key),
                           .repeatable = true,
-                          .call = call};
-    auto body = body_of(request);
-    if (!body) return std::move(body).failure();
-    return read_page(*body, request.what, options.keep_managed_fields);
+                          .call = call,
+                          .make_sink = [&] {
+                              return std::make_shared<ListReader>(ListReader::Options{
+                                  .what = describe("list", resource, key),
+                                  .keep_managed_fields = options.keep_managed_fields,
+                                  .projection = options.projection,
+                                  .limits = limits_});
+                          }};
+    auto reply = success_of(request);
+    if (!reply) return std::move(reply).failure();
+    auto sink = reply->sink != nullptr ? std::move(reply->sink) : request.make_sink();
+    if (auto taken = sink->take(reply->body); !taken) return std::move(taken).failure();
+    return static_cast<ListReader&>(*sink).finish();
 }
 
 Outcome<Page> Api::list(const Resource& resource, const ListOptions& options, const Call& call) {
@@ -185,7 +200,7 @@ Outcome<std::unique_ptr<Watch>> Api::watch(const Resource& resource, const Watch
                         .repeatable = true,
                         .call = call});
     if (!stream) return std::move(stream).failure();
-    return std::make_unique<Watch>(std::move(*stream));
+    return std::make_unique<Watch>(std::move(*stream), limits_.object_bytes);
 }
 
 Outcome<Object> Api::create(const Resource& resource, std::string_view namespace_name,

@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "kube_client/body_sink.h"
 #include "kube_client/failure.h"
+#include "kube_client/limits.h"
 #include "kube_client/object.h"
 #include "kube_client/resource.h"
 #include "kube_client/watch.h"
@@ -37,6 +39,8 @@ struct ListOptions {
     std::string resource_version{};
     bool metadata_only = false;  // PartialObjectMetadata: labels and annotations are enough
     bool keep_managed_fields = true;
+    /// Applied to each object as it comes; empty: all of it is kept. See keep_fields().
+    std::function<std::string(std::string_view json)> projection{};
 };
 
 struct Page {
@@ -109,12 +113,15 @@ struct Request {
     bool repeatable = false;  // harmless when it is carried out twice
     unsigned most_tries = 6;  // 1: the first answer counts
     Call call{};
+    /// Makes what takes the body of a success; one for each try. Empty: the body is kept.
+    std::function<std::shared_ptr<BodySink>()> make_sink{};
 };
 
 struct Reply {
     int status = 0;  // any HTTP status
     std::string body{};
     std::optional<std::chrono::milliseconds> retry_after{};
+    std::shared_ptr<BodySink> sink{};  // that took the body; null: `body` has it
 };
 
 /// The API server, seen from a program: the seam of everything that speaks to a cluster.
@@ -125,7 +132,7 @@ struct Reply {
 class Api {
 public:
     virtual ~Api();
-    Api() = default;
+    explicit Api(const Limits& limits = {}) : limits_(limits) {}
     Api(const Api&) = delete;
     Api& operator=(const Api&) = delete;
 
@@ -199,11 +206,13 @@ public:
     virtual Outcome<std::unique_ptr<ByteStream>> open(const Request& request) = 0;
 
 private:
+    Outcome<Reply> success_of(const Request& request);
     Outcome<std::string> body_of(const Request& request);
     Outcome<Object> object_of(const Request& request);
     Outcome<Done> discover(std::string_view api_version, const Call& call);
 
     struct Discovered;
+    const Limits limits_;
     std::mutex discovery_mutex_;
     std::map<std::string, std::shared_ptr<const Discovered>, std::less<>> discovered_;
 };

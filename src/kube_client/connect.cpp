@@ -50,7 +50,7 @@ HttpApiOptions api_options(const ConnectOptions& options) {
             .burst = options.burst,
             .per_second = options.per_second,
             .headers = {},
-            .transport = {}};
+            .transport = {.limits = options.limits}};
 }
 
 std::vector<std::pair<std::string, std::string>> impersonation(const ConfigUser& user) {

@@ -22,6 +22,7 @@ struct ConnectOptions {
     /// Our own limit on requests: so many at once from rest, then so many a second.
     unsigned burst = 100;
     double per_second = 50;
+    Limits limits{};
 };
 
 struct Connection {

@@ -15,13 +15,15 @@ namespace aliquot::kube_client {
 namespace {
 
 constexpr std::size_t kMostWarnings = 20;
+constexpr std::size_t kLongestWarning = 1024;
 
 /// The text of `299 - "it is \"old\""`.
 std::string warning_text(std::string_view value) {
     const auto begin = value.find('"');
     if (begin == std::string_view::npos) return {};
     std::string text;
-    for (std::size_t i = begin + 1; i < value.size() && value[i] != '"'; ++i) {
+    for (std::size_t i = begin + 1;
+         i < value.size() && value[i] != '"' && text.size() < kLongestWarning; ++i) {
         if (value[i] == '\\' && i + 1 < value.size()) ++i;
         text += value[i];
     }
@@ -181,8 +183,16 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
 }
 
 std::size_t CurlTransfer::body(std::string_view bytes) {
-    const std::scoped_lock lock(mutex_);
-    const std::size_t most = stream_ ? options_.most_unread_bytes : options_.most_body_bytes;
+    std::unique_lock lock(mutex_);
+    if (letter_.sink != nullptr && state_.status >= 200 && state_.status < 300) {
+        lock.unlock();  // it takes its time, and belongs to this thread
+        auto taken = letter_.sink->take(bytes);
+        if (taken) return bytes.size();
+        refused_ = std::move(taken).failure();
+        return 0;
+    }
+    const Limits& limits = options_.limits;
+    const std::size_t most = stream_ ? limits.unread_bytes : limits.answer_bytes;
     if (state_.answer.body.size() + bytes.size() > most) {
         too_much_ = true;
         return 0;
@@ -232,12 +242,15 @@ Undelivered CurlTransfer::undelivered(CURLcode code) const {
     failure.reason = Reason::kUnreachable;
     const std::string words = words_[0] != '\0' ? words_.data() : curl_easy_strerror(code);
     failure.message = letter_.what + ": " + destination_.url + ": " + words;
-    if (too_much_) {
+    if (refused_) {
+        failure = *refused_;
+        result.hopeless = true;
+    } else if (too_much_) {
         failure.message =
             letter_.what + ": " +
             (stream_ ? "the stream was read too slowly: more than "
                      : "the answer is longer than ") +
-            std::to_string(stream_ ? options_.most_unread_bytes : options_.most_body_bytes) +
+            std::to_string(stream_ ? options_.limits.unread_bytes : options_.limits.answer_bytes) +
             " bytes" + (stream_ ? " wait" : "");
         result.hopeless = !stream_;
     } else if (code == CURLE_PEER_FAILED_VERIFICATION) {

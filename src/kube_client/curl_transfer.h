@@ -73,6 +73,7 @@ private:
     curl_slist* connect_to_ = nullptr;
     std::array<char, CURL_ERROR_SIZE> words_{};
     bool too_much_ = false;
+    std::optional<Failure> refused_;  // by the sink
 
     std::mutex mutex_;
     std::condition_variable_any changed_;

@@ -30,6 +30,7 @@ struct HttpApi::Try {
     std::unique_ptr<ByteStream> stream;
     std::optional<Undelivered> undelivered;
     std::shared_ptr<const Identity> shown;
+    std::shared_ptr<BodySink> sink;  // that took the answer's body, if that was a success
 
     [[nodiscard]] bool succeeded() const {
         return stream || (!undelivered && answer.status >= 200 && answer.status < 300);
@@ -62,7 +63,8 @@ struct HttpApi::Attempt {
 
 HttpApi::HttpApi(Destination destination, std::unique_ptr<Credentials> credentials,
                  HttpApiOptions options)
-    : options_(std::move(options)),
+    : Api(options.transport.limits),
+      options_(std::move(options)),
       server_(destination.url),
       credentials_(std::move(credentials)),
       limiter_(options_.burst, options_.per_second),
@@ -104,12 +106,13 @@ Outcome<HttpApi::Try> HttpApi::try_once(const Request& request, Attempt& attempt
                   .headers = {{"Accept", request.accept}, {"User-Agent", options_.user_agent}},
                   .body = request.body,
                   .identity = *identity,
-                  .what = request.what};
+                  .what = request.what,
+                  .sink = request.make_sink && !stream ? request.make_sink() : nullptr};
     if (!request.content_type.empty()) {
         letter.headers.emplace_back("Content-Type", request.content_type);
     }
     letter.headers.insert(letter.headers.end(), options_.headers.begin(), options_.headers.end());
-    Try made{.shown = *std::move(identity)};
+    Try made{.shown = *std::move(identity), .sink = letter.sink};
     if (stream) {
         auto opened = transport_.open(std::move(letter), attempt.until, attempt.stop);
         if (auto* lost = std::get_if<Undelivered>(&opened)) {
@@ -168,7 +171,8 @@ Outcome<Reply> HttpApi::exchange(const Request& request) {
     if (made->undelivered) return std::move(made->undelivered->failure);
     return Reply{.status = made->answer.status,
                  .body = std::move(made->answer.body),
-                 .retry_after = made->answer.retry_after};
+                 .retry_after = made->answer.retry_after,
+                 .sink = made->succeeded() ? std::move(made->sink) : nullptr};
 }
 
 Outcome<std::unique_ptr<ByteStream>> HttpApi::open(const Request& request) {

@@ -101,7 +101,8 @@ private:
                                             .field_selector = options_.field_selector,
                                             .chunk = options_.chunk,
                                             .metadata_only = options_.metadata_only,
-                                            .keep_managed_fields = options_.keep_managed_fields},
+                                            .keep_managed_fields = options_.keep_managed_fields,
+                                            .projection = options_.projection},
                                            token, {.stop = stop});
                 if (!page) {
                     failed(page.failure());
@@ -111,7 +112,7 @@ private:
                 heard();
                 for (Object& object : page->items) {
                     seen.insert(object.key());
-                    put(std::move(object));
+                    put(std::move(object), Source::kList);
                 }
                 token = page->next;
                 if (!token.empty()) continue;
@@ -196,21 +197,27 @@ private:
             graves_.dig(event.object);
             erase(event.object.key(), event.object.uid);
         } else if (event.type != WatchEvent::Type::kBookmark) {
-            put(std::move(event.object));
+            put(std::move(event.object), Source::kWatch);
         }
         if (!version.empty()) version_ = version;
         return true;
     }
 
-    void put(Object object) {
+    enum class Source : std::uint8_t { kList, kWatch };
+
+    /// A list is the state, also where its versions are lower than ours: then the server's store was
+    /// put back to an older one.
+    void put(Object object, Source source) {
         if (graves_.holds(object)) return;
         const auto known = store_.head(object.key());
         if (known && known->uid == object.uid &&
             (known->resource_version == object.resource_version ||
-             is_older(object.resource_version, known->resource_version))) {
+             (source == Source::kWatch &&
+              is_older(object.resource_version, known->resource_version)))) {
             return;
         }
-        if (options_.projection) object.json = options_.projection(object.json);
+        if (options_.projection && source == Source::kWatch)
+            object.json = options_.projection(object.json);
         auto stored = std::make_shared<const Object>(std::move(object));
         const auto before = store_.put(stored, handler_ != nullptr);
         if (handler_) handler_(stored->key(), before, stored);

@@ -14,8 +14,7 @@ namespace {
 std::optional<Error> unusable(const ConfigCluster& cluster) {
     if (cluster.server.empty()) return cluster.place.error("the cluster has no server");
     if (!parse_url(cluster.server)) {
-        return cluster.place.error("server is '" + cluster.server +
-                                   "', expected https://HOST:PORT");
+        return cluster.place.error("server is no https://HOST:PORT");
     }
     if (cluster.insecure && (!cluster.ca_file.empty() || !cluster.ca_pem.empty())) {
         return cluster.place.error(

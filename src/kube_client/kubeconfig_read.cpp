@@ -10,6 +10,22 @@ namespace {
 
 using document::Node;
 
+/// What a value is, without a word of it: whatever stands in a kubeconfig may be a secret.
+std::string kind_of(const Node& node) {
+    switch (node.kind) {
+        case Node::Kind::kNull:
+            return "nothing";
+        case Node::Kind::kSequence:
+            return "a list";
+        case Node::Kind::kMapping:
+            return "a mapping";
+        case Node::Kind::kString:
+            return "a text";
+        default:
+            return "a number or a truth value";
+    }
+}
+
 /// Reads the fields of one mapping; keeps the first error.
 class Reader {
 public:
@@ -26,7 +42,7 @@ public:
         const Node* const value = map.find(key);
         if (value == nullptr || value->kind == Node::Kind::kNull) return {};
         if (value->is_mapping() || value->is_sequence()) {
-            refuse(*value, std::string(key) + " is " + describe(*value) + ", expected a text");
+            refuse(*value, std::string(key) + " is " + kind_of(*value) + ", expected a text");
             return {};
         }
         return value->scalar;
@@ -37,7 +53,7 @@ public:
         if (value == nullptr || value->kind == Node::Kind::kNull) return false;
         if (value->kind != Node::Kind::kBool) {
             refuse(*value,
-                   std::string(key) + " is " + describe(*value) + ", expected true or false");
+                   std::string(key) + " is " + kind_of(*value) + ", expected true or false");
             return false;
         }
         return value->scalar.starts_with('t') || value->scalar.starts_with('T');
@@ -63,7 +79,7 @@ public:
         const Node* const value = map.find(key);
         if (value == nullptr || value->kind == Node::Kind::kNull) return nullptr;
         if (value->is_sequence()) return value;
-        refuse(*value, std::string(key) + " is " + describe(*value) + ", expected a list");
+        refuse(*value, std::string(key) + " is " + kind_of(*value) + ", expected a list");
         return nullptr;
     }
 
@@ -73,7 +89,7 @@ public:
         if (items == nullptr) return result;
         for (const Node& item : items->items) {
             if (item.is_mapping() || item.is_sequence()) {
-                refuse(item, std::string(key) + " has " + describe(item) + ", expected a text");
+                refuse(item, std::string(key) + " has " + kind_of(item) + ", expected a text");
             } else {
                 result.push_back(item.scalar);
             }
@@ -120,15 +136,16 @@ ConfigExec read_exec(Reader& reader, const Node& node) {
     const std::string mode = reader.text(node, "interactiveMode");
     exec.always_interactive = mode == "Always";
     if (!mode.empty() && mode != "Always" && mode != "Never" && mode != "IfAvailable") {
-        reader.refuse(node, "interactiveMode is '" + mode + "', expected Never or IfAvailable");
+        reader.refuse(node, "interactiveMode is another word, expected Never or IfAvailable");
     }
     if (exec.command.empty()) reader.refuse(node, "exec has no command");
     // A command with a slash is a path from the file's directory; one without is looked up.
     if (exec.command.contains('/')) exec.command = reader.path(node, "command");
     if (exec.api_version != "client.authentication.k8s.io/v1" &&
         exec.api_version != "client.authentication.k8s.io/v1beta1") {
-        reader.refuse(node, "exec has apiVersion '" + exec.api_version +
-                                "', expected client.authentication.k8s.io/v1 or v1beta1");
+        reader.refuse(node,
+                      "exec has another apiVersion"
+                      ", expected client.authentication.k8s.io/v1 or v1beta1");
     }
     return exec;
 }
@@ -178,7 +195,7 @@ void read_named(Reader& reader, const Node& root, std::string_view list, std::st
     if (items == nullptr) return;
     for (const Node& item : items->items) {
         if (!item.is_mapping()) {
-            reader.refuse(item, "an entry of " + std::string(list) + " is " + describe(item) +
+            reader.refuse(item, "an entry of " + std::string(list) + " is " + kind_of(item) +
                                     ", expected a mapping");
             continue;
         }
@@ -191,7 +208,7 @@ void read_named(Reader& reader, const Node& root, std::string_view list, std::st
                 name, read(reader, Node{.kind = Node::Kind::kMapping, .mark = item.mark}));
         } else if (!body->is_mapping()) {
             reader.refuse(*body,
-                          std::string(field) + " is " + describe(*body) + ", expected a mapping");
+                          std::string(field) + " is " + kind_of(*body) + ", expected a mapping");
         } else {
             entries.try_emplace(name, read(reader, *body));
         }
@@ -210,8 +227,9 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view file
     const auto stream = document::parse_yaml(text);
     if (!stream.errors.empty()) {
         const auto& first = stream.errors.front();
+        const bool quotes = first.message.starts_with('\'');  // a key, or what stands in its place
         return ConfigPlace{std::string(file), first.mark.line, first.mark.column}.error(
-            first.message);
+            quotes ? "a line has no ':' behind its key" : first.message);
     }
     Kubeconfig config;
     const Node& root = stream.documents.front();
@@ -219,11 +237,11 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view file
     std::optional<Error> error;
     Reader reader(file, error);
     if (!root.is_mapping()) {
-        return reader.place(root).error("is " + describe(root) + ", expected a kubeconfig");
+        return reader.place(root).error("is " + kind_of(root) + ", expected a kubeconfig");
     }
     const std::string kind = reader.text(root, "kind");
     if (!kind.empty() && kind != "Config") {
-        reader.refuse(*root.find("kind"), "kind is '" + kind + "', expected Config");
+        reader.refuse(*root.find("kind"), "kind is another one, expected Config");
     }
     read_named(reader, root, "clusters", "cluster", config.clusters, read_cluster);
     read_named(reader, root, "users", "user", config.users, read_user);

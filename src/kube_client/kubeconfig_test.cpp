@@ -81,14 +81,14 @@ struct Bad {
 
 TEST(Kubeconfig, NamesThePlaceOfWhatIsWrong) {
     const std::vector<Bad> cases{
-        {"clusters: 3\n", "k:1:11: clusters is the number 3, expected a list"},
+        {"clusters: 3\n", "k:1:11: clusters is a number or a truth value, expected a list"},
         {"clusters:\n- name: a\n  cluster:\n    server: [x]\n", "k:4:13: server is a list"},
         {"clusters:\n- cluster: {}\n", "k:2:3: an entry of clusters has no name"},
-        {"kind: Pod\n", "k:1:7: kind is 'Pod', expected Config"},
+        {"kind: Pod\n", "k:1:7: kind is another one, expected Config"},
         {"clusters:\n- name: a\n  cluster: {certificate-authority-data: '%%'}\n",
          "k:3:41: certificate-authority-data is not base64"},
         {"users:\n- name: a\n  user:\n    exec: {command: x, apiVersion: v7}\n",
-         "k:4:11: exec has apiVersion 'v7'"},
+         "k:4:11: exec has another apiVersion, expected client"},
         {"- a\n", "k:1:1: is a list, expected a kubeconfig"},
         {"a: [\n", "k:"},
         {"clusters:\n- name: a\n  cluster: {insecure-skip-tls-verify: maybe}\n", "expected true"},
@@ -106,11 +106,39 @@ std::string with(const std::string& cluster, const std::string& user) {
            "}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n";
 }
 
+TEST(Kubeconfig, NeverQuotesTheFile) {
+    const std::vector<std::string> texts{
+        "tiger",
+        "tiger\n  tiger: x\n tiger",
+        "users: tiger",
+        "users: [tiger]",
+        "kind: tiger",
+        "users:\n- name: a\n  user: tiger",
+        "users:\n- name: a\n  user: {token: [tiger]}",
+        "users:\n- name: a\n  user:\n    token: x\n    tiger\n",
+        "users:\n- name: a\n  user: {exec: {command: x, apiVersion: tiger}}",
+        "users:\n- name: a\n  user: {exec: {command: x, interactiveMode: tiger}}",
+        "users:\n- name: a\n  user: {client-key-data: 'tiger%'}",
+        "\"tiger",
+        "- tiger: *tiger",
+        "clusters:\n- name: a\n  cluster: {insecure-skip-tls-verify: tiger}",
+        "users: {tiger: tiger}",
+        "tiger: !!int tiger",
+        "? tiger\n? tiger",
+        "a: |tiger\n b"};
+    for (const std::string& text : texts) {
+        const auto config = parse_kubeconfig(text, "k");
+        if (config) continue;
+        EXPECT_THAT(config.error().message, testing::Not(HasSubstr("tiger"))) << text;
+    }
+}
+
 TEST(Kubeconfig, RefusesWhatCannotWork) {
     const std::string good = "server: 'https://h:1'";
     const std::vector<std::pair<std::string, std::string>> cases{
         {with("", ""), "the cluster has no server"},
-        {with("server: 'h:1'", ""), "server is 'h:1', expected https://HOST:PORT"},
+        {with("server: 'h:1'", ""), "server is no https://HOST:PORT"},
+        {with("server: 'https://ada:tiger@h:1'", ""), "server is no https://HOST:PORT"},
         {with(good + ", insecure-skip-tls-verify: true, certificate-authority: a", ""),
          "exclude each other"},
         {with(good + ", proxy-url: 'ftp://x'", ""), "proxy-url"},

@@ -88,6 +88,29 @@ TEST(Page, NamesTheKindOfItsItems) {
     EXPECT_EQ(page->items[1].json, R"({"kind":"Other","metadata":{"name":"b"}})");
 }
 
+TEST(Page, IsTheSameInWhateverPiecesItComes) {
+    const std::string text =
+        R"( {"metadata" : {"resourceVersion":"9","items":["no"]}, "x":{"items":[{}]}, "s":"\"items\":[",)"
+        R"("items" : [ {"metadata":{"name":"a \\\" ]}"}} , {"kind":"O","metadata":{"name":"b"},"c":[{"d":"}"}]} ],)"
+        R"("kind":"PodList","apiVersion":"v1"} )";
+    const auto whole = read_page(text, "list", true);
+    ASSERT_TRUE(whole) << whole.failure().message;
+    ASSERT_EQ(whole->items.size(), 2U);
+    EXPECT_EQ(whole->items[0].name, "a \\\" ]}");
+    EXPECT_TRUE(whole->items[0].json.starts_with(R"({"kind":"Pod","apiVersion":"v1","metadata")"))
+        << whole->items[0].json;
+    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+        ListReader reader({.what = "list"});
+        ASSERT_TRUE(reader.take(std::string_view(text).substr(0, cut))) << cut;
+        ASSERT_TRUE(reader.take(std::string_view(text).substr(cut))) << cut;
+        const auto page = reader.finish();
+        ASSERT_TRUE(page) << cut;
+        EXPECT_EQ(page->resource_version, "9");
+        EXPECT_EQ(page->items[0].json, whole->items[0].json);
+        EXPECT_EQ(page->items[1].json, whole->items[1].json);
+    }
+}
+
 TEST(Page, OfNothingIsEmptyAndOfGarbageIsRefused) {
     const auto empty = read_page(R"({"kind":"PodList","items":null,"metadata":{}})", "list", true);
     ASSERT_TRUE(empty);

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "kube_client/body_sink.h"
 #include "kube_client/failure.h"
+#include "kube_client/limits.h"
 #include "kube_client/watch.h"
 
 namespace aliquot::kube_client {
@@ -38,7 +40,8 @@ struct Letter {
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
     std::shared_ptr<const Identity> identity;
-    std::string what;  // for messages
+    std::string what;                  // for messages
+    std::shared_ptr<BodySink> sink{};  // takes the body of a success, on the transport's thread
 };
 
 /// What came back.
@@ -57,8 +60,7 @@ struct Undelivered {
 };
 
 struct TransportOptions {
-    std::size_t most_body_bytes = 512UL << 20U;   // of an answer that is no stream
-    std::size_t most_unread_bytes = 64UL << 20U;  // of a stream; a slower reader loses it
+    Limits limits;
     std::chrono::milliseconds connect_limit{10'000};
     std::chrono::milliseconds silence_limit{30'000};  // of an unacknowledged connection
 };

@@ -61,7 +61,8 @@ private:
 /// One stream of changes. For one thread at a time.
 class Watch {
 public:
-    explicit Watch(std::unique_ptr<ByteStream> stream);
+    explicit Watch(std::unique_ptr<ByteStream> stream,
+                   std::size_t most_event_bytes = std::size_t{16} << 20U);
 
     struct Batch {
         std::vector<WatchEvent> events;

@@ -149,7 +149,8 @@ Outcome<Done> WatchDecoder::push(std::string_view bytes, std::vector<WatchEvent>
     return state_->push(bytes, events, keep_managed_fields);
 }
 
-Watch::Watch(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+Watch::Watch(std::unique_ptr<ByteStream> stream, std::size_t most_event_bytes)
+    : stream_(std::move(stream)), decoder_(most_event_bytes) {}
 
 Outcome<Watch::Batch> Watch::next(std::chrono::milliseconds timeout, std::stop_token stop) {
     if (failure_) return *failure_;

@@ -66,6 +66,7 @@ KnownModel model_of(const std::vector<std::string_view>& row) {
     model.context = count_of(row[10]);
     model.working_mib = count_of(row[11]);
     model.item_mib = count_of(row[12]);
+    model.shipped_gib = number_of(row[13]);
     return model;
 }
 

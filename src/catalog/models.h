@@ -23,6 +23,7 @@ struct KnownModel {
     unsigned context = 0;      // longest, in tokens
     unsigned working_mib = 0;  // estimate: beside the weights, CUDA context included
     unsigned item_mib = 0;     // estimate: for each further item of a batch
+    double shipped_gib = 0;    // its weight files, where its maker stores neither 16 nor 32 bits
 };
 
 std::span<const KnownModel> known_models();

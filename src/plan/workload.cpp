@@ -16,6 +16,7 @@
 #include "catalog/models.h"
 #include "document/yaml.h"
 #include "k8s/memory_amount.h"
+#include "sizing/card.h"
 #include "sizing/memory.h"
 #include "sizing/text.h"
 
@@ -275,6 +276,7 @@ private:
             refuse(*node_.find("model"), shape.error().message);
             return;
         }
+        load_.dtype = sizing::usual_dtype(*shape);
         if (quant_ != nullptr) {
             const auto dtype = sizing::parse_dtype(quant_->scalar);
             if (!dtype) {
@@ -284,23 +286,8 @@ private:
             load_.dtype = *dtype;
         }
         load_.gpus = workload_.gpus;
-        const auto need = sizing::estimate_memory(*shape, load_);
-        if (!need) {
-            refuse(node_, need.error().message);
-            return;
-        }
-        workload_.memory_gib = workload_.gpus > 1 ? need->per_gpu_gib : need->total_gib;
-        workload_.memory_certainty = need->certainty;
-        for (const unsigned gpus : {2U, 4U, 8U, 16U}) {
-            if (seen_.contains("gpus")) break;
-            sizing::Load load = load_;
-            load.gpus = gpus;
-            const auto part = sizing::estimate_memory(*shape, load);
-            if (part) workload_.parted.emplace_back(gpus, part->per_gpu_gib);
-        }
-        workload_.memory_reason = model_ + " in " + std::string(sizing::to_text(load_.dtype)) +
-                                  ", " + decimal_text(need->context) + " tokens, batch " +
-                                  decimal_text(load_.batch);
+        const auto filled = fill_memory_of_model(workload_, *shape, load_, !seen_.contains("gpus"));
+        if (!filled) refuse(node_, filled.error().message);
     }
 
     void memory_from_image() {
@@ -338,6 +325,26 @@ std::string_view to_text(Isolation isolation) {
 
 bool Workload::uses(std::string_view feature) const {
     return std::ranges::find(features, feature) != features.end();
+}
+
+Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& shape,
+                                  const sizing::Load& load, bool part) {
+    const auto need = sizing::estimate_memory(shape, load);
+    if (!need) return need.error();
+    workload.memory_gib = load.gpus > 1 ? need->per_gpu_gib : need->total_gib;
+    workload.memory_certainty = need->certainty;
+    workload.memory_reason = shape.name + " in " + std::string(sizing::to_text(load.dtype)) + ", " +
+                             decimal_text(need->context) + " tokens, batch " +
+                             decimal_text(load.batch);
+    for (const unsigned gpus : {2U, 4U, 8U, 16U}) {
+        sizing::Load parted = load;
+        parted.gpus = gpus;
+        const auto each = sizing::estimate_memory(shape, parted);
+        if (part && each && sizing::divides_heads(shape, parted)) {
+            workload.parted.emplace_back(gpus, each->per_gpu_gib);
+        }
+    }
+    return Done{};
 }
 
 void fill_guesses(Workload& workload) {

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "document/node.h"
+#include "sizing/memory.h"
 #include "sizing/model.h"
 
 /// How to share GPUs: which technique, which sizes, which files, and why not the others. Pure.
@@ -65,6 +66,12 @@ Result<std::vector<Workload>> workloads_of_manifests(std::string_view file, std:
 /// The name that a Kubernetes object of this workload has: lower case letters, digits and '-'. Nothing
 /// in it means anything to a shell.
 std::string object_name(std::string_view name);
+
+/// Memory of a workload that runs a model; over how many GPUs it may be parted, if it may.
+/// part   the number of GPUs was not told
+/// errors those of sizing::estimate_memory
+Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& shape,
+                                  const sizing::Load& load, bool part);
 
 /// Fills what a kind lets guess: duty and burstiness.
 void fill_guesses(Workload& workload);

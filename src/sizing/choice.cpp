@@ -9,6 +9,7 @@
 #include "base/nearest_word.h"
 #include "base/number.h"
 #include "base/units.h"
+#include "sizing/card.h"
 #include "sizing/text.h"
 
 namespace aliquot::sizing {
@@ -20,26 +21,6 @@ constexpr std::array<unsigned, 4> kCounts{1, 2, 4, 8};
 double gpu_gib(const catalog::GpuInstance& instance) {
     const catalog::GpuModel& model = *instance.model;
     return (model.memory_mib > 0 ? model.memory_mib : instance.gpu_memory_mib) / kMibPerGib;
-}
-
-/// Why this model cannot run the number format at all; empty: it can.
-std::string format_problem(const catalog::GpuModel& model, const Load& load) {
-    const catalog::Version for_bf16{{8, 0}};
-    const catalog::Version for_fp8{{8, 9}};
-    const std::string compute =
-        std::to_string(model.compute.major()) + '.' + std::to_string(model.compute.minor());
-    if (load.dtype == Dtype::kBf16 && model.compute < for_bf16) {
-        return "bf16 needs compute capability 8.0, it has " + compute + " (fp16 would do)";
-    }
-    if (load.dtype == Dtype::kFp8 && model.compute < for_fp8) {
-        return "fp8 needs compute capability 8.9, it has " + compute;
-    }
-    return {};
-}
-
-bool divides_heads(const ModelShape& shape, const Load& load) {
-    if (load.gpus == 1 || load.task != Task::kInference || shape.heads == 0) return true;
-    return shape.heads % load.gpus == 0 || (shape.kv_heads > 0 && shape.kv_heads % load.gpus == 0);
 }
 
 struct Trial {

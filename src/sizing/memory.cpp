@@ -20,14 +20,15 @@ struct DtypeWord {
     Dtype dtype;
 };
 
-constexpr std::array<DtypeWord, 21> kDtypeWords{
-    {{"fp32", Dtype::kFp32},    {"bf16", Dtype::kBf16},  {"fp16", Dtype::kFp16},
-     {"int8", Dtype::kInt8},    {"fp8", Dtype::kFp8},    {"int4", Dtype::kInt4},
-     {"float32", Dtype::kFp32}, {"float", Dtype::kFp32}, {"bfloat16", Dtype::kBf16},
-     {"float16", Dtype::kFp16}, {"half", Dtype::kFp16},  {"float8", Dtype::kFp8},
-     {"e4m3", Dtype::kFp8},     {"8bit", Dtype::kInt8},  {"q8", Dtype::kInt8},
-     {"4bit", Dtype::kInt4},    {"q4", Dtype::kInt4},    {"nf4", Dtype::kInt4},
-     {"awq", Dtype::kInt4},     {"gptq", Dtype::kInt4},  {"q4_k_m", Dtype::kInt4}}};
+constexpr std::array<DtypeWord, 24> kDtypeWords{
+    {{"fp32", Dtype::kFp32},       {"bf16", Dtype::kBf16},      {"fp16", Dtype::kFp16},
+     {"int8", Dtype::kInt8},       {"fp8", Dtype::kFp8},        {"int4", Dtype::kInt4},
+     {"shipped", Dtype::kShipped}, {"native", Dtype::kShipped}, {"mxfp4", Dtype::kShipped},
+     {"float32", Dtype::kFp32},    {"float", Dtype::kFp32},     {"bfloat16", Dtype::kBf16},
+     {"float16", Dtype::kFp16},    {"half", Dtype::kFp16},      {"float8", Dtype::kFp8},
+     {"e4m3", Dtype::kFp8},        {"8bit", Dtype::kInt8},      {"q8", Dtype::kInt8},
+     {"4bit", Dtype::kInt4},       {"q4", Dtype::kInt4},        {"nf4", Dtype::kInt4},
+     {"awq", Dtype::kInt4},        {"gptq", Dtype::kInt4},      {"q4_k_m", Dtype::kInt4}}};
 
 std::string billions(double parameters) { return decimal_text(parameters / kBillion, 3) + " B"; }
 
@@ -49,10 +50,14 @@ void sum_up(Need& need) {
 }
 
 double weight_bytes(const ModelShape& shape, Dtype dtype) {
+    if (dtype == Dtype::kShipped && shape.weight_bytes > 0) return shape.weight_bytes;
     return shape.parameters * bytes_per_parameter(dtype);
 }
 
 std::string weight_arithmetic(const ModelShape& shape, Dtype dtype) {
+    if (dtype == Dtype::kShipped && shape.weight_bytes > 0) {
+        return billions(shape.parameters) + " parameters as shipped";
+    }
     std::string how = billions(shape.parameters) + " parameters x ";
     how += decimal_text(bytes_per_parameter(dtype)) + " B (" + std::string(to_text(dtype));
     return how + (dtype == Dtype::kInt4 ? " with 10 % for scales)" : ")");
@@ -257,9 +262,10 @@ Result<Dtype> parse_dtype(std::string_view word) {
     for (const DtypeWord& known : kDtypeWords) {
         if (same_letters(known.word, word)) return known.dtype;
     }
-    return Error{ErrorCode::kInvalidInput, "'" + std::string(word) +
-                                               "' is no number format; fp32, bf16, fp16, fp8, int8 "
-                                               "or int4 is expected"};
+    return Error{ErrorCode::kInvalidInput,
+                 "'" + std::string(word) +
+                     "' is no number format; fp32, bf16, fp16, fp8, int8, "
+                     "int4 or shipped is expected"};
 }
 
 std::string_view to_text(Dtype dtype) { return kDtypeWords[static_cast<std::size_t>(dtype)].word; }
@@ -270,8 +276,12 @@ std::string_view to_text(Task task) {
     return kWords[static_cast<std::size_t>(task)];
 }
 
+Dtype usual_dtype(const ModelShape& shape) {
+    return shape.weight_bytes > 0 ? Dtype::kShipped : Dtype::kBf16;
+}
+
 double bytes_per_parameter(Dtype dtype) {
-    constexpr std::array<double, 6> kBytes{4, 2, 2, 1, 1, 0.55};
+    constexpr std::array<double, 7> kBytes{4, 2, 2, 1, 1, 0.55, 2};
     return kBytes[static_cast<std::size_t>(dtype)];
 }
 

@@ -11,7 +11,15 @@
 
 namespace aliquot::sizing {
 
-enum class Dtype : std::uint8_t { kFp32, kBf16, kFp16, kInt8, kFp8, kInt4 };
+enum class Dtype : std::uint8_t {
+    kFp32,
+    kBf16,
+    kFp16,
+    kInt8,
+    kFp8,
+    kInt4,
+    kShipped  // as its maker stores it: ModelShape::weight_bytes, where that is known
+};
 enum class Task : std::uint8_t { kInference, kTrainFull, kTrainLora, kTrainQlora };
 enum class Optimizer : std::uint8_t { kAdam, kAdam8bit, kSgdMomentum, kAdafactor };
 enum class Checkpointing : std::uint8_t { kNone, kSelective, kFull };
@@ -21,8 +29,11 @@ Result<Dtype> parse_dtype(std::string_view word);
 std::string_view to_text(Dtype dtype);
 std::string_view to_text(Task task);
 
-/// Bytes per parameter as stored; int4 with 10 % for its scales.
+/// Bytes per parameter as stored; int4 with 10 % for its scales. kShipped: 2.
 double bytes_per_parameter(Dtype dtype);
+
+/// What a model is loaded in when nobody says: as it ships where that is known, else bf16.
+Dtype usual_dtype(const ModelShape& shape);
 
 /// What is done with a model.
 struct Load {

@@ -74,6 +74,7 @@ ModelShape shape_of(const catalog::KnownModel& known) {
     shape.context = known.context;
     shape.working_mib = known.working_mib;
     shape.item_mib = known.item_mib;
+    shape.weight_bytes = known.shipped_gib * 1024 * 1024 * 1024;
     shape.source = "table of known models";
     shape.arithmetic = decimal_text(known.parameters / kBillion, 3) + " B from the table";
     if (known.kind != "decoder") shape.certainty = Certainty::kGuessed;

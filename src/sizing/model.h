@@ -28,7 +28,7 @@ struct ModelShape {
     unsigned kv_heads = 0;
     double kv_width = 0;      // values that one token leaves in the cache per layer
     unsigned context = 0;     // longest, in tokens
-    double weight_bytes = 0;  // as stored; only from a safetensors header
+    double weight_bytes = 0;  // as its maker stores it
     double working_mib = 0;   // of small models: beside the weights, context included
     double item_mib = 0;      // of small models: for each further item of a batch
     std::string source;       // "table of known models", "config.json", ...

@@ -99,15 +99,10 @@ Result<Done> add_model(plan::Request& request, const PlanOptions& words) {
     load.dtype = *dtype;
     load.context = words.context;
     load.batch = words.batch;
-    const auto need = sizing::estimate_memory(*shape, load);
-    if (!need) return need.error();
     plan::Workload workload;
     workload.name = words.model.substr(words.model.find_last_of('/') + 1);
-    workload.memory_gib = need->total_gib;
-    workload.memory_certainty = need->certainty;
-    workload.memory_reason = words.model + " in " + std::string(sizing::to_text(load.dtype)) +
-                             ", " + decimal_text(need->context) + " tokens, batch " +
-                             decimal_text(load.batch);
+    const auto filled = fill_memory_of_model(workload, *shape, load, true);
+    if (!filled) return filled.error();
     plan::fill_guesses(workload);
     request.workloads.push_back(std::move(workload));
     if (!request.pools.empty()) return Done{};

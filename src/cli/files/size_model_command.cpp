@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <ostream>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
@@ -11,6 +13,8 @@
 #include "document/json.h"
 #include "document/write.h"
 #include "k8s/memory_amount.h"
+#include "plan/pool.h"
+#include "sizing/card.h"
 #include "sizing/choice.h"
 #include "sizing/text.h"
 
@@ -27,7 +31,7 @@ struct ModelOptions {
     std::string model;
     std::string config;
     std::string safetensors;
-    std::string dtype = "bf16";
+    std::string dtype;
     std::string cache_dtype = "fp16";
     std::string train;
     std::string optimizer = "adam";
@@ -76,9 +80,12 @@ Result<sizing::ModelShape> shape_of(const ModelOptions& words) {
     return sizing::read_model_config(input->name, input->text);
 }
 
-Result<sizing::Load> load_of(const ModelOptions& words) {
+Result<sizing::Load> load_of(const ModelOptions& words, const sizing::ModelShape& shape) {
     sizing::Load load;
-    const auto dtype = sizing::parse_dtype(words.dtype);
+    const bool trains = !words.train.empty();
+    const auto dtype = words.dtype.empty()
+                           ? (trains ? sizing::Dtype::kBf16 : sizing::usual_dtype(shape))
+                           : sizing::parse_dtype(words.dtype);
     if (!dtype) return Error(dtype.error()).during("--dtype");
     const auto cache = sizing::parse_dtype(words.cache_dtype);
     if (!cache) return Error(cache.error()).during("--cache-dtype");
@@ -113,8 +120,56 @@ Node option_node(const sizing::GpuOption& option) {
                          {"a_share_will_do", option.shared}});
 }
 
+/// A card that one has, and whether the model runs on it.
+struct Card {
+    plan::GpuPool pool;
+    sizing::CardFit fit;
+};
+
+Node card_node(const Card& card) {
+    Node node = make_mapping({{"gpu", card.pool.model->key},
+                              {"count", card.fit.count},
+                              {"fits", card.fit.fits},
+                              {"gpu_memory_gib", make_number(card.fit.gpu_gib, 2)},
+                              {"usable_gib", make_number(card.fit.usable_gib, 2)},
+                              {"needed_per_gpu_gib", make_number(card.fit.per_gpu_gib, 2)}});
+    if (!card.fit.problem.empty()) append(node, "problem", card.fit.problem);
+    if (!card.fit.smaller.empty()) append(node, "would_fit_in", card.fit.smaller);
+    if (card.fit.most_context > 0) {
+        append(node, "most_context_tokens", make_number(card.fit.most_context, 0));
+    }
+    if (card.fit.most_batch > 0) append(node, "most_batch", make_number(card.fit.most_batch, 0));
+    return node;
+}
+
+void print_card(std::ostream& out, const Card& card, const sizing::ModelShape& shape,
+                const sizing::Load& load, const sizing::Need& need) {
+    const sizing::CardFit& fit = card.fit;
+    out << (fit.count > 1 ? std::to_string(fit.count) + " x " : "") << card.pool.model->key << " ("
+        << sizing::gib_text(fit.gpu_gib) << "): ";
+    if (!fit.fits) {
+        out << "does not fit: " << fit.problem;
+        if (!fit.smaller.empty()) out << "; in " << fit.smaller << " it fits";
+        out << '\n';
+        return;
+    }
+    out << "fits, " << sizing::gib_text(fit.per_gpu_gib) << " of "
+        << sizing::gib_text(fit.usable_gib) << " usable" << (fit.count > 1 ? " on each" : "")
+        << '\n';
+    if (fit.most_context > 0) {
+        out << "  at most " << decimal_text(fit.most_context, 0) << " tokens at batch "
+            << decimal_text(load.batch)
+            << (fit.most_context == shape.context ? ", the longest it knows\n" : "\n");
+    }
+    if (fit.most_batch > 0) {
+        out << "  at most batch " << decimal_text(fit.most_batch, 0);
+        if (fit.most_context > 0) out << " at " << decimal_text(need.context, 0) << " tokens";
+        out << '\n';
+    }
+}
+
 Node answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const sizing::Need& need,
-               const sizing::GpuChoice& choice) {
+               const sizing::GpuChoice& choice, const std::optional<Card>& card) {
     Node root = make_mapping({{"model", shape.name},
                               {"parameters", make_number(shape.parameters, 0)},
                               {"active_parameters", make_number(shape.active_parameters, 0)},
@@ -134,6 +189,7 @@ Node answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const 
                                     {"arithmetic", term.arithmetic}});
            }));
     append(root, "notes", need.notes);
+    if (card) append(root, "card", card_node(*card));
     append(root, "options", make_sequence(choice.best, option_node));
     append(root, "cheaper", choice.cheaper);
     append(root, "rejected", choice.rejected);
@@ -141,7 +197,8 @@ Node answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const 
 }
 
 void print_text(Context& context, const sizing::ModelShape& shape, const sizing::Load& load,
-                const sizing::Need& need, const sizing::GpuChoice& choice) {
+                const sizing::Need& need, const sizing::GpuChoice& choice,
+                const std::optional<Card>& card) {
     auto& out = context.out;
     out << shape.name << ", " << to_text(load.task) << " in " << to_text(load.dtype) << ": "
         << sizing::gib_text(need.total_gib) << " of GPU memory";
@@ -154,7 +211,8 @@ void print_text(Context& context, const sizing::ModelShape& shape, const sizing:
     }
     for (const std::string& note : need.notes) out << "  note: " << note << '\n';
     out << "  confidence: " << to_text(need.certainty) << '\n';
-    if (choice.best.empty()) out << "no machine of the table holds it\n";
+    if (card) print_card(out, *card, shape, load, need);
+    if (choice.best.empty() && !card) out << "no cloud machine in the table holds it\n";
     if (!choice.best.empty()) out << "cheapest (list prices, on demand):\n";
     for (const auto& option : choice.best) {
         out << "  " << option.count << " x " << option.model->key << " ("
@@ -166,48 +224,65 @@ void print_text(Context& context, const sizing::ModelShape& shape, const sizing:
     if (!choice.cheaper.empty()) out << "cheaper " << choice.cheaper << '\n';
 }
 
+/// The GPUs of --gpu as those that one has; nothing without --gpu.
+Result<std::optional<Card>> card_of(const ModelOptions& words, const sizing::ModelShape& shape,
+                                    const sizing::Load& load) {
+    std::optional<Card> card;
+    if (words.gpu.empty()) return card;
+    auto pool = plan::parse_gpu(words.gpu);
+    if (!pool) return std::move(pool).error();
+    constexpr unsigned kMost = 8;
+    const unsigned most = words.gpus > 0 ? words.gpus : pool->count > 1 ? pool->count : kMost;
+    auto fit = fit_card(shape, load, *pool->model, memory_mib(*pool) / kMibPerGib, most);
+    if (!fit) return std::move(fit).error();
+    card = Card{*std::move(pool), *std::move(fit)};
+    return card;
+}
+
 void estimate(Context& context, const ModelOptions& words) {
     const auto shape = shape_of(words);
-    const auto load = load_of(words);
-    if (!shape || !load) {
-        fail(context, kUsage, shape ? load.error().message : shape.error().message);
-        return;
-    }
+    if (!shape) return fail(context, kUsage, shape.error().message);
+    const auto load = load_of(words, *shape);
+    if (!load) return fail(context, kUsage, load.error().message);
     sizing::HostNeed host;
     host.cpu_per_gpu = words.cpu;
-    host.gpu = words.gpu;
     host.cloud = words.cloud;
     host.gpus = words.gpus;
     if (!words.memory.empty()) {
         const auto bytes = k8s::parse_bytes(words.memory);
-        if (!bytes) {
-            fail(context, kUsage, "--memory: " + bytes.error().message);
-            return;
-        }
+        if (!bytes) return fail(context, kUsage, "--memory: " + bytes.error().message);
         host.memory_mib = static_cast<double>(*bytes) / kBytesPerMib;
     }
-    const auto choice = choose_gpus(*shape, *load, host);
+    const auto card = card_of(words, *shape, *load);
+    if (!card) return fail(context, kUsage, card.error().message);
+    if (*card) host.gpu = (*card)->pool.model->key;
+    const bool listed = !*card || (*card)->pool.unlisted == nullptr;
+    const auto choice =
+        listed ? choose_gpus(*shape, *load, host) : Result<sizing::GpuChoice>(sizing::GpuChoice{});
     sizing::Load shown = *load;
-    // The sum is shown for the count that the best option has.
-    if (words.gpus == 0 && choice && !choice->best.empty()) {
+    // The sum is shown for the count that the card, or the best option, has.
+    if (*card) shown.gpus = (*card)->fit.count;
+    if (!*card && words.gpus == 0 && choice && !choice->best.empty()) {
         shown.gpus = choice->best.front().count;
     }
     const auto need = estimate_memory(*shape, shown);
     if (!need || !choice) {
-        fail(context, kUsage, need ? choice.error().message : need.error().message);
-        return;
+        return fail(context, kUsage, need ? choice.error().message : need.error().message);
     }
-    context.exit_code = choice->best.empty() ? kFindings : kOk;
+    const bool held = *card ? (*card)->fit.fits : !choice->best.empty();
+    context.exit_code = held ? kOk : kFindings;
     if (words.format == "text") {
-        print_text(context, *shape, shown, *need, *choice);
+        print_text(context, *shape, shown, *need, *choice, *card);
     } else {
-        print_answer(context, answer_of(*shape, shown, *need, *choice), words.format);
+        print_answer(context, answer_of(*shape, shown, *need, *choice, *card), words.format);
     }
 }
 
 void add_load(command_line::Command& command, ModelOptions& words) {
-    command.add_option("--dtype", words.dtype, "Number format of the weights")
-        ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
+    command
+        .add_option("--dtype", words.dtype,
+                    "Number format of the weights; by default as the model ships, else bf16")
+        ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4, shipped)");
     command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache")
         ->option_text("FORMAT");
     command.add_option("--ctx", words.context, "Context in tokens; 4096 unless told")
@@ -240,10 +315,12 @@ void add_size_model(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
         "model",
         "Estimate how much GPU memory a neural network needs, and which GPUs are cheapest\n\n"
-        "Exit code 1: no machine of the table holds it.");
+        "With --gpu: whether it fits on that card, with which context and batch. Exit code 1: it "
+        "does not fit; without --gpu, no cloud machine of the table holds it.");
     command->footer(
         "aliquot size model --model llama-3-8b --dtype int4 --ctx 8192 --batch 4\n"
         "aliquot size model --model mistral-7b --train full --gpus 4\n"
+        "aliquot size model --model llama-3-8b --dtype int4 --gpu rtx-3090   # does it fit?\n"
         "aliquot size model --config config.json --train qlora --gpu a10g\n"
         "aliquot size model --safetensors model.safetensors -o json");
     auto words = std::make_shared<ModelOptions>();
@@ -257,7 +334,8 @@ void add_size_model(command_line::Command& size, Context& context) {
     command->add_option("--gpus", words->gpus, "Only this many")
         ->one_of({"1", "2", "4", "8"})
         ->option_text("1|2|4|8");
-    command->add_option("--gpu", words->gpu, "Only this model of GPU")->option_text("MODEL");
+    command->add_option("--gpu", words->gpu, "The GPU that you have, or a size (24GiB)")
+        ->option_text("[N x] MODEL");
     command->add_option("--cloud", words->cloud, "Only this cloud")
         ->one_of({"aws", "azure", "gcp"})
         ->option_text("aws|azure|gcp");

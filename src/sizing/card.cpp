@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sizing/card.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "base/number.h"
+#include "sizing/text.h"
+
+namespace aliquot::sizing {
+namespace {
+
+constexpr double kSlack = 0.05;
+constexpr double kMostTokens = 1 << 20U;
+constexpr double kMostBatch = 4096;
+
+/// The largest whole number from 1 to `most` that holds; 0: not even 1. What holds for a number holds for
+/// all below it.
+double largest(double most, const std::function<bool(double)>& holds) {
+    double low = 0;
+    double high = most + 1;
+    while (high - low > 1) {
+        const double middle = std::floor((low + high) / 2);
+        (holds(middle) ? low : high) = middle;
+    }
+    return low;
+}
+
+bool fits(const ModelShape& shape, const Load& load, double usable_gib) {
+    const auto need = estimate_memory(shape, load);
+    return need && need->per_gpu_gib <= usable_gib;
+}
+
+std::string smaller_format(const ModelShape& shape, Load load, const catalog::GpuModel& model,
+                           double usable_gib) {
+    const double now = bytes_per_parameter(load.dtype);
+    for (const Dtype dtype : {Dtype::kFp16, Dtype::kFp8, Dtype::kInt8, Dtype::kInt4}) {
+        load.dtype = dtype;
+        if (bytes_per_parameter(dtype) > now || !format_problem(model, load).empty()) continue;
+        if (fits(shape, load, usable_gib)) return std::string(to_text(dtype));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string format_problem(const catalog::GpuModel& model, const Load& load) {
+    if (model.architecture == "not known") return {};  // of a card by its memory alone
+    const catalog::Version for_bf16{{8, 0}};
+    const catalog::Version for_fp8{{8, 9}};
+    const std::string compute =
+        std::to_string(model.compute.major()) + '.' + std::to_string(model.compute.minor());
+    if (load.dtype == Dtype::kBf16 && model.compute < for_bf16) {
+        return "bf16 needs compute capability 8.0, it has " + compute + " (fp16 would do)";
+    }
+    if (load.dtype == Dtype::kFp8 && model.compute < for_fp8) {
+        return "fp8 needs compute capability 8.9, it has " + compute;
+    }
+    return {};
+}
+
+bool divides_heads(const ModelShape& shape, const Load& load) {
+    if (load.gpus == 1 || load.task != Task::kInference || shape.heads == 0) return true;
+    return shape.heads % load.gpus == 0 || (shape.kv_heads > 0 && shape.kv_heads % load.gpus == 0);
+}
+
+Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catalog::GpuModel& model,
+                         double memory_gib, unsigned most) {
+    CardFit fit;
+    fit.gpu_gib = memory_gib;
+    fit.usable_gib = memory_gib * (1 - kSlack);
+    Load load = asked;
+    for (const unsigned count : {1U, 2U, 4U, 8U}) {
+        if (count > std::max(1U, most)) break;
+        load.gpus = count;
+        if (!divides_heads(shape, load)) continue;
+        const auto need = estimate_memory(shape, load);
+        if (!need) return need.error();
+        fit.count = count;
+        fit.per_gpu_gib = need->per_gpu_gib;
+        if (load.context == 0) load.context = need->context;
+        if (need->per_gpu_gib <= fit.usable_gib) break;
+    }
+    load.gpus = fit.count;
+    fit.problem = format_problem(model, load);
+    if (!fit.problem.empty() || fit.per_gpu_gib > fit.usable_gib) {
+        fit.smaller = smaller_format(shape, load, model, fit.usable_gib);
+    }
+    if (fit.problem.empty() && fit.per_gpu_gib > fit.usable_gib) {
+        fit.problem = gib_text(fit.per_gpu_gib) + " needed" +
+                      (fit.count > 1 ? " on each of " + std::to_string(fit.count) : "") + ", " +
+                      gib_text(fit.usable_gib) + " usable of " + gib_text(fit.gpu_gib);
+    }
+    fit.fits = fit.problem.empty();
+    if (!fit.fits || load.task != Task::kInference) return fit;
+    Load tried = load;
+    fit.most_batch = largest(kMostBatch, [&](double batch) {
+        tried.batch = batch;
+        return fits(shape, tried, fit.usable_gib);
+    });
+    if (!shape.has_cache()) return fit;
+    tried = load;
+    const double longest = shape.context > 0 ? shape.context : kMostTokens;
+    fit.most_context = largest(std::min(longest, kMostTokens), [&](double tokens) {
+        tried.context = tokens;
+        return fits(shape, tried, fit.usable_gib);
+    });
+    return fit;
+}
+
+}  // namespace aliquot::sizing

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/gpu_models.h"
+#include "sizing/memory.h"
+
+namespace aliquot::sizing {
+
+/// Whether a model runs on GPUs that one has.
+struct CardFit {
+    unsigned count =
+        1;  // GPUs that share it: the fewest that hold it, else those that were asked for
+    bool fits = false;
+    double per_gpu_gib = 0;   // what it takes of each
+    double gpu_gib = 0;       // what each has
+    double usable_gib = 0;    // less 5 %
+    std::string problem;      // why not; empty: it fits
+    double most_context = 0;  // tokens at the batch that was asked for; 0: it has no cache
+    double most_batch = 0;    // at the context that was asked for
+    std::string smaller;  // "int8": the first number format that would fit; empty: none, or no need
+};
+
+/// The formats that fp8 and bf16 need a newer card for: empty, or "bf16 needs compute capability 8.0, ...".
+std::string format_problem(const catalog::GpuModel& model, const Load& load);
+
+/// Whether `load.gpus` can share the model: a count that divides the heads or those of the cache.
+bool divides_heads(const ModelShape& shape, const Load& load);
+
+/// memory_gib   of one GPU
+/// most         GPUs that there are; 1, 2, 4 or 8 of them are tried
+/// errors       those of estimate_memory
+Result<CardFit> fit_card(const ModelShape& shape, const Load& load, const catalog::GpuModel& model,
+                         double memory_gib, unsigned most);
+
+}  // namespace aliquot::sizing

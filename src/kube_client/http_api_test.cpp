@@ -7,10 +7,8 @@
 #include <latch>
 #include <thread>
 
-#include "http/coding.h"
 #include "kube_client/connect.h"
 #include "kube_client/scripted_server.h"
-#include "kube_client/store.h"
 #include "os/root.h"
 #include "os/temporary_directory.h"
 
@@ -288,96 +286,6 @@ TEST(HttpApi, LosesAStreamThatIsReadTooSlowly) {
         EXPECT_THAT(batch.failure().message, HasSubstr("too slowly"));
         break;
     }
-}
-
-/// `text` as gzip has it.
-std::string gzipped(const std::string& text) { return http::gzip(text); }
-
-std::string list_of(std::size_t items, std::size_t bytes) {
-    std::string text =
-        R"({"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[)";
-    const std::string filling(bytes, 'x');
-    for (std::size_t i = 0; i < items; ++i) {
-        text += (i == 0 ? "" : ",") + (R"({"metadata":{"name":"n)" + std::to_string(i)) +
-                R"("},"spec":{"note":")" + filling + "\"}}";
-    }
-    return text + "]}";
-}
-
-TEST(HttpApi, KeepsWithinItsLimitsWhateverTheServerSends) {
-    HttpApiOptions options;
-    options.transport.limits = {
-        .answer_bytes = 300'000, .object_bytes = 50'000, .unread_bytes = 100'000};
-    const std::vector<std::pair<std::string, ScriptedServer::Script>> servers{
-        {"an endless body",
-         [](Talk& talk) {
-             talk.begin(200);
-             while (talk.chunk(std::string(100'000, ' '))) {
-             }
-         }},
-        {"an endless object",
-         [](Talk& talk) {
-             talk.begin(200);
-             talk.chunk(R"({"kind":"NodeList","items":[{"metadata":{"name":")");
-             while (talk.chunk(std::string(100'000, 'x'))) {
-             }
-         }},
-        {"endless objects",
-         [](Talk& talk) {
-             talk.begin(200);
-             talk.chunk(R"({"kind":"NodeList","items":[)");
-             while (talk.chunk(R"({"metadata":{"name":"a"},"x":")" + std::string(40'000, 'x') +
-                               "\"},")) {
-             }
-         }},
-        {"depth without end",
-         [](Talk& talk) {
-             talk.begin(200);
-             while (talk.chunk(std::string(100'000, '['))) {
-             }
-         }},
-        {"a bomb",
-         [](Talk& talk) {
-             talk.answer(200, gzipped(std::string(50U << 20U, ' ')),
-                         {{"Content-Encoding", "gzip"}});
-         }},
-        {"an endless header", [](Talk& talk) {
-             talk.answer(200, kPod, {{"X-Long", std::string(5U << 20U, 'x')}});
-         }}};
-    for (const auto& [name, script] : servers) {
-        ScriptedServer server(script);
-        auto api = api_of(server, options);
-        const auto listed = api->list(resources::nodes(), {}, {.deadline = 20s});
-        EXPECT_FALSE(listed) << name;
-        EXPECT_LT(listed.failure().message.size(), 400U) << name;
-        if (name == "endless objects") {
-            EXPECT_TRUE(listed.failure().is(Reason::kTooLarge));
-            EXPECT_THAT(listed.failure().message,
-                        HasSubstr("list nodes: the items have more than 300000 bytes"));
-        }
-        if (name == "an endless object") {
-            EXPECT_THAT(listed.failure().message, HasSubstr("an object has more than 50000 bytes"));
-        }
-        EXPECT_FALSE(api->get(resources::nodes(), {"", "a"}, {.deadline = 20s})) << name;
-    }
-}
-
-TEST(HttpApi, ReadsAListThatIsLargerThanItsLimitsWhenLittleOfItIsKept) {
-    const std::string text = list_of(5000, 20'000);  // 100 MB, from a server that divides nothing
-    ScriptedServer server([&](Talk& talk) { talk.answer(200, text); });
-    HttpApiOptions options;
-    options.transport.limits = kControllerLimits;
-    auto api = api_of(server, options);
-    const auto kept =
-        api->list(resources::nodes(), {.projection = keep_fields({})}, {.deadline = 60s});
-    ASSERT_TRUE(kept) << kept.failure().message;
-    EXPECT_EQ(kept->items.size(), 5000U);
-    EXPECT_EQ(kept->items[4999].json,
-              R"({"kind":"Node","apiVersion":"v1","metadata":{"name":"n4999"}})");
-    EXPECT_EQ(kept->resource_version, "7");
-    const auto all = api->list(resources::nodes(), {}, {.deadline = 60s});
-    ASSERT_FALSE(all);
-    EXPECT_TRUE(all.failure().is(Reason::kTooLarge)) << all.failure().message;
 }
 
 TEST(HttpApi, StreamsOutliveIt) {

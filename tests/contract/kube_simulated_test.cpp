@@ -181,7 +181,8 @@ protected:
             {.address = "127.0.0.1:0",
              .access = {.tls = http::Tls{.certificate_file = directory_.path() / "crt",
                                          .key_file = directory_.path() / "key"}},
-             .methods = {"POST"}},
+             .methods = {"POST"},
+             .most_body_bytes = 1U << 20U},
             [this](const http::Request& request) { return answer(request); });
         ASSERT_TRUE(listening) << listening.error().message;
         hook_ = *std::move(listening);

@@ -73,7 +73,7 @@ nlohmann::ordered_json to_json(const std::filesystem::path& directory,
 }
 
 /// The same value as YAML.
-document::Node to_node(const nlohmann::ordered_json& value) {
+document::Value to_node(const nlohmann::ordered_json& value) {
     if (value.is_object()) {
         auto mapping = document::make_mapping();
         for (const auto& [key, item] : value.items()) document::append(mapping, key, to_node(item));
@@ -85,8 +85,9 @@ document::Node to_node(const nlohmann::ordered_json& value) {
         return sequence;
     }
     if (value.is_string()) return document::make_string(value.get<std::string>());
-    document::Node plain;
-    plain.kind = value.is_boolean() ? document::Node::Kind::kBool : document::Node::Kind::kInteger;
+    document::Value plain;
+    plain.kind =
+        value.is_boolean() ? document::Value::Kind::kBool : document::Value::Kind::kInteger;
     plain.scalar = value.dump();
     return plain;
 }

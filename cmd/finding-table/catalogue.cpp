@@ -11,7 +11,7 @@
 namespace aliquot::finding_table {
 namespace {
 
-using document::Node;
+using document::Value;
 
 Error refuse(std::string_view file, document::Mark mark, const std::string& message) {
     return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(mark.line) + ':' +
@@ -53,7 +53,7 @@ std::optional<std::string> problem_of(const Entry& entry) {
     return std::nullopt;
 }
 
-Result<Entry> read_entry(std::string_view file, const std::string& tool, const Node& node) {
+Result<Entry> read_entry(std::string_view file, const std::string& tool, const Value& node) {
     if (!node.is_mapping()) return refuse(file, node.mark, "expected a mapping with id, what, ...");
     Entry entry;
     entry.tool = tool;
@@ -77,10 +77,10 @@ Result<Entry> read_entry(std::string_view file, const std::string& tool, const N
 
 bool by_id(const Entry& a, const Entry& b) { return a.id < b.id; }
 
-Result<Done> read_section(std::string_view file, const std::string& tool, const Node& section,
+Result<Done> read_section(std::string_view file, const std::string& tool, const Value& section,
                           Catalogue& catalogue) {
     std::string last;
-    for (const Node& item : section.items) {
+    for (const Value& item : section.items) {
         auto entry = read_entry(file, tool, item);
         if (!entry) return std::move(entry).error();
         if (entry->id <= last) {
@@ -116,9 +116,9 @@ Result<Catalogue> read_catalogue(std::string_view file, std::string_view text) {
     if (!stream.errors.empty()) {
         return refuse(file, stream.errors.front().mark, stream.errors.front().message);
     }
-    const Node& root = stream.documents.front();
+    const Value& root = stream.documents.front();
     Catalogue catalogue;
-    const Node* families = root.find("families");
+    const Value* families = root.find("families");
     if (families == nullptr || !families->is_mapping()) {
         return refuse(file, root.mark,
                       "'families' is missing: expected a mapping from prefix to title");

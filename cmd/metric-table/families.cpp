@@ -12,7 +12,7 @@
 namespace aliquot::metric_table {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr std::array<std::string_view, 7> kGroups{"native",  "self",  "guard",    "classic",
                                                   "renamed", "older", "openshift"};
@@ -72,7 +72,7 @@ std::string* field_of(Withheld& withheld, std::string_view key) {
 
 /// Reads the keys of one entry into its fields.
 template <class Entry>
-Result<Entry> read_texts(std::string_view file, const Node& node) {
+Result<Entry> read_texts(std::string_view file, const Value& node) {
     if (!node.is_mapping()) return refuse(file, node.mark, "expected a mapping with name, ...");
     Entry entry;
     for (const auto& [key, value] : node.entries) {
@@ -127,7 +127,7 @@ std::optional<std::string> problem_of(const Family& family) {
     return ours ? problem_of_ours(family) : std::nullopt;
 }
 
-Result<std::string> expand(std::string_view file, const Node& node, const Sets& sets,
+Result<std::string> expand(std::string_view file, const Value& node, const Sets& sets,
                            const std::string& labels) {
     std::string expanded;
     std::set<std::string> seen;
@@ -149,9 +149,9 @@ Result<std::string> expand(std::string_view file, const Node& node, const Sets& 
     return expanded;
 }
 
-Result<Done> read_group(std::string_view file, const std::string& group, const Node& section,
+Result<Done> read_group(std::string_view file, const std::string& group, const Value& section,
                         const Sets& sets, Catalogue& catalogue) {
-    for (const Node& item : section.items) {
+    for (const Value& item : section.items) {
         auto family = read_texts<Family>(file, item);
         if (!family) return std::move(family).error();
         family->group = group;
@@ -164,8 +164,8 @@ Result<Done> read_group(std::string_view file, const std::string& group, const N
     return Done{};
 }
 
-Result<Done> read_withheld(std::string_view file, const Node& section, Catalogue& catalogue) {
-    for (const Node& item : section.items) {
+Result<Done> read_withheld(std::string_view file, const Value& section, Catalogue& catalogue) {
+    for (const Value& item : section.items) {
         auto withheld = read_texts<Withheld>(file, item);
         if (!withheld) return std::move(withheld).error();
         if (withheld->why.empty()) return refuse(file, item.mark, withheld->name + ": why?");
@@ -201,7 +201,7 @@ Result<Catalogue> read_catalogue(std::string_view file, std::string_view text) {
     if (!stream.errors.empty()) {
         return refuse(file, stream.errors.front().mark, stream.errors.front().message);
     }
-    const Node& root = stream.documents.front();
+    const Value& root = stream.documents.front();
     Catalogue catalogue;
     Sets sets;
     for (const auto& [key, value] : root.entries) {

@@ -14,8 +14,8 @@ constexpr unsigned kDepthMax = 512;
 /// Takes the texts out of the nodes.
 class Converter {
 public:
-    Value convert(document::Node& node) {
-        using Kind = document::Node::Kind;
+    Value convert(document::Value& node) {
+        using Kind = document::Value::Kind;
         switch (node.kind) {
             case Kind::kNull:
                 return {};
@@ -55,10 +55,10 @@ private:
         return value ? Value(*value) : Value(text);
     }
 
-    Value sequence(document::Node& node) {
+    Value sequence(document::Value& node) {
         Value made = Value::array();
         const std::size_t length = path_.size();
-        for (document::Node& item : node.items) {
+        for (document::Value& item : node.items) {
             path_ += '[' + std::to_string(made.size()) + ']';
             made.push(convert(item));
             path_.resize(length);
@@ -66,9 +66,9 @@ private:
         return made;
     }
 
-    Value mapping(document::Node& node) {
+    Value mapping(document::Value& node) {
         Value made = Value::object();
-        for (document::Node::Entry& entry : node.entries) {
+        for (document::Value::Entry& entry : node.entries) {
             const std::string& key = entry.first.scalar;
             const std::size_t length = path_.size();
             path_ += path_.empty() ? key : "." + key;
@@ -82,7 +82,7 @@ private:
     std::string path_;
 };
 
-Parsed parsed_of(document::Node& node) {
+Parsed parsed_of(document::Value& node) {
     Converter converter;
     Parsed parsed;
     parsed.value = converter.convert(node);
@@ -108,7 +108,7 @@ Result<std::vector<Value>> parse_yaml_documents(std::string_view text) {
     document::Stream stream = document::parse_yaml(text);
     if (!stream.errors.empty()) return not_yaml(stream);
     std::vector<Value> documents;
-    for (document::Node& node : stream.documents) {
+    for (document::Value& node : stream.documents) {
         documents.push_back(Converter().convert(node));
     }
     return documents;

@@ -8,7 +8,7 @@
 namespace aliquot::sim::cluster {
 namespace {
 
-using document::Node;
+using document::Value;
 using k8s::Requirement;
 using Operator = Requirement::Operator;
 
@@ -72,14 +72,14 @@ std::vector<Requirement> read_requirements(Object& term, std::string_view key) {
 
 std::vector<k8s::NodeSelectorTerm> read_required_node_affinity(Object& pod) {
     std::vector<k8s::NodeSelectorTerm> terms;
-    const Node* const affinity = pod.mapping("affinity");
+    const Value* const affinity = pod.mapping("affinity");
     if (affinity == nullptr) return terms;
     Report& report = pod.report();
     Object all(report, *affinity, pod.path_of("affinity"), kAffinityFields);
-    const Node* const node_affinity = all.mapping("nodeAffinity");
+    const Value* const node_affinity = all.mapping("nodeAffinity");
     if (node_affinity == nullptr) return terms;
     Object node(report, *node_affinity, all.path_of("nodeAffinity"), kNodeAffinityFields);
-    const Node* const required = node.mapping(kRequired);
+    const Value* const required = node.mapping(kRequired);
     if (required == nullptr) return terms;
     Object selector(report, *required, node.path_of(kRequired), kNodeSelectorFields);
     const auto nodes = selector.list("nodeSelectorTerms");

@@ -12,7 +12,7 @@
 namespace aliquot::sim::cluster {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr auto kObjectFields =
     std::to_array<std::string_view>({"apiVersion", "kind", "metadata", "spec", "status"});
@@ -66,7 +66,7 @@ std::map<std::string, std::string> read_labels(Object& metadata) {
     return labels;
 }
 
-void read_metadata(Report& report, const Node& node, Workload& workload) {
+void read_metadata(Report& report, const Value& node, Workload& workload) {
     Object metadata(report, node, "metadata", kMetadataFields);
     workload.pod.labels = read_labels(metadata);
     metadata.text_map("annotations");
@@ -85,12 +85,12 @@ void read_metadata(Report& report, const Node& node, Workload& workload) {
 
 PodTemplate read_template(Object& spec) {
     PodTemplate pod;
-    const Node* const node = spec.required_mapping("template");
+    const Value* const node = spec.required_mapping("template");
     if (node == nullptr) return pod;
     Object object(spec.report(), *node, spec.path_of("template"), kTemplateFields);
-    const Node* const pod_spec = object.required_mapping("spec");
+    const Value* const pod_spec = object.required_mapping("spec");
     if (pod_spec != nullptr) pod = read_pod_spec(spec.report(), *pod_spec, object.path_of("spec"));
-    if (const Node* const metadata = object.mapping("metadata")) {
+    if (const Value* const metadata = object.mapping("metadata")) {
         Object meta(spec.report(), *metadata, object.path_of("metadata"), kMetadataFields);
         pod.labels = read_labels(meta);
         meta.text_map("annotations");
@@ -100,7 +100,7 @@ PodTemplate read_template(Object& spec) {
 
 /// The selector must be there and choose the pods of the template.
 void check_selector(Object& spec, const PodTemplate& pod) {
-    const Node* const node = spec.required_mapping("selector");
+    const Value* const node = spec.required_mapping("selector");
     if (node == nullptr) return;
     Object selector(spec.report(), *node, spec.path_of("selector"), kSelectorFields);
     std::vector<k8s::Requirement> rules = read_requirements(selector, "matchExpressions");
@@ -131,10 +131,10 @@ void read_job(Object& spec, Workload& workload) {
     workload.parallelism = count("parallelism", 1);
     workload.replicas = count("completions", std::max(workload.parallelism, 1U));
     workload.backoff_limit = count("backoffLimit", workload.backoff_limit);
-    const Node* const node = spec.mapping("template");
-    const Node* const pod = node == nullptr ? nullptr : node->find("spec");
+    const Value* const node = spec.mapping("template");
+    const Value* const pod = node == nullptr ? nullptr : node->find("spec");
     if (pod == nullptr || !pod->is_mapping()) return;
-    const Node* const policy = pod->find("restartPolicy");
+    const Value* const policy = pod->find("restartPolicy");
     if (policy == nullptr || policy->scalar == "Always") {
         spec.report().problem(policy == nullptr ? pod->mark : policy->mark,
                               spec.path_of("template.spec.restartPolicy") +
@@ -145,20 +145,20 @@ void read_job(Object& spec, Workload& workload) {
 
 void check_always(Object& spec, const PodTemplate& pod) {
     if (pod.restart_policy == RestartPolicy::kAlways) return;
-    const Node* const policy = spec.find("template")->find("spec")->find("restartPolicy");
+    const Value* const policy = spec.find("template")->find("spec")->find("restartPolicy");
     spec.report().problem(policy->mark, spec.path_of("template.spec.restartPolicy") +
                                             ": must be Always here; use a Job for work that ends");
 }
 
 }  // namespace
 
-Workload read_workload(Report& report, const Node& node, WorkloadKind kind) {
+Workload read_workload(Report& report, const Value& node, WorkloadKind kind) {
     Workload workload{.kind = kind};
     Object object(report, node, "", kObjectFields);
-    if (const Node* const metadata = object.required_mapping("metadata")) {
+    if (const Value* const metadata = object.required_mapping("metadata")) {
         read_metadata(report, *metadata, workload);
     }
-    const Node* const spec_node = object.required_mapping("spec");
+    const Value* const spec_node = object.required_mapping("spec");
     if (spec_node == nullptr) return workload;
     if (kind == WorkloadKind::kPod) {
         auto labels = std::move(workload.pod.labels);

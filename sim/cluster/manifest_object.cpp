@@ -10,7 +10,7 @@
 namespace aliquot::sim::cluster {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 namespace {
 
@@ -60,7 +60,7 @@ void Report::note(Mark mark, std::string message) {
     notes.push_back({.file = file_, .mark = mark, .message = std::move(message)});
 }
 
-Object::Object(Report& report, const Node& node, std::string path,
+Object::Object(Report& report, const Value& node, std::string path,
                std::span<const std::string_view> known)
     : report_(report), node_(node), path_(std::move(path)) {
     if (!node.is_mapping()) {
@@ -69,7 +69,7 @@ Object::Object(Report& report, const Node& node, std::string path,
     }
     std::set<std::string_view> seen;
     for (const auto& entry : node.entries) {
-        const Node& key = entry.first;
+        const Value& key = entry.first;
         if (!seen.insert(key.scalar).second) {
             report_.problem(key.mark, path_of(key.scalar) + ": the field is there twice");
         }
@@ -80,9 +80,9 @@ Object::Object(Report& report, const Node& node, std::string path,
     }
 }
 
-const Node* Object::find(std::string_view key) const {
-    const Node* const value = node_.find(key);
-    return value == nullptr || value->kind == Node::Kind::kNull ? nullptr : value;
+const Value* Object::find(std::string_view key) const {
+    const Value* const value = node_.find(key);
+    return value == nullptr || value->kind == Value::Kind::kNull ? nullptr : value;
 }
 
 std::string Object::path_of(std::string_view key) const {
@@ -90,18 +90,18 @@ std::string Object::path_of(std::string_view key) const {
 }
 
 Mark Object::mark_of(std::string_view key) const {
-    const Node* const value = node_.find(key);
+    const Value* const value = node_.find(key);
     return value == nullptr ? node_.mark : value->mark;
 }
 
-void Object::expected(const Node& node, const std::string& path, std::string_view what) {
+void Object::expected(const Value& node, const std::string& path, std::string_view what) {
     const std::string subject = path.empty() ? std::string("the manifest") : path;
     report_.problem(node.mark,
                     subject + ": found " + describe(node) + ", expected " + std::string(what));
 }
 
 std::string Object::text(std::string_view key) {
-    const Node* const value = find(key);
+    const Value* const value = find(key);
     if (value == nullptr) return {};
     if (value->is_string()) return value->scalar;
     const bool scalar = !value->is_mapping() && !value->is_sequence();
@@ -110,7 +110,7 @@ std::string Object::text(std::string_view key) {
 }
 
 std::string Object::required_text(std::string_view key) {
-    const Node* const value = find(key);
+    const Value* const value = find(key);
     if (value == nullptr || (value->is_string() && value->scalar.empty())) {
         complain(key, "is missing");
         return {};
@@ -120,10 +120,10 @@ std::string Object::required_text(std::string_view key) {
 
 std::optional<std::int64_t> Object::integer(std::string_view key, std::int64_t least,
                                             std::int64_t most) {
-    const Node* const value = find(key);
+    const Value* const value = find(key);
     if (value == nullptr) return std::nullopt;
     const auto number = parse_number<std::int64_t>(value->scalar);
-    const bool whole = value->kind == Node::Kind::kInteger && number;
+    const bool whole = value->kind == Value::Kind::kInteger && number;
     if (whole && *number >= least && *number <= most) return number;
     expected(*value, path_of(key),
              "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
@@ -145,7 +145,7 @@ std::vector<std::string> Object::texts(std::string_view key) {
 
 std::map<std::string, std::string> Object::text_map(std::string_view key) {
     std::map<std::string, std::string> result;
-    const Node* const value = mapping(key);
+    const Value* const value = mapping(key);
     if (value == nullptr) return result;
     Object members(report_, *value, path_of(key), {});
     for (const auto& entry : value->entries) {
@@ -154,22 +154,22 @@ std::map<std::string, std::string> Object::text_map(std::string_view key) {
     return result;
 }
 
-std::span<const Node> Object::list(std::string_view key) {
-    const Node* const value = find(key);
+std::span<const Value> Object::list(std::string_view key) {
+    const Value* const value = find(key);
     if (value == nullptr) return {};
     if (value->is_sequence()) return value->items;
     expected(*value, path_of(key), "a list");
     return {};
 }
 
-const Node* Object::mapping(std::string_view key) {
-    const Node* const value = find(key);
+const Value* Object::mapping(std::string_view key) {
+    const Value* const value = find(key);
     if (value == nullptr || value->is_mapping()) return value;
     expected(*value, path_of(key), "an object");
     return nullptr;
 }
 
-const Node* Object::required_mapping(std::string_view key) {
+const Value* Object::required_mapping(std::string_view key) {
     if (!has(key)) complain(key, "is missing");
     return mapping(key);
 }

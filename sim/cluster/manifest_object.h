@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "sim/cluster/workload.h"
 
 namespace aliquot::sim::cluster {
@@ -35,11 +35,11 @@ class Object {
 public:
     /// path    "spec.template.spec", for messages; empty: the document
     /// known   every field it may have; empty: any
-    Object(Report& report, const document::Node& node, std::string path,
+    Object(Report& report, const document::Value& node, std::string path,
            std::span<const std::string_view> known);
 
     [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
-    [[nodiscard]] const document::Node* find(std::string_view key) const;
+    [[nodiscard]] const document::Value* find(std::string_view key) const;
     [[nodiscard]] std::string path_of(std::string_view key) const;
     [[nodiscard]] document::Mark mark() const { return node_.mark; }
     /// Where the field is, else where the object is.
@@ -51,20 +51,20 @@ public:
                                         std::int64_t most);
     std::vector<std::string> texts(std::string_view key);
     std::map<std::string, std::string> text_map(std::string_view key);
-    std::span<const document::Node> list(std::string_view key);
+    std::span<const document::Value> list(std::string_view key);
     /// nullptr when it is absent or not a mapping.
-    const document::Node* mapping(std::string_view key);
-    const document::Node* required_mapping(std::string_view key);
+    const document::Value* mapping(std::string_view key);
+    const document::Value* required_mapping(std::string_view key);
 
     /// "spec.replicas: <message>", at the field.
     void complain(std::string_view key, const std::string& message);
     Report& report() { return report_; }
 
 private:
-    void expected(const document::Node& node, const std::string& path, std::string_view what);
+    void expected(const document::Value& node, const std::string& path, std::string_view what);
 
     Report& report_;
-    const document::Node& node_;
+    const document::Value& node_;
     std::string path_;
 };
 

@@ -14,7 +14,7 @@
 namespace aliquot::sim::cluster {
 namespace {
 
-using document::Node;
+using document::Value;
 
 struct KindName {
     std::string_view kind;
@@ -61,8 +61,8 @@ public:
 
     void read(const std::string& text) {
         const document::Stream stream = document::parse_yaml(text);
-        for (const Node& node : stream.documents) {
-            if (node.kind != Node::Kind::kNull) read_object(node, 0);
+        for (const Value& node : stream.documents) {
+            if (node.kind != Value::Kind::kNull) read_object(node, 0);
         }
         for (const document::SyntaxError& error : stream.errors) {
             report_.problem(error.mark, error.message);
@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    void read_object(const Node& node, int depth) {
+    void read_object(const Value& node, int depth) {
         Object object(report_, node, "", {});
         if (!node.is_mapping()) return;
         if (object.has("version") && !object.has("kind")) {
@@ -98,7 +98,7 @@ private:
                 object.complain("items", "lists in lists in lists");
                 return;
             }
-            for (const Node& item : object.list("items")) read_object(item, depth + 1);
+            for (const Value& item : object.list("items")) read_object(item, depth + 1);
             return;
         }
         const auto* const known = std::ranges::find(kWorkloads, kind, &KindName::kind);
@@ -124,8 +124,8 @@ private:
     }
 
     std::string name_of(Object& object) {
-        const Node* const metadata = object.mapping("metadata");
-        const Node* const name = metadata == nullptr ? nullptr : metadata->find("name");
+        const Value* const metadata = object.mapping("metadata");
+        const Value* const name = metadata == nullptr ? nullptr : metadata->find("name");
         return name == nullptr ? std::string() : "'" + name->scalar + "' ";
     }
 

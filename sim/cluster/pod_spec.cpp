@@ -11,7 +11,7 @@
 namespace aliquot::sim::cluster {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr auto kPodFields = std::to_array<std::string_view>({"activeDeadlineSeconds",
                                                              "affinity",
@@ -94,7 +94,7 @@ constexpr auto kTolerationFields =
 
 class PodReader {
 public:
-    PodReader(Report& report, const Node& node, const std::string& path)
+    PodReader(Report& report, const Value& node, const std::string& path)
         : report_(report), spec_(report, node, path, kPodFields) {}
 
     PodTemplate read() {
@@ -160,7 +160,7 @@ private:
         container.args = object.texts("args");
         container.variables = read_variables(object);
         container.devices = read_devices(object);
-        for (const Node& node : object.list("volumeMounts")) {
+        for (const Value& node : object.list("volumeMounts")) {
             Object mount(report_, node, object.path_of("volumeMounts"), kMountFields);
             const std::string name = mount.required_text("name");
             mount.required_text("mountPath");
@@ -202,14 +202,14 @@ private:
     /// A variable with valueFrom; without text when it cannot be had here.
     Variable read_reference(Object& object, std::string name) {
         Variable variable{.name = std::move(name), .source = Variable::Source::kField};
-        const Node* const source = object.mapping("valueFrom");
+        const Value* const source = object.mapping("valueFrom");
         if (source == nullptr) return variable;
         Object from(report_, *source, object.path_of("valueFrom"), kValueFromFields);
         if (source->entries.size() != 1) {
             from.complain("", "must have exactly one source");
             return variable;
         }
-        const Node* const field = from.mapping("fieldRef");
+        const Value* const field = from.mapping("fieldRef");
         if (field != nullptr) {
             Object reference(report_, *field, from.path_of("fieldRef"), kFieldRefFields);
             variable.text = reference.required_text("fieldPath");
@@ -259,7 +259,7 @@ private:
 
 }  // namespace
 
-PodTemplate read_pod_spec(Report& report, const Node& node, const std::string& path) {
+PodTemplate read_pod_spec(Report& report, const Value& node, const std::string& path) {
     return PodReader(report, node, path).read();
 }
 

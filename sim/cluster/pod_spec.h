@@ -11,6 +11,6 @@ namespace aliquot::sim::cluster {
 /// Reads a PodSpec as the API server's validation does; complains into `report`.
 ///
 /// path             "spec" or "spec.template.spec"
-PodTemplate read_pod_spec(Report& report, const document::Node& node, const std::string& path);
+PodTemplate read_pod_spec(Report& report, const document::Value& node, const std::string& path);
 
 }  // namespace aliquot::sim::cluster

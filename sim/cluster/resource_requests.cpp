@@ -10,7 +10,7 @@
 namespace aliquot::sim::cluster {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr auto kResourceFields = std::to_array<std::string_view>({"claims", "limits", "requests"});
 constexpr std::int64_t kMilli = 1000;
@@ -26,12 +26,12 @@ using Amounts = std::map<std::string, std::int64_t>;
 /// `limits` or `requests`, in thousandths.
 Amounts read_amounts(Object& resources, std::string_view key) {
     Amounts amounts;
-    const Node* const node = resources.mapping(key);
+    const Value* const node = resources.mapping(key);
     if (node == nullptr) return amounts;
     Object object(resources.report(), *node, resources.path_of(key), {});
     for (const auto& entry : node->entries) {
         const std::string& name = entry.first.scalar;
-        const Node& value = entry.second;
+        const Value& value = entry.second;
         if (!is_native(name) && !k8s::is_extended_resource(name)) {
             object.complain(name,
                             "is not a resource: cpu, memory, ephemeral-storage, hugepages-* "
@@ -59,7 +59,7 @@ Amounts read_amounts(Object& resources, std::string_view key) {
 }
 
 void check_requests(Object& resources, const Amounts& requests, const Amounts& limits) {
-    const Node* const node = resources.mapping("requests");
+    const Value* const node = resources.mapping("requests");
     if (node == nullptr) return;
     Object object(resources.report(), *node, resources.path_of("requests"), {});
     for (const auto& request : requests) {
@@ -81,7 +81,7 @@ void check_requests(Object& resources, const Amounts& requests, const Amounts& l
 
 std::map<std::string, unsigned> read_devices(Object& container) {
     std::map<std::string, unsigned> devices;
-    const Node* const node = container.mapping("resources");
+    const Value* const node = container.mapping("resources");
     if (node == nullptr) return devices;
     Object resources(container.report(), *node, container.path_of("resources"), kResourceFields);
     const Amounts limits = read_amounts(resources, "limits");

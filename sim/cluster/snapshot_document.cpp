@@ -9,7 +9,7 @@ namespace aliquot::sim::cluster {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using document::Node;
+using document::Value;
 
 Json to_object(const GpuRow& gpu) {
     return {{"index", gpu.index},
@@ -42,20 +42,20 @@ Json to_object(const Snapshot& snapshot) {
     return {{"gpus", std::move(gpus)}, {"pods", std::move(pods)}};
 }
 
-Node to_node(const Json& value) {
+Value to_node(const Json& value) {
     if (value.is_object()) {
-        Node node = document::make_mapping();
+        Value node = document::make_mapping();
         for (const auto& entry : value.items()) append(node, entry.key(), to_node(entry.value()));
         return node;
     }
     if (value.is_array()) {
-        Node node = document::make_sequence();
+        Value node = document::make_sequence();
         for (const Json& item : value) node.items.push_back(to_node(item));
         return node;
     }
     if (value.is_string()) return document::make_string(value.get<std::string>());
-    Node node;
-    node.kind = Node::Kind::kInteger;
+    Value node;
+    node.kind = Value::Kind::kInteger;
     node.scalar = value.dump();
     return node;
 }

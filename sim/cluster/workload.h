@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "k8s/node_selector.h"
 
 /// One node of a cluster in one process tree, for plain manifests: scheduler, controllers, pods that run as

@@ -18,9 +18,9 @@ namespace {
 using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
-using document::Node;
 using document::only_if;
 using document::or_null;
+using document::Value;
 using placement::Breakdown;
 using placement::Policy;
 using placement::Request;
@@ -239,7 +239,7 @@ private:
     const Task& task_;
 };
 
-Node request_node(const Request& request, std::uint32_t count) {
+Value request_node(const Request& request, std::uint32_t count) {
     return make_mapping(
         {{"cpu_milli", request.cpu_milli},
          {"memory_mib", request.memory_mib},
@@ -251,8 +251,8 @@ Node request_node(const Request& request, std::uint32_t count) {
          {"count", only_if(count > 1, count)}});
 }
 
-Node place_node(const Scenario& scenario, const placement::Placement& place,
-                const Request& request) {
+Value place_node(const Scenario& scenario, const placement::Placement& place,
+                 const Request& request) {
     const placement::NodeSpec& spec = scenario.nodes.nodes[place.node];
     return make_mapping(
         {{"node", spec.name},
@@ -261,11 +261,11 @@ Node place_node(const Scenario& scenario, const placement::Placement& place,
          {"mig_start", only_if(!request.mig_profile.empty(), place.mig_start)}});
 }
 
-Node choice_node(const Scenario& scenario, const Choice& choice, const Request& request,
-                 Policy policy) {
-    Node node = place_node(scenario, choice.place, request);
+Value choice_node(const Scenario& scenario, const Choice& choice, const Request& request,
+                  Policy policy) {
+    Value node = place_node(scenario, choice.place, request);
     if (is_ours(policy)) {
-        Node cost = make_mapping();
+        Value cost = make_mapping();
         for (const auto& [name, member] : terms()) append(cost, name, choice.place.cost.*member);
         append(cost, "total", choice.place.cost.total);
         append(node, "cost_milli", std::move(cost));
@@ -281,7 +281,7 @@ Node choice_node(const Scenario& scenario, const Choice& choice, const Request& 
     return node;
 }
 
-Node refusal_node(const Explanation& told) {
+Value refusal_node(const Explanation& told) {
     const placement::Refusal& why = told.refusal;
     return make_mapping({{"nodes", why.nodes},
                          {"model", why.model},
@@ -325,9 +325,9 @@ std::string explanation_json(const Scenario& scenario, const Explanation& told) 
                                                [&](const placement::Placement& place) {
                                                    return place_node(scenario, place, task.request);
                                                })},
-                      {"chosen", told.chosen ? choice(*told.chosen) : Node{}},
+                      {"chosen", told.chosen ? choice(*told.chosen) : Value{}},
                       {"alternatives", make_sequence(told.alternatives, choice)},
-                      {"refusal", told.chosen ? Node{} : refusal_node(told)}}));
+                      {"refusal", told.chosen ? Value{} : refusal_node(told)}}));
 }
 
 }  // namespace aliquot::sim::trace

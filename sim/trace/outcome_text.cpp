@@ -13,8 +13,8 @@ namespace {
 
 using document::make_mapping;
 using document::make_number;
-using document::Node;
 using document::only_if;
+using document::Value;
 
 double percent(std::int64_t part, std::int64_t whole) {
     return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -24,13 +24,13 @@ std::string gpus(std::int64_t milli) {
     return decimal_text(static_cast<double>(milli) / 1000.0, 2);
 }
 
-Node map_node(const Outcome& outcome, bool fragmentation) {
-    Node node = make_mapping();
+Value map_node(const Outcome& outcome, bool fragmentation) {
+    Value node = make_mapping();
     for (const auto& [load, point] : outcome.at) {
         const bool known = point && (!fragmentation || point->fragmentation);
         append(node, std::to_string(load),
                known ? make_number(fragmentation ? *point->fragmentation : point->allocation, 2)
-                     : Node{});
+                     : Value{});
     }
     return node;
 }

@@ -22,8 +22,8 @@
 namespace aliquot::bundle {
 namespace {
 
-using document::Node;
 using document::text_at;
+using document::Value;
 using Writer = std::unique_ptr<archive, decltype(&archive_write_free)>;
 using Reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
 using Member = std::unique_ptr<archive_entry, decltype(&archive_entry_free)>;
@@ -239,7 +239,7 @@ void apply_meta(Tree& tree) {
         tree.taken_s = std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count();
     }
     const std::string host = "host/" + text_at(*meta, {"node"});
-    for (const Node::Entry& one : document::entries_at(*meta, {"kinds"})) {
+    for (const Value::Entry& one : document::entries_at(*meta, {"kinds"})) {
         const std::string& word = one.second.scalar;
         Entry entry{.kind = kind_of(word.substr(0, word.find(' ')))};
         if (const auto blank = word.find(' '); blank != std::string::npos) {

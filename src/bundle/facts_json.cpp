@@ -14,8 +14,8 @@ namespace aliquot::bundle {
 namespace {
 
 using document::is_true;
-using document::Node;
 using document::text_at;
+using document::Value;
 
 constexpr std::array<std::pair<Entry::Kind, std::string_view>, 6> kKinds{
     {{Entry::Kind::kFile, "file"},
@@ -83,7 +83,7 @@ std::string facts_to_json(const Tree& tree) {
 Result<Tree> facts_from_json(std::string_view text) {
     const auto root = document::parse_json(text);
     if (!root) return Error(root.error()).during("facts");
-    const Node* const entries = root->find("entries");
+    const Value* const entries = root->find("entries");
     if (entries == nullptr || !entries->is_sequence()) {
         return Error{ErrorCode::kInvalidInput,
                      "facts: no list \"entries\": not a file that `aliquot doctor --save` wrote"};
@@ -100,15 +100,15 @@ Result<Tree> facts_from_json(std::string_view text) {
     Tree tree;
     tree.complete = is_true(root->find("complete"));
     tree.taken_s = parse_number<std::int64_t>(text_at(*root, {"taken"})).value_or(0);
-    for (const Node& item : entries->items) {
+    for (const Value& item : entries->items) {
         const std::string path = text_at(item, {"path"});
-        const Node* const given = item.find("path");
+        const Value* const given = item.find("path");
         if (path.empty() || !given->is_string()) {
             return Error{ErrorCode::kInvalidInput, "facts: line " + std::to_string(item.mark.line) +
                                                        ": an entry without a path"};
         }
         Entry entry{.kind = kind_of(text_at(item, {"kind"}))};
-        const Node* const hex = item.find("hex");
+        const Value* const hex = item.find("hex");
         entry.content = hex != nullptr ? bytes_of(hex->scalar) : text_at(item, {"text"});
         entry.modified_s = parse_number<std::int64_t>(text_at(item, {"modified"})).value_or(0);
         entry.cut = is_true(item.find("cut"));

@@ -15,11 +15,11 @@
 namespace aliquot::bundle {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr std::string_view kHidden = "***";
 
-bool about_gpus(const Node& object) {
+bool about_gpus(const Value& object) {
     const std::string name = lower(text_at(object, {"metadata", "name"}));
     const std::string space = lower(text_at(object, {"metadata", "namespace"}));
     for (const char* const word : {"nvidia", "gpu", "device-plugin", "time-slicing", "timeslicing",
@@ -27,7 +27,7 @@ bool about_gpus(const Node& object) {
         if (name.contains(word) || space.contains(word)) return true;
     }
     // A plugin's configuration under any name.
-    for (const Node::Entry& entry : entries_at(object, {"data"})) {
+    for (const Value::Entry& entry : entries_at(object, {"data"})) {
         if (entry.second.scalar.contains("timeSlicing") ||
             entry.second.scalar.contains("migStrategy")) {
             return true;
@@ -36,13 +36,13 @@ bool about_gpus(const Node& object) {
     return false;
 }
 
-void hide(Node& node) {
-    Node hidden{.kind = Node::Kind::kString, .quoted = true, .mark = node.mark};
+void hide(Value& node) {
+    Value hidden{.kind = Value::Kind::kString, .quoted = true, .mark = node.mark};
     hidden.scalar = kHidden;
     node = std::move(hidden);
 }
 
-void redact_node(Node& node);
+void redact_node(Value& node);
 
 /// Whether the words of a value are all such as anybody may read.
 bool is_harmless(const std::string& value) {
@@ -60,9 +60,9 @@ bool is_harmless(const std::string& value) {
 }
 
 /// {name, value}: a variable of the environment, a header, a parameter.
-void redact_named_value(Node& pair, const std::function<bool(std::string_view)>& may_be_told) {
+void redact_named_value(Value& pair, const std::function<bool(std::string_view)>& may_be_told) {
     const std::string name = text_at(pair, {"name"});
-    for (Node::Entry& entry : pair.entries) {
+    for (Value::Entry& entry : pair.entries) {
         if (entry.first.scalar != "value") continue;
         if (!may_be_told(name) || is_secret_name(name) || !is_harmless(entry.second.scalar)) {
             hide(entry.second);
@@ -70,10 +70,10 @@ void redact_named_value(Node& pair, const std::function<bool(std::string_view)>&
     }
 }
 
-void hide_scalars(Node& node) {
+void hide_scalars(Value& node) {
     if (!node.is_mapping() && !node.is_sequence()) return hide(node);
-    for (Node::Entry& entry : node.entries) hide_scalars(entry.second);
-    for (Node& item : node.items) hide_scalars(item);
+    for (Value::Entry& entry : node.entries) hide_scalars(entry.second);
+    for (Value& item : node.items) hide_scalars(item);
 }
 
 /// What Kubernetes says of secrets without showing one: their names, where they are mounted.
@@ -97,10 +97,10 @@ bool is_known_annotation(std::string_view key) {
     });
 }
 
-void redact_words(Node& list) {
+void redact_words(Value& list) {
     bool next = false;  // "--token", "x"
     std::string before;
-    for (Node& word : list.items) {
+    for (Value& word : list.items) {
         if (next && !word.scalar.starts_with("-")) {
             hide(word);
             next = false;
@@ -121,18 +121,18 @@ void redact_words(Node& list) {
     }
 }
 
-void redact_entry(Node::Entry& entry) {
+void redact_entry(Value::Entry& entry) {
     const std::string& key = entry.first.scalar;
-    Node& value = entry.second;
+    Value& value = entry.second;
     if (key == "env" && value.is_sequence()) {
-        for (Node& one : value.items) redact_named_value(one, tells_of_gpus);
+        for (Value& one : value.items) redact_named_value(one, tells_of_gpus);
     } else if (key == "httpHeaders" && value.is_sequence()) {
-        for (Node& one : value.items) redact_named_value(one, is_harmless_header);
+        for (Value& one : value.items) redact_named_value(one, is_harmless_header);
     } else if (key == "imagePullSecrets" ||
                key == "kubectl.kubernetes.io/last-applied-configuration") {
         hide(value);
     } else if (key == "annotations" && value.is_mapping()) {
-        for (Node::Entry& one : value.entries) {
+        for (Value::Entry& one : value.entries) {
             if (is_known_annotation(one.first.scalar)) {
                 redact_entry(one);
             } else {
@@ -141,7 +141,8 @@ void redact_entry(Node::Entry& entry) {
         }
     } else if (is_secret_name(key) && !refers_to_secrets(key)) {
         // "automountServiceAccountToken: true" is no secret.
-        if (value.kind != Node::Kind::kBool && value.kind != Node::Kind::kNull) hide_scalars(value);
+        if (value.kind != Value::Kind::kBool && value.kind != Value::Kind::kNull)
+            hide_scalars(value);
     } else if ((key == "args" || key == "command") && value.is_sequence()) {
         redact_words(value);
     } else {
@@ -149,23 +150,23 @@ void redact_entry(Node::Entry& entry) {
     }
 }
 
-void redact_node(Node& node) {
+void redact_node(Value& node) {
     if (node.is_string()) node.scalar = redacted_text(node.scalar);
     if (node.is_mapping()) {
         const std::string kind = text_at(node, {"kind"});
         const bool secret = kind == "Secret";
         const bool foreign = kind == "ConfigMap" && !about_gpus(node);
-        for (Node::Entry& entry : node.entries) {
+        for (Value::Entry& entry : node.entries) {
             const std::string& key = entry.first.scalar;
             const bool values = key == "data" || key == "stringData" || key == "binaryData";
             if ((secret || foreign) && values) {
-                for (Node::Entry& value : entry.second.entries) hide(value.second);
+                for (Value::Entry& value : entry.second.entries) hide(value.second);
             } else {
                 redact_entry(entry);
             }
         }
     }
-    for (Node& item : node.items) redact_node(item);
+    for (Value& item : node.items) redact_node(item);
     if (node.find("name") != nullptr && is_secret_name(text_at(node, {"name"}))) {
         redact_named_value(node, [](std::string_view) { return true; });
     }

@@ -12,7 +12,7 @@ namespace aliquot::cdi {
 namespace {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 constexpr document::Limits kLimits{.bytes = 4U << 20U, .nodes = 100'000, .depth = 12};
 
@@ -29,14 +29,14 @@ public:
     [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
     /// True when `node` is a mapping that has only keys of `known`, each once.
-    bool mapping(const Node& node, const std::string& name,
+    bool mapping(const Value& node, const std::string& name,
                  std::initializer_list<std::string_view> known) {
         if (!node.is_mapping()) {
             complain(node.mark, name + " is " + describe(node) + ", expected an object");
             return false;
         }
         for (std::size_t i = 0; i < node.entries.size(); ++i) {
-            const Node& key = node.entries[i].first;
+            const Value& key = node.entries[i].first;
             if (std::ranges::find(known, key.scalar) == known.end()) {
                 complain(key.mark, "'" + key.scalar + "' is not a field of " + name);
                 return false;
@@ -51,24 +51,24 @@ public:
         return true;
     }
 
-    std::string text(const Node& parent, std::string_view key) {
-        const Node* const node = parent.find(key);
+    std::string text(const Value& parent, std::string_view key) {
+        const Value* const node = parent.find(key);
         if (node == nullptr) return {};
         if (!node->is_string()) expected(*node, key, "a string");
         return node->scalar;
     }
 
-    std::vector<std::string> texts(const Node& parent, std::string_view key) {
+    std::vector<std::string> texts(const Value& parent, std::string_view key) {
         std::vector<std::string> result;
-        for (const Node& item : items(parent, key)) {
+        for (const Value& item : items(parent, key)) {
             if (!item.is_string()) expected(item, key, "a list of strings");
             result.push_back(item.scalar);
         }
         return result;
     }
 
-    std::span<const Node> items(const Node& parent, std::string_view key) {
-        const Node* const node = parent.find(key);
+    std::span<const Value> items(const Value& parent, std::string_view key) {
+        const Value* const node = parent.find(key);
         if (node == nullptr) return {};
         if (node->is_sequence()) return node->items;
         expected(*node, key, "a list");
@@ -76,17 +76,18 @@ public:
     }
 
     /// Fields that we check and drop.
-    void number(const Node& parent, std::string_view key) {
-        const Node* const node = parent.find(key);
-        if (node != nullptr && node->kind != Node::Kind::kInteger) expected(*node, key, "a number");
+    void number(const Value& parent, std::string_view key) {
+        const Value* const node = parent.find(key);
+        if (node != nullptr && node->kind != Value::Kind::kInteger)
+            expected(*node, key, "a number");
     }
-    void numbers(const Node& parent, std::string_view key) {
-        for (const Node& item : items(parent, key)) {
-            if (item.kind != Node::Kind::kInteger) expected(item, key, "a list of numbers");
+    void numbers(const Value& parent, std::string_view key) {
+        for (const Value& item : items(parent, key)) {
+            if (item.kind != Value::Kind::kInteger) expected(item, key, "a list of numbers");
         }
     }
-    void annotations(const Node& parent) {
-        const Node* const node = parent.find("annotations");
+    void annotations(const Value& parent) {
+        const Value* const node = parent.find("annotations");
         if (node == nullptr) return;
         if (!node->is_mapping()) expected(*node, "annotations", "an object");
         for (const auto& entry : node->entries) {
@@ -95,7 +96,7 @@ public:
     }
 
 private:
-    void expected(const Node& node, std::string_view key, std::string_view what) {
+    void expected(const Value& node, std::string_view key, std::string_view what) {
         complain(node.mark, "'" + std::string(key) + "' is " + describe(node) + ", expected " +
                                 std::string(what));
     }
@@ -103,7 +104,7 @@ private:
     std::optional<Error> problem_;
 };
 
-DeviceNode read_device_node(Reader& reader, const Node& node) {
+DeviceNode read_device_node(Reader& reader, const Value& node) {
     if (!reader.mapping(node, "a device node",
                         {"path", "hostPath", "type", "major", "minor", "fileMode", "permissions",
                          "uid", "gid"})) {
@@ -121,7 +122,7 @@ DeviceNode read_device_node(Reader& reader, const Node& node) {
             .permissions = reader.text(node, "permissions")};
 }
 
-Mount read_mount(Reader& reader, const Node& node) {
+Mount read_mount(Reader& reader, const Value& node) {
     if (!reader.mapping(node, "a mount", {"hostPath", "containerPath", "type", "options"}))
         return {};
     reader.text(node, "type");
@@ -130,7 +131,7 @@ Mount read_mount(Reader& reader, const Node& node) {
             .options = reader.texts(node, "options")};
 }
 
-Hook read_hook(Reader& reader, const Node& node) {
+Hook read_hook(Reader& reader, const Value& node) {
     if (!reader.mapping(node, "a hook", {"hookName", "path", "args", "env", "timeout"})) return {};
     reader.number(node, "timeout");
     return {.name = reader.text(node, "hookName"),
@@ -139,8 +140,8 @@ Hook read_hook(Reader& reader, const Node& node) {
             .environment = reader.texts(node, "env")};
 }
 
-void check_intel_rdt(Reader& reader, const Node& edits) {
-    const Node* const node = edits.find("intelRdt");
+void check_intel_rdt(Reader& reader, const Value& edits) {
+    const Value* const node = edits.find("intelRdt");
     if (node != nullptr) {
         reader.mapping(*node, "intelRdt",
                        {"closID", "l3CacheSchema", "memBwSchema", "schemata", "enableCMT",
@@ -148,8 +149,8 @@ void check_intel_rdt(Reader& reader, const Node& edits) {
     }
 }
 
-Edits read_edits(Reader& reader, const Node& parent) {
-    const Node* const node = parent.find("containerEdits");
+Edits read_edits(Reader& reader, const Value& parent) {
+    const Value* const node = parent.find("containerEdits");
     if (node == nullptr) return {};
     if (!reader.mapping(*node, "containerEdits",
                         {"env", "deviceNodes", "mounts", "hooks", "additionalGids", "intelRdt",
@@ -157,51 +158,51 @@ Edits read_edits(Reader& reader, const Node& parent) {
         return {};
     }
     Edits edits{.environment = reader.texts(*node, "env")};
-    for (const Node& item : reader.items(*node, "deviceNodes")) {
+    for (const Value& item : reader.items(*node, "deviceNodes")) {
         edits.device_nodes.push_back(read_device_node(reader, item));
     }
-    for (const Node& item : reader.items(*node, "mounts")) {
+    for (const Value& item : reader.items(*node, "mounts")) {
         edits.mounts.push_back(read_mount(reader, item));
     }
-    for (const Node& item : reader.items(*node, "hooks")) {
+    for (const Value& item : reader.items(*node, "hooks")) {
         edits.hooks.push_back(read_hook(reader, item));
     }
     reader.numbers(*node, "additionalGids");
     check_intel_rdt(reader, *node);
-    for (const Node& item : reader.items(*node, "netDevices")) {
+    for (const Value& item : reader.items(*node, "netDevices")) {
         reader.mapping(item, "a net device", {"hostInterfaceName", "name"});
     }
     return edits;
 }
 
 /// The lowest version for the fields that Spec does not keep.
-std::string_view version_of_dropped(const Node& edits) {
+std::string_view version_of_dropped(const Value& edits) {
     if (edits.find("netDevices") != nullptr) return "1.1.0";
     if (edits.find("additionalGids") != nullptr || edits.find("intelRdt") != nullptr)
         return "0.7.0";
-    const Node* const mounts = edits.find("mounts");
+    const Value* const mounts = edits.find("mounts");
     if (mounts == nullptr) return "0.3.0";
     const bool typed = std::ranges::any_of(
-        mounts->items, [](const Node& mount) { return mount.find("type") != nullptr; });
+        mounts->items, [](const Value& mount) { return mount.find("type") != nullptr; });
     return typed ? "0.4.0" : "0.3.0";
 }
 
-std::string version_needed(const Node& document, const Spec& spec) {
+std::string version_needed(const Value& document, const Spec& spec) {
     std::string needed = minimum_version(spec);
     const auto raise = [&](std::string_view version) {
         if (version_rank(version) > version_rank(needed)) needed = version;
     };
-    const auto look_at = [&](const Node& holder) {
+    const auto look_at = [&](const Value& holder) {
         if (holder.find("annotations") != nullptr) raise("0.6.0");
-        const Node* const edits = holder.find("containerEdits");
+        const Value* const edits = holder.find("containerEdits");
         if (edits != nullptr) raise(version_of_dropped(*edits));
     };
     look_at(document);
-    for (const Node& device : document.find("devices")->items) look_at(device);
+    for (const Value& device : document.find("devices")->items) look_at(device);
     return needed;
 }
 
-Spec read_spec(Reader& reader, const Node& document) {
+Spec read_spec(Reader& reader, const Value& document) {
     Spec spec;
     if (!reader.mapping(document, "a CDI spec",
                         {"cdiVersion", "kind", "annotations", "devices", "containerEdits"})) {
@@ -214,7 +215,7 @@ Spec read_spec(Reader& reader, const Node& document) {
     }
     reader.annotations(document);
     spec.kind = reader.text(document, "kind");
-    for (const Node& item : reader.items(document, "devices")) {
+    for (const Value& item : reader.items(document, "devices")) {
         if (!reader.mapping(item, "a device", {"name", "annotations", "containerEdits"})) break;
         reader.annotations(item);
         spec.devices.push_back(
@@ -224,9 +225,9 @@ Spec read_spec(Reader& reader, const Node& document) {
     return spec;
 }
 
-void check_version(Reader& reader, const Node& document, const Spec& spec) {
+void check_version(Reader& reader, const Value& document, const Spec& spec) {
     if (reader.problem()) return;
-    const Node& node = *document.find("cdiVersion");
+    const Value& node = *document.find("cdiVersion");
     const std::string version = reader.text(document, "cdiVersion");
     if (reader.problem()) return;
     const auto rank = version_rank(version);
@@ -254,7 +255,7 @@ Result<Spec> parse(std::string_view text) {
     }
     if (reader.problem()) return *reader.problem();
 
-    const Node& document = stream.documents.front();
+    const Value& document = stream.documents.front();
     Spec spec = read_spec(reader, document);
     check_version(reader, document, spec);
     if (reader.problem()) return *reader.problem();

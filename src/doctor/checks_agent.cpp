@@ -12,8 +12,8 @@
 namespace aliquot::doctor {
 namespace {
 
-const Node* condition_of(const Object& node, std::string_view type) {
-    for (const Node& one : items_at(node.body, {"status", "conditions"})) {
+const Value* condition_of(const Object& node, std::string_view type) {
+    for (const Value& one : items_at(node.body, {"status", "conditions"})) {
         if (text_at(one, {"type"}) == type) return &one;
     }
     return nullptr;
@@ -24,13 +24,13 @@ std::string annotation(const Object& object, std::string_view name) {
 }
 
 /// A condition of ours that is False: the agent says itself that something is wrong.
-const Node* bad_condition(const Object& node, std::string_view type) {
-    const Node* const condition = condition_of(node, type);
+const Value* bad_condition(const Object& node, std::string_view type) {
+    const Value* const condition = condition_of(node, type);
     if (condition == nullptr || text_at(condition, {"status"}) != "False") return nullptr;
     return condition;
 }
 
-Place place_of(const Object& node, const Node& condition) {
+Place place_of(const Object& node, const Value& condition) {
     return {node.path, condition.mark.line,
             node.name + ": " + text_at(condition, {"type"}) + "=" + text_at(condition, {"status"}) +
                 " " + text_at(condition, {"reason"}) + ": " + text_at(condition, {"message"})};
@@ -57,8 +57,8 @@ Verdict not_ours() { return not_here("no agent of Aliquot has written on a node"
 void tell_gpus(const Object& node, Verdict& verdict, std::string& first) {
     const auto gpus = document::parse_json(annotation(node, "aliquot.dev/gpus"));
     if (!gpus || !gpus->is_sequence()) return;
-    for (const Node& gpu : gpus->items) {
-        const Node* const healthy = gpu.find("healthy");
+    for (const Value& gpu : gpus->items) {
+        const Value* const healthy = gpu.find("healthy");
         if (healthy == nullptr || is_true(healthy)) continue;
         const std::string since = text_at(gpu, {"since"});
         const std::string reason = text_at(gpu, {"reason"});
@@ -83,7 +83,7 @@ Verdict judge_healthy(const Facts& facts) {
     std::size_t count = 0;
     Verdict verdict;
     for (const Object* const node : nodes_of(facts)) {
-        const Node* const condition = bad_condition(*node, "GpuHealthy");
+        const Value* const condition = bad_condition(*node, "GpuHealthy");
         if (condition == nullptr) continue;
         if (++count == 1) {
             verdict = failed("");
@@ -109,7 +109,7 @@ Verdict judge_config_served(const Facts& facts) {
     std::size_t count = 0;
     Verdict verdict;
     for (const Object* const node : nodes_of(facts)) {
-        const Node* const condition = bad_condition(*node, "GpuConfigServed");
+        const Value* const condition = bad_condition(*node, "GpuConfigServed");
         if (condition == nullptr) continue;
         if (++count == 1) {
             verdict = failed("Node " + node->name +
@@ -138,7 +138,7 @@ Verdict judge_mig_served(const Facts& facts) {
     std::size_t count = 0;
     Verdict verdict;
     for (const Object* const node : nodes_of(facts)) {
-        const Node* const condition = bad_condition(*node, "MigConfigServed");
+        const Value* const condition = bad_condition(*node, "MigConfigServed");
         if (condition == nullptr) continue;
         const bool waits = label(*node, "nvidia.com/mig.config.state") == "pending";
         const std::string wanted = label(*node, "nvidia.com/mig.config");
@@ -167,7 +167,7 @@ std::map<std::string, double> shares_of(const Object& node) {
     std::map<std::string, double> sums;
     const auto shares = document::parse_json(annotation(node, "aliquot.dev/shares"));
     if (!shares || !shares->is_sequence()) return sums;
-    for (const Node& share : shares->items) {
+    for (const Value& share : shares->items) {
         sums[text_at(share, {"resource"})] +=
             k8s::quantity_value(text_at(share, {"devices"})).value_or(0);
     }
@@ -223,7 +223,7 @@ Verdict judge_stale(const Facts& facts) {
     if (without_agent(facts)) return not_ours();
     for (const Object* const node : nodes_of(facts)) {
         if (annotation(*node, "aliquot.dev/agent").empty() || runs_agent(facts, *node)) continue;
-        const Node* const condition = condition_of(*node, "GpuHealthy");
+        const Value* const condition = condition_of(*node, "GpuHealthy");
         const std::string told = text_at(condition, {"lastHeartbeatTime"});
         // An agent beside Kubernetes has no pod, but it still tells.
         const auto at = time_of(told);

@@ -48,7 +48,7 @@ void add_pod_facts(const Facts& facts, const Said& said, std::string_view id, Ve
                                      .value = pod->id() + " asks for no GPU",
                                      .expected = "limits: nvidia.com/gpu: 1"});
         }
-        for (const Node* const container : containers_of(*pod)) {
+        for (const Value* const container : containers_of(*pod)) {
             for (const char* const name :
                  {"CUDA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_VISIBLE_DEVICES"}) {
                 const std::string value = environment_of(*container, name);
@@ -118,8 +118,8 @@ Verdict judge_privileged(const Facts& facts) {
                             pod.space.contains("nvidia") || pod.space.contains("aliquot") ||
                             is_plugin_name(pod.name);
         if (system || is_finished(pod) || gpu_requests(pod).empty()) continue;
-        for (const Node* const container : containers_of(pod)) {
-            const Node* const privileged = at_path(container, {"securityContext", "privileged"});
+        for (const Value* const container : containers_of(pod)) {
+            const Value* const privileged = at_path(container, {"securityContext", "privileged"});
             if (!is_true(privileged)) continue;
             auto verdict = warning("Pod " + pod.id() +
                                    " is privileged: it sees all GPUs of its node, "

@@ -51,10 +51,10 @@ Verdict judge_root(const Facts& facts) {
     for (const char* const kind : {"DaemonSet", "Pod"}) {
         for (const Object& object : facts.cluster.all(kind)) {
             if (!is_plugin_name(object.name)) continue;
-            const Node* spec = at_path(object.body, {"spec"});
+            const Value* spec = at_path(object.body, {"spec"});
             if (std::string_view(kind) == "DaemonSet") spec = at_path(spec, {"template", "spec"});
-            for (const Node& volume : items_at(spec, {"volumes"})) {
-                const Node* const path = at_path(volume, {"hostPath", "path"});
+            for (const Value& volume : items_at(spec, {"volumes"})) {
+                const Value* const path = at_path(volume, {"hostPath", "path"});
                 if (path == nullptr || !path->scalar.starts_with("/var/lib/kubelet")) continue;
                 auto verdict = failed("The plugin registers in " + path->scalar +
                                       ", the kubelet of this node uses " + root + ".");
@@ -147,9 +147,9 @@ Verdict judge_checkpoint(const Facts& facts) {
     if (std::ranges::all_of(present, [](const std::string& one) { return one.empty(); })) {
         return ok("the checkpoint can be read");
     }
-    for (const Node::Entry& entry : entries_at(checkpoint.value, {"Data", "RegisteredDevices"})) {
+    for (const Value::Entry& entry : entries_at(checkpoint.value, {"Data", "RegisteredDevices"})) {
         if (!k8s::is_nvidia_gpu(entry.first.scalar)) continue;
-        for (const Node& device : entry.second.items) {
+        for (const Value& device : entry.second.items) {
             const std::string uuid(gpu::device_of(device.scalar));
             const bool mig = uuid.starts_with("MIG-");
             const bool full = uuid.starts_with("GPU-");
@@ -174,10 +174,10 @@ Verdict judge_pod_resources(const Facts& facts) {
         for (const Object& object : facts.cluster.all(kind)) {
             if (!object.name.contains("dcgm-exporter") && !object.name.contains("gpu-exporter"))
                 continue;
-            const Node* spec = at_path(object.body, {"spec"});
+            const Value* spec = at_path(object.body, {"spec"});
             if (std::string_view(kind) == "DaemonSet") spec = at_path(spec, {"template", "spec"});
             const auto& volumes = items_at(spec, {"volumes"});
-            const bool mounted = std::ranges::any_of(volumes, [](const Node& volume) {
+            const bool mounted = std::ranges::any_of(volumes, [](const Value& volume) {
                 return text_at(volume, {"hostPath", "path"}).contains("pod-resources");
             });
             if (mounted) continue;
@@ -243,7 +243,7 @@ Verdict judge_cpu_manager(const Facts& facts) {
     if (policy != "static") return ok("the CPU manager does not touch the GPU's rights");
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (!is_plugin_name(pod.name) || pod.name.contains("aliquot")) continue;
-        for (const Node* const container : containers_of(pod)) {
+        for (const Value* const container : containers_of(pod)) {
             const std::string pass = environment_of(*container, "PASS_DEVICE_SPECS");
             const std::string strategy = environment_of(*container, "DEVICE_LIST_STRATEGY");
             if (pass == "true" || strategy.contains("cdi"))

@@ -101,7 +101,7 @@ std::vector<const Object*> gpu_pods(const Facts& facts) {
 Verdict judge_own_pipe(const Facts& facts) {
     if (!uses_mps(facts)) return no_mps();
     for (const Object* const pod : gpu_pods(facts)) {
-        for (const Node* const container : containers_of(*pod)) {
+        for (const Value* const container : containers_of(*pod)) {
             const std::string pipe = environment_of(*container, "CUDA_MPS_PIPE_DIRECTORY");
             if (pipe.empty()) continue;
             auto verdict = failed("Pod " + pod->id() +
@@ -116,8 +116,8 @@ Verdict judge_own_pipe(const Facts& facts) {
                          Risk::kRestartPods);
             return verdict;
         }
-        for (const Node& volume : items_at(pod->body, {"spec", "volumes"})) {
-            const Node* const path = at_path(volume, {"hostPath", "path"});
+        for (const Value& volume : items_at(pod->body, {"spec", "volumes"})) {
+            const Value* const path = at_path(volume, {"hostPath", "path"});
             if (path == nullptr || !path->scalar.contains("nvidia-mps")) continue;
             auto verdict = failed("Pod " + pod->id() + " mounts " + path->scalar +
                                   ", which is not the plugin's MPS directory.");
@@ -133,9 +133,9 @@ Verdict judge_own_pipe(const Facts& facts) {
 Verdict judge_own_shm(const Facts& facts) {
     if (!uses_mps(facts)) return no_mps();
     for (const Object* const pod : gpu_pods(facts)) {
-        for (const Node* const container : containers_of(*pod)) {
-            for (const Node& mount : items_at(container, {"volumeMounts"})) {
-                const Node* const path = mount.find("mountPath");
+        for (const Value* const container : containers_of(*pod)) {
+            for (const Value& mount : items_at(container, {"volumeMounts"})) {
+                const Value* const path = mount.find("mountPath");
                 if (path == nullptr || path->scalar != "/dev/shm") continue;
                 auto verdict = warning("Pod " + pod->id() +
                                        " mounts its own /dev/shm on an MPS node: it "
@@ -221,11 +221,11 @@ Verdict judge_clients(const Facts& facts) {
     }
     if (!uses_mps(facts)) return no_mps();
     for (const Object& map : facts.cluster.all("ConfigMap")) {
-        for (const Node::Entry& entry : entries_at(map.body, {"data"})) {
+        for (const Value::Entry& entry : entries_at(map.body, {"data"})) {
             if (!entry.second.scalar.contains("mps:")) continue;
             const auto config = document::parse_object(entry.second.scalar);
             if (!config) continue;
-            for (const Node& resource : items_at(*config, {"sharing", "mps", "resources"})) {
+            for (const Value& resource : items_at(*config, {"sharing", "mps", "resources"})) {
                 const auto count = parse_number<std::int64_t>(text_at(resource, {"replicas"}));
                 if (!count || *count <= 48) continue;
                 auto verdict =
@@ -280,7 +280,7 @@ Verdict judge_option(const Facts& facts) {
             const std::string text = kind == std::string_view("ConfigMap")
                                          ? [&] {
                                                std::string all;
-                                               for (const Node::Entry& one :
+                                               for (const Value::Entry& one :
                                                     entries_at(object.body, {"data"})) {
                                                    all += one.second.scalar + "\n";
                                                }
@@ -288,9 +288,9 @@ Verdict judge_option(const Facts& facts) {
                                            }()
                                          : [&] {
                                                std::string all;
-                                               for (const Node* const one : containers_of(object)) {
+                                               for (const Value* const one : containers_of(object)) {
                                                    for (const char* const list : {"command", "args"}) {
-                                                       for (const Node& word : items_at(*one, {list})) {
+                                                       for (const Value& word : items_at(*one, {list})) {
                                                            all += word.scalar + " ";
                                                        }
                                                    }

@@ -157,7 +157,7 @@ Verdict judge_conditions(const Facts& facts) {
     const auto nodes = nodes_of(facts);
     if (nodes.empty()) return no_nodes(facts);
     for (const Object* const node : nodes) {
-        for (const Node& condition : items_at(node->body, {"status", "conditions"})) {
+        for (const Value& condition : items_at(node->body, {"status", "conditions"})) {
             const std::string type = text_at(condition, {"type"});
             const std::string status = text_at(condition, {"status"});
             const bool bad = (type == "Ready" && status != "True") ||

@@ -14,14 +14,14 @@ Verdict judge_taint_values(const Facts& facts) {
     const auto nodes = nodes_of(facts);
     if (nodes.empty()) return no_nodes(facts);
     for (const Object* const node : nodes) {
-        for (const Node& taint : items_at(node->body, {"spec", "taints"})) {
+        for (const Value& taint : items_at(node->body, {"spec", "taints"})) {
             const std::string key = text_at(taint, {"key"});
             const std::string value = text_at(taint, {"value"});
             const bool gpu = key.contains("gpu") || key.contains("nvidia");
             if (!gpu || text_at(taint, {"effect"}) == "PreferNoSchedule") continue;
             for (const Object& pod : facts.cluster.all("Pod")) {
                 if (gpu_requests(pod).empty() || phase_of(pod) != "Pending") continue;
-                for (const Node& one : items_at(pod.body, {"spec", "tolerations"})) {
+                for (const Value& one : items_at(pod.body, {"spec", "tolerations"})) {
                     const std::string own = text_at(one, {"value"});
                     const bool exists = text_at(one, {"operator"}) == "Exists";
                     if (text_at(one, {"key"}) != key || exists || own == value) continue;
@@ -108,7 +108,7 @@ Verdict judge_discovery(const Facts& facts) {
                                  .value = "no label feature.node.kubernetes.io/*",
                                  .expected = "feature.node.kubernetes.io/pci-10de.present=true"});
         std::vector<std::string> taints;
-        for (const Node& taint : items_at(node->body, {"spec", "taints"})) {
+        for (const Value& taint : items_at(node->body, {"spec", "taints"})) {
             taints.push_back(text_at(taint, {"key"}));
         }
         verdict.fix(

@@ -26,7 +26,7 @@ Verdict judge_chain(const Facts& facts) {
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (is_finished(pod) || phase_of(pod) != "Pending" || node_of(pod).empty()) continue;
         const auto& states = items_at(pod.body, {"status", "initContainerStatuses"});
-        const bool stuck = std::ranges::any_of(states, [](const Node& one) {
+        const bool stuck = std::ranges::any_of(states, [](const Value& one) {
             const std::string name = text_at(one, {"name"});
             const bool validation =
                 name.contains("validation") || name.contains("validator") || name.contains("wait");
@@ -42,7 +42,7 @@ Verdict judge_chain(const Facts& facts) {
         for (const Object& pod : facts.cluster.all("Pod")) {
             if (!pod.name.starts_with(name)) continue;
             for (const char* const list : {"initContainerStatuses", "containerStatuses"}) {
-                for (const Node& one : items_at(pod.body, {"status", list})) {
+                for (const Value& one : items_at(pod.body, {"status", list})) {
                     std::string reason = text_at(one, {"state", "waiting", "reason"});
                     const bool crash =
                         reason == "CrashLoopBackOff" || reason == "Error" ||
@@ -154,7 +154,7 @@ Verdict judge_policy(const Facts& facts) {
 const Object* killed_for_memory(const Facts& facts, std::string_view name) {
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (!pod.name.starts_with(name) || pod.name.contains("validator")) continue;
-        for (const Node& one : items_at(pod.body, {"status", "containerStatuses"})) {
+        for (const Value& one : items_at(pod.body, {"status", "containerStatuses"})) {
             for (const char* const when : {"state", "lastState"}) {
                 if (text_at(one, {when, "terminated", "reason"}) == "OOMKilled") return &pod;
             }
@@ -181,7 +181,7 @@ Verdict judge_operator_memory(const Facts& facts) {
 Verdict judge_exporter(const Facts& facts) {
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (!pod.name.contains("dcgm-exporter")) continue;
-        for (const Node& one : items_at(pod.body, {"status", "containerStatuses"})) {
+        for (const Value& one : items_at(pod.body, {"status", "containerStatuses"})) {
             const std::string reason = text_at(one, {"state", "waiting", "reason"});
             if (reason != "CrashLoopBackOff") continue;
             const bool memory = text_at(one, {"lastState", "terminated", "reason"}) == "OOMKilled";
@@ -216,7 +216,7 @@ Verdict judge_known_bug(const Facts& facts) {
         const auto labels = labels_of(node);
         bool mig = false;
         bool full = false;
-        for (const Node::Entry& entry : entries_at(node.body, {"status", "capacity"})) {
+        for (const Value::Entry& entry : entries_at(node.body, {"status", "capacity"})) {
             if (k8s::quantity_value(entry.second.scalar).value_or(0) <= 0) continue;
             mig = mig || entry.first.scalar.starts_with("nvidia.com/mig-");
             full = full || entry.first.scalar == "nvidia.com/gpu";

@@ -38,7 +38,7 @@ std::vector<const Object*> plugin_pods(const Facts& facts) {
 bool is_offered(const Facts& facts) {
     return std::ranges::any_of(facts.cluster.all("Node"), [](const Object& node) {
         const auto& capacity = entries_at(node.body, {"status", "capacity"});
-        return std::ranges::any_of(capacity, [](const Node::Entry& entry) {
+        return std::ranges::any_of(capacity, [](const Value::Entry& entry) {
             return k8s::is_nvidia_gpu(entry.first.scalar) &&
                    k8s::quantity_value(entry.second.scalar).value_or(0) > 0;
         });
@@ -81,15 +81,15 @@ Verdict judge_installed(const Facts& facts) {
 /// The labels that a pod template wants: nodeSelector, and required affinity with one value.
 std::map<std::string, std::string> wanted_labels(const Object& set) {
     std::map<std::string, std::string> wanted;
-    const Node* const spec = at_path(set.body, {"spec", "template", "spec"});
-    for (const Node::Entry& entry : entries_at(spec, {"nodeSelector"})) {
+    const Value* const spec = at_path(set.body, {"spec", "template", "spec"});
+    for (const Value::Entry& entry : entries_at(spec, {"nodeSelector"})) {
         wanted[entry.first.scalar] = entry.second.scalar;
     }
-    const Node* const required = at_path(
+    const Value* const required = at_path(
         spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});
     const auto& terms = items_at(required, {"nodeSelectorTerms"});
     if (terms.size() != 1) return wanted;  // several terms: any of them will do
-    for (const Node& one : items_at(terms[0], {"matchExpressions"})) {
+    for (const Value& one : items_at(terms[0], {"matchExpressions"})) {
         const auto& values = items_at(one, {"values"});
         if (text_at(one, {"operator"}) == "In" && values.size() == 1) {
             wanted[text_at(one, {"key"})] = values[0].scalar;
@@ -177,7 +177,7 @@ Verdict judge_config_error(const Facts& facts) {
                           clip(said->text, 160));
     verdict.because(evidence_of(*said, "a configuration that it takes"));
     for (const Object& map : facts.cluster.all("ConfigMap")) {
-        for (const Node::Entry& entry : entries_at(map.body, {"data"})) {
+        for (const Value::Entry& entry : entries_at(map.body, {"data"})) {
             if (!entry.second.scalar.contains("sharing") &&
                 !entry.second.scalar.contains("migStrategy")) {
                 continue;
@@ -200,7 +200,7 @@ std::string wired_config(const Facts& facts, std::string& default_key) {
         if (!name.empty()) return name;
     }
     if (const Object* const set = plugin_set(facts)) {
-        for (const Node& volume : items_at(set->body, {"spec", "template", "spec", "volumes"})) {
+        for (const Value& volume : items_at(set->body, {"spec", "template", "spec", "volumes"})) {
             std::string name = text_at(volume, {"configMap", "name"});
             if (!name.empty() && !name.contains("entrypoint")) return name;
         }
@@ -209,7 +209,7 @@ std::string wired_config(const Facts& facts, std::string& default_key) {
 }
 
 bool is_plugin_config(const Object& map) {
-    return std::ranges::any_of(entries_at(map.body, {"data"}), [](const Node::Entry& entry) {
+    return std::ranges::any_of(entries_at(map.body, {"data"}), [](const Value::Entry& entry) {
         const std::string& text = entry.second.scalar;
         return text.contains("timeSlicing:") || text.contains("\nsharing:") ||
                text.starts_with("sharing:") || text.contains("migStrategy:");
@@ -237,7 +237,7 @@ Verdict judge_key(const Facts& facts) {
         return verdict;
     }
     std::vector<std::string> keys;
-    for (const Node::Entry& entry : entries_at(map->body, {"data"}))
+    for (const Value::Entry& entry : entries_at(map->body, {"data"}))
         keys.push_back(entry.first.scalar);
     const auto has = [&](const std::string& key) {
         return std::ranges::find(keys, key) != keys.end();
@@ -281,13 +281,13 @@ Verdict judge_newer(const Facts& facts) {
         if (map.name != name || name.empty()) continue;
         std::int64_t changed =
             time_of(text_at(map.body, {"metadata", "creationTimestamp"})).value_or(0);
-        for (const Node& field : items_at(map.body, {"metadata", "managedFields"})) {
+        for (const Value& field : items_at(map.body, {"metadata", "managedFields"})) {
             changed = std::max(changed, time_of(text_at(field, {"time"})).value_or(0));
         }
         for (const Object* const pod : pods) {
             const auto started = time_of(text_at(pod->body, {"status", "startTime"}));
             // gpu-operator's pods have a sidecar that reads it again.
-            const bool watches = std::ranges::any_of(containers_of(*pod), [](const Node* one) {
+            const bool watches = std::ranges::any_of(containers_of(*pod), [](const Value* one) {
                 return text_at(one, {"name"}).starts_with("config-manager") &&
                        !text_at(one, {"name"}).ends_with("init");
             });
@@ -319,7 +319,7 @@ Verdict judge_wired(const Facts& facts) {
         if (!is_plugin_config(map) || map.name == name) continue;
         const bool mig = std::ranges::any_of(
             entries_at(map.body, {"data"}),
-            [](const Node::Entry& one) { return one.second.scalar.contains("mig-configs:"); });
+            [](const Value::Entry& one) { return one.second.scalar.contains("mig-configs:"); });
         if (mig || !name.empty() || facts.cluster.all("Pod").empty()) continue;
         if (plugin_set(facts) == nullptr) continue;
         auto verdict =

@@ -113,7 +113,7 @@ Verdict judge_template_words(const Facts& facts) {
 Verdict judge_cri_disabled(const Facts& facts) {
     for (const auto& file : facts.runtime.files) {
         if (!file.effective) continue;
-        for (const Node& plugin : items_at(file.toml.root, {"disabled_plugins"})) {
+        for (const Value& plugin : items_at(file.toml.root, {"disabled_plugins"})) {
             if (plugin.scalar != "cri" && plugin.scalar != "io.containerd.grpc.v1.cri") continue;
             auto verdict = failed(
                 "The CRI plugin is disabled in containerd (the default of the "

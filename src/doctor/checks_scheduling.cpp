@@ -97,7 +97,7 @@ Verdict judge_quota(const Facts& facts) {
         return verdict;
     }
     for (const Object& quota : facts.cluster.all("ResourceQuota")) {
-        for (const Node::Entry& entry : entries_at(quota.body, {"spec", "hard"})) {
+        for (const Value::Entry& entry : entries_at(quota.body, {"spec", "hard"})) {
             if (!k8s::is_nvidia_gpu(entry.first.scalar)) continue;
             auto verdict =
                 warning("Quota " + quota.id() + " limits `" + entry.first.scalar +
@@ -150,7 +150,7 @@ Verdict judge_owner(const Facts& facts) {
     }
     for (const char* const kind : {"Job", "Deployment", "ReplicaSet"}) {
         for (const Object& owner : facts.cluster.all(kind)) {
-            for (const Node& condition : items_at(owner.body, {"status", "conditions"})) {
+            for (const Value& condition : items_at(owner.body, {"status", "conditions"})) {
                 const std::string type = text_at(condition, {"type"});
                 const bool bad = (type == "ReplicaFailure" || type == "Failed") &&
                                  text_at(condition, {"status"}) == "True";
@@ -175,7 +175,7 @@ Verdict judge_gate(const Facts& facts) {
     Verdict verdict = judge_cause(facts, "SCH014", "no gate holds a pod back");
     if (verdict.outcome != Outcome::kOk) return verdict;
     for (const Object& job : facts.cluster.all("Job")) {
-        const Node* const suspend = at_path(job.body, {"spec", "suspend"});
+        const Value* const suspend = at_path(job.body, {"spec", "suspend"});
         if (!is_true(suspend)) continue;
         const auto labels = labels_of(job);
         const auto queue = labels.find("kueue.x-k8s.io/queue-name");
@@ -211,7 +211,7 @@ Verdict judge_annotations(const Facts& facts) {
         if (facts.target.kind == Target::Kind::kPod && pod.id() != facts.target.name) continue;
         if (is_finished(pod) || !gpu_requests(pod).empty()) continue;
         for (const char* const list : {"annotations", "labels"}) {
-            for (const Node::Entry& entry : entries_at(pod.body, {"metadata", list})) {
+            for (const Value::Entry& entry : entries_at(pod.body, {"metadata", list})) {
                 const std::string& key = entry.first.scalar;
                 if (!key.starts_with("aliquot.dev/gpu-")) continue;
                 if (++count > 1) continue;

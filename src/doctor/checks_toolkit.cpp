@@ -25,7 +25,7 @@ Verdict judge_retired(const Facts& facts) {
     return ok("container toolkit " + facts.toolkit.version);
 }
 
-Place place_of(const ToolkitFacts& toolkit, const Node& node, std::string text) {
+Place place_of(const ToolkitFacts& toolkit, const Value& node, std::string text) {
     return {toolkit.config_path, node.mark.line, std::move(text)};
 }
 
@@ -33,8 +33,8 @@ Verdict judge_settings(const Facts& facts) {
     const ToolkitFacts& toolkit = facts.toolkit;
     if (!toolkit.config.ok())
         return unknown("/etc/nvidia-container-runtime/config.toml is not there");
-    const Node& root = toolkit.config.value.root;
-    const Node* const mode = at_path(root, {"nvidia-container-runtime", "mode"});
+    const Value& root = toolkit.config.value.root;
+    const Value* const mode = at_path(root, {"nvidia-container-runtime", "mode"});
     constexpr std::array<std::string_view, 5> kModes{"auto", "legacy", "cdi", "jit-cdi", "csv"};
     if (mode != nullptr && std::ranges::find(kModes, mode->scalar) == kModes.end()) {
         auto verdict =
@@ -44,7 +44,7 @@ Verdict judge_settings(const Facts& facts) {
         verdict.fix("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=auto");
         return verdict;
     }
-    const Node* const cgroups = at_path(root, {"nvidia-container-cli", "no-cgroups"});
+    const Value* const cgroups = at_path(root, {"nvidia-container-cli", "no-cgroups"});
     if (cgroups != nullptr && is_true(cgroups)) {
         auto verdict = failed(
             "no-cgroups = true: containers get the GPU's files but not the right to "
@@ -54,7 +54,7 @@ Verdict judge_settings(const Facts& facts) {
             "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
         return verdict;
     }
-    const Node* const ldconfig = at_path(root, {"nvidia-container-cli", "ldconfig"});
+    const Value* const ldconfig = at_path(root, {"nvidia-container-cli", "ldconfig"});
     if (ldconfig != nullptr && !ldconfig->scalar.empty()) {
         std::string_view path = ldconfig->scalar;
         if (path.starts_with('@')) path.remove_prefix(1);
@@ -75,8 +75,8 @@ Verdict judge_settings(const Facts& facts) {
             return verdict;
         }
     }
-    const Node* const volume = root.find("accept-nvidia-visible-devices-as-volume-mounts");
-    const Node* const envvar = root.find("accept-nvidia-visible-devices-envvar-when-unprivileged");
+    const Value* const volume = root.find("accept-nvidia-visible-devices-as-volume-mounts");
+    const Value* const envvar = root.find("accept-nvidia-visible-devices-envvar-when-unprivileged");
     if (envvar != nullptr && text_of(envvar) == "false" &&
         !(volume != nullptr && is_true(volume))) {
         auto verdict = warning(
@@ -133,7 +133,7 @@ Verdict judge_escapes(const Facts& facts) {
 /// Whether somebody asks for CDI: the plugin's strategy, the toolkit's mode, or an error text.
 std::string who_wants_cdi(const Facts& facts, Place& place) {
     if (facts.toolkit.config.ok()) {
-        const Node* const mode =
+        const Value* const mode =
             at_path(facts.toolkit.config.value.root, {"nvidia-container-runtime", "mode"});
         if (mode != nullptr && mode->scalar == "cdi") {
             place = place_of(facts.toolkit, *mode, "mode = \"cdi\"");
@@ -142,9 +142,9 @@ std::string who_wants_cdi(const Facts& facts, Place& place) {
     }
     for (const char* const kind : {"Pod", "DaemonSet"}) {
         for (const Object& object : facts.cluster.all(kind)) {
-            const Node* spec = at_path(object.body, {"spec"});
+            const Value* spec = at_path(object.body, {"spec"});
             if (std::string_view(kind) == "DaemonSet") spec = at_path(spec, {"template", "spec"});
-            for (const Node& container : items_at(spec, {"containers"})) {
+            for (const Value& container : items_at(spec, {"containers"})) {
                 const std::string strategy = environment_of(container, "DEVICE_LIST_STRATEGY");
                 if (!strategy.contains("cdi")) continue;
                 place = {object.path, container.mark.line, "DEVICE_LIST_STRATEGY=" + strategy};
@@ -294,7 +294,7 @@ Verdict judge_spec_version(const Facts& facts) {
     return ok("the runtime reads CDI specs of this version");
 }
 
-Verdict no_such_class(const Object& object, const Node& name) {
+Verdict no_such_class(const Object& object, const Value& name) {
     auto verdict = failed(object.kind + " " + object.id() + " names RuntimeClass " + name.scalar +
                           ", which does not exist.");
     verdict.because(Place{object.path, name.mark.line, "runtimeClassName: " + name.scalar},
@@ -335,7 +335,7 @@ Verdict judge_class(const Facts& facts) {
     for (const char* const kind : {"Pod", "DaemonSet", "Deployment", "StatefulSet", "Job"}) {
         const bool is_pod = std::string_view(kind) == "Pod";
         for (const Object& object : cluster.all(kind)) {
-            const Node* const name =
+            const Value* const name =
                 is_pod ? at_path(object.body, {"spec", "runtimeClassName"})
                        : at_path(object.body, {"spec", "template", "spec", "runtimeClassName"});
             if (name == nullptr || name->scalar.empty() ||
@@ -357,7 +357,7 @@ Verdict judge_class_placement(const Facts& facts) {
         if (wanted.empty() || nodes.empty()) continue;
         const bool any = std::ranges::any_of(nodes, [&](const Object& node) {
             const auto labels = labels_of(node);
-            return std::ranges::all_of(wanted, [&](const Node::Entry& entry) {
+            return std::ranges::all_of(wanted, [&](const Value::Entry& entry) {
                 const auto found = labels.find(entry.first.scalar);
                 return found != labels.end() && found->second == entry.second.scalar;
             });

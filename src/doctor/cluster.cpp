@@ -85,9 +85,9 @@ private:
         facts_.problems.push_back(path + ": " + why);
     }
 
-    void take(Node node, const std::string& path, const std::string& kind) {
+    void take(Value node, const std::string& path, const std::string& kind) {
         if (node.is_sequence()) {
-            for (Node& item : node.items) take(std::move(item), path, kind);
+            for (Value& item : node.items) take(std::move(item), path, kind);
             return;
         }
         if (!node.is_mapping()) return;
@@ -95,13 +95,13 @@ private:
         if (own.ends_with("List")) {
             const std::string of_items = own == "List" ? kind : own.substr(0, own.size() - 4);
             if (!of_items.empty()) facts_.objects.try_emplace(of_items);
-            for (Node::Entry& entry : node.entries) {
+            for (Value::Entry& entry : node.entries) {
                 if (entry.first.scalar == "items") take(std::move(entry.second), path, of_items);
             }
             return;
         }
         if (own.empty() && node.find("items") != nullptr && node.find("metadata") == nullptr) {
-            for (Node::Entry& entry : node.entries) {
+            for (Value::Entry& entry : node.entries) {
                 if (entry.first.scalar == "items") take(std::move(entry.second), path, kind);
             }
             return;
@@ -136,13 +136,13 @@ private:
     }
 
     void take_event(const Object& event) {
-        const Node* object = at_path(event.body, {"involvedObject"});
+        const Value* object = at_path(event.body, {"involvedObject"});
         if (object == nullptr) object = at_path(event.body, {"regarding"});
         std::string pod;
         if (text_at(object, {"kind"}) == "Pod") {
             pod = text_at(object, {"namespace"}) + "/" + text_at(object, {"name"});
         }
-        const Node* message = at_path(event.body, {"message"});
+        const Value* message = at_path(event.body, {"message"});
         if (message == nullptr) message = at_path(event.body, {"note"});
         if (message == nullptr) return;
         const std::string reason = text_at(event.body, {"reason"});
@@ -150,13 +150,13 @@ private:
             message->mark.line);
     }
 
-    void take_state(const std::string& pod, const std::string& path, const Node& status) {
+    void take_state(const std::string& pod, const std::string& path, const Value& status) {
         for (const char* const when : {"state", "lastState"}) {
             for (const char* const how : {"waiting", "terminated"}) {
-                const Node* const state = at_path(status, {when, how});
+                const Value* const state = at_path(status, {when, how});
                 if (state == nullptr) continue;
-                const Node* const message = state->find("message");
-                const Node* const reason = state->find("reason");
+                const Value* const message = state->find("message");
+                const Value* const reason = state->find("reason");
                 if (reason == nullptr && message == nullptr) continue;
                 say(pod, text_of(reason) + ": " + text_of(message), path,
                     (message != nullptr ? message : reason)->mark.line);
@@ -167,12 +167,12 @@ private:
     void take_pod(const Object& pod) {
         for (const char* const list :
              {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
-            for (const Node& status : items_at(pod.body, {"status", list})) {
+            for (const Value& status : items_at(pod.body, {"status", list})) {
                 take_state(pod.id(), pod.path, status);
             }
         }
         const std::string reason = text_at(pod.body, {"status", "reason"});
-        if (const Node* const message = at_path(pod.body, {"status", "message"})) {
+        if (const Value* const message = at_path(pod.body, {"status", "message"})) {
             say(pod.id(), reason + ": " + text_of(message), pod.path, message->mark.line);
         }
     }
@@ -229,10 +229,10 @@ ClusterFacts cluster_of(const Tree& tree) {
     return facts;
 }
 
-std::vector<const Node*> containers_of(const Object& pod) {
-    std::vector<const Node*> all;
+std::vector<const Value*> containers_of(const Object& pod) {
+    std::vector<const Value*> all;
     for (const char* const list : {"initContainers", "containers"}) {
-        for (const Node& one : items_at(pod.body, {"spec", list})) all.push_back(&one);
+        for (const Value& one : items_at(pod.body, {"spec", list})) all.push_back(&one);
     }
     return all;
 }
@@ -261,8 +261,8 @@ std::map<std::string, std::string> labels_of(const Object& object) {
     return k8s::read_labels(at_path(object.body, {"metadata", "labels"}));
 }
 
-std::string environment_of(const Node& container, std::string_view name) {
-    for (const Node& entry : items_at(container, {"env"})) {
+std::string environment_of(const Value& container, std::string_view name) {
+    for (const Value& entry : items_at(container, {"env"})) {
         if (text_at(entry, {"name"}) == name) return text_at(entry, {"value"});
     }
     return {};
@@ -270,7 +270,7 @@ std::string environment_of(const Node& container, std::string_view name) {
 
 bool is_gpu_node(const Object& node) {
     for (const char* const list : {"capacity", "allocatable"}) {
-        for (const Node::Entry& entry : entries_at(node.body, {"status", list})) {
+        for (const Value::Entry& entry : entries_at(node.body, {"status", list})) {
             if (k8s::is_nvidia_gpu(entry.first.scalar)) return true;
         }
     }

@@ -15,14 +15,14 @@ namespace aliquot::doctor {
 
 using bundle::Entry;
 using bundle::Tree;
-using document::Node;
+using document::Value;
 
 /// One API object with the file it came from.
 struct Object {
     std::string kind;
     std::string name;
     std::string space;  // namespace
-    Node body;
+    Value body;
     std::string path;  // "k8s/pods.json"
     [[nodiscard]] std::string id() const { return space.empty() ? name : space + "/" + name; }
 };
@@ -77,8 +77,8 @@ std::string phase_of(const Object& pod);
 std::string node_of(const Object& pod);
 std::map<std::string, std::string> labels_of(const Object& object);
 /// Every container, init containers too.
-std::vector<const Node*> containers_of(const Object& pod);
-std::string environment_of(const Node& container, std::string_view name);
+std::vector<const Value*> containers_of(const Object& pod);
+std::string environment_of(const Value& container, std::string_view name);
 /// "k8s/pods.json" and the line of the object's part.
 bool is_gpu_node(const Object& node);
 /// A device plugin or another GPU stack DaemonSet's pod.

@@ -240,9 +240,9 @@ private:
     }
 
     /// Whether a plugin's pod has something to tell.
-    static bool is_unwell(const Node& pod) {
+    static bool is_unwell(const Value& pod) {
         if (text_at(pod, {"status", "phase"}) == "Failed") return true;
-        for (const Node& status : items_at(pod, {"status", "containerStatuses"})) {
+        for (const Value& status : items_at(pod, {"status", "containerStatuses"})) {
             if (!is_true(at_path(status, {"ready"})) || text_at(status, {"restartCount"}) != "0") {
                 return true;
             }
@@ -259,7 +259,7 @@ private:
             const auto body = document::parse_json(pod.json);
             if (!body || (!asked && !is_unwell(*body))) continue;
             for (const char* const statuses : {"initContainerStatuses", "containerStatuses"}) {
-                for (const Node& status : items_at(*body, {"status", statuses})) {
+                for (const Value& status : items_at(*body, {"status", statuses})) {
                     const std::string name = text_at(status, {"name"});
                     if (!text_at(status, {"containerID"}).empty()) log(pod, name, false);
                     if (text_at(status, {"restartCount"}) != "0") log(pod, name, true);

@@ -23,7 +23,7 @@ TEST(Toml, ReadsWhatContainerRuntimesWrite) {
         "[[x]]\na.b = {c = 1}\n{{ template \"base\" . }}\nbroken\nlast = true\n");
     EXPECT_EQ(text_at(toml.root, {"version"}), "2");
     EXPECT_EQ(items_at(toml.root, {"imports"}).size(), 2U);
-    const Node* const name = at_path(
+    const Value* const name = at_path(
         toml.root, {"plugins", "io.containerd.grpc.v1.cri", "containerd", "default_runtime_name"});
     ASSERT_NE(name, nullptr);
     EXPECT_EQ(name->scalar, "nvidia");

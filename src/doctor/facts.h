@@ -231,11 +231,11 @@ struct KubeletFacts {
     std::string root = "/var/lib/kubelet";
     std::string root_reason;  // how we know
     Fact<std::string> config_text;
-    Node config;
+    Value config;
     std::string runtime_endpoint;
     Fact<std::vector<std::string>> plugin_directory;  // names in device-plugins
     std::string plugin_path;
-    Fact<Node> checkpoint;
+    Fact<Value> checkpoint;
     std::vector<LogLine> log;
     bool present = false;
 };

@@ -56,8 +56,8 @@ constexpr std::array<std::pair<std::string_view, int>, 39> kPhrases{{
     {"unknown error", 999},
 }};
 
-std::string any_text(const Node& node, std::initializer_list<std::string_view> names) {
-    for (const Node::Entry& entry : node.entries) {
+std::string any_text(const Value& node, std::initializer_list<std::string_view> names) {
+    for (const Value::Entry& entry : node.entries) {
         const std::string key = lower(entry.first.scalar);
         for (const std::string_view name : names) {
             if (key != name) continue;
@@ -68,8 +68,8 @@ std::string any_text(const Node& node, std::initializer_list<std::string_view> n
     return {};
 }
 
-const Node* any_node(const Node& node, std::initializer_list<std::string_view> names) {
-    for (const Node::Entry& entry : node.entries) {
+const Value* any_node(const Value& node, std::initializer_list<std::string_view> names) {
+    for (const Value::Entry& entry : node.entries) {
         const std::string key = lower(entry.first.scalar);
         for (const std::string_view name : names) {
             if (key == name) return &entry.second;
@@ -78,14 +78,15 @@ const Node* any_node(const Node& node, std::initializer_list<std::string_view> n
     return nullptr;
 }
 
-std::optional<std::uint64_t> any_number(const Node& node,
+std::optional<std::uint64_t> any_number(const Value& node,
                                         std::initializer_list<std::string_view> names) {
     const auto value = leading_number(any_text(node, names));
     if (!value || *value < 0) return std::nullopt;
     return static_cast<std::uint64_t>(*value);
 }
 
-std::optional<unsigned> any_count(const Node& node, std::initializer_list<std::string_view> names) {
+std::optional<unsigned> any_count(const Value& node,
+                                  std::initializer_list<std::string_view> names) {
     const auto value = any_number(node, names);
     return value ? std::optional(static_cast<unsigned>(*value)) : std::nullopt;
 }
@@ -96,13 +97,13 @@ std::optional<std::uint64_t> unsigned_of(std::string_view text) {
     return static_cast<std::uint64_t>(*value);
 }
 
-std::optional<bool> any_bool(const Node& node, std::initializer_list<std::string_view> names) {
+std::optional<bool> any_bool(const Value& node, std::initializer_list<std::string_view> names) {
     const std::string text = lower(any_text(node, names));
     if (text.empty() || text == "n/a") return std::nullopt;
     return text == "true" || text == "enabled" || text == "on" || text == "yes" || text == "1";
 }
 
-std::optional<double> any_quantity(const Node& node,
+std::optional<double> any_quantity(const Value& node,
                                    std::initializer_list<std::string_view> names) {
     const std::string text = any_text(node, names);
     const auto words = words_of(text);
@@ -110,19 +111,19 @@ std::optional<double> any_quantity(const Node& node,
 }
 
 /// {"current":"Enabled","pending":"Disabled"}, or a word for both.
-void read_mig(const Node& node, NvmlGpu& gpu) {
+void read_mig(const Value& node, NvmlGpu& gpu) {
     const auto word = [](const std::string& text) {
         const std::string known = lower(text);
         if (known == "1" || known == "true" || known == "enabled") return std::string("Enabled");
         if (known == "0" || known == "false" || known == "disabled") return std::string("Disabled");
         return std::string();
     };
-    const Node* const mode = any_node(node, {"mig_mode", "migmode", "mig"});
+    const Value* const mode = any_node(node, {"mig_mode", "migmode", "mig"});
     if (mode == nullptr) return;
     if (mode->is_mapping()) {
         gpu.mig_current = word(any_text(*mode, {"current", "mode", "current_mig"}));
         gpu.mig_pending = word(any_text(*mode, {"pending", "pending_mig"}));
-        const Node* const instances = any_node(*mode, {"instances", "gpu_instances", "devices"});
+        const Value* const instances = any_node(*mode, {"instances", "gpu_instances", "devices"});
         if (instances != nullptr && instances->is_sequence()) {
             gpu.mig_instances = static_cast<unsigned>(instances->items.size());
         } else {
@@ -135,9 +136,9 @@ void read_mig(const Node& node, NvmlGpu& gpu) {
     if (!pending.empty()) gpu.mig_pending = word(pending);
 }
 
-void read_memory(const Node& node, NvmlGpu& gpu) {
-    const Node* const memory = any_node(node, {"memory", "fb_memory_usage", "framebuffer"});
-    const auto mib = [](const Node& from, std::initializer_list<std::string_view> names) {
+void read_memory(const Value& node, NvmlGpu& gpu) {
+    const Value* const memory = any_node(node, {"memory", "fb_memory_usage", "framebuffer"});
+    const auto mib = [](const Value& from, std::initializer_list<std::string_view> names) {
         const std::string text = any_text(from, names);
         const auto value = leading_number(text);
         if (!value || *value < 0) return std::optional<unsigned>{};
@@ -145,23 +146,23 @@ void read_memory(const Node& node, NvmlGpu& gpu) {
         const bool bytes = *value > 4'000'000;
         return std::optional<unsigned>(static_cast<unsigned>(bytes ? *value >> 20U : *value));
     };
-    const Node& from = memory != nullptr && memory->is_mapping() ? *memory : node;
+    const Value& from = memory != nullptr && memory->is_mapping() ? *memory : node;
     gpu.memory_used_mib = mib(from, {"used", "memory_used", "memory_used_mib", "used_mib",
                                      "memory_used_bytes", "used_bytes"});
     gpu.memory_total_mib = mib(from, {"total", "memory_total", "memory_total_mib", "total_mib",
                                       "memory_total_bytes", "memory_bytes", "total_bytes"});
 }
 
-void read_health(const Node& node, NvmlGpu& gpu) {
-    const Node* const ecc = any_node(node, {"ecc", "ecc_errors"});
-    const Node& from = ecc != nullptr && ecc->is_mapping() ? *ecc : node;
+void read_health(const Value& node, NvmlGpu& gpu) {
+    const Value* const ecc = any_node(node, {"ecc", "ecc_errors"});
+    const Value& from = ecc != nullptr && ecc->is_mapping() ? *ecc : node;
     gpu.ecc_uncorrected =
         any_number(from, {"uncorrected", "volatile_uncorrected", "ecc_uncorrected", "volatile_dbe",
                           "ecc_volatile_uncorrected", "double_bit", "dbe", "ecc_dbe"});
     gpu.ecc_corrected = any_number(
         from, {"corrected", "volatile_corrected", "ecc_corrected", "ecc_volatile_corrected"});
-    const Node* const rows = any_node(node, {"remapped_rows", "row_remap", "row_remapping"});
-    const Node& remap = rows != nullptr && rows->is_mapping() ? *rows : node;
+    const Value* const rows = any_node(node, {"remapped_rows", "row_remap", "row_remapping"});
+    const Value& remap = rows != nullptr && rows->is_mapping() ? *rows : node;
     gpu.remap_pending =
         any_bool(remap, {"pending", "remap_pending", "row_remap_pending", "remapped_rows_pending"});
     gpu.remap_failed = any_bool(remap, {"failure", "failed", "remap_failed", "row_remap_failure",
@@ -174,7 +175,7 @@ void read_health(const Node& node, NvmlGpu& gpu) {
     gpu.recovery_action = number && *number >= 0 && *number < 6
                               ? std::string(kActions.at(static_cast<std::size_t>(*number)))
                               : action;
-    const Node* const fabric = any_node(node, {"fabric"});
+    const Value* const fabric = any_node(node, {"fabric"});
     gpu.fabric_state = fabric != nullptr && fabric->is_mapping()
                            ? any_text(*fabric, {"state", "status"})
                            : any_text(node, {"fabric_state", "fabric"});
@@ -182,7 +183,7 @@ void read_health(const Node& node, NvmlGpu& gpu) {
     gpu.infrom_corrupt = any_text(node, {"inforom", "inforom_status"});
 }
 
-void read_performance(const Node& node, NvmlGpu& gpu) {
+void read_performance(const Value& node, NvmlGpu& gpu) {
     gpu.utilization = any_count(node, {"utilization", "gpu_utilization", "utilization_gpu",
                                        "gpu_util", "utilization_percent"});
     gpu.temperature = any_count(node, {"temperature", "temperature_celsius", "temperature_gpu"});
@@ -198,7 +199,7 @@ void read_performance(const Node& node, NvmlGpu& gpu) {
         const auto value = bits.starts_with("0x") ? parse_hex(bits) : unsigned_of(bits);
         gpu.throttle_bits = value;
     }
-    for (const Node::Entry& entry : entries_at(node, {"throttled_percent"})) {
+    for (const Value::Entry& entry : entries_at(node, {"throttled_percent"})) {
         if (const auto part = k8s::quantity_value(text_of(&entry.second))) {
             gpu.throttled_percent[entry.first.scalar] = *part;
         }
@@ -210,12 +211,12 @@ void read_performance(const Node& node, NvmlGpu& gpu) {
     gpu.sm_active = any_quantity(node, {"sm_active", "prof_sm_active"});
 }
 
-NvmlGpu gpu_of(const Node& node, unsigned position, const std::string& path) {
+NvmlGpu gpu_of(const Value& node, unsigned position, const std::string& path) {
     NvmlGpu gpu{.index = any_count(node, {"index", "gpu", "id"}).value_or(position)};
     gpu.uuid = any_text(node, {"uuid", "gpu_uuid"});
     gpu.name = any_text(node, {"name", "model", "product_name"});
     gpu.address = lower(any_text(node, {"pci", "address", "bus_id", "pci_bus_id", "busid", "bdf"}));
-    if (const Node* const pci = any_node(node, {"pci"}); pci != nullptr && pci->is_mapping()) {
+    if (const Value* const pci = any_node(node, {"pci"}); pci != nullptr && pci->is_mapping()) {
         gpu.address = lower(any_text(*pci, {"busid", "bus_id", "pci_bus_id"}));
     }
     gpu.place = {path, node.mark.line, std::string(trim(concat({gpu.name, " ", gpu.uuid})))};
@@ -241,9 +242,9 @@ NvmlGpu gpu_of(const Node& node, unsigned position, const std::string& path) {
     return gpu;
 }
 
-void read_processes(const Node& list, const std::string& path, const std::string& gpu_name,
+void read_processes(const Value& list, const std::string& path, const std::string& gpu_name,
                     NvmlFacts& nvml) {
-    for (const Node& one : list.items) {
+    for (const Value& one : list.items) {
         NvmlProcess process;
         process.gpu = gpu_name.empty() ? any_text(one, {"gpu", "gpu_uuid", "uuid"}) : gpu_name;
         process.pid = any_count(one, {"pid"}).value_or(0);
@@ -258,13 +259,13 @@ void read_processes(const Node& list, const std::string& path, const std::string
 }
 
 /// An error of the whole library: a code or words under one of the usual keys.
-void read_failure(const Node& root, const std::string& path, NvmlFacts& nvml) {
+void read_failure(const Value& root, const std::string& path, NvmlFacts& nvml) {
     for (const char* const key :
          {"error", "init_error", "init", "nvmlinit", "nvml_init", "code", "return", "return_code",
           "result", "status", "message", "error_code", "exit", "nvml_return"}) {
-        const Node* const node = any_node(root, {key});
+        const Value* const node = any_node(root, {key});
         if (node == nullptr) continue;
-        const Node& from = *node;
+        const Value& from = *node;
         const std::string text = from.is_mapping()
                                      ? any_text(from, {"code", "error", "message", "text"})
                                      : text_of(&from);
@@ -299,18 +300,18 @@ void read_json(Facts& facts, const std::string& path, const std::string& text) {
     if (const auto packed = parse_number<std::int64_t>(nvml.cuda); packed && *packed >= 1000) {
         nvml.cuda = std::to_string(*packed / 1000) + "." + std::to_string(*packed % 1000 / 10);
     }
-    const Node* list = root->is_sequence() ? &*root : any_node(*root, {"gpus", "devices", "gpu"});
+    const Value* list = root->is_sequence() ? &*root : any_node(*root, {"gpus", "devices", "gpu"});
     if (list != nullptr && (list->is_sequence())) {
         nvml.state = NvmlFacts::State::kOk;
-        for (const Node& one : list->items) {
+        for (const Value& one : list->items) {
             nvml.gpus.push_back(gpu_of(one, static_cast<unsigned>(nvml.gpus.size()), path));
-            if (const Node* const processes = any_node(one, {"processes"})) {
+            if (const Value* const processes = any_node(one, {"processes"})) {
                 read_processes(*processes, path, nvml.gpus.back().uuid, nvml);
             }
         }
     }
     read_failure(*root, path, nvml);
-    if (const Node* const processes = any_node(*root, {"processes"})) {
+    if (const Value* const processes = any_node(*root, {"processes"})) {
         read_processes(*processes, path, "", nvml);
     }
 }

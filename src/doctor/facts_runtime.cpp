@@ -147,7 +147,7 @@ const Flavour* flavour_of(const Facts& facts, Place& place) {
     return nullptr;
 }
 
-Place place_of(const std::string& path, const Node& node, std::string text) {
+Place place_of(const std::string& path, const Value& node, std::string text) {
     return {path, node.mark.line, std::move(text)};
 }
 
@@ -155,29 +155,29 @@ constexpr const char* kNewCri = "io.containerd.cri.v1.runtime";
 constexpr const char* kOldCri = "io.containerd.grpc.v1.cri";
 
 /// The CRI part that a containerd file of this version is read for.
-const Node* cri_of(const RuntimeFacts::File& file) {
-    const Node* const plugins = file.toml.root.find("plugins");
+const Value* cri_of(const RuntimeFacts::File& file) {
+    const Value* const plugins = file.toml.root.find("plugins");
     if (plugins == nullptr) return nullptr;
     if (file.version >= 3) return plugins->find(kNewCri);
-    if (const Node* const found = plugins->find(kOldCri)) return found;
+    if (const Value* const found = plugins->find(kOldCri)) return found;
     return plugins->find("cri");
 }
 
 /// The CRI part under the key of another version, which nobody reads.
-const Node* unread_cri_of(const RuntimeFacts::File& file) {
-    const Node* const plugins = file.toml.root.find("plugins");
+const Value* unread_cri_of(const RuntimeFacts::File& file) {
+    const Value* const plugins = file.toml.root.find("plugins");
     return plugins == nullptr ? nullptr : plugins->find(file.version >= 3 ? kOldCri : kNewCri);
 }
 
-RuntimeFacts::Handler handler_of(const std::string& path, const Node::Entry& entry) {
+RuntimeFacts::Handler handler_of(const std::string& path, const Value::Entry& entry) {
     RuntimeFacts::Handler handler{.name = entry.first.scalar};
-    const Node& body = entry.second;
+    const Value& body = entry.second;
     handler.type = text_at(body, {"runtime_type"});
     handler.binary = text_at(body, {"options", "BinaryName"});
     if (handler.binary.empty()) handler.binary = text_at(body, {"options", "Runtime"});
     if (handler.binary.empty()) handler.binary = text_at(body, {"runtime_path"});
     if (handler.binary.empty()) handler.binary = text_at(body, {"path"});
-    if (const Node* const cgroup = at_path(body, {"options", "SystemdCgroup"})) {
+    if (const Value* const cgroup = at_path(body, {"options", "SystemdCgroup"})) {
         handler.systemd_cgroup = is_true(cgroup);
     }
     handler.place = place_of(path, entry.first.mark.line != 0 ? entry.first : body,
@@ -186,9 +186,9 @@ RuntimeFacts::Handler handler_of(const std::string& path, const Node::Entry& ent
     return handler;
 }
 
-void add_handlers(const Node* table, const std::string& path, bool effective,
+void add_handlers(const Value* table, const std::string& path, bool effective,
                   RuntimeFacts& runtime) {
-    for (const Node::Entry& entry : entries_at(table, {})) {
+    for (const Value::Entry& entry : entries_at(table, {})) {
         if (!entry.second.is_mapping()) continue;
         auto handler = handler_of(path, entry);
         auto& list = effective ? runtime.handlers : runtime.elsewhere;
@@ -202,26 +202,26 @@ void add_handlers(const Node* table, const std::string& path, bool effective,
 }
 
 void take_containerd(const RuntimeFacts::File& file, RuntimeFacts& runtime, bool effective) {
-    const Node* const cri = cri_of(file);
+    const Value* const cri = cri_of(file);
     add_handlers(at_path(cri, {"containerd", "runtimes"}), file.path, effective, runtime);
     add_handlers(at_path(unread_cri_of(file), {"containerd", "runtimes"}), file.path, false,
                  runtime);
     if (!effective || cri == nullptr) return;
-    if (const Node* const name = at_path(cri, {"containerd", "default_runtime_name"})) {
+    if (const Value* const name = at_path(cri, {"containerd", "default_runtime_name"})) {
         runtime.default_handler = text_of(name);
         runtime.default_place =
             place_of(file.path, *name, "default_runtime_name = " + runtime.default_handler);
     }
-    if (const Node* const cdi = at_path(cri, {"enable_cdi"})) {
+    if (const Value* const cdi = at_path(cri, {"enable_cdi"})) {
         runtime.cdi_enabled = is_true(cdi);
         runtime.cdi_place = place_of(file.path, *cdi, "enable_cdi = " + text_of(cdi));
     }
 }
 
 void take_crio(const RuntimeFacts::File& file, RuntimeFacts& runtime) {
-    const Node* const crio = at_path(file.toml.root, {"crio", "runtime"});
+    const Value* const crio = at_path(file.toml.root, {"crio", "runtime"});
     add_handlers(at_path(crio, {"runtimes"}), file.path, true, runtime);
-    if (const Node* const name = at_path(crio, {"default_runtime"})) {
+    if (const Value* const name = at_path(crio, {"default_runtime"})) {
         runtime.default_handler = text_of(name);
         runtime.default_place =
             place_of(file.path, *name, "default_runtime = " + runtime.default_handler);
@@ -231,16 +231,16 @@ void take_crio(const RuntimeFacts::File& file, RuntimeFacts& runtime) {
 
 void take_docker(const Tree& tree, const std::string& path, RuntimeFacts& runtime, bool effective) {
     const std::string* const text = tree.text(path);
-    const auto root = text == nullptr ? Result<Node>(Node{}) : document::parse_object(*text);
+    const auto root = text == nullptr ? Result<Value>(Value{}) : document::parse_object(*text);
     if (!root) return;
     add_handlers(root->find("runtimes"), path, effective, runtime);
     if (!effective) return;
-    if (const Node* const name = root->find("default-runtime")) {
+    if (const Value* const name = root->find("default-runtime")) {
         runtime.default_handler = text_of(name);
         runtime.default_place =
             place_of(path, *name, "default-runtime: " + runtime.default_handler);
     }
-    if (const Node* const cdi = at_path(*root, {"features", "cdi"}))
+    if (const Value* const cdi = at_path(*root, {"features", "cdi"}))
         runtime.cdi_enabled = is_true(cdi);
 }
 
@@ -259,7 +259,7 @@ void read_files(const Facts& facts, const Flavour& flavour, RuntimeFacts& runtim
     std::vector<std::string> read{main};
     if (tree.text(main) != nullptr) {
         const auto file = file_at(tree, main);
-        for (const Node& import : items_at(file.toml.root, {"imports"})) {
+        for (const Value& import : items_at(file.toml.root, {"imports"})) {
             std::string pattern = import.scalar;
             if (!pattern.starts_with('/')) {
                 pattern.insert(0, main, 0, main.rfind('/') + 1);

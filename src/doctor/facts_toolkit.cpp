@@ -66,13 +66,13 @@ void read_installation(Facts& facts) {
     }
 }
 
-void read_edits(const Node* edits, const std::string& path, CdiSpec& spec) {
-    for (const Node& node : items_at(edits, {"deviceNodes"})) {
+void read_edits(const Value* edits, const std::string& path, CdiSpec& spec) {
+    for (const Value& node : items_at(edits, {"deviceNodes"})) {
         std::string host = text_at(node, {"hostPath"});
         if (host.empty()) host = text_at(node, {"path"});
         if (!host.empty()) spec.device_nodes.push_back({path, node.mark.line, std::move(host)});
     }
-    for (const Node& mount : items_at(edits, {"mounts"})) {
+    for (const Value& mount : items_at(edits, {"mounts"})) {
         const std::string host = text_at(mount, {"hostPath"});
         if (!host.empty()) spec.libraries.push_back({path, mount.mark.line, host});
     }
@@ -107,7 +107,7 @@ void read_specs(Facts& facts) {
         spec.kind = text_at(*root, {"kind"});
         spec.version = text_at(*root, {"cdiVersion"});
         if (!spec.kind.contains("nvidia") && !spec.kind.contains("aliquot")) continue;
-        for (const Node& device : items_at(*root, {"devices"})) {
+        for (const Value& device : items_at(*root, {"devices"})) {
             spec.devices.push_back(text_at(device, {"name"}));
             read_edits(device.find("containerEdits"), path, spec);
         }

@@ -42,7 +42,7 @@ void check_taints(const k8s::Pod& pod, NodeFit& fit) {
         fit.reasons.push_back(
             {Miss::kNotReady, "the node is cordoned", "kubectl uncordon " + fit.node->name, ""});
     }
-    for (const Node& condition : items_at(fit.node->body, {"status", "conditions"})) {
+    for (const Value& condition : items_at(fit.node->body, {"status", "conditions"})) {
         if (text_at(condition, {"type"}) == "Ready" && text_at(condition, {"status"}) != "True") {
             fit.reasons.push_back({Miss::kNotReady, "the node is not ready", "", ""});
         }
@@ -84,7 +84,7 @@ void check_resources(const Facts& facts, const std::map<std::string, double>& wa
     fit.offers_gpus = true;
     for (const auto& [name, count] : wanted) {
         if (count <= 0) continue;
-        const Node* const entry = at_path(fit.node->body, {"status", "allocatable", name});
+        const Value* const entry = at_path(fit.node->body, {"status", "allocatable", name});
         const bool gpu = k8s::is_nvidia_gpu(name);
         if (entry == nullptr && !gpu) continue;  // not told
         const double offered =

@@ -40,7 +40,7 @@ std::vector<const Object*> nodes_of(const Facts& facts) {
 
 std::vector<std::string> gpu_resources(const Object& node) {
     std::vector<std::string> names;
-    for (const Node::Entry& entry : entries_at(node.body, {"status", "capacity"})) {
+    for (const Value::Entry& entry : entries_at(node.body, {"status", "capacity"})) {
         if (k8s::is_nvidia_gpu(entry.first.scalar)) names.push_back(entry.first.scalar);
     }
     return names;
@@ -80,9 +80,9 @@ std::string agent_config(const Facts& facts) {
     for (const Object& set : facts.cluster.all("DaemonSet")) {
         if (!set.name.starts_with("aliquot-agent")) continue;
         std::string name = "aliquot-config";
-        for (const Node& container :
+        for (const Value& container :
              items_at(set.body, {"spec", "template", "spec", "containers"})) {
-            for (const Node& word : items_at(container, {"args"})) {
+            for (const Value& word : items_at(container, {"args"})) {
                 constexpr std::string_view kFlag = "--config-map=";
                 if (word.scalar.starts_with(kFlag)) name = word.scalar.substr(kFlag.size());
             }

@@ -16,7 +16,7 @@ namespace {
 
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
+using document::Value;
 
 std::string_view mark_of(Outcome outcome, bool unicode) {
     constexpr std::array<std::string_view, 5> kPlain{"[ok]", "[!!]", "[xx]", "[--]", "[??]"};
@@ -189,7 +189,7 @@ private:
     const PrintOptions& options_;
 };
 
-Node node_of(const Evidence& evidence) {
+Value node_of(const Evidence& evidence) {
     return make_mapping({{"source", to_text(source_of(evidence.path))},
                          {"path", evidence.path},
                          {"line", evidence.line},
@@ -197,14 +197,14 @@ Node node_of(const Evidence& evidence) {
                          {"expected", evidence.expected}});
 }
 
-Node node_of(const Fix& fix) {
+Value node_of(const Fix& fix) {
     return make_mapping(
         {{"kind", to_text(fix.kind)}, {"risk", to_text(fix.risk)}, {"text", fix.text}});
 }
 
-Node node_of(const Judged& one) {
+Value node_of(const Judged& one) {
     const auto node = [](const auto& part) { return node_of(part); };
-    Node blocked_by = make_sequence();
+    Value blocked_by = make_sequence();
     if (!one.blocked_by.empty()) blocked_by.items.push_back(document::make_string(one.blocked_by));
     return make_mapping({{"id", one.id},
                          {"severity", one.severity},
@@ -252,15 +252,15 @@ void print_short(std::ostream& out, const Report& report) {
 }
 
 void print_json(std::ostream& out, const Report& report) {
-    Node summary = make_mapping();
+    Value summary = make_mapping();
     for (const Outcome outcome : {Outcome::kOk, Outcome::kWarning, Outcome::kFailed,
                                   Outcome::kSkipped, Outcome::kUnknown}) {
         append(summary, std::string(to_text(outcome)), report.count(outcome));
     }
-    Node categories = make_sequence();
+    Value categories = make_sequence();
     for (unsigned number = 0; number < kLevels; ++number) {
         const auto level = static_cast<Level>(number);
-        Node checks = make_sequence();
+        Value checks = make_sequence();
         for (const Judged& one : report.checks) {
             if (one.level == level) checks.items.push_back(node_of(one));
         }

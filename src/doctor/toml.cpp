@@ -12,7 +12,7 @@ namespace aliquot::doctor {
 namespace {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 constexpr std::size_t kMostValues = 200'000;
 constexpr std::size_t kMostKeyParts = 64;
@@ -24,13 +24,13 @@ bool is_bare(char c) {
            c == '-';
 }
 
-Node key_node(std::string name, Mark mark) {
-    Node node{.kind = Node::Kind::kString, .mark = mark};
+Value key_node(std::string name, Mark mark) {
+    Value node{.kind = Value::Kind::kString, .mark = mark};
     node.scalar = std::move(name);
     return node;
 }
 
-Node* child_of(Node& table, std::string_view name) {
+Value* child_of(Value& table, std::string_view name) {
     for (auto entry = table.entries.rbegin(); entry != table.entries.rend(); ++entry) {
         if (entry->first.scalar == name) return &entry->second;
     }
@@ -44,7 +44,7 @@ public:
     }
 
     Toml run() {
-        result_.root.kind = Node::Kind::kMapping;
+        result_.root.kind = Value::Kind::kMapping;
         result_.root.mark = {1, 1};
         table_path_.clear();
         while (at_ < text_.size() && values_ < kMostValues && !full_) {
@@ -104,7 +104,7 @@ private:
     }
 
     /// Puts an entry into a table that does not have it; nullptr when the table is full.
-    Node* add(Node& table, const std::string& name, Mark mark, Node value) {
+    Value* add(Value& table, const std::string& name, Mark mark, Value value) {
         full_ = full_ || table.entries.size() >= kMostKeys;
         if (full_) return nullptr;
         table.entries.emplace_back(key_node(name, mark), std::move(value));
@@ -112,16 +112,16 @@ private:
     }
 
     /// The table of that name, made when it is not there; of an array of tables its last one.
-    Node& table_in(Node& parent, const std::string& name, Mark mark) {
-        Node* child = child_of(parent, name);
+    Value& table_in(Value& parent, const std::string& name, Mark mark) {
+        Value* child = child_of(parent, name);
         if (child == nullptr) {
-            child = add(parent, name, mark, Node{.kind = Node::Kind::kMapping, .mark = mark});
+            child = add(parent, name, mark, Value{.kind = Value::Kind::kMapping, .mark = mark});
             if (child == nullptr) return parent;
         }
         if (child->is_sequence() && !child->items.empty() && child->items.back().is_mapping()) {
             child = &child->items.back();
         }
-        if (!child->is_mapping()) *child = Node{.kind = Node::Kind::kMapping, .mark = mark};
+        if (!child->is_mapping()) *child = Value{.kind = Value::Kind::kMapping, .mark = mark};
         return *child;
     }
 
@@ -131,8 +131,8 @@ private:
     }
 
     /// The table that the last header opened. Looked up each time: vectors move.
-    Node& current() {
-        Node* table = &result_.root;
+    Value& current() {
+        Value* table = &result_.root;
         for (const std::string& name : table_path_) table = &table_in(*table, name, here());
         return *table;
     }
@@ -152,21 +152,21 @@ private:
         table_path_ = std::move(path);
         ++values_;
         if (!array) {
-            Node& table = current();
+            Value& table = current();
             if (table.entries.empty()) table.mark = mark;
             return true;
         }
         const std::string name = table_path_.back();
         table_path_.pop_back();
-        Node& parent = current();
+        Value& parent = current();
         table_path_.push_back(name);
-        Node* list = child_of(parent, name);
+        Value* list = child_of(parent, name);
         if (list == nullptr) {
-            list = add(parent, name, mark, Node{.kind = Node::Kind::kSequence, .mark = mark});
+            list = add(parent, name, mark, Value{.kind = Value::Kind::kSequence, .mark = mark});
             if (list == nullptr) return true;  // run() ends with it
         }
         if (!list->is_sequence()) return fail("'" + name + "' is a table and a list of tables");
-        list->items.push_back(Node{.kind = Node::Kind::kMapping, .mark = mark});
+        list->items.push_back(Value{.kind = Value::Kind::kMapping, .mark = mark});
         return true;
     }
 
@@ -192,7 +192,7 @@ private:
         }
     }
 
-    bool read_pair(Node& into, unsigned depth) {
+    bool read_pair(Value& into, unsigned depth) {
         const Mark mark = here();
         std::vector<std::string> path;
         if (!read_key(path)) return false;
@@ -201,13 +201,13 @@ private:
         }
         ++at_;
         skip_blanks(false);
-        Node value;
+        Value value;
         if (!read_value(value, depth)) return false;
         const std::string name = std::move(path.back());
         path.pop_back();
-        Node* table = &into;
+        Value* table = &into;
         for (const std::string& part : path) table = &table_in(*table, part, mark);
-        if (Node* const existing = child_of(*table, name)) {
+        if (Value* const existing = child_of(*table, name)) {
             *existing = std::move(value);
         } else {
             add(*table, name, mark, std::move(value));
@@ -215,7 +215,7 @@ private:
         return true;
     }
 
-    bool read_value(Node& value, unsigned depth) {
+    bool read_value(Value& value, unsigned depth) {
         if (depth > kDepth) return fail("nested too deep");
         ++values_;
         value.mark = here();
@@ -223,7 +223,7 @@ private:
         switch (text_[at_]) {
             case '"':
             case '\'':
-                value.kind = Node::Kind::kString;
+                value.kind = Value::Kind::kString;
                 value.quoted = true;
                 return read_quoted(value.scalar);
             case '[':
@@ -235,17 +235,17 @@ private:
         }
     }
 
-    bool read_word(Node& value) {
+    bool read_word(Value& value) {
         const auto end = std::min(text_.find_first_of(",]}#\n\r", at_), text_.size());
         value.scalar = trim(text_.substr(at_, end - at_));
         at_ = end;
         if (value.scalar.empty()) return fail("a value was expected");
         if (value.scalar == "true" || value.scalar == "false") {
-            value.kind = Node::Kind::kBool;
+            value.kind = Value::Kind::kBool;
         } else if (value.scalar.find_first_not_of("0123456789+-_") == std::string::npos) {
-            value.kind = Node::Kind::kInteger;
+            value.kind = Value::Kind::kInteger;
         } else {
-            value.kind = Node::Kind::kString;  // numbers of other shapes, dates, and words
+            value.kind = Value::Kind::kString;  // numbers of other shapes, dates, and words
             const char first = value.scalar.front();
             if (first == '$' || first == '<') {
                 return fail("'" + clip(value.scalar, 40) + "' needs quotes");
@@ -254,8 +254,8 @@ private:
         return true;
     }
 
-    bool read_array(Node& value, unsigned depth) {
-        value.kind = Node::Kind::kSequence;
+    bool read_array(Value& value, unsigned depth) {
+        value.kind = Value::Kind::kSequence;
         ++at_;
         for (;;) {
             skip_blanks(true);
@@ -275,8 +275,8 @@ private:
         return true;
     }
 
-    bool read_inline_table(Node& value, unsigned depth) {
-        value.kind = Node::Kind::kMapping;
+    bool read_inline_table(Value& value, unsigned depth) {
+        value.kind = Value::Kind::kMapping;
         ++at_;
         if (at_ < text_.size() && text_[at_] == '{') return fail("'{{': a template word");
         for (;;) {
@@ -334,9 +334,9 @@ private:
 
 Toml parse_toml(std::string_view text) { return TomlReader(text).run(); }
 
-void merge_toml(Node& base, const Node& over) {
-    for (const Node::Entry& entry : over.entries) {
-        Node* const existing = child_of(base, entry.first.scalar);
+void merge_toml(Value& base, const Value& over) {
+    for (const Value::Entry& entry : over.entries) {
+        Value* const existing = child_of(base, entry.first.scalar);
         if (existing == nullptr) {
             base.entries.push_back(entry);
         } else if (existing->is_mapping() && entry.second.is_mapping()) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::doctor {
 
@@ -15,7 +15,7 @@ struct Toml {
         unsigned line = 0;
         std::string message;
     };
-    document::Node root;  // a mapping; tables, inline tables and arrays of tables alike
+    document::Value root;  // a mapping; tables, inline tables and arrays of tables alike
     std::vector<Problem> problems;
 };
 
@@ -27,6 +27,6 @@ Toml parse_toml(std::string_view text);
 
 /// What containerd makes of a drop-in: tables of `over` into `base`, values replaced. Marks of the
 /// result are those of the text that a value came from, `file` numbers by Node::scalar are not kept.
-void merge_toml(document::Node& base, const document::Node& over);
+void merge_toml(document::Value& base, const document::Value& over);
 
 }  // namespace aliquot::doctor

@@ -38,7 +38,7 @@ const Said* said_of(const Facts& facts, const Object& pod,
 std::map<std::string, double> offered(const Facts& facts) {
     std::map<std::string, double> most;
     for (const Object& node : facts.cluster.all("Node")) {
-        for (const Node::Entry& entry : entries_at(node.body, {"status", "allocatable"})) {
+        for (const Value::Entry& entry : entries_at(node.body, {"status", "allocatable"})) {
             if (!k8s::is_nvidia_gpu(entry.first.scalar)) continue;
             double& one = most[entry.first.scalar];
             one = std::max(one, k8s::quantity_value(entry.second.scalar).value_or(0));
@@ -99,7 +99,7 @@ PendingCause claims(const Facts& facts, const Object& pod) {
         if (claim.space != pod.space || at_path(claim.body, {"status", "allocation"}) != nullptr)
             continue;
         std::string missing;
-        for (const Node& request : items_at(claim.body, {"spec", "devices", "requests"})) {
+        for (const Value& request : items_at(claim.body, {"spec", "devices", "requests"})) {
             std::string name = text_at(request, {"deviceClassName"});
             if (name.empty()) name = text_at(request, {"exactly", "deviceClassName"});
             if (!name.empty() && facts.cluster.asked("DeviceClass") &&

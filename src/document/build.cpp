@@ -8,8 +8,8 @@
 namespace aliquot::document {
 namespace {
 
-Node of(Node::Kind kind, std::string scalar = {}) {
-    Node node;
+Value of(Value::Kind kind, std::string scalar = {}) {
+    Value node;
     node.kind = kind;
     node.scalar = std::move(scalar);
     return node;
@@ -17,26 +17,26 @@ Node of(Node::Kind kind, std::string scalar = {}) {
 
 }  // namespace
 
-Node make_string(std::string text) { return of(Node::Kind::kString, std::move(text)); }
-Node make_integer(long long value) { return of(Node::Kind::kInteger, std::to_string(value)); }
-Node make_bool(bool value) { return of(Node::Kind::kBool, value ? "true" : "false"); }
-Node make_mapping() { return of(Node::Kind::kMapping); }
-Node make_sequence() { return of(Node::Kind::kSequence); }
+Value make_string(std::string text) { return of(Value::Kind::kString, std::move(text)); }
+Value make_integer(long long value) { return of(Value::Kind::kInteger, std::to_string(value)); }
+Value make_bool(bool value) { return of(Value::Kind::kBool, value ? "true" : "false"); }
+Value make_mapping() { return of(Value::Kind::kMapping); }
+Value make_sequence() { return of(Value::Kind::kSequence); }
 
-Node make_number(double value, int digits) {
+Value make_number(double value, int digits) {
     if (!std::isfinite(value)) return {};  // JSON has no word for it
     std::string text = decimal_text(value, digits);
     const bool whole = text.find('.') == std::string::npos;
-    return of(whole ? Node::Kind::kInteger : Node::Kind::kFloat, std::move(text));
+    return of(whole ? Value::Kind::kInteger : Value::Kind::kFloat, std::move(text));
 }
 
-void append(Node& mapping, std::string key, Value value) {
+void append(Value& mapping, std::string key, Built value) {
     if (value.left_out) return;
     mapping.entries.emplace_back(make_string(std::move(key)), std::move(value.node));
 }
 
-Node make_mapping(std::initializer_list<Member> members) {
-    Node mapping = make_mapping();
+Value make_mapping(std::initializer_list<Member> members) {
+    Value mapping = make_mapping();
     for (const Member& one : members) append(mapping, std::string(one.key), std::move(one.value));
     return mapping;
 }

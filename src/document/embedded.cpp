@@ -16,7 +16,7 @@ struct Origin {
 
 /// The line on which the `|` of a literal scalar stands; 0 for any other scalar. A tag or an anchor
 /// may come before the indicator, on the same or an earlier line.
-unsigned header_line(std::string_view outer, const Node& scalar) {
+unsigned header_line(std::string_view outer, const Value& scalar) {
     unsigned line = scalar.mark.line;
     std::string_view rest = line_of(outer, line);
     if (scalar.mark.column == 0 || scalar.mark.column > rest.size()) return 0;
@@ -39,7 +39,7 @@ unsigned header_line(std::string_view outer, const Node& scalar) {
 }
 
 /// Holds the decoded lines against those below the header: what they lack is the indentation.
-std::optional<Origin> find_origin(std::string_view outer, const Node& scalar) {
+std::optional<Origin> find_origin(std::string_view outer, const Value& scalar) {
     if (!scalar.block) return std::nullopt;
     const unsigned header = header_line(outer, scalar);
     if (header == 0) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<Origin> find_origin(std::string_view outer, const Node& scalar) {
     return std::nullopt;
 }
 
-void move_mark(Mark& mark, const Node& scalar, const std::optional<Origin>& origin) {
+void move_mark(Mark& mark, const Value& scalar, const std::optional<Origin>& origin) {
     if (mark.line == 0) return;
     if (!origin) {
         mark = scalar.mark;
@@ -74,9 +74,9 @@ void move_mark(Mark& mark, const Node& scalar, const std::optional<Origin>& orig
     mark = {origin->first_line + mark.line - 1, origin->indent + mark.column};
 }
 
-void move_marks(Node& node, const Node& scalar, const std::optional<Origin>& origin) {
+void move_marks(Value& node, const Value& scalar, const std::optional<Origin>& origin) {
     move_mark(node.mark, scalar, origin);
-    for (Node& item : node.items) move_marks(item, scalar, origin);
+    for (Value& item : node.items) move_marks(item, scalar, origin);
     for (auto& [key, value] : node.entries) {
         move_marks(key, scalar, origin);
         move_marks(value, scalar, origin);
@@ -85,10 +85,10 @@ void move_marks(Node& node, const Node& scalar, const std::optional<Origin>& ori
 
 }  // namespace
 
-Stream parse_embedded(std::string_view outer, const Node& scalar, const Limits& limits) {
+Stream parse_embedded(std::string_view outer, const Value& scalar, const Limits& limits) {
     Stream stream = parse_yaml(scalar.scalar, limits);
     const auto origin = find_origin(outer, scalar);
-    for (Node& document : stream.documents) move_marks(document, scalar, origin);
+    for (Value& document : stream.documents) move_marks(document, scalar, origin);
     for (SyntaxError& error : stream.errors) {
         const bool tab = error.message == tab_message(error.mark.line);
         move_mark(error.mark, scalar, origin);

@@ -11,12 +11,12 @@ namespace {
 std::string text_at_k(const std::string& outer) {
     const auto stream = parse_yaml(outer);
     if (!stream.errors.empty()) return "outer: " + stream.errors[0].message;
-    const Node* data = stream.documents[0].find("data");
-    const Node* scalar = data == nullptr ? nullptr : data->find("x");
+    const Value* data = stream.documents[0].find("data");
+    const Value* scalar = data == nullptr ? nullptr : data->find("x");
     if (scalar == nullptr) return "no data.x";
     const auto inner = parse_embedded(outer, *scalar);
     if (!inner.errors.empty()) return "inner: " + inner.errors[0].message;
-    const Node* value = inner.documents[0].find("k");
+    const Value* value = inner.documents[0].find("k");
     if (value == nullptr) return "no k";
     const auto line = line_of(outer, value->mark.line);
     return std::string(line.substr(value->mark.column - 1));

@@ -16,32 +16,32 @@ class Writer {
 public:
     explicit Writer(bool lines) : lines_(lines) {}
 
-    std::string write(const Node& root) && {
+    std::string write(const Value& root) && {
         value(root);
         return std::move(out_);
     }
 
 private:
-    void value(const Node& node) {
+    void value(const Value& node) {
         switch (node.kind) {
-            case Node::Kind::kMapping:
-                return list('{', node.entries, '}', [this](const Node::Entry& entry) {
+            case Value::Kind::kMapping:
+                return list('{', node.entries, '}', [this](const Value::Entry& entry) {
                     append_json_quoted(out_, entry.first.scalar);
                     out_ += lines_ ? ": " : ":";
                     value(entry.second);
                 });
-            case Node::Kind::kSequence:
-                return list('[', node.items, ']', [this](const Node& item) { value(item); });
-            case Node::Kind::kNull:
+            case Value::Kind::kSequence:
+                return list('[', node.items, ']', [this](const Value& item) { value(item); });
+            case Value::Kind::kNull:
                 out_ += "null";
                 return;
-            case Node::Kind::kBool:
-            case Node::Kind::kInteger:
-            case Node::Kind::kFloat:
+            case Value::Kind::kBool:
+            case Value::Kind::kInteger:
+            case Value::Kind::kFloat:
                 if (!is_spelled_as_json(node.scalar)) return append_json_quoted(out_, node.scalar);
                 out_ += node.scalar;
                 return;
-            case Node::Kind::kString:
+            case Value::Kind::kString:
                 return append_json_quoted(out_, node.scalar);
         }
     }
@@ -71,7 +71,7 @@ private:
 
 }  // namespace
 
-std::string to_json(const Node& node) { return Writer(true).write(node); }
-std::string to_json_line(const Node& node) { return Writer(false).write(node); }
+std::string to_json(const Value& node) { return Writer(true).write(node); }
+std::string to_json_line(const Value& node) { return Writer(false).write(node); }
 
 }  // namespace aliquot::document

@@ -17,10 +17,10 @@ class JsonReader {
 public:
     JsonReader(std::string_view text, JsonLimits limits) : text_(text), limits_(limits) {}
 
-    Result<Node> run() {
-        std::vector<Node> values;
+    Result<Value> run() {
+        std::vector<Value> values;
         for (skip(); at_ < text_.size(); skip()) {
-            Node value;
+            Value value;
             const bool one_more =
                 values.empty() || limits_.several || fail("one value was expected");
             if (!one_more || !read(value, 0)) {
@@ -31,7 +31,7 @@ public:
         }
         if (values.empty()) return Error{ErrorCode::kInvalidInput, "line 1: empty, JSON expected"};
         if (values.size() == 1) return std::move(values.front());
-        Node all{.kind = Node::Kind::kSequence, .mark = {1, 1}};
+        Value all{.kind = Value::Kind::kSequence, .mark = {1, 1}};
         all.items = std::move(values);
         return all;
     }
@@ -55,7 +55,7 @@ private:
         }
     }
 
-    bool read(Node& node, unsigned depth) {
+    bool read(Value& node, unsigned depth) {
         if (depth > limits_.depth) {
             return fail("nested more than " + std::to_string(limits_.depth) + " deep");
         }
@@ -68,7 +68,7 @@ private:
             case '[':
                 return read_sequence(node, depth);
             case '"':
-                node.kind = Node::Kind::kString;
+                node.kind = Value::Kind::kString;
                 node.quoted = true;
                 return read_string(node.scalar);
             default:
@@ -76,21 +76,21 @@ private:
         }
     }
 
-    bool read_mapping(Node& node, unsigned depth) {
-        node.kind = Node::Kind::kMapping;
+    bool read_mapping(Value& node, unsigned depth) {
+        node.kind = Value::Kind::kMapping;
         ++at_;
         for (skip();; skip()) {
             if (node.entries.empty() && at_ < text_.size() && text_[at_] == '}') break;
-            Node key{.kind = Node::Kind::kString,
-                     .quoted = true,
-                     .mark = {line_, static_cast<unsigned>(at_ - line_start_ + 1)}};
+            Value key{.kind = Value::Kind::kString,
+                      .quoted = true,
+                      .mark = {line_, static_cast<unsigned>(at_ - line_start_ + 1)}};
             if (at_ >= text_.size() || text_[at_] != '"') return fail("a key was expected");
             if (!read_string(key.scalar)) return false;
             skip();
             if (at_ >= text_.size() || text_[at_] != ':') return fail("':' was expected");
             ++at_;
             skip();
-            Node value;
+            Value value;
             if (!read(value, depth + 1)) return false;
             node.entries.emplace_back(std::move(key), std::move(value));
             skip();
@@ -104,8 +104,8 @@ private:
         return true;
     }
 
-    bool read_sequence(Node& node, unsigned depth) {
-        node.kind = Node::Kind::kSequence;
+    bool read_sequence(Value& node, unsigned depth) {
+        node.kind = Value::Kind::kSequence;
         ++at_;
         for (skip();; skip()) {
             if (node.items.empty() && at_ < text_.size() && text_[at_] == ']') break;
@@ -122,21 +122,21 @@ private:
         return true;
     }
 
-    bool read_word(Node& node) {
+    bool read_word(Value& node) {
         const auto end = text_.find_first_of(",]} \t\r\n:{[\"", at_);
         const auto word = text_.substr(at_, end == std::string_view::npos ? end : end - at_);
         if (word.empty()) return fail("a value was expected");
         if (word == "null") {
-            node.kind = Node::Kind::kNull;
+            node.kind = Value::Kind::kNull;
         } else if (word == "true" || word == "false") {
-            node.kind = Node::Kind::kBool;
+            node.kind = Value::Kind::kBool;
         } else if (is_json_number(word)) {
             const bool whole = word.find_first_of(".eE") == std::string_view::npos;
             constexpr std::size_t kSurelyInRange = 300;  // digits
             if ((!whole || word.size() > kSurelyInRange) && !parse_number<double>(word)) {
                 return fail("a number out of range");
             }
-            node.kind = whole ? Node::Kind::kInteger : Node::Kind::kFloat;
+            node.kind = whole ? Value::Kind::kInteger : Value::Kind::kFloat;
         } else {
             return fail("'" + std::string(word.substr(0, 40)) + "' is no JSON value");
         }
@@ -209,11 +209,11 @@ private:
 
 }  // namespace
 
-Result<Node> parse_json(std::string_view text, JsonLimits limits) {
+Result<Value> parse_json(std::string_view text, JsonLimits limits) {
     return JsonReader(text, limits).run();
 }
 
-Result<Node> parse_object(std::string_view text) {
+Result<Value> parse_object(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
         if (auto json = parse_json(text)) return json;
@@ -224,9 +224,9 @@ Result<Node> parse_object(std::string_view text) {
             ErrorCode::kInvalidInput,
             "line " + std::to_string(stream.errors[0].mark.line) + ": " + stream.errors[0].message};
     }
-    if (stream.documents.empty()) return Node{};
+    if (stream.documents.empty()) return Value{};
     if (stream.documents.size() == 1) return std::move(stream.documents.front());
-    Node all{.kind = Node::Kind::kSequence, .mark = {1, 1}};
+    Value all{.kind = Value::Kind::kSequence, .mark = {1, 1}};
     all.items = std::move(stream.documents);
     return all;
 }

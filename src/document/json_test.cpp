@@ -15,14 +15,14 @@ namespace aliquot::document {
 namespace {
 
 TEST(Json, IsReadBackAsTheSameValues) {
-    Node root = make_mapping();
+    Value root = make_mapping();
     append(root, "name", make_string("a \"b\" \\ \n\t\x01 c"));
     append(root, "count", make_integer(3));
     append(root, "share", make_number(0.25));
     append(root, "whole", make_number(7.0));
     append(root, "on", make_bool(true));
-    append(root, "nothing", Node{});
-    Node list = make_sequence();
+    append(root, "nothing", Value{});
+    Value list = make_sequence();
     list.items.push_back(make_mapping());
     list.items.push_back(make_sequence());
     append(root, "list", std::move(list));
@@ -33,7 +33,7 @@ TEST(Json, IsReadBackAsTheSameValues) {
     const auto read = parse_yaml(to_json(root));
     ASSERT_TRUE(read.errors.empty()) << read.errors[0].message;
     EXPECT_EQ(read.documents[0].find("name")->scalar, root.find("name")->scalar);
-    EXPECT_EQ(read.documents[0].find("share")->kind, Node::Kind::kFloat);
+    EXPECT_EQ(read.documents[0].find("share")->kind, Value::Kind::kFloat);
 }
 
 TEST(Json, HasNoWordForInfinity) {
@@ -76,7 +76,7 @@ TEST(JsonReader, RefusesWhatOnlyLooksLikeJson) {
 
 TEST(Path, GivesATextOnlyWhereThereIsOne) {
     const auto read = parse_yaml("a: {b.c: x, n: null, l: [1]}\n");
-    const Node& root = read.documents[0];
+    const Value& root = read.documents[0];
     EXPECT_EQ(text_at(root, {"a", "b.c"}), "x");
     EXPECT_EQ(text_at(root, "a[b.c]"), "x");
     EXPECT_EQ(text_at(root, {"a", "n"}), "");
@@ -89,7 +89,7 @@ TEST(Path, GivesATextOnlyWhereThereIsOne) {
 
 TEST(Json, IsBuiltAsItWillLook) {
     const std::vector<std::string> words{"a", "b\n"};
-    const Node root = make_mapping(
+    const Value root = make_mapping(
         {{"text", "t"},
          {"flag", true},
          {"count", std::size_t{18'000'000'000'000}},

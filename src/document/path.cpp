@@ -23,25 +23,25 @@ std::string_view take_step(std::string_view& path) {
     return step;
 }
 
-const Node* item_at(const Node& list, std::string_view step) {
+const Value* item_at(const Value& list, std::string_view step) {
     const auto index = parse_number<std::size_t>(step);
     return index && *index < list.items.size() ? &list.items[*index] : nullptr;
 }
 
-const std::vector<Node>& no_items() {
-    static const std::vector<Node> kNone;
+const std::vector<Value>& no_items() {
+    static const std::vector<Value> kNone;
     return kNone;
 }
 
-const std::vector<Node::Entry>& no_entries() {
-    static const std::vector<Node::Entry> kNone;
+const std::vector<Value::Entry>& no_entries() {
+    static const std::vector<Value::Entry> kNone;
     return kNone;
 }
 
 }  // namespace
 
-const Node* at_path(const Node& node, std::string_view path) {
-    const Node* here = &node;
+const Value* at_path(const Value& node, std::string_view path) {
+    const Value* here = &node;
     while (!path.empty() && here != nullptr) {
         const std::string_view step = take_step(path);
         here = here->is_sequence() ? item_at(*here, step) : here->find(step);
@@ -49,18 +49,18 @@ const Node* at_path(const Node& node, std::string_view path) {
     return here;
 }
 
-std::string text_at(const Node& node, std::string_view path) {
+std::string text_at(const Value& node, std::string_view path) {
     return text_of(at_path(node, path));
 }
 
-const Node::Entry* entry_at(const Node& node, std::string_view path) {
-    const Node* here = &node;
+const Value::Entry* entry_at(const Value& node, std::string_view path) {
+    const Value* here = &node;
     while (here != nullptr) {
         const std::string_view step = take_step(path);
         if (path.empty()) {
             const auto found =
                 std::find_if(here->entries.rbegin(), here->entries.rend(),
-                             [step](const Node::Entry& one) { return one.first.scalar == step; });
+                             [step](const Value::Entry& one) { return one.first.scalar == step; });
             return found == here->entries.rend() ? nullptr : &*found;
         }
         here = here->is_sequence() ? item_at(*here, step) : here->find(step);
@@ -68,7 +68,7 @@ const Node::Entry* entry_at(const Node& node, std::string_view path) {
     return nullptr;
 }
 
-const Node* at_path(const Node* node, std::initializer_list<std::string_view> path) {
+const Value* at_path(const Value* node, std::initializer_list<std::string_view> path) {
     for (const std::string_view key : path) {
         if (node == nullptr) return nullptr;
         node = node->find(key);
@@ -76,44 +76,46 @@ const Node* at_path(const Node* node, std::initializer_list<std::string_view> pa
     return node;
 }
 
-const Node* at_path(const Node& node, std::initializer_list<std::string_view> path) {
+const Value* at_path(const Value& node, std::initializer_list<std::string_view> path) {
     return at_path(&node, path);
 }
 
-std::string text_of(const Node* node) {
-    const bool scalar = node != nullptr && node->kind != Node::Kind::kNull && !node->is_mapping() &&
-                        !node->is_sequence();
+std::string text_of(const Value* node) {
+    const bool scalar = node != nullptr && node->kind != Value::Kind::kNull &&
+                        !node->is_mapping() && !node->is_sequence();
     return scalar ? node->scalar : std::string{};
 }
 
-std::string text_at(const Node* node, std::initializer_list<std::string_view> path) {
+std::string text_at(const Value* node, std::initializer_list<std::string_view> path) {
     return text_of(at_path(node, path));
 }
 
-std::string text_at(const Node& node, std::initializer_list<std::string_view> path) {
+std::string text_at(const Value& node, std::initializer_list<std::string_view> path) {
     return text_of(at_path(&node, path));
 }
 
-const std::vector<Node>& items_at(const Node* node, std::initializer_list<std::string_view> path) {
-    const Node* const found = at_path(node, path);
+const std::vector<Value>& items_at(const Value* node,
+                                   std::initializer_list<std::string_view> path) {
+    const Value* const found = at_path(node, path);
     return found == nullptr ? no_items() : found->items;
 }
 
-const std::vector<Node>& items_at(const Node& node, std::initializer_list<std::string_view> path) {
+const std::vector<Value>& items_at(const Value& node,
+                                   std::initializer_list<std::string_view> path) {
     return items_at(&node, path);
 }
 
-const std::vector<Node::Entry>& entries_at(const Node* node,
-                                           std::initializer_list<std::string_view> path) {
-    const Node* const found = at_path(node, path);
+const std::vector<Value::Entry>& entries_at(const Value* node,
+                                            std::initializer_list<std::string_view> path) {
+    const Value* const found = at_path(node, path);
     return found == nullptr ? no_entries() : found->entries;
 }
 
-const std::vector<Node::Entry>& entries_at(const Node& node,
-                                           std::initializer_list<std::string_view> path) {
+const std::vector<Value::Entry>& entries_at(const Value& node,
+                                            std::initializer_list<std::string_view> path) {
     return entries_at(&node, path);
 }
 
-bool is_true(const Node* node) { return text_of(node) == "true"; }
+bool is_true(const Value* node) { return text_of(node) == "true"; }
 
 }  // namespace aliquot::document

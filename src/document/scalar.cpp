@@ -49,8 +49,8 @@ bool is_float(std::string_view text) {
 
 }  // namespace
 
-Node::Kind resolve_plain(std::string_view text) {
-    using enum Node::Kind;
+Value::Kind resolve_plain(std::string_view text) {
+    using enum Value::Kind;
     if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") {
         return kNull;
     }

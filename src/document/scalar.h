@@ -3,12 +3,12 @@
 
 #include <string_view>
 
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::document {
 
 /// What an unquoted scalar means in the YAML 1.2 core schema: never kSequence or kMapping.
-Node::Kind resolve_plain(std::string_view text);
+Value::Kind resolve_plain(std::string_view text);
 
 /// Whether the word is a number of JSON, which has fewer spellings. source: RFC 8259, section 6
 bool is_json_number(std::string_view word);

@@ -11,8 +11,8 @@
 namespace aliquot::document {
 namespace {
 
-bool is_collection(const Node& node) { return node.is_mapping() || node.is_sequence(); }
-bool is_empty(const Node& node) { return node.items.empty() && node.entries.empty(); }
+bool is_collection(const Value& node) { return node.is_mapping() || node.is_sequence(); }
+bool is_empty(const Value& node) { return node.items.empty() && node.entries.empty(); }
 
 /// A character beyond ASCII that ends a line for some reader of YAML, or that none may have in a text:
 /// it is only ever written as an escape.
@@ -51,7 +51,7 @@ bool has_special(std::string_view text) {
 /// Whether a text can stand without quotes and be read as the same text by any YAML reader: so
 /// nothing that YAML 1.1 takes for a bool either.
 bool is_plain(std::string_view text) {
-    if (resolve_plain(text) != Node::Kind::kString || has_special(text)) return false;
+    if (resolve_plain(text) != Value::Kind::kString || has_special(text)) return false;
     constexpr std::array<std::string_view, 9> kOldWords{"y",   "n",  "yes", "no", "on",
                                                         "off", "<<", "=",   "0b"};
     const std::string low = lower(text);
@@ -129,15 +129,15 @@ std::string literal(std::string_view text, unsigned indent) {
 }
 
 /// A value behind "key:" or "-": on the same line when it is a scalar, else below it.
-void write_value(std::string& out, const Node& node, unsigned indent);
+void write_value(std::string& out, const Value& node, unsigned indent);
 
-void write_lines(std::string& out, const Node& node, unsigned indent) {
+void write_lines(std::string& out, const Value& node, unsigned indent) {
     const std::string margin(indent, ' ');
     for (const auto& [key, value] : node.entries) {
         out += margin + scalar_text(key) + ':';
         write_value(out, value, indent + (value.is_sequence() ? 0 : 2));
     }
-    for (const Node& item : node.items) {
+    for (const Value& item : node.items) {
         out += margin + '-';
         if (!is_collection(item) || is_empty(item)) {
             write_value(out, item, indent + 2);
@@ -150,7 +150,7 @@ void write_lines(std::string& out, const Node& node, unsigned indent) {
     }
 }
 
-void write_value(std::string& out, const Node& node, unsigned indent) {
+void write_value(std::string& out, const Value& node, unsigned indent) {
     if (is_collection(node)) {
         if (is_empty(node)) {
             out += node.is_mapping() ? " {}\n" : " []\n";
@@ -160,7 +160,7 @@ void write_value(std::string& out, const Node& node, unsigned indent) {
         write_lines(out, node, indent);
         return;
     }
-    if (node.kind == Node::Kind::kString && fits_literal(node.scalar)) {
+    if (node.kind == Value::Kind::kString && fits_literal(node.scalar)) {
         out += ' ' + literal(node.scalar, std::max(indent, 2U));
         return;
     }
@@ -170,13 +170,13 @@ void write_value(std::string& out, const Node& node, unsigned indent) {
 
 }  // namespace
 
-std::string scalar_text(const Node& scalar) {
+std::string scalar_text(const Value& scalar) {
     if (is_collection(scalar)) return scalar.is_mapping() ? "{}" : "[]";
-    if (scalar.kind != Node::Kind::kString) return scalar.scalar;
+    if (scalar.kind != Value::Kind::kString) return scalar.scalar;
     return is_plain(scalar.scalar) ? scalar.scalar : double_quoted(scalar.scalar);
 }
 
-std::string to_yaml(const Node& node, unsigned indent) {
+std::string to_yaml(const Value& node, unsigned indent) {
     std::string out;
     if (is_collection(node) && !is_empty(node)) {
         write_lines(out, node, indent);

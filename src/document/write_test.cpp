@@ -8,12 +8,12 @@
 namespace aliquot::document {
 namespace {
 
-bool same(const Node& a, const Node& b) {
+bool same(const Value& a, const Value& b) {
     if (a.kind != b.kind || a.items.size() != b.items.size() ||
         a.entries.size() != b.entries.size()) {
         return false;
     }
-    if (a.kind != Node::Kind::kNull && a.scalar != b.scalar) return false;
+    if (a.kind != Value::Kind::kNull && a.scalar != b.scalar) return false;
     for (std::size_t i = 0; i < a.items.size(); ++i) {
         if (!same(a.items[i], b.items[i])) return false;
     }
@@ -62,7 +62,7 @@ TEST(Write, WhateverEndsALineSomewhereIsRead) {
         for (const std::string& value :
              {special, "a" + special, special + "a", "a" + special + "b", "a\n" + special + "\nb",
               "a\n  " + special, "key" + special + ": b", "a" + special + " #b"}) {
-            Node mapping = make_mapping();
+            Value mapping = make_mapping();
             append(mapping, value, make_string(value));
             const std::string written = to_yaml(mapping);
             const auto read = parse_yaml(written);

@@ -45,7 +45,7 @@ class Builder final : public YAML::EventHandler {
 public:
     Builder(std::string_view text, const Limits& limits) : text_(text), limits_(limits) {}
 
-    std::vector<Node> documents;
+    std::vector<Value> documents;
 
     void OnDocumentStart(const YAML::Mark& mark) override;
     void OnDocumentEnd() override { documents.push_back(std::move(document_)); }
@@ -56,12 +56,12 @@ public:
                   const std::string& value) override;
     void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value /*style*/) override {
-        open(Node::Kind::kSequence, to_mark(mark), anchor);
+        open(Value::Kind::kSequence, to_mark(mark), anchor);
     }
     void OnSequenceEnd() override { close(); }
     void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
                     YAML::EmitterStyle::value style) override {
-        open(Node::Kind::kMapping, to_mark(mark), anchor);
+        open(Value::Kind::kMapping, to_mark(mark), anchor);
         open_.back().flow = style == YAML::EmitterStyle::Flow;
     }
     void OnMapEnd() override { close(); }
@@ -69,29 +69,29 @@ public:
 private:
     /// A sequence or mapping whose end has not come yet.
     struct Open {
-        Node node;
+        Value node;
         Weight weight;
         YAML::anchor_t anchor = 0;
         bool has_key = false;  // of a mapping: the last entry waits for its value
         bool flow = false;     // of a mapping: written in braces
     };
     struct Anchored {
-        Node node;
+        Value node;
         Weight weight;
         bool complete = false;
     };
 
-    void open(Node::Kind kind, Mark mark, YAML::anchor_t anchor);
+    void open(Value::Kind kind, Mark mark, YAML::anchor_t anchor);
     void close();
-    void add(Node node, const Weight& weight, YAML::anchor_t anchor);
-    void place(Node node, const Weight& weight);
+    void add(Value node, const Weight& weight, YAML::anchor_t anchor);
+    void place(Value node, const Weight& weight);
     void count(const Weight& weight, Mark mark);
-    void expect_colon(const Node& key) const;
+    void expect_colon(const Value& key) const;
     [[nodiscard]] std::string_view at(Mark mark) const;
 
     std::string_view text_;
     Limits limits_;
-    Node document_;
+    Value document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Anchored> anchors_;
     std::size_t nodes_ = 0;
@@ -117,7 +117,7 @@ std::string_view Builder::at(Mark mark) const {
 void Builder::OnDocumentStart(const YAML::Mark& yaml_mark) {
     anchors_.clear();
     open_.clear();
-    document_ = Node{};
+    document_ = Value{};
     document_.mark = {1, 1};
     if (documents.empty()) return;
     const Mark mark = to_mark(yaml_mark);
@@ -137,7 +137,7 @@ void Builder::OnDocumentStart(const YAML::Mark& yaml_mark) {
 }
 
 /// yaml-cpp takes a last key without ':' for a key without value.
-void Builder::expect_colon(const Node& key) const {
+void Builder::expect_colon(const Value& key) const {
     if (key.is_mapping() || key.is_sequence() || key.quoted || key.scalar.empty()) return;
     std::string_view rest = at(key.mark);
     if (rest.substr(0, key.scalar.size()) != key.scalar) return;  // of an alias
@@ -159,7 +159,7 @@ void Builder::count(const Weight& weight, Mark mark) {
     }
 }
 
-void Builder::open(Node::Kind kind, Mark mark, YAML::anchor_t anchor) {
+void Builder::open(Value::Kind kind, Mark mark, YAML::anchor_t anchor) {
     count(Weight{}, mark);
     if (anchor != 0) anchors_[anchor] = {};
     Open one;
@@ -176,13 +176,13 @@ void Builder::close() {
     place(std::move(one.node), one.weight);
 }
 
-void Builder::add(Node node, const Weight& weight, YAML::anchor_t anchor) {
+void Builder::add(Value node, const Weight& weight, YAML::anchor_t anchor) {
     count(weight, node.mark);
     if (anchor != 0) anchors_[anchor] = {node, weight, true};
     place(std::move(node), weight);
 }
 
-void Builder::place(Node node, const Weight& weight) {
+void Builder::place(Value node, const Weight& weight) {
     if (open_.empty()) {
         document_ = std::move(node);
         return;
@@ -197,7 +197,7 @@ void Builder::place(Node node, const Weight& weight) {
         parent.node.entries.back().second = std::move(node);
         parent.has_key = false;
     } else {
-        parent.node.entries.emplace_back(std::move(node), Node{});
+        parent.node.entries.emplace_back(std::move(node), Value{});
         parent.has_key = true;
     }
 }
@@ -205,7 +205,7 @@ void Builder::place(Node node, const Weight& weight) {
 void Builder::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
     // yaml-cpp says the same of `~`, `null` and of a value that is not there at all; of the latter
     // it gives the place of whatever comes next.
-    Node node;
+    Value node;
     node.mark = to_mark(mark);
     const std::string_view rest = at(node.mark);
     for (const std::string_view word : {"~", "null", "Null", "NULL"}) {
@@ -259,7 +259,7 @@ bool is_closed(std::string_view text) {
 
 void Builder::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        const std::string& value) {
-    Node node;
+    Value node;
     node.mark = to_mark(mark);
     node.scalar = value;
     // yaml-cpp's tag of a plain scalar is "?", of a quoted or block one "!", else as written.
@@ -278,11 +278,11 @@ void Builder::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anc
     node.quoted = tag == "!" || (tag != "?" && (style == '"' || style == '\'' || node.block));
     constexpr std::string_view kSchema = "tag:yaml.org,2002:";
     if (tag == std::string(kSchema) + "str") {
-        node.kind = Node::Kind::kString;
+        node.kind = Value::Kind::kString;
         node.quoted = true;
     } else {
         const bool resolves = !node.quoted || tag.substr(0, kSchema.size()) == kSchema;
-        node.kind = resolves ? resolve_plain(value) : Node::Kind::kString;
+        node.kind = resolves ? resolve_plain(value) : Value::Kind::kString;
     }
     Weight weight;
     weight.bytes = value.size();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::document {
 
@@ -25,7 +25,7 @@ struct SyntaxError {
 
 /// The documents of one text, in order. A document that is empty or only comments is a kNull node.
 struct Stream {
-    std::vector<Node> documents;
+    std::vector<Value> documents;
     std::vector<SyntaxError> errors;  // at most one; what stands before it is in `documents`
 };
 
@@ -42,6 +42,6 @@ Stream parse_yaml(std::string_view text, const Limits& limits = {});
 /// of the outer text. For a scalar that is not a block scalar marks point at the scalar itself;
 /// so they do for a folded one (>), whose lines are no lines of the outer text.
 /// outer    the text that `scalar` was read from
-Stream parse_embedded(std::string_view outer, const Node& scalar, const Limits& limits = {});
+Stream parse_embedded(std::string_view outer, const Value& scalar, const Limits& limits = {});
 
 }  // namespace aliquot::document

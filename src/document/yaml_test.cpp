@@ -7,14 +7,14 @@
 namespace aliquot::document {
 namespace {
 
-using Kind = Node::Kind;
+using Kind = Value::Kind;
 using testing::HasSubstr;
 
-Node read(const std::string& text) {
+Value read(const std::string& text) {
     auto stream = parse_yaml(text);
     EXPECT_TRUE(stream.errors.empty()) << text << ": " << stream.errors[0].message;
     EXPECT_EQ(stream.documents.size(), 1U) << text;
-    return stream.documents.empty() ? Node{} : std::move(stream.documents[0]);
+    return stream.documents.empty() ? Value{} : std::move(stream.documents[0]);
 }
 
 SyntaxError refuse(const std::string& text, const Limits& limits = {}) {
@@ -43,7 +43,7 @@ TEST(Yaml, ScalarsHaveTheKindsOfTheCoreSchema) {
 }
 
 TEST(Yaml, MarksAreWhereThingsStand) {
-    const Node root = read("a: 1\nb:\n  - x\n  - {y: \"z\"}\nc: |\n  text\n");
+    const Value root = read("a: 1\nb:\n  - x\n  - {y: \"z\"}\nc: |\n  text\n");
     EXPECT_EQ(root.mark, (Mark{1, 1}));
     EXPECT_EQ(root.entries[0].second.mark, (Mark{1, 4}));
     EXPECT_EQ(root.entries[1].first.mark, (Mark{2, 1}));
@@ -56,7 +56,7 @@ TEST(Yaml, MarksAreWhereThingsStand) {
 }
 
 TEST(Yaml, ColumnsCountBytesAndNoByteOrderMark) {
-    const Node root = read(
+    const Value root = read(
         "\xef\xbb\xbf"
         "caf\xc3\xa9: 1\n");
     EXPECT_EQ(root.entries[0].first.scalar, "caf\xc3\xa9");
@@ -64,7 +64,7 @@ TEST(Yaml, ColumnsCountBytesAndNoByteOrderMark) {
 }
 
 TEST(Yaml, AValueThatIsNotWrittenHasTheMarkOfItsKey) {
-    const Node root = read("a:\nb: ~\nnull: 3\nc:\n  null\nd:\n");
+    const Value root = read("a:\nb: ~\nnull: 3\nc:\n  null\nd:\n");
     EXPECT_EQ(root.entries[0].second.mark, (Mark{1, 1}));
     EXPECT_EQ(root.entries[0].second.scalar, "");
     EXPECT_EQ(root.entries[1].second.mark, (Mark{2, 4}));
@@ -76,7 +76,7 @@ TEST(Yaml, AValueThatIsNotWrittenHasTheMarkOfItsKey) {
 }
 
 TEST(Yaml, DuplicateAndMergeKeysStay) {
-    const Node root = read("a: 1\na: 2\n<<: {b: 3}\n");
+    const Value root = read("a: 1\na: 2\n<<: {b: 3}\n");
     EXPECT_EQ(root.entries.size(), 3U);
     ASSERT_NE(root.find("a"), nullptr);
     EXPECT_EQ(root.find("a")->scalar, "2");
@@ -85,7 +85,7 @@ TEST(Yaml, DuplicateAndMergeKeysStay) {
 }
 
 TEST(Yaml, AliasesBecomeCopiesWithTheMarksOfTheOriginal) {
-    const Node root = read("a: &x {k: v}\nb: *x\n");
+    const Value root = read("a: &x {k: v}\nb: *x\n");
     EXPECT_EQ(root.find("b")->find("k")->scalar, "v");
     EXPECT_EQ(root.find("b")->find("k")->mark, (Mark{1, 11}));
 }
@@ -106,7 +106,7 @@ TEST(Yaml, DocumentsComeInOrderAndEmptyOnesAreNull) {
 }
 
 TEST(Yaml, JsonIsYaml) {
-    const Node root = read("{\"a\": [1, true, null, \"x\\u00e9\"]}");
+    const Value root = read("{\"a\": [1, true, null, \"x\\u00e9\"]}");
     EXPECT_EQ(root.find("a")->items[3].scalar, "x\xc3\xa9");
     EXPECT_EQ(root.find("a")->items[2].kind, Kind::kNull);
 }

@@ -14,7 +14,7 @@
 namespace aliquot::http {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr std::size_t kMostFileBytes = 1U << 20U;
 constexpr std::array<std::string_view, 3> kSections{"tls_server_config", "http_server_config",
@@ -53,7 +53,7 @@ public:
     explicit AccessReader(const std::string& file)
         : file_(file), folder_(std::filesystem::path(file).parent_path()) {}
 
-    Result<Access> read(const Node& root);
+    Result<Access> read(const Value& root);
 
 private:
     [[nodiscard]] Error at(document::Mark mark, std::string_view message) const {
@@ -61,25 +61,25 @@ private:
                                               std::to_string(mark.column) + ": " +
                                               in_one_line(message)};
     }
-    [[nodiscard]] Error unknown(const Node& key, std::string_view section,
+    [[nodiscard]] Error unknown(const Value& key, std::string_view section,
                                 std::span<const std::string_view> known) const;
     /// A mapping with plain, different keys; an absent value is an empty mapping.
-    [[nodiscard]] Result<Done> check_mapping(const Node& node, std::string_view name) const;
-    [[nodiscard]] Result<std::string> text(const Node& node, std::string_view name) const;
-    [[nodiscard]] Result<std::string> path(const Node& node, std::string_view name) const;
-    [[nodiscard]] Result<Done> read_tls_key(const Node& key, const Node& value, Tls& tls) const;
-    [[nodiscard]] Result<Done> read_names(const Node& list, Tls& tls) const;
-    [[nodiscard]] Result<Done> read_tls(const Node& node, Access& access) const;
-    [[nodiscard]] Result<Done> check_tls(const Node& node, const Tls& tls) const;
-    [[nodiscard]] Result<Done> read_http(const Node& node, Access& access) const;
-    [[nodiscard]] Result<Done> read_headers(const Node& node, Access& access) const;
-    [[nodiscard]] Result<Done> read_users(const Node& node, Access& access) const;
+    [[nodiscard]] Result<Done> check_mapping(const Value& node, std::string_view name) const;
+    [[nodiscard]] Result<std::string> text(const Value& node, std::string_view name) const;
+    [[nodiscard]] Result<std::string> path(const Value& node, std::string_view name) const;
+    [[nodiscard]] Result<Done> read_tls_key(const Value& key, const Value& value, Tls& tls) const;
+    [[nodiscard]] Result<Done> read_names(const Value& list, Tls& tls) const;
+    [[nodiscard]] Result<Done> read_tls(const Value& node, Access& access) const;
+    [[nodiscard]] Result<Done> check_tls(const Value& node, const Tls& tls) const;
+    [[nodiscard]] Result<Done> read_http(const Value& node, Access& access) const;
+    [[nodiscard]] Result<Done> read_headers(const Value& node, Access& access) const;
+    [[nodiscard]] Result<Done> read_users(const Value& node, Access& access) const;
 
     std::string file_;
     std::filesystem::path folder_;
 };
 
-Error AccessReader::unknown(const Node& key, std::string_view section,
+Error AccessReader::unknown(const Value& key, std::string_view section,
                             std::span<const std::string_view> known) const {
     std::string message =
         std::string(section) + "unknown key '" + key.scalar + "'; expected one of " + listed(known);
@@ -89,16 +89,16 @@ Error AccessReader::unknown(const Node& key, std::string_view section,
     return at(key.mark, message);
 }
 
-Result<Done> AccessReader::check_mapping(const Node& node, std::string_view name) const {
-    if (node.kind == Node::Kind::kNull) return Done{};
+Result<Done> AccessReader::check_mapping(const Value& node, std::string_view name) const {
+    if (node.kind == Value::Kind::kNull) return Done{};
     if (!node.is_mapping()) {
         return at(node.mark, std::string(name) + ": " + document::describe(node) +
                                  " found, a mapping expected");
     }
-    for (const Node::Entry& entry : node.entries) {
+    for (const Value::Entry& entry : node.entries) {
         const auto same = std::count_if(
             node.entries.begin(), node.entries.end(),
-            [&](const Node::Entry& other) { return other.first.scalar == entry.first.scalar; });
+            [&](const Value::Entry& other) { return other.first.scalar == entry.first.scalar; });
         if (same > 1) {
             return at(entry.first.mark, std::string(name) + ": '" + entry.first.scalar +
                                             "' stands there twice; remove one");
@@ -107,25 +107,25 @@ Result<Done> AccessReader::check_mapping(const Node& node, std::string_view name
     return Done{};
 }
 
-Result<std::string> AccessReader::text(const Node& node, std::string_view name) const {
+Result<std::string> AccessReader::text(const Value& node, std::string_view name) const {
     if (node.is_string() && !node.scalar.contains('\0')) return node.scalar;
     return at(node.mark,
               std::string(name) + ": " + document::describe(node) + " found, a text expected");
 }
 
-Result<std::string> AccessReader::path(const Node& node, std::string_view name) const {
+Result<std::string> AccessReader::path(const Value& node, std::string_view name) const {
     auto written = text(node, name);
     if (!written || written->empty()) return written;
     return (folder_ / *written).lexically_normal().string();
 }
 
-Result<Done> AccessReader::read_names(const Node& list, Tls& tls) const {
-    if (list.kind == Node::Kind::kNull) return Done{};
+Result<Done> AccessReader::read_names(const Value& list, Tls& tls) const {
+    if (list.kind == Value::Kind::kNull) return Done{};
     if (!list.is_sequence()) {
         return at(list.mark, "client_allowed_sans: " + document::describe(list) +
                                  " found, a list of names expected");
     }
-    for (const Node& item : list.items) {
+    for (const Value& item : list.items) {
         auto name = text(item, "client_allowed_sans");
         if (!name) return std::move(name).error();
         tls.allowed_client_names.push_back(*std::move(name));
@@ -133,7 +133,7 @@ Result<Done> AccessReader::read_names(const Node& list, Tls& tls) const {
     return Done{};
 }
 
-Result<Done> AccessReader::read_tls_key(const Node& key, const Node& value, Tls& tls) const {
+Result<Done> AccessReader::read_tls_key(const Value& key, const Value& value, Tls& tls) const {
     const std::string& name = key.scalar;
     if (std::find(kUnsupportedTlsKeys.begin(), kUnsupportedTlsKeys.end(), name) !=
         kUnsupportedTlsKeys.end()) {
@@ -174,7 +174,7 @@ Result<Done> AccessReader::read_tls_key(const Node& key, const Node& value, Tls&
     return Done{};
 }
 
-Result<Done> AccessReader::check_tls(const Node& node, const Tls& tls) const {
+Result<Done> AccessReader::check_tls(const Value& node, const Tls& tls) const {
     const auto say = [&](std::string_view what) {
         return at(node.mark, "tls_server_config: " + std::string(what));
     };
@@ -197,11 +197,11 @@ Result<Done> AccessReader::check_tls(const Node& node, const Tls& tls) const {
     return Done{};
 }
 
-Result<Done> AccessReader::read_tls(const Node& node, Access& access) const {
+Result<Done> AccessReader::read_tls(const Value& node, Access& access) const {
     if (auto checked = check_mapping(node, "tls_server_config"); !checked) return checked;
     if (node.entries.empty()) return Done{};
     Tls tls;
-    for (const Node::Entry& entry : node.entries) {
+    for (const Value::Entry& entry : node.entries) {
         const bool known =
             std::find(kTlsKeys.begin(), kTlsKeys.end(), entry.first.scalar) != kTlsKeys.end() ||
             std::find(kUnsupportedTlsKeys.begin(), kUnsupportedTlsKeys.end(), entry.first.scalar) !=
@@ -214,9 +214,9 @@ Result<Done> AccessReader::read_tls(const Node& node, Access& access) const {
     return Done{};
 }
 
-Result<Done> AccessReader::read_headers(const Node& node, Access& access) const {
+Result<Done> AccessReader::read_headers(const Value& node, Access& access) const {
     if (auto checked = check_mapping(node, "headers"); !checked) return checked;
-    for (const Node::Entry& entry : node.entries) {
+    for (const Value::Entry& entry : node.entries) {
         const std::string& name = entry.first.scalar;
         if (std::find(kHeaders.begin(), kHeaders.end(), name) == kHeaders.end()) {
             return unknown(entry.first, "headers: ", kHeaders);
@@ -232,15 +232,15 @@ Result<Done> AccessReader::read_headers(const Node& node, Access& access) const 
     return Done{};
 }
 
-Result<Done> AccessReader::read_http(const Node& node, Access& access) const {
+Result<Done> AccessReader::read_http(const Value& node, Access& access) const {
     constexpr std::array<std::string_view, 2> kKeys{"http2", "headers"};
     if (auto checked = check_mapping(node, "http_server_config"); !checked) return checked;
-    for (const Node::Entry& entry : node.entries) {
+    for (const Value::Entry& entry : node.entries) {
         if (entry.first.scalar == "headers") {
             if (auto read = read_headers(entry.second, access); !read) return read;
         } else if (entry.first.scalar != "http2") {
             return unknown(entry.first, "http_server_config: ", kKeys);
-        } else if (entry.second.kind != Node::Kind::kBool) {
+        } else if (entry.second.kind != Value::Kind::kBool) {
             return at(entry.second.mark, "http2: " + document::describe(entry.second) +
                                              " found, true or false expected");
         }
@@ -248,9 +248,9 @@ Result<Done> AccessReader::read_http(const Node& node, Access& access) const {
     return Done{};
 }
 
-Result<Done> AccessReader::read_users(const Node& node, Access& access) const {
+Result<Done> AccessReader::read_users(const Value& node, Access& access) const {
     if (auto checked = check_mapping(node, "basic_auth_users"); !checked) return checked;
-    for (const Node::Entry& entry : node.entries) {
+    for (const Value::Entry& entry : node.entries) {
         const std::string& name = entry.first.scalar;
         if (name.empty() || name.contains(':') || name.contains('\0')) {
             return at(entry.first.mark, "basic_auth_users: a name must not be empty nor hold ':'");
@@ -266,12 +266,12 @@ Result<Done> AccessReader::read_users(const Node& node, Access& access) const {
     return Done{};
 }
 
-Result<Access> AccessReader::read(const Node& root) {
+Result<Access> AccessReader::read(const Value& root) {
     Access access{.file = file_};
     if (auto checked = check_mapping(root, "web configuration"); !checked) {
         return std::move(checked).error();
     }
-    for (const Node::Entry& entry : root.entries) {
+    for (const Value::Entry& entry : root.entries) {
         Result<Done> read = Done{};
         if (entry.first.scalar == "tls_server_config") {
             read = read_tls(entry.second, access);
@@ -302,7 +302,7 @@ Result<Access> parse_access(std::string_view text, const std::string& file) {
                                                    std::to_string(stream.documents[1].mark.line) +
                                                    ":1: a second document; expected one"};
     }
-    return AccessReader(file).read(stream.documents.empty() ? Node{} : stream.documents.front());
+    return AccessReader(file).read(stream.documents.empty() ? Value{} : stream.documents.front());
 }
 
 Result<Access> read_access(const std::string& file) {

@@ -20,7 +20,7 @@ namespace aliquot::install {
 namespace {
 
 namespace fs = std::filesystem;
-using document::Node;
+using document::Value;
 
 const fs::path kChart = fs::path(ALIQUOT_SOURCE_DIR) / "deploy/helm/aliquot";
 
@@ -30,28 +30,28 @@ std::string text_of(const fs::path& path) {
     return text.str();
 }
 
-Node yaml_of(const fs::path& path) {
+Value yaml_of(const fs::path& path) {
     const auto read = document::parse_yaml(text_of(path));
     EXPECT_TRUE(read.errors.empty()) << path;
-    return read.documents.empty() ? Node() : read.documents.front();
+    return read.documents.empty() ? Value() : read.documents.front();
 }
 
 /// The same order of keys everywhere.
-void sort_keys(Node& node) {
-    std::ranges::sort(node.entries, {}, [](const Node::Entry& one) { return one.first.scalar; });
+void sort_keys(Value& node) {
+    std::ranges::sort(node.entries, {}, [](const Value::Entry& one) { return one.first.scalar; });
     for (auto& entry : node.entries) sort_keys(entry.second);
-    for (Node& item : node.items) sort_keys(item);
+    for (Value& item : node.items) sort_keys(item);
 }
 
 std::map<std::string, std::string> objects_of(const std::string& text) {
     std::map<std::string, std::string> objects;
-    for (const Node& document : document::parse_yaml(text).documents) {
+    for (const Value& document : document::parse_yaml(text).documents) {
         if (!document.is_mapping()) continue;
-        const Node& metadata = *document.find("metadata");
-        const Node* const notes = metadata.find("annotations");
+        const Value& metadata = *document.find("metadata");
+        const Value* const notes = metadata.find("annotations");
         if (notes != nullptr && notes->find("helm.sh/hook") != nullptr) continue;
-        const Node* const space = metadata.find("namespace");
-        Node sorted = document;
+        const Value* const space = metadata.find("namespace");
+        Value sorted = document;
         sort_keys(sorted);
         objects[document.find("kind")->scalar + " " + (space == nullptr ? "" : space->scalar) +
                 "/" + metadata.find("name")->scalar] = document::to_json(sorted);
@@ -70,8 +70,8 @@ void expect_same(const std::map<std::string, std::string>& found,
 }
 
 /// Each object of the schema is strict and describes exactly the keys of values.yaml.
-void expect_strict(const Node& schema, const Node& values, const std::string& path) {
-    const Node* const properties = schema.find("properties");
+void expect_strict(const Value& schema, const Value& values, const std::string& path) {
+    const Value* const properties = schema.find("properties");
     if (properties == nullptr) return;
     ASSERT_NE(schema.find("additionalProperties"), nullptr) << path;
     EXPECT_EQ(schema.find("additionalProperties")->scalar, "false") << path;
@@ -79,7 +79,7 @@ void expect_strict(const Node& schema, const Node& values, const std::string& pa
     for (const auto& [key, property] : properties->entries) {
         if (path.empty() && key.scalar == "global") continue;  // Helm gives it to every subchart
         described.insert(key.scalar);
-        const Node* const value = values.find(key.scalar);
+        const Value* const value = values.find(key.scalar);
         ASSERT_NE(value, nullptr) << path << "." << key.scalar << " is not in values.yaml";
         expect_strict(property, *value, path + "." + key.scalar);
     }
@@ -109,7 +109,7 @@ TEST(Chart, EveryValueHasItsComment) {
 }
 
 TEST(Chart, TemplatesUseNoValueThatIsNotThere) {
-    const Node values = yaml_of(kChart / "values.yaml");
+    const Value values = yaml_of(kChart / "values.yaml");
     std::size_t used = 0;
     for (const auto& entry : fs::recursive_directory_iterator(kChart / "templates")) {
         if (!entry.is_regular_file()) continue;
@@ -117,7 +117,7 @@ TEST(Chart, TemplatesUseNoValueThatIsNotThere) {
         const std::string_view mark = ".Values.";
         for (std::size_t at = text.find(mark); at != std::string::npos;
              at = text.find(mark, at + 1)) {
-            const Node* node = &values;
+            const Value* node = &values;
             std::size_t begin = at + mark.size();
             for (;;) {
                 const auto end = text.find_first_not_of(
@@ -134,7 +134,7 @@ TEST(Chart, TemplatesUseNoValueThatIsNotThere) {
 }
 
 TEST(Chart, IsOfOurVersion) {
-    const Node chart = yaml_of(kChart / "Chart.yaml");
+    const Value chart = yaml_of(kChart / "Chart.yaml");
     EXPECT_EQ(chart.find("version")->scalar, ALIQUOT_VERSION);
     EXPECT_EQ(chart.find("appVersion")->scalar, ALIQUOT_VERSION);
 }
@@ -255,24 +255,24 @@ TEST(Chart, HelmRefusesWhatTheSchemaDoesNotKnow) {
 }
 
 /// The patches of a kustomization that replace one value each, carried out.
-void carry_out(const Node& kustomization, std::vector<Node>& objects) {
-    const Node* const patches = kustomization.find("patches");
+void carry_out(const Value& kustomization, std::vector<Value>& objects) {
+    const Value* const patches = kustomization.find("patches");
     if (patches == nullptr) return;
-    for (const Node& patch : patches->items) {
-        const Node& target = *patch.find("target");
-        const auto object = std::ranges::find_if(objects, [&](const Node& one) {
+    for (const Value& patch : patches->items) {
+        const Value& target = *patch.find("target");
+        const auto object = std::ranges::find_if(objects, [&](const Value& one) {
             return one.find("kind")->scalar == target.find("kind")->scalar &&
                    one.find("metadata")->find("name")->scalar == target.find("name")->scalar;
         });
         ASSERT_NE(object, objects.end()) << target.find("name")->scalar;
         const auto steps = document::parse_yaml(patch.find("patch")->scalar);
-        for (const Node& step : steps.documents.at(0).items) {
+        for (const Value& step : steps.documents.at(0).items) {
             EXPECT_EQ(step.find("op")->scalar, "replace");
-            Node* node = &*object;
+            Value* node = &*object;
             std::istringstream path(step.find("path")->scalar.substr(1));
             for (std::string word; std::getline(path, word, '/');) {
                 node = node->is_sequence() ? &node->items.at(std::stoul(word))
-                                           : const_cast<Node*>(node->find(word));
+                                           : const_cast<Value*>(node->find(word));
                 ASSERT_NE(node, nullptr) << step.find("path")->scalar;
             }
             *node = *step.find("value");
@@ -284,14 +284,14 @@ TEST(Kustomize, OverlaysAreTheProfiles) {
     const fs::path folder = fs::path(ALIQUOT_SOURCE_DIR) / "deploy/kustomize";
     for (const std::string& name : profile_names()) {
         if (name == "kubeadm") continue;  // the base itself
-        std::vector<Node> objects;
-        for (const Node& one :
+        std::vector<Value> objects;
+        for (const Value& one :
              document::parse_yaml(text_of(folder / "base/aliquot.yaml")).documents) {
             if (one.is_mapping()) objects.push_back(one);
         }
         carry_out(yaml_of(folder / "overlays" / name / "kustomization.yaml"), objects);
         std::string text;
-        for (const Node& one : objects) text += "---\n" + document::to_json(one) + "\n";
+        for (const Value& one : objects) text += "---\n" + document::to_json(one) + "\n";
         expect_same(objects_of(text), objects_of(to_yaml(render({.profile = *profile_of(name)}))),
                     name);
     }

@@ -8,11 +8,11 @@
 namespace aliquot::install {
 namespace {
 
-using document::Node;
+using document::Value;
 
-void drop(Node& mapping, std::string_view key) {
+void drop(Value& mapping, std::string_view key) {
     std::erase_if(mapping.entries,
-                  [&](const Node::Entry& entry) { return entry.first.scalar == key; });
+                  [&](const Value::Entry& entry) { return entry.first.scalar == key; });
 }
 
 }  // namespace
@@ -20,9 +20,9 @@ void drop(Node& mapping, std::string_view key) {
 std::string readable(std::string_view json) {
     auto read = document::parse_yaml(json);
     if (read.documents.empty() || !read.documents[0].is_mapping()) return {};
-    Node& root = read.documents[0];
+    Value& root = read.documents[0];
     drop(root, "status");
-    for (Node::Entry& entry : root.entries) {
+    for (Value::Entry& entry : root.entries) {
         if (entry.first.scalar == "metadata") {
             for (const auto* key : {"managedFields", "resourceVersion", "uid", "creationTimestamp",
                                     "generation", "selfLink"}) {
@@ -30,7 +30,7 @@ std::string readable(std::string_view json) {
             }
         }
     }
-    const Node* const kind = root.find("kind");
+    const Value* const kind = root.find("kind");
     if (kind != nullptr && kind->scalar == "Secret") {
         drop(root, "data");
         drop(root, "stringData");

@@ -8,9 +8,9 @@ namespace aliquot::install {
 namespace {
 
 using document::make_sequence;
-using document::Node;
+using document::Value;
 
-std::vector<std::string> lines_of(const Node& node) {
+std::vector<std::string> lines_of(const Value& node) {
     std::vector<std::string> lines;
     const std::string text = document::to_yaml(node);
     for (std::size_t begin = 0; begin < text.size();) {
@@ -22,24 +22,24 @@ std::vector<std::string> lines_of(const Node& node) {
 }
 
 /// A text that stays a text for YAML: "8" and "true" get quotes.
-Node text_node(const std::string& text) {
-    Node node = document::make_string(text);
+Value text_node(const std::string& text) {
+    Value node = document::make_string(text);
     node.quoted = !text.contains('\n');
     return node;
 }
 
 std::vector<std::string> mapping_lines(const std::map<std::string, std::string>& entries) {
     if (entries.empty()) return {};
-    Node mapping = document::make_mapping();
+    Value mapping = document::make_mapping();
     for (const auto& [key, value] : entries) document::append(mapping, key, text_node(value));
     return lines_of(mapping);
 }
 
 std::vector<std::string> toleration_lines(const std::vector<Toleration>& tolerations) {
     if (tolerations.empty()) return {};
-    Node list = document::make_sequence();
+    Value list = document::make_sequence();
     for (const Toleration& one : tolerations) {
-        Node entry = document::make_mapping();
+        Value entry = document::make_mapping();
         document::append(entry, "key", text_node(one.key));
         document::append(entry, "operator",
                          document::make_string(one.value.empty() ? "Exists" : "Equal"));
@@ -55,11 +55,11 @@ std::vector<std::string> toleration_lines(const std::vector<Toleration>& tolerat
 /// Peers of a NetworkPolicy.
 std::vector<std::string> address_lines(const std::vector<std::string>& cidrs) {
     if (cidrs.empty()) return {};
-    Node list = document::make_sequence();
+    Value list = document::make_sequence();
     for (const std::string& one : cidrs) {
-        Node block = document::make_mapping();
+        Value block = document::make_mapping();
         document::append(block, "cidr", text_node(one));
-        Node peer = document::make_mapping();
+        Value peer = document::make_mapping();
         document::append(peer, "ipBlock", std::move(block));
         list.items.push_back(std::move(peer));
     }
@@ -68,7 +68,7 @@ std::vector<std::string> address_lines(const std::vector<std::string>& cidrs) {
 
 std::vector<std::string> text_list_lines(const std::vector<std::string>& texts) {
     if (texts.empty()) return {};
-    Node list = make_sequence(texts, text_node);
+    Value list = make_sequence(texts, text_node);
     return lines_of(list);
 }
 

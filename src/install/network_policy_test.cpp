@@ -14,7 +14,7 @@
 namespace aliquot::install {
 namespace {
 
-using document::Node;
+using document::Value;
 using Labels = std::map<std::string, std::string>;
 
 /// One end of a connection: a pod, or somebody outside of the pod network.
@@ -40,9 +40,9 @@ End metrics_api() {
 End pod_of(const std::string& space) { return {.space = space, .labels = {{"app", "x"}}}; }
 End outside() { return {}; }
 
-bool selects(const Node& selector, const Labels& labels) {
+bool selects(const Value& selector, const Labels& labels) {
     EXPECT_EQ(selector.find("matchExpressions"), nullptr);
-    const Node* const wanted = selector.find("matchLabels");
+    const Value* const wanted = selector.find("matchLabels");
     if (wanted == nullptr) return true;
     for (const auto& [key, value] : wanted->entries) {
         const auto found = labels.find(key.scalar);
@@ -51,27 +51,27 @@ bool selects(const Node& selector, const Labels& labels) {
     return true;
 }
 
-bool peer_fits(const Node& peer, const End& end, const std::string& policy_space) {
+bool peer_fits(const Value& peer, const End& end, const std::string& policy_space) {
     EXPECT_EQ(peer.find("ipBlock"), nullptr);
     if (end.space.empty()) return false;  // selectors mean pods only
-    const Node* const spaces = peer.find("namespaceSelector");
-    const Node* const pods = peer.find("podSelector");
+    const Value* const spaces = peer.find("namespaceSelector");
+    const Value* const pods = peer.find("podSelector");
     const bool space_fits = spaces == nullptr
                                 ? end.space == policy_space
                                 : selects(*spaces, {{"kubernetes.io/metadata.name", end.space}});
     return space_fits && (pods == nullptr || selects(*pods, end.labels));
 }
 
-bool rule_allows(const Node& rule, const std::string& peers_key, const End& other,
+bool rule_allows(const Value& rule, const std::string& peers_key, const End& other,
                  const std::string& space, int port, const std::string& protocol) {
-    const Node* const peers = rule.find(peers_key);
+    const Value* const peers = rule.find(peers_key);
     bool fits = peers == nullptr || peers->items.empty();
-    for (const Node& peer : peers == nullptr ? std::vector<Node>() : peers->items) {
+    for (const Value& peer : peers == nullptr ? std::vector<Value>() : peers->items) {
         fits = fits || peer_fits(peer, other, space);
     }
-    const Node* const ports = rule.find("ports");
+    const Value* const ports = rule.find("ports");
     bool port_fits = ports == nullptr || ports->items.empty();
-    for (const Node& one : ports == nullptr ? std::vector<Node>() : ports->items) {
+    for (const Value& one : ports == nullptr ? std::vector<Value>() : ports->items) {
         port_fits = port_fits || (one.find("port")->scalar == std::to_string(port) &&
                                   one.find("protocol")->scalar == protocol);
     }
@@ -101,25 +101,25 @@ private:
                             const std::string& peers_key, const End& mine, const End& other,
                             int port, const std::string& protocol) const {
         bool isolated = false;
-        for (const Node& policy : all_) {
-            const Node& spec = *policy.find("spec");
+        for (const Value& policy : all_) {
+            const Value& spec = *policy.find("spec");
             const std::string space = policy.find("metadata")->find("namespace")->scalar;
             if (mine.space != space || !selects(*spec.find("podSelector"), mine.labels)) continue;
             bool of_this_type = false;
-            for (const Node& one : spec.find("policyTypes")->items) {
+            for (const Value& one : spec.find("policyTypes")->items) {
                 of_this_type = of_this_type || one.scalar == type;
             }
             if (!of_this_type) continue;
             isolated = true;
-            const Node* const rules = spec.find(rules_key);
-            for (const Node& rule : rules == nullptr ? std::vector<Node>() : rules->items) {
+            const Value* const rules = spec.find(rules_key);
+            for (const Value& rule : rules == nullptr ? std::vector<Value>() : rules->items) {
                 if (rule_allows(rule, peers_key, other, space, port, protocol)) return true;
             }
         }
         return !isolated;
     }
 
-    std::vector<Node> all_;
+    std::vector<Value> all_;
 };
 
 TEST(NetworkPolicies, OnlyPrometheusNamespaceReadsMetrics) {

@@ -13,7 +13,7 @@
 namespace aliquot::install {
 namespace {
 
-using document::Node;
+using document::Value;
 
 /// The parts of a text between lines "---".
 std::vector<std::string_view> parts_of(std::string_view text) {
@@ -32,8 +32,8 @@ std::vector<std::string_view> parts_of(std::string_view text) {
     return parts;
 }
 
-std::string text_at(const Node& node, std::string_view key) {
-    const Node* const found = node.find(key);
+std::string text_at(const Value& node, std::string_view key) {
+    const Value* const found = node.find(key);
     return found != nullptr && found->is_string() ? found->scalar : "";
 }
 
@@ -89,9 +89,9 @@ Result<std::vector<Manifest>> split_manifests(std::string_view text) {
                                                        std::to_string(read.errors[0].mark.line) +
                                                        ": " + read.errors[0].message};
         }
-        if (read.documents.empty() || read.documents[0].kind == Node::Kind::kNull) continue;
-        const Node& root = read.documents[0];
-        const Node* const metadata = root.find("metadata");
+        if (read.documents.empty() || read.documents[0].kind == Value::Kind::kNull) continue;
+        const Value& root = read.documents[0];
+        const Value* const metadata = root.find("metadata");
         Manifest one{.api_version = text_at(root, "apiVersion"),
                      .kind = text_at(root, "kind"),
                      .namespace_name = metadata != nullptr ? text_at(*metadata, "namespace") : "",

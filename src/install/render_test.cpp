@@ -12,9 +12,9 @@ namespace aliquot::install {
 namespace {
 
 std::vector<std::string> args(const Values& values) {
-    const Node agent = object(values, "DaemonSet", "aliquot-agent");
+    const Value agent = object(values, "DaemonSet", "aliquot-agent");
     std::vector<std::string> words;
-    for (const Node& one : at(agent, "spec.template.spec.containers.0.args")->items) {
+    for (const Value& one : at(agent, "spec.template.spec.containers.0.args")->items) {
         words.push_back(one.scalar);
     }
     return words;
@@ -42,8 +42,8 @@ TEST(Render, EveryObjectHasTheLabelsThatUninstallGoesBy) {
     all.labels = "nodefeature";
     std::set<std::string> titles;
     for (const Manifest& one : render(all)) {
-        const Node node = node_of(one);
-        const Node* const labels = at(node, "metadata.labels");
+        const Value node = node_of(one);
+        const Value* const labels = at(node, "metadata.labels");
         ASSERT_NE(labels, nullptr) << one.title();
         EXPECT_EQ(labels->find("app.kubernetes.io/part-of")->scalar, "aliquot") << one.title();
         EXPECT_TRUE(titles.insert(one.title()).second) << one.title() << " is there twice";
@@ -92,22 +92,22 @@ TEST(Render, ATextThatYamlTakesForSomethingElseStaysAText) {
     values.tolerations = {{.key = "dedicated", .value = "1", .effect = "NoExecute"},
                           {.key = "any", .value = {}, .effect = {}}};
     values.config = {{"8", "version: v1\n"}, {"odd", "# no break at the end\nversion: v1"}};
-    const Node agent = object(values, "DaemonSet", "aliquot-agent");
-    const Node* const selector = at(agent, "spec.template.spec.nodeSelector");
+    const Value agent = object(values, "DaemonSet", "aliquot-agent");
+    const Value* const selector = at(agent, "spec.template.spec.nodeSelector");
     EXPECT_TRUE(selector->find("gpu")->is_string());
     EXPECT_TRUE(selector->find("pool")->is_string());
     EXPECT_EQ(selector->find("kubernetes.io/os")->scalar, "linux");
-    const Node* const own = at(agent, "spec.template.spec.tolerations.3");
+    const Value* const own = at(agent, "spec.template.spec.tolerations.3");
     EXPECT_TRUE(own->find("value")->is_string());
     EXPECT_EQ(text_at(*own, "operator"), "Equal");
     EXPECT_EQ(text_at(agent, "spec.template.spec.tolerations.4.operator"), "Exists");
-    const Node config = object(values, "ConfigMap", "aliquot-config");
+    const Value config = object(values, "ConfigMap", "aliquot-config");
     EXPECT_EQ(at(config, "data")->find("8")->scalar, "version: v1\n");
     EXPECT_EQ(at(config, "data")->find("odd")->scalar, "# no break at the end\nversion: v1");
 }
 
 TEST(Render, ATaintOfOurOwnIsTolerated) {
-    const Node agent =
+    const Value agent =
         object({.node_taint = "dedicated=gpu:NoExecute"}, "DaemonSet", "aliquot-agent");
     EXPECT_EQ(text_at(agent, "spec.template.spec.tolerations.3.key"), "dedicated");
 }
@@ -119,23 +119,23 @@ TEST(Render, ProfilesDifferWhereKubeletAndTheApiServerAre) {
                      "16443"),
           std::tuple(Profile::kK3s, "/var/lib/kubelet/pod-resources", "6443"),
           std::tuple(Profile::kEks, "/var/lib/kubelet/pod-resources", "443")}) {
-        const Node agent = object({.profile = profile}, "DaemonSet", "aliquot-agent");
+        const Value agent = object({.profile = profile}, "DaemonSet", "aliquot-agent");
         EXPECT_EQ(text_at(agent, "spec.template.spec.volumes.0.hostPath.path"),
                   "/var/lib/kubelet/device-plugins");
         EXPECT_EQ(text_at(agent, "spec.template.spec.volumes.1.hostPath.path"), directory);
-        const Node policy = object({.profile = profile}, "NetworkPolicy", "aliquot-agent");
+        const Value policy = object({.profile = profile}, "NetworkPolicy", "aliquot-agent");
         EXPECT_EQ(text_at(policy, "spec.egress.0.ports.1.port"), port);
     }
 }
 
 /// The names of volumes that are mounted read-only, and of the others.
-std::map<std::string, bool> mounts(const Node& agent) {
+std::map<std::string, bool> mounts(const Value& agent) {
     std::map<std::string, bool> read_only;
     std::set<std::string> volumes;
-    for (const Node& one : at(agent, "spec.template.spec.volumes")->items) {
+    for (const Value& one : at(agent, "spec.template.spec.volumes")->items) {
         volumes.insert(text_at(one, "name"));
     }
-    for (const Node& one : at(agent, "spec.template.spec.containers.0.volumeMounts")->items) {
+    for (const Value& one : at(agent, "spec.template.spec.containers.0.volumeMounts")->items) {
         read_only[text_at(one, "name")] = text_at(one, "readOnly") == "true";
         EXPECT_EQ(volumes.erase(text_at(one, "name")), 1U);
     }
@@ -144,7 +144,7 @@ std::map<std::string, bool> mounts(const Node& agent) {
 }
 
 TEST(Render, TheAgentHasThesePrivilegesAndNoOthers) {
-    const Node agent = object({}, "DaemonSet", "aliquot-agent");
+    const Value agent = object({}, "DaemonSet", "aliquot-agent");
     EXPECT_EQ(mounts(agent), (std::map<std::string, bool>{{"device-plugins", false},
                                                           {"pod-resources", true},
                                                           {"cdi", false},
@@ -154,7 +154,7 @@ TEST(Render, TheAgentHasThesePrivilegesAndNoOthers) {
                                                           {"dev", false},
                                                           {"pod-logs", true},
                                                           {"container-logs", true}}));
-    const Node* const pod = at(agent, "spec.template.spec");
+    const Value* const pod = at(agent, "spec.template.spec");
     EXPECT_EQ(text_at(*pod, "hostPID"), "true");
     EXPECT_EQ(pod->find("hostNetwork"), nullptr);
     EXPECT_EQ(pod->find("hostIPC"), nullptr);
@@ -165,14 +165,14 @@ TEST(Render, WithNvidiasRuntimeTheAgentIsNotPrivileged) {
     Values values{.gpu_access = GpuAccess::kRuntime, .runtime_class = "nvidia"};
     const auto capabilities = [&values] {
         std::string words;
-        const Node agent = object(values, "DaemonSet", "aliquot-agent");
-        const Node* const context = at(agent, "spec.template.spec.containers.0.securityContext");
+        const Value agent = object(values, "DaemonSet", "aliquot-agent");
+        const Value* const context = at(agent, "spec.template.spec.containers.0.securityContext");
         EXPECT_EQ(context->find("privileged"), nullptr);
         EXPECT_EQ(text_at(*context, "allowPrivilegeEscalation"), "false");
         EXPECT_EQ(text_at(*context, "seccompProfile.type"), "RuntimeDefault");
         EXPECT_EQ(text_at(*context, "capabilities.drop.0"), "ALL");
         EXPECT_FALSE(mounts(agent).contains("dev"));
-        for (const Node& one : at(*context, "capabilities.add")->items) words += one.scalar + " ";
+        for (const Value& one : at(*context, "capabilities.add")->items) words += one.scalar + " ";
         return words;
     };
     EXPECT_EQ(capabilities(), "SYS_PTRACE KILL ");
@@ -180,7 +180,7 @@ TEST(Render, WithNvidiasRuntimeTheAgentIsNotPrivileged) {
     EXPECT_EQ(capabilities(), "SYS_PTRACE KILL SYS_ADMIN ");
     values.mps = true;
     EXPECT_EQ(capabilities(), "SYS_PTRACE KILL SYS_ADMIN SETUID SETGID ");
-    const Node agent = object(values, "DaemonSet", "aliquot-agent");
+    const Value agent = object(values, "DaemonSet", "aliquot-agent");
     EXPECT_EQ(text_at(agent, "spec.template.spec.runtimeClassName"), "nvidia");
     EXPECT_TRUE(mounts(agent).contains("mps"));
 }
@@ -189,15 +189,15 @@ TEST(Render, TheGuideTellsOfEveryPrivilege) {
     const std::string guide = text_of(fs::path(ALIQUOT_SOURCE_DIR) / "docs/guide/install.md");
     Values values{.gpu_access = GpuAccess::kRuntime, .mps = true, .mig = true};
     for (int i = 0; i < 2; ++i) {
-        const Node agent = object(values, "DaemonSet", "aliquot-agent");
-        const Node& container = *at(agent, "spec.template.spec.containers.0");
-        for (const Node& one : container.find("volumeMounts")->items) {
+        const Value agent = object(values, "DaemonSet", "aliquot-agent");
+        const Value& container = *at(agent, "spec.template.spec.containers.0");
+        for (const Value& one : container.find("volumeMounts")->items) {
             EXPECT_TRUE(guide.contains("| `" + text_at(one, "mountPath") + "`") ||
                         guide.contains(", `" + text_at(one, "mountPath") + "`"))
                 << text_at(one, "mountPath");
         }
-        const Node* const added = at(container, "securityContext.capabilities.add");
-        for (const Node& one : added == nullptr ? std::vector<Node>() : added->items) {
+        const Value* const added = at(container, "securityContext.capabilities.add");
+        for (const Value& one : added == nullptr ? std::vector<Value>() : added->items) {
             EXPECT_TRUE(guide.contains("`" + one.scalar + "`")) << one.scalar;
         }
         values.gpu_access = GpuAccess::kPrivileged;
@@ -226,7 +226,7 @@ TEST(Render, OptionsBringTheirRightsAndTheirObjects) {
 TEST(Render, TheCleanUpPodRunsOnceOnItsNode) {
     const Manifest pod = clean_up_pod({.image = "registry.example/aliquot:1"}, "gpu-1.example");
     EXPECT_EQ(pod.title(), "Pod aliquot-system/aliquot-clean-up-gpu-1.example");
-    const Node node = node_of(pod);
+    const Value node = node_of(pod);
     EXPECT_EQ(text_at(node, "spec.nodeName"), "gpu-1.example");
     EXPECT_EQ(text_at(node, "spec.restartPolicy"), "OnFailure");
     EXPECT_EQ(text_at(node, "spec.containers.0.command.1"), "--clean-up");

@@ -18,7 +18,7 @@
 namespace aliquot::install {
 
 namespace fs = std::filesystem;
-using document::Node;
+using document::Value;
 
 inline const fs::path kDeploy = fs::path(ALIQUOT_SOURCE_DIR) / "deploy";
 
@@ -38,15 +38,15 @@ inline void expect_file(const fs::path& path, const std::string& text) {
     EXPECT_EQ(text_of(path), text) << path << ": run with UPDATE_CASES=1 if the new one is right";
 }
 
-inline Node node_of(const Manifest& one) {
+inline Value node_of(const Manifest& one) {
     auto read = document::parse_yaml(one.yaml);
     EXPECT_TRUE(read.errors.empty()) << one.yaml;
-    return read.documents.empty() ? Node() : read.documents.front();
+    return read.documents.empty() ? Value() : read.documents.front();
 }
 
 /// By dots; lists by number: "spec.template.spec.containers.0.image".
-inline const Node* at(const Node& root, std::string_view path) {
-    const Node* node = &root;
+inline const Value* at(const Value& root, std::string_view path) {
+    const Value* node = &root;
     while (node != nullptr && !path.empty()) {
         const auto dot = path.find('.');
         const std::string word(path.substr(0, dot));
@@ -61,8 +61,8 @@ inline const Node* at(const Node& root, std::string_view path) {
     return node;
 }
 
-inline std::string text_at(const Node& root, std::string_view path) {
-    const Node* const found = at(root, path);
+inline std::string text_at(const Value& root, std::string_view path) {
+    const Value* const found = at(root, path);
     return found == nullptr ? "(none)" : found->scalar;
 }
 
@@ -74,11 +74,11 @@ inline const Manifest* find(const std::vector<Manifest>& all, const std::string&
     return nullptr;
 }
 
-inline Node object(const Values& values, const std::string& kind, const std::string& name) {
+inline Value object(const Values& values, const std::string& kind, const std::string& name) {
     const auto all = render(values);
     const Manifest* const found = find(all, kind, name);
     EXPECT_NE(found, nullptr) << kind << " " << name;
-    return found == nullptr ? Node() : node_of(*found);
+    return found == nullptr ? Value() : node_of(*found);
 }
 
 }  // namespace aliquot::install

@@ -18,9 +18,9 @@ Values all_options() {
     return {.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature"};
 }
 
-std::string listed(const Node* list, const char* mark = "`") {
+std::string listed(const Value* list, const char* mark = "`") {
     std::string text;
-    for (const Node& one : list == nullptr ? std::vector<Node>() : list->items)
+    for (const Value& one : list == nullptr ? std::vector<Value>() : list->items)
         text += (text.empty() ? "" : ", ") + (mark + one.scalar) + mark;
     return text;
 }
@@ -30,8 +30,8 @@ std::vector<std::string> rules_of(const Values& values) {
     std::vector<std::string> lines;
     for (const Manifest& one : render(values)) {
         if (one.kind != "ClusterRole" && one.kind != "Role") continue;
-        const Node role = node_of(one);
-        for (const Node& rule : at(role, "rules")->items) {
+        const Value role = node_of(one);
+        for (const Value& rule : at(role, "rules")->items) {
             std::string on = listed(rule.find("resources"));
             const std::string group = rule.find("apiGroups")->items.at(0).scalar;
             if (!group.empty()) on += " of " + group;
@@ -59,27 +59,27 @@ std::string rules_table() {
 /// What one container has: user, privileges, capabilities, host directories, ports.
 std::string container_line(const std::string& title, const Values& values, const char* program) {
     const bool agent = std::string_view(program) == "aliquot-agent";
-    const Node workload = object(values, agent ? "DaemonSet" : "Deployment", program);
-    const Node& pod = *at(workload, "spec.template.spec");
-    const Node& container = *at(pod, "containers.0");
+    const Value workload = object(values, agent ? "DaemonSet" : "Deployment", program);
+    const Value& pod = *at(workload, "spec.template.spec");
+    const Value& container = *at(pod, "containers.0");
     const auto has = [&](const std::string& path) {
-        for (const Node* from : {&container, &pod}) {
-            const Node* const found = at(*from, "securityContext." + path);
+        for (const Value* from : {&container, &pod}) {
+            const Value* const found = at(*from, "securityContext." + path);
             if (found != nullptr) return found->scalar;
         }
         return std::string("-");
     };
     std::string host;
-    for (const Node& volume : at(pod, "volumes")->items) {
+    for (const Value& volume : at(pod, "volumes")->items) {
         if (volume.find("hostPath") == nullptr) continue;
-        for (const Node& mount : container.find("volumeMounts")->items) {
+        for (const Value& mount : container.find("volumeMounts")->items) {
             if (text_at(mount, "name") != text_at(volume, "name")) continue;
             host += (host.empty() ? "`" : ", `") + text_at(volume, "hostPath.path") + "`" +
                     (text_at(mount, "readOnly") == "true" ? " (read)" : "");
         }
     }
     std::string ports;
-    for (const Node& port : container.find("ports")->items)
+    for (const Value& port : container.find("ports")->items)
         ports += (ports.empty() ? "" : ", ") + text_at(port, "containerPort");
     const std::string user = has("runAsUser") == "0" ? "root" : "an ordinary user";
     const std::string seccomp = has("seccompProfile.type");
@@ -110,9 +110,9 @@ std::string policies_list() {
     std::string list;
     for (const Manifest& one : render({})) {
         if (one.kind != "ValidatingAdmissionPolicy") continue;
-        const Node policy = node_of(one);
-        for (const Node& rule : at(policy, "spec.validations")->items) {
-            const Node* const message = rule.find("message");
+        const Value policy = node_of(one);
+        for (const Value& rule : at(policy, "spec.validations")->items) {
+            const Value* const message = rule.find("message");
             // '"the agent may change only the node it runs on, not " + ...'
             std::string text = message != nullptr
                                    ? message->scalar
@@ -144,24 +144,24 @@ TEST(Rights, SecurityTellsOfEveryRightCapabilityAndPort) {
     const Values values{.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature"};
     for (const char* const name : {"aliquot-agent", "aliquot-controller"}) {
         for (const char* const kind : {"ClusterRole", "Role"}) {
-            const Node role = object(values, kind, name);
-            for (const Node& rule : at(role, "rules")->items) {
-                for (const Node& one : rule.find("resources")->items) {
+            const Value role = object(values, kind, name);
+            for (const Value& rule : at(role, "rules")->items) {
+                for (const Value& one : rule.find("resources")->items) {
                     EXPECT_TRUE(told.contains("`" + one.scalar + "`")) << name << ' ' << one.scalar;
                 }
             }
         }
         const bool agent = std::string_view(name) == "aliquot-agent";
-        const Node workload = object(values, agent ? "DaemonSet" : "Deployment", name);
-        const Node& container = *at(workload, "spec.template.spec.containers.0");
-        const Node* const ports = container.find("ports");
-        for (const Node& port : ports == nullptr ? std::vector<Node>() : ports->items) {
+        const Value workload = object(values, agent ? "DaemonSet" : "Deployment", name);
+        const Value& container = *at(workload, "spec.template.spec.containers.0");
+        const Value* const ports = container.find("ports");
+        for (const Value& port : ports == nullptr ? std::vector<Value>() : ports->items) {
             const std::string number = port.find("containerPort")->scalar;
             EXPECT_TRUE(told.contains("`" + number + "`") || told.contains("`:" + number + "`"))
                 << name << ' ' << number;
         }
     }
-    const Node agent = object(values, "DaemonSet", "aliquot-agent");
+    const Value agent = object(values, "DaemonSet", "aliquot-agent");
     EXPECT_EQ(text_at(agent, "spec.template.spec.containers.0.securityContext.privileged"), "true");
     EXPECT_TRUE(told.contains("`privileged: true`"));
     for (const char* const kept : {"SYS_ADMIN", "SETUID", "SETGID", "KILL", "SYS_PTRACE"}) {
@@ -170,9 +170,9 @@ TEST(Rights, SecurityTellsOfEveryRightCapabilityAndPort) {
 }
 
 /// The expression of a variable or validation, by its name or message; empty: there is none.
-std::string expression_of(const Node& policy, const std::string& name) {
+std::string expression_of(const Value& policy, const std::string& name) {
     for (const char* const list : {"spec.variables", "spec.validations"}) {
-        for (const Node& one : at(policy, list)->items) {
+        for (const Value& one : at(policy, list)->items) {
             for (const char* const key : {"name", "message"}) {
                 if (one.find(key) != nullptr && one.find(key)->scalar == name)
                     return one.find("expression")->scalar;
@@ -184,7 +184,7 @@ std::string expression_of(const Node& policy, const std::string& name) {
 
 // What the agent writes is what the policy lets it write; the policy itself is tried with a real API server only.
 TEST(Rights, ThePolicyLetsTheAgentWriteWhatItWritesAndNoMore) {
-    const Node policy = object({}, "ValidatingAdmissionPolicy", "aliquot-agent-own-node");
+    const Value policy = object({}, "ValidatingAdmissionPolicy", "aliquot-agent-own-node");
     const std::string conditions = expression_of(policy, "newForeignConditions");
     for (const char* const type : node::kConditions)
         EXPECT_TRUE(conditions.contains('"' + std::string(type) + '"')) << type;
@@ -198,15 +198,15 @@ TEST(Rights, ThePolicyLetsTheAgentWriteWhatItWritesAndNoMore) {
         EXPECT_TRUE(labels.contains('"' + std::string(key) + '"')) << key;  // a person's wish
     EXPECT_EQ(expression_of(policy, "taintKeys"),
               "[\"" + std::string(node::kUnhealthyTaint) + "\" ]");
-    const Node tainting = object({.node_taint = "dedicated=gpu:NoSchedule"},
-                                 "ValidatingAdmissionPolicy", "aliquot-agent-own-node");
+    const Value tainting = object({.node_taint = "dedicated=gpu:NoSchedule"},
+                                  "ValidatingAdmissionPolicy", "aliquot-agent-own-node");
     EXPECT_EQ(expression_of(tainting, "taintKeys"),
               "[\"aliquot.dev/gpu-unhealthy\" , \"dedicated\" ]");
-    const Node events = object({}, "ValidatingAdmissionPolicy", "aliquot-agent-own-events");
+    const Value events = object({}, "ValidatingAdmissionPolicy", "aliquot-agent-own-events");
     const std::string own =
         expression_of(events, "the agent may write only Events about the node it runs on");
     EXPECT_TRUE(own.contains(kube_client::EventRecorderOptions().controller)) << own;
-    for (const Node* const one : {&policy, &events})
+    for (const Value* const one : {&policy, &events})
         EXPECT_EQ(text_at(*one, "spec.failurePolicy"), "Fail");
 }
 

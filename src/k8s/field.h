@@ -5,12 +5,12 @@
 #include <string_view>
 
 namespace aliquot::document {
-struct Node;
+struct Value;
 }
 
 namespace aliquot::k8s {
 
 /// The scalar of a field; empty when it is missing, null, a mapping or a list.
-std::string text_field(const document::Node& mapping, std::string_view key);
+std::string text_field(const document::Value& mapping, std::string_view key);
 
 }  // namespace aliquot::k8s

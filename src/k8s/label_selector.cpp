@@ -8,14 +8,14 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "document/node.h"
+#include "document/value.h"
 #include "k8s/field.h"
 #include "k8s/names.h"
 
 namespace aliquot::k8s {
 namespace {
 
-using document::Node;
+using document::Value;
 using Operator = Requirement::Operator;
 
 constexpr std::size_t kMostBytes = 8192;
@@ -227,14 +227,14 @@ std::string to_text(const LabelSelector& selector) {
     return text;
 }
 
-std::vector<Requirement> read_requirements(const Node* list) {
+std::vector<Requirement> read_requirements(const Value* list) {
     std::vector<Requirement> made;
     if (list == nullptr) return made;
-    for (const Node& one : list->items) {
+    for (const Value& one : list->items) {
         Requirement requirement{.key = text_field(one, "key"),
                                 .operation = operator_of(text_field(one, "operator"))};
-        if (const Node* const values = one.find("values")) {
-            for (const Node& value : values->items) {
+        if (const Value* const values = one.find("values")) {
+            for (const Value& value : values->items) {
                 if (!value.is_mapping() && !value.is_sequence()) {
                     requirement.values.push_back(value.scalar);
                 }
@@ -245,7 +245,7 @@ std::vector<Requirement> read_requirements(const Node* list) {
     return made;
 }
 
-LabelSelector read_label_selector(const Node* selector) {
+LabelSelector read_label_selector(const Value* selector) {
     if (selector == nullptr) return {};
     LabelSelector made;
     for (const auto& [key, value] : read_labels(selector->find("matchLabels"))) {
@@ -257,10 +257,10 @@ LabelSelector read_label_selector(const Node* selector) {
     return made;
 }
 
-Labels read_labels(const Node* mapping) {
+Labels read_labels(const Value* mapping) {
     Labels labels;
     if (mapping == nullptr) return labels;
-    for (const Node::Entry& entry : mapping->entries) {
+    for (const Value::Entry& entry : mapping->entries) {
         labels[entry.first.scalar] = entry.second.scalar;
     }
     return labels;

@@ -10,7 +10,7 @@
 #include "base/result.h"
 
 namespace aliquot::document {
-struct Node;
+struct Value;
 }
 
 namespace aliquot::k8s {
@@ -54,10 +54,10 @@ std::string to_text(const LabelSelector& selector);
 
 /// A list of {key, operator, values}, as matchExpressions and matchFields are. Values that are no
 /// scalars are left out.
-std::vector<Requirement> read_requirements(const document::Node* list);
+std::vector<Requirement> read_requirements(const document::Value* list);
 /// {matchLabels, matchExpressions}; of nullptr the one that selects everything.
-LabelSelector read_label_selector(const document::Node* selector);
+LabelSelector read_label_selector(const document::Value* selector);
 /// A mapping of texts: labels, annotations, nodeSelector.
-Labels read_labels(const document::Node* mapping);
+Labels read_labels(const document::Value* mapping);
 
 }  // namespace aliquot::k8s

@@ -72,7 +72,7 @@ TEST(LabelSelector, IsReadFromItsObject) {
         "matchLabels: {app: web}\nmatchExpressions:\n- {key: tier, operator: Exists}\n"
         "- {key: zone, operator: NotIn, values: [a, b]}\n");
     ASSERT_EQ(read.documents.size(), 1U);
-    const document::Node* const object = read.documents.data();
+    const document::Value* const object = read.documents.data();
     EXPECT_EQ(to_text(read_label_selector(object)), "app=web,tier,zone notin (a,b)");
     EXPECT_TRUE(read_label_selector(nullptr).empty());
 }

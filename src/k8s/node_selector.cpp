@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "k8s/field.h"
 
 namespace aliquot::k8s {
 
-using document::Node;
+using document::Value;
 
 const Requirement* NodeSelectorTerm::first_unmet(const std::string& node_name,
                                                  const Labels& node_labels) const {
@@ -28,17 +28,17 @@ bool NodeSelector::matches(const std::string& name, const Labels& node_labels) c
            }));
 }
 
-NodeSelector read_node_selector(const Node& pod_spec) {
+NodeSelector read_node_selector(const Value& pod_spec) {
     NodeSelector made{.node_name = text_field(pod_spec, "nodeName"),
                       .labels = read_labels(pod_spec.find("nodeSelector"))};
-    const Node* at = &pod_spec;
+    const Value* at = &pod_spec;
     for (const char* const key :
          {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
           "nodeSelectorTerms"}) {
         at = at->find(key);
         if (at == nullptr) return made;
     }
-    for (const Node& term : at->items) {
+    for (const Value& term : at->items) {
         made.terms.push_back({.labels = read_requirements(term.find("matchExpressions")),
                               .fields = read_requirements(term.find("matchFields"))});
     }

@@ -7,7 +7,7 @@
 #include "k8s/label_selector.h"
 
 namespace aliquot::document {
-struct Node;
+struct Value;
 }
 
 namespace aliquot::k8s {
@@ -42,6 +42,6 @@ struct NodeSelector {
 };
 
 /// Of a pod's `spec`. An empty list of terms, which the API refuses, is none.
-NodeSelector read_node_selector(const document::Node& pod_spec);
+NodeSelector read_node_selector(const document::Value& pod_spec);
 
 }  // namespace aliquot::k8s

@@ -44,7 +44,7 @@ affinity:
         - {key: metadata.name, operator: In, values: [special]}
 )");
     ASSERT_EQ(read.documents.size(), 1U);
-    const document::Node* const spec = read.documents.data();
+    const document::Value* const spec = read.documents.data();
     const NodeSelector where = read_node_selector(*spec);
     EXPECT_TRUE(where.matches("n1", {{"zone", "a"}, {"gpu", "h100"}, {"memory", "8000"}}));
     EXPECT_FALSE(where.matches("n1", {{"zone", "a"}, {"gpu", "h100"}, {"memory", "4000"}}));

@@ -3,29 +3,29 @@
 
 #include <algorithm>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "k8s/field.h"
 #include "k8s/quantity.h"
 
 namespace aliquot::k8s {
 namespace {
 
-using document::Node;
+using document::Value;
 
 void add(Amounts& sums, const Amounts& amounts) {
     for (const auto& [resource, amount] : amounts) sums[resource] += amount;
 }
 
-Container read_container(const Node& node, bool init) {
+Container read_container(const Value& node, bool init) {
     Container made{.name = text_field(node, "name"),
                    .init = init,
                    .sidecar = init && text_field(node, "restartPolicy") == "Always"};
-    const Node* const resources = node.find("resources");
+    const Value* const resources = node.find("resources");
     if (resources == nullptr) return made;
     for (const char* const list : {"requests", "limits"}) {
-        const Node* const amounts = resources->find(list);
+        const Value* const amounts = resources->find(list);
         if (amounts == nullptr) continue;
-        for (const Node::Entry& entry : amounts->entries) {
+        for (const Value::Entry& entry : amounts->entries) {
             made.requests.emplace(entry.first.scalar,
                                   quantity_value(entry.second.scalar).value_or(0));
         }
@@ -58,22 +58,23 @@ Amounts requests_of(const std::vector<Container>& containers) {
     return running;
 }
 
-Pod read_pod(const Node& object) {
+Pod read_pod(const Value& object) {
     Pod made;
-    if (const Node* const metadata = object.find("metadata")) {
+    if (const Value* const metadata = object.find("metadata")) {
         made.name_space = text_field(*metadata, "namespace");
         made.name = text_field(*metadata, "name");
         made.labels = read_labels(metadata->find("labels"));
     }
-    if (const Node* const status = object.find("status")) made.phase = text_field(*status, "phase");
-    const Node* const spec = object.find("spec");
+    if (const Value* const status = object.find("status"))
+        made.phase = text_field(*status, "phase");
+    const Value* const spec = object.find("spec");
     if (spec == nullptr) return made;
     made.where = read_node_selector(*spec);
     made.tolerations = read_tolerations(spec->find("tolerations"));
     for (const char* const list : {"initContainers", "containers"}) {
-        const Node* const containers = spec->find(list);
+        const Value* const containers = spec->find(list);
         if (containers == nullptr) continue;
-        for (const Node& one : containers->items) {
+        for (const Value& one : containers->items) {
             made.containers.push_back(read_container(one, *list == 'i'));
         }
     }

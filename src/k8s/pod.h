@@ -42,6 +42,6 @@ struct Pod {
 };
 
 /// Of any document: what is missing or of another kind stays empty.
-Pod read_pod(const document::Node& object);
+Pod read_pod(const document::Value& object);
 
 }  // namespace aliquot::k8s

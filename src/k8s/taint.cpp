@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "k8s/field.h"
 #include "k8s/names.h"
 
 namespace aliquot::k8s {
 
-using document::Node;
+using document::Value;
 
 bool is_taint_effect(std::string_view word) {
     return word == "NoSchedule" || word == "PreferNoSchedule" || word == "NoExecute";
@@ -53,20 +53,20 @@ bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
                                [&](const Toleration& one) { return tolerates(one, taint); });
 }
 
-std::vector<Taint> read_taints(const Node* list) {
+std::vector<Taint> read_taints(const Value* list) {
     std::vector<Taint> taints;
     if (list == nullptr) return taints;
-    for (const Node& one : list->items) {
+    for (const Value& one : list->items) {
         taints.push_back(
             {text_field(one, "key"), text_field(one, "value"), text_field(one, "effect")});
     }
     return taints;
 }
 
-std::vector<Toleration> read_tolerations(const Node* list) {
+std::vector<Toleration> read_tolerations(const Value* list) {
     std::vector<Toleration> tolerations;
     if (list == nullptr) return tolerations;
-    for (const Node& one : list->items) {
+    for (const Value& one : list->items) {
         tolerations.push_back({text_field(one, "key"), text_field(one, "operator"),
                                text_field(one, "value"), text_field(one, "effect")});
     }

@@ -8,7 +8,7 @@
 #include "base/result.h"
 
 namespace aliquot::document {
-struct Node;
+struct Value;
 }
 
 namespace aliquot::k8s {
@@ -42,7 +42,7 @@ bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 
 /// The lists `taints` of a node's and `tolerations` of a pod's spec; nullptr: none.
-std::vector<Taint> read_taints(const document::Node* list);
-std::vector<Toleration> read_tolerations(const document::Node* list);
+std::vector<Taint> read_taints(const document::Value* list);
+std::vector<Toleration> read_tolerations(const document::Value* list);
 
 }  // namespace aliquot::k8s

@@ -48,7 +48,7 @@ TEST(AToleration, IsReadFromAPod) {
         "taints:\n- {key: team, value: vision, effect: NoExecute, timeAdded: null}\n- {key: gpu, "
         "value: null, effect: PreferNoSchedule}\n");
     ASSERT_EQ(read.documents.size(), 1U);
-    const document::Node* const spec = read.documents.data();
+    const document::Value* const spec = read.documents.data();
     const auto tolerations = read_tolerations(spec->find("tolerations"));
     const auto taints = read_taints(spec->find("taints"));
     ASSERT_EQ(taints.size(), 2U);

@@ -8,18 +8,18 @@
 namespace aliquot::kube_client {
 namespace {
 
-using document::Node;
+using document::Value;
 
 /// What a value is, without a word of it: whatever stands in a kubeconfig may be a secret.
-std::string kind_of(const Node& node) {
+std::string kind_of(const Value& node) {
     switch (node.kind) {
-        case Node::Kind::kNull:
+        case Value::Kind::kNull:
             return "nothing";
-        case Node::Kind::kSequence:
+        case Value::Kind::kSequence:
             return "a list";
-        case Node::Kind::kMapping:
+        case Value::Kind::kMapping:
             return "a mapping";
-        case Node::Kind::kString:
+        case Value::Kind::kString:
             return "a text";
         default:
             return "a number or a truth value";
@@ -31,16 +31,16 @@ class Reader {
 public:
     Reader(std::string_view file, std::optional<Error>& error) : file_(file), error_(error) {}
 
-    [[nodiscard]] ConfigPlace place(const Node& node) const {
+    [[nodiscard]] ConfigPlace place(const Value& node) const {
         return {std::string(file_), node.mark.line, node.mark.column};
     }
-    void refuse(const Node& node, std::string_view message) {
+    void refuse(const Value& node, std::string_view message) {
         if (!error_) error_ = place(node).error(message);
     }
 
-    std::string text(const Node& map, std::string_view key) {
-        const Node* const value = map.find(key);
-        if (value == nullptr || value->kind == Node::Kind::kNull) return {};
+    std::string text(const Value& map, std::string_view key) {
+        const Value* const value = map.find(key);
+        if (value == nullptr || value->kind == Value::Kind::kNull) return {};
         if (value->is_mapping() || value->is_sequence()) {
             refuse(*value, std::string(key) + " is " + kind_of(*value) + ", expected a text");
             return {};
@@ -48,10 +48,10 @@ public:
         return value->scalar;
     }
 
-    bool flag(const Node& map, std::string_view key) {
-        const Node* const value = map.find(key);
-        if (value == nullptr || value->kind == Node::Kind::kNull) return false;
-        if (value->kind != Node::Kind::kBool) {
+    bool flag(const Value& map, std::string_view key) {
+        const Value* const value = map.find(key);
+        if (value == nullptr || value->kind == Value::Kind::kNull) return false;
+        if (value->kind != Value::Kind::kBool) {
             refuse(*value,
                    std::string(key) + " is " + kind_of(*value) + ", expected true or false");
             return false;
@@ -60,13 +60,13 @@ public:
     }
 
     /// A path, made independent of our own directory.
-    std::string path(const Node& map, std::string_view key) {
+    std::string path(const Value& map, std::string_view key) {
         std::string written = text(map, key);
         if (written.empty() || written.starts_with('/')) return written;
         return (std::filesystem::path(file_).parent_path() / written).lexically_normal().string();
     }
 
-    std::string decoded(const Node& map, std::string_view key) {
+    std::string decoded(const Value& map, std::string_view key) {
         const std::string written = text(map, key);
         if (written.empty()) return {};
         auto plain = decode_base64(written);
@@ -75,19 +75,19 @@ public:
         return {};
     }
 
-    const Node* list(const Node& map, std::string_view key) {
-        const Node* const value = map.find(key);
-        if (value == nullptr || value->kind == Node::Kind::kNull) return nullptr;
+    const Value* list(const Value& map, std::string_view key) {
+        const Value* const value = map.find(key);
+        if (value == nullptr || value->kind == Value::Kind::kNull) return nullptr;
         if (value->is_sequence()) return value;
         refuse(*value, std::string(key) + " is " + kind_of(*value) + ", expected a list");
         return nullptr;
     }
 
-    std::vector<std::string> texts(const Node& map, std::string_view key) {
+    std::vector<std::string> texts(const Value& map, std::string_view key) {
         std::vector<std::string> result;
-        const Node* const items = list(map, key);
+        const Value* const items = list(map, key);
         if (items == nullptr) return result;
-        for (const Node& item : items->items) {
+        for (const Value& item : items->items) {
             if (item.is_mapping() || item.is_sequence()) {
                 refuse(item, std::string(key) + " has " + kind_of(item) + ", expected a text");
             } else {
@@ -97,12 +97,12 @@ public:
         return result;
     }
 
-    std::vector<std::pair<std::string, std::string>> variables(const Node& map,
+    std::vector<std::pair<std::string, std::string>> variables(const Value& map,
                                                                std::string_view key) {
         std::vector<std::pair<std::string, std::string>> result;
-        const Node* const items = list(map, key);
+        const Value* const items = list(map, key);
         if (items == nullptr) return result;
-        for (const Node& item : items->items) {
+        for (const Value& item : items->items) {
             std::string name = text(item, "name");
             if (name.empty() || name.contains('=')) refuse(item, "a variable of env has no name");
             result.emplace_back(std::move(name), text(item, "value"));
@@ -115,7 +115,7 @@ private:
     std::optional<Error>& error_;
 };
 
-ConfigCluster read_cluster(Reader& reader, const Node& node) {
+ConfigCluster read_cluster(Reader& reader, const Value& node) {
     return {.place = reader.place(node),
             .server = reader.text(node, "server"),
             .ca_file = reader.path(node, "certificate-authority"),
@@ -125,7 +125,7 @@ ConfigCluster read_cluster(Reader& reader, const Node& node) {
             .insecure = reader.flag(node, "insecure-skip-tls-verify")};
 }
 
-ConfigExec read_exec(Reader& reader, const Node& node) {
+ConfigExec read_exec(Reader& reader, const Value& node) {
     ConfigExec exec{.place = reader.place(node),
                     .api_version = reader.text(node, "apiVersion"),
                     .command = reader.text(node, "command"),
@@ -150,7 +150,7 @@ ConfigExec read_exec(Reader& reader, const Node& node) {
     return exec;
 }
 
-ConfigUser read_user(Reader& reader, const Node& node) {
+ConfigUser read_user(Reader& reader, const Value& node) {
     ConfigUser user{.place = reader.place(node),
                     .client_certificate_file = reader.path(node, "client-certificate"),
                     .client_certificate_pem = reader.decoded(node, "client-certificate-data"),
@@ -163,15 +163,15 @@ ConfigUser read_user(Reader& reader, const Node& node) {
                     .as = reader.text(node, "as"),
                     .as_uid = reader.text(node, "as-uid"),
                     .as_groups = reader.texts(node, "as-groups")};
-    if (const Node* exec = node.find("exec"); exec != nullptr && exec->is_mapping()) {
+    if (const Value* exec = node.find("exec"); exec != nullptr && exec->is_mapping()) {
         user.exec = read_exec(reader, *exec);
     }
-    if (const Node* provider = node.find("auth-provider")) {
+    if (const Value* provider = node.find("auth-provider")) {
         user.auth_provider = reader.text(*provider, "name");
         if (user.auth_provider.empty()) user.auth_provider = "?";
     }
-    if (const Node* extra = node.find("as-user-extra"); extra != nullptr && extra->is_mapping()) {
-        for (const Node::Entry& entry : extra->entries) {
+    if (const Value* extra = node.find("as-user-extra"); extra != nullptr && extra->is_mapping()) {
+        for (const Value::Entry& entry : extra->entries) {
             for (auto& value : reader.texts(*extra, entry.first.scalar)) {
                 user.as_extra.emplace_back(entry.first.scalar, std::move(value));
             }
@@ -180,7 +180,7 @@ ConfigUser read_user(Reader& reader, const Node& node) {
     return user;
 }
 
-ConfigContext read_context(Reader& reader, const Node& node) {
+ConfigContext read_context(Reader& reader, const Value& node) {
     return {.place = reader.place(node),
             .cluster = reader.text(node, "cluster"),
             .user = reader.text(node, "user"),
@@ -189,23 +189,23 @@ ConfigContext read_context(Reader& reader, const Node& node) {
 
 /// `clusters: [{name: a, cluster: {...}}]` and its like.
 template <class Entry, class Read>
-void read_named(Reader& reader, const Node& root, std::string_view list, std::string_view field,
+void read_named(Reader& reader, const Value& root, std::string_view list, std::string_view field,
                 std::map<std::string, Entry>& entries, Read read) {
-    const Node* const items = reader.list(root, list);
+    const Value* const items = reader.list(root, list);
     if (items == nullptr) return;
-    for (const Node& item : items->items) {
+    for (const Value& item : items->items) {
         if (!item.is_mapping()) {
             reader.refuse(item, "an entry of " + std::string(list) + " is " + kind_of(item) +
                                     ", expected a mapping");
             continue;
         }
         const std::string name = reader.text(item, "name");
-        const Node* const body = item.find(field);
+        const Value* const body = item.find(field);
         if (name.empty()) {
             reader.refuse(item, "an entry of " + std::string(list) + " has no name");
-        } else if (body == nullptr || body->kind == Node::Kind::kNull) {
+        } else if (body == nullptr || body->kind == Value::Kind::kNull) {
             entries.try_emplace(
-                name, read(reader, Node{.kind = Node::Kind::kMapping, .mark = item.mark}));
+                name, read(reader, Value{.kind = Value::Kind::kMapping, .mark = item.mark}));
         } else if (!body->is_mapping()) {
             reader.refuse(*body,
                           std::string(field) + " is " + kind_of(*body) + ", expected a mapping");
@@ -232,8 +232,8 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view file
             quotes ? "a line has no ':' behind its key" : first.message);
     }
     Kubeconfig config;
-    const Node& root = stream.documents.front();
-    if (root.kind == Node::Kind::kNull) return config;  // an empty file is an empty configuration
+    const Value& root = stream.documents.front();
+    if (root.kind == Value::Kind::kNull) return config;  // an empty file is an empty configuration
     std::optional<Error> error;
     Reader reader(file, error);
     if (!root.is_mapping()) {
@@ -247,7 +247,7 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view file
     read_named(reader, root, "users", "user", config.users, read_user);
     read_named(reader, root, "contexts", "context", config.contexts, read_context);
     config.current_context = reader.text(root, "current-context");
-    if (const Node* current = root.find("current-context")) {
+    if (const Value* current = root.find("current-context")) {
         config.current_context_place = reader.place(*current);
     }
     if (error) return *std::move(error);

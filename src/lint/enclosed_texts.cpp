@@ -10,7 +10,7 @@ namespace aliquot::lint {
 namespace {
 
 /// A command of one line in the steps of GitLab, cloud-init or Ansible.
-bool is_step(std::string_view key, const Node& node) {
+bool is_step(std::string_view key, const Value& node) {
     constexpr std::array<std::string_view, 10> kKeys{"script",
                                                      "before_script",
                                                      "after_script",
@@ -27,8 +27,8 @@ bool is_step(std::string_view key, const Node& node) {
 }
 
 /// Block scalars anywhere below: the texts of ConfigMaps, scripts, values.
-void collect_texts(const Node& node, std::string_view key, int depth,
-                   std::vector<std::pair<std::string, const Node*>>& texts) {
+void collect_texts(const Value& node, std::string_view key, int depth,
+                   std::vector<std::pair<std::string, const Value*>>& texts) {
     constexpr int kDeepest = 40;
     constexpr std::size_t kMost = 2'000;
     if (depth > kDeepest || texts.size() > kMost) return;
@@ -37,7 +37,7 @@ void collect_texts(const Node& node, std::string_view key, int depth,
                       (node.scalar.front() == '{' || node.scalar.front() == '[');
     const bool step = key == "run" && node.is_string() && !node.scalar.empty();  // of a workflow
     if (text || json || step || is_step(key, node)) texts.emplace_back(key, &node);
-    for (const Node& item : node.items) collect_texts(item, key, depth + 1, texts);
+    for (const Value& item : node.items) collect_texts(item, key, depth + 1, texts);
     for (const auto& [name, value] : node.entries) {
         collect_texts(value, name.scalar, depth + 1, texts);
     }
@@ -68,7 +68,7 @@ void set_written_chart(Object& values, const Object& holder) {
 
 void read_enclosed_texts(File& file, int index, const ReadLimits& limits, int depth) {
     const Object object = file.objects[static_cast<std::size_t>(index)];
-    std::vector<std::pair<std::string, const Node*>> texts;
+    std::vector<std::pair<std::string, const Value*>> texts;
     collect_texts(*object.node, "", 0, texts);
     for (const auto& [key, node] : texts) {
         if (key == "kubectl.kubernetes.io/last-applied-configuration") continue;

@@ -18,15 +18,16 @@ public:
     void find() { visit(*object_.node, nullptr, 0); }
 
 private:
-    void visit(const Node& node, const Node* panel, int depth);
-    void add(const Node& text, const Node& rule, Expression::Source source, const Node* panel);
+    void visit(const Value& node, const Value* panel, int depth);
+    void add(const Value& text, const Value& rule, Expression::Source source, const Value* panel);
 
     File& file_;
     int index_;
     const Object& object_;
 };
 
-void Finder::add(const Node& text, const Node& rule, Expression::Source source, const Node* panel) {
+void Finder::add(const Value& text, const Value& rule, Expression::Source source,
+                 const Value* panel) {
     constexpr std::size_t kMost = 20'000;
     if (!text.is_string() || text.scalar.empty() || file_.expressions.size() >= kMost) return;
     const Block block = block_of_scalar(file_, object_.block, text);
@@ -59,31 +60,31 @@ void Finder::add(const Node& text, const Node& rule, Expression::Source source, 
     file_.expressions.push_back(std::move(expression));
 }
 
-void Finder::visit(const Node& node, const Node* panel, int depth) {
+void Finder::visit(const Value& node, const Value* panel, int depth) {
     constexpr int kDeepest = 40;
     if (depth > kDeepest) return;
     if (node.is_mapping()) {
         if (node.find("targets") != nullptr) panel = &node;
         const bool dashboard = panel != nullptr && node.find("alert") == nullptr;
-        if (const Node* text = node.find("expr")) {
+        if (const Value* text = node.find("expr")) {
             add(*text, node, dashboard ? Expression::Source::kDashboard : Expression::Source::kRule,
                 dashboard ? panel : nullptr);
         }
-        if (const Node* text = at_path(node, "metadata.query")) {  // a trigger of KEDA
+        if (const Value* text = at_path(node, "metadata.query")) {  // a trigger of KEDA
             if (document::text_at(node, "type") == "prometheus") {
                 add(*text, node, Expression::Source::kAdapter, nullptr);
             }
         }
-        if (const Node* text = at_path(node, "metric.name")) {  // an autoscaler
+        if (const Value* text = at_path(node, "metric.name")) {  // an autoscaler
             add(*text, node, Expression::Source::kAdapter, nullptr);
         }
         for (const std::string_view key : {"seriesQuery", "metricsQuery"}) {
-            if (const Node* text = node.find(key))
+            if (const Value* text = node.find(key))
                 add(*text, node, Expression::Source::kAdapter, nullptr);
         }
     }
     for (const auto& [key, value] : node.entries) visit(value, panel, depth + 1);
-    for (const Node& item : node.items) visit(item, panel, depth + 1);
+    for (const Value& item : node.items) visit(item, panel, depth + 1);
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ std::string joined(const NodeFacts& node, const std::string& stem,
     return result;
 }
 
-NodeFacts read_node(const Node& object) {
+NodeFacts read_node(const Value& object) {
     NodeFacts node;
     node.name = text_at(object, "metadata.name");
-    if (const Node* labels = at_path(object, "metadata.labels")) {
+    if (const Value* labels = at_path(object, "metadata.labels")) {
         for (const auto& [key, value] : labels->entries) node.labels[key.scalar] = value.scalar;
     }
     node.taints = k8s::read_taints(at_path(object, "spec.taints"));
-    if (const Node* amounts = at_path(object, "status.allocatable")) {
+    if (const Value* amounts = at_path(object, "status.allocatable")) {
         for (const auto& [key, value] : amounts->entries) {
             if (const auto amount = k8s::quantity_value(value.scalar)) {
                 node.allocatable[key.scalar] = *amount;
@@ -52,13 +52,13 @@ NodeFacts read_node(const Node& object) {
     return node;
 }
 
-void read_object(const Node& object, Facts& facts, int depth) {
+void read_object(const Value& object, Facts& facts, int depth) {
     constexpr int kDeepest = 4;
     const std::string kind = text_at(object, "kind");
     const std::string name = text_at(object, "metadata.name");
     if (ends_with(kind, "List") && depth < kDeepest) {
-        if (const Node* items = object.find("items")) {
-            for (const Node& item : items->items) read_object(item, facts, depth + 1);
+        if (const Value* items = object.find("items")) {
+            for (const Value& item : items->items) read_object(item, facts, depth + 1);
         }
     } else if (kind == "Node") {
         facts.nodes.push_back(read_node(object));
@@ -110,7 +110,7 @@ Result<Facts> read_facts(std::string_view name, std::string_view text) {
                          error.message + "; expected the output of kubectl get nodes -o json"};
     }
     Facts facts;
-    for (const Node& object : stream.documents) read_object(object, facts, 0);
+    for (const Value& object : stream.documents) read_object(object, facts, 0);
     if (facts.nodes.empty()) {
         return Error{ErrorCode::kInvalidInput,
                      std::string(name) +

@@ -75,7 +75,7 @@ struct File {
     };
     std::vector<Unreadable> unreadable;
 
-    std::deque<Node> nodes;                // owns what the pointers above point to
+    std::deque<Value> nodes;               // owns what the pointers above point to
     std::vector<std::size_t> line_starts;  // offsets into text
     std::string folded;                    // `text` in lower-case ASCII, for mentions()
     mutable std::mutex mentioned_mutex;    // guards `mentioned`: what mentions() said of a word

@@ -111,7 +111,7 @@ bool sets_up_gpus(std::string_view command) {
 /// Whether the pod mounts the kubelet's directories for plugins: it hands devices out itself.
 bool serves_kubelet(const PodSpec& pod) {
     if (pod.volumes == nullptr) return false;
-    return std::any_of(pod.volumes->items.begin(), pod.volumes->items.end(), [](const Node& one) {
+    return std::any_of(pod.volumes->items.begin(), pod.volumes->items.end(), [](const Value& one) {
         const std::string path = text_at(one, "hostPath.path");
         return path.find("/kubelet/device-plugins") != std::string::npos ||
                path.find("/kubelet/plugins") != std::string::npos || ends_with(path, "/run/cdi") ||

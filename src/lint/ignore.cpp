@@ -25,12 +25,12 @@ std::size_t indent_of(std::string_view line) {
 
 bool is_blank(std::string_view line) { return trim(line).empty(); }
 
-unsigned last_line(const Node& node) {
+unsigned last_line(const Value& node) {
     unsigned last = node.mark.line;
     if (node.block) {
         last += static_cast<unsigned>(std::count(node.scalar.begin(), node.scalar.end(), '\n'));
     }
-    for (const Node& item : node.items) last = std::max(last, last_line(item));
+    for (const Value& item : node.items) last = std::max(last, last_line(item));
     for (const auto& [key, value] : node.entries) {
         last = std::max({last, key.mark.line, last_line(value)});
     }
@@ -116,7 +116,7 @@ void Ignores::read_comments(const File& file) {
 
 void Ignores::read_annotations(const File& file) {
     for (const Object& object : file.objects) {
-        const Node* text = at_path(*object.node, "metadata.annotations[lint.aliquot/ignore]");
+        const Value* text = at_path(*object.node, "metadata.annotations[lint.aliquot/ignore]");
         if (text == nullptr || text->is_mapping() || text->is_sequence()) continue;
         for (const std::string_view part : split(text->scalar, ';')) {
             add(part, object.mark().line, last_line(*object.node));

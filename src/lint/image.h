@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::lint {
 

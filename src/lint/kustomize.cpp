@@ -30,12 +30,12 @@ std::string joined(std::string_view directory, std::string_view path) {
     return result;
 }
 
-bool writes_selectors(const Node& node) {
-    const Node* common = node.find("commonLabels");
+bool writes_selectors(const Value& node) {
+    const Value* common = node.find("commonLabels");
     if (common != nullptr && !common->entries.empty()) return true;
-    const Node* labels = node.find("labels");
+    const Value* labels = node.find("labels");
     if (labels == nullptr) return false;
-    for (const Node& one : labels->items) {
+    for (const Value& one : labels->items) {
         if (text_at(one, "includeSelectors") == "true") return true;
     }
     return false;
@@ -53,18 +53,18 @@ void Kustomizations::add(const File& file) {
         if (object.inner || object.holder >= 0 || !object.node->is_mapping()) continue;
         one.labels = one.labels || writes_selectors(*object.node);
         for (const std::string_view key : {"resources", "bases", "components"}) {
-            const Node* list = object.node->find(key);
+            const Value* list = object.node->find(key);
             if (list == nullptr) continue;
-            for (const Node& item : list->items) {
+            for (const Value& item : list->items) {
                 const std::string path = joined(file.directory, item.scalar);
                 if (!path.empty() && item.scalar.find("://") == std::string::npos) {
                     one.gathers.push_back(path);
                 }
             }
         }
-        const Node* images = object.node->find("images");
+        const Value* images = object.node->find("images");
         if (images == nullptr) continue;
-        for (const Node& image : images->items) {
+        for (const Value& image : images->items) {
             const bool tags = image.find("newTag") != nullptr || image.find("digest") != nullptr ||
                               image.find("newName") != nullptr;
             if (tags) images_.insert(text_at(image, "name"));

@@ -60,7 +60,7 @@ std::string Object::group() const {
 Mark Object::mark() const {
     if (!node->is_mapping() || node->entries.empty()) return node->mark;
     // A key that is not there ("?" and nothing) has the place of what comes next, if anything does.
-    const Node& first = node->entries.front().first;
+    const Value& first = node->entries.front().first;
     return !first.is_mapping() && !first.is_sequence() && first.scalar.empty() ? node->mark
                                                                                : first.mark;
 }
@@ -97,7 +97,7 @@ const EnvVar* Container::find_env(std::string_view wanted) const {
 }
 
 bool PodSpec::has_claims() const {
-    const Node* own = node == nullptr ? nullptr : node->find("resourceClaims");
+    const Value* own = node == nullptr ? nullptr : node->find("resourceClaims");
     if (own != nullptr && !own->items.empty()) return true;
     return std::any_of(containers.begin(), containers.end(),
                        [](const Container& one) { return !one.claims.empty(); });

@@ -12,7 +12,7 @@
 namespace aliquot::lint {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 /// What a YAML or JSON document is.
 enum class Role : std::uint8_t {
@@ -36,14 +36,14 @@ enum class Role : std::uint8_t {
 /// of the file. Text with `{{ }}` or `${ }` in it is a placeholder: see is_placeholder().
 struct Object {
     Role role = Role::kNothing;
-    int block = -1;              // index into File::blocks
-    unsigned index = 0;          // of the document in its block, from 0
-    unsigned documents = 1;      // how many documents the block has that are not empty
-    const Node* node = nullptr;  // never null
-    std::string api_version;     // "apps/v1"
-    std::string kind;            // "Deployment"; of a ConfigMap's data the kind is empty
-    std::string name;            // metadata.name; may be empty or a placeholder
-    std::string name_space;      // metadata.namespace; empty: not said
+    int block = -1;               // index into File::blocks
+    unsigned index = 0;           // of the document in its block, from 0
+    unsigned documents = 1;       // how many documents the block has that are not empty
+    const Value* node = nullptr;  // never null
+    std::string api_version;      // "apps/v1"
+    std::string kind;             // "Deployment"; of a ConfigMap's data the kind is empty
+    std::string name;             // metadata.name; may be empty or a placeholder
+    std::string name_space;       // metadata.namespace; empty: not said
     std::string chart;   // of kHelmValues: "gpu-operator", "nvidia-device-plugin", "dcgm-exporter",
                          // "gha-runner-scale-set", "kube-prometheus-stack"; else empty
     int holder = -1;     // index into File::objects: the ConfigMap (or PrometheusRule, HelmRelease,
@@ -67,32 +67,32 @@ bool is_placeholder(std::string_view text);
 
 /// A count or amount of one resource in `resources:`.
 struct ResourceValue {
-    std::string name;           // "nvidia.com/gpu"
-    std::string text;           // "1", "500m", "16Gi"
-    const Node* key = nullptr;  // for the mark
-    const Node* value = nullptr;
+    std::string name;            // "nvidia.com/gpu"
+    std::string text;            // "1", "500m", "16Gi"
+    const Value* key = nullptr;  // for the mark
+    const Value* value = nullptr;
     std::optional<double> amount;  // in base units (cores, bytes, pieces); empty: no quantity
 };
 
 struct EnvVar {
     std::string name;
-    std::string value;           // empty with valueFrom
-    const Node* node = nullptr;  // the list item
-    const Node* value_node = nullptr;
+    std::string value;            // empty with valueFrom
+    const Value* node = nullptr;  // the list item
+    const Value* value_node = nullptr;
 };
 
 struct Mount {
     std::string volume;
     std::string path;
-    const Node* node = nullptr;
+    const Value* node = nullptr;
 };
 
 struct Container {
     std::string name;
     std::string image;
-    const Node* node = nullptr;  // the mapping; of a bare `resources:` fragment that fragment
-    const Node* image_node = nullptr;
-    const Node* resources = nullptr;  // the mapping `resources`; nullptr: not written
+    const Value* node = nullptr;  // the mapping; of a bare `resources:` fragment that fragment
+    const Value* image_node = nullptr;
+    const Value* resources = nullptr;  // the mapping `resources`; nullptr: not written
     bool init = false;
     bool sidecar = false;  // an init container with restartPolicy: Always
     std::vector<ResourceValue> requests;
@@ -115,17 +115,17 @@ struct Container {
 /// The spec of a pod, wherever it stands: a Pod, a `template:` of any kind (CRDs too: RayCluster,
 /// PyTorchJob, LeaderWorkerSet, ...), or a fragment.
 struct PodSpec {
-    int object = -1;                 // index into File::objects
-    const Node* node = nullptr;      // the spec mapping; of a fragment without one, the fragment
-    const Node* metadata = nullptr;  // of the template (or the Pod); nullptr: not written
-    std::string path;                // "spec.template.spec"; "" in a fragment
+    int object = -1;                  // index into File::objects
+    const Value* node = nullptr;      // the spec mapping; of a fragment without one, the fragment
+    const Value* metadata = nullptr;  // of the template (or the Pod); nullptr: not written
+    std::string path;                 // "spec.template.spec"; "" in a fragment
     bool whole = true;  // false: patch or fragment; then say nothing of what is not written
     std::optional<double> replicas;     // of the owner, where written
     std::vector<Container> containers;  // init containers too
-    const Node* node_selector = nullptr;
-    const Node* affinity = nullptr;
-    const Node* tolerations = nullptr;
-    const Node* volumes = nullptr;
+    const Value* node_selector = nullptr;
+    const Value* affinity = nullptr;
+    const Value* tolerations = nullptr;
+    const Value* volumes = nullptr;
     std::string runtime_class;
     std::string restart_policy;
 

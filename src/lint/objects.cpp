@@ -13,9 +13,9 @@
 namespace aliquot::lint {
 namespace {
 
-bool has(const Node& node, std::string_view key) { return node.find(key) != nullptr; }
+bool has(const Value& node, std::string_view key) { return node.find(key) != nullptr; }
 
-bool has_image(const Node& node, int depth = 0) {
+bool has_image(const Value& node, int depth = 0) {
     constexpr int kDeepest = 20;
     if (depth > kDeepest) return false;
     for (const auto& [key, value] : node.entries) {
@@ -23,28 +23,28 @@ bool has_image(const Node& node, int depth = 0) {
         if (has_image(value, depth + 1)) return true;
     }
     return std::any_of(node.items.begin(), node.items.end(),
-                       [depth](const Node& item) { return has_image(item, depth + 1); });
+                       [depth](const Value& item) { return has_image(item, depth + 1); });
 }
 
-bool has_patch_mark(const Node& node, int depth = 0) {
+bool has_patch_mark(const Value& node, int depth = 0) {
     constexpr int kDeepest = 12;
     if (depth > kDeepest) return false;
     for (const auto& [key, value] : node.entries) {
         if (key.scalar == "$patch" || has_patch_mark(value, depth + 1)) return true;
     }
     return std::any_of(node.items.begin(), node.items.end(),
-                       [depth](const Node& item) { return has_patch_mark(item, depth + 1); });
+                       [depth](const Value& item) { return has_patch_mark(item, depth + 1); });
 }
 
 /// A suite of helm-unittest: values and what a chart should make of them, nothing that is applied.
-bool is_chart_test(const Node& node) {
-    const Node* tests = node.find("tests");
+bool is_chart_test(const Value& node) {
+    const Value* tests = node.find("tests");
     return tests != nullptr && tests->is_sequence() &&
            (has(node, "suite") || has(node, "templates"));
 }
 
 /// The schema of a custom resource is of no use to any rule, and most of the bytes of many trees.
-void drop_schema(Node& node) {
+void drop_schema(Value& node) {
     if (text_at(node, "kind") != "CustomResourceDefinition") return;
     for (auto& [key, value] : node.entries) {
         if (key.scalar != "spec") continue;
@@ -72,10 +72,10 @@ public:
     }
 
 private:
-    void add_node(const Node& node, int holder, int depth);
-    void add_parts(const Node& node, int index);
-    void add_inner(const Node& node, int holder, int depth);
-    int add(const Node& node, Role role, int holder);
+    void add_node(const Value& node, int holder, int depth);
+    void add_parts(const Value& node, int index);
+    void add_inner(const Value& node, int holder, int depth);
+    int add(const Value& node, Role role, int holder);
 
     File& file_;
     int block_;
@@ -85,7 +85,7 @@ private:
     unsigned documents_ = 1;
 };
 
-int Adder::add(const Node& node, Role role, int holder) {
+int Adder::add(const Value& node, Role role, int holder) {
     if (file_.objects.size() >= limits_.objects) return -1;
     Object object;
     object.role = role;
@@ -118,15 +118,15 @@ int Adder::add(const Node& node, Role role, int holder) {
     return static_cast<int>(file_.objects.size()) - 1;
 }
 
-void Adder::add_node(const Node& node, int holder, int depth) {
+void Adder::add_node(const Value& node, int holder, int depth) {
     constexpr int kDeepestList = 4;
     const Role role = role_of(node);
     const int index = add(node, role, holder);
     if (index < 0 || depth > kDeepestList) return;
     const std::string kind = file_.objects[static_cast<std::size_t>(index)].kind;  // those move
-    const Node* items = node.find("items");
+    const Value* items = node.find("items");
     if (role == Role::kObject && ends_with(kind, "List") && items != nullptr) {
-        for (const Node& item : items->items) add_node(item, index, depth + 1);
+        for (const Value& item : items->items) add_node(item, index, depth + 1);
         return;
     }
     add_parts(node, index);
@@ -135,10 +135,10 @@ void Adder::add_node(const Node& node, int holder, int depth) {
 
 /// Whole objects inside of something else: `definition:` of Ansible, `objects:` of a Template,
 /// `extraObjects:` of charts.
-void Adder::add_inner(const Node& node, int holder, int depth) {
+void Adder::add_inner(const Value& node, int holder, int depth) {
     constexpr int kDeepest = 20;
     if (depth > kDeepest) return;
-    const auto look = [this, holder, depth](const Node& below) {
+    const auto look = [this, holder, depth](const Value& below) {
         if (!syntax::is_manifest(below)) {
             add_inner(below, holder, depth + 1);
         } else if (const int index = add(below, Role::kObject, holder); index >= 0) {
@@ -146,14 +146,14 @@ void Adder::add_inner(const Node& node, int holder, int depth) {
         }
     };
     for (const auto& [key, value] : node.entries) look(value);
-    for (const Node& item : node.items) look(item);
+    for (const Value& item : node.items) look(item);
 }
 
 /// What objects hold that has a role of its own.
-void Adder::add_parts(const Node& node, int index) {
+void Adder::add_parts(const Value& node, int index) {
     const std::string kind = file_.objects[static_cast<std::size_t>(index)].kind;
     const auto part = [this, &node, index](std::string_view path, Role role) {
-        const Node* found = at_path(node, path);
+        const Value* found = at_path(node, path);
         if (found == nullptr || !found->is_mapping()) return -1;
         return add(*found, role, index);
     };

@@ -37,7 +37,7 @@ Block block_of_enclosed(const Block& outer, int index, const syntax::Enclosed& e
     return block;
 }
 
-Block block_of_scalar(const File& file, int parent, const Node& scalar) {
+Block block_of_scalar(const File& file, int parent, const Value& scalar) {
     const Block& outer = file.blocks[static_cast<std::size_t>(parent)];
     Block block;
     block.setting = Setting::kValue;

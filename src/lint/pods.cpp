@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDeepest = 40;
 
-std::vector<ResourceValue> read_amounts(const Node* node) {
+std::vector<ResourceValue> read_amounts(const Value* node) {
     std::vector<ResourceValue> result;
     if (node == nullptr) return result;
     for (const auto& [key, value] : node->entries) {
@@ -24,11 +24,11 @@ std::vector<ResourceValue> read_amounts(const Node* node) {
     return result;
 }
 
-std::vector<EnvVar> read_env(const Node* node) {
+std::vector<EnvVar> read_env(const Value* node) {
     std::vector<EnvVar> result;
     if (node == nullptr) return result;
-    for (const Node& item : node->items) {
-        const Node* value = item.find("value");
+    for (const Value& item : node->items) {
+        const Value* value = item.find("value");
         result.push_back(
             {text_at(item, "name"), value == nullptr ? "" : value->scalar, &item, value});
     }
@@ -38,24 +38,24 @@ std::vector<EnvVar> read_env(const Node* node) {
     return result;
 }
 
-void append_words(const Node* node, std::vector<std::string>& words) {
+void append_words(const Value* node, std::vector<std::string>& words) {
     if (node == nullptr) return;
     if (node->is_string()) words.push_back(node->scalar);
-    for (const Node& item : node->items) words.push_back(item.scalar);
+    for (const Value& item : node->items) words.push_back(item.scalar);
 }
 
-void read_resources(const Node& resources, Container& container) {
+void read_resources(const Value& resources, Container& container) {
     container.resources = &resources;
     container.requests = read_amounts(resources.find("requests"));
     container.limits = read_amounts(resources.find("limits"));
-    if (const Node* claims = resources.find("claims")) {
-        for (const Node& item : claims->items) {
+    if (const Value* claims = resources.find("claims")) {
+        for (const Value& item : claims->items) {
             container.claims.push_back({text_at(item, "name"), "", &item, &item, std::nullopt});
         }
     }
 }
 
-Container read_container(const Node& node, bool init) {
+Container read_container(const Value& node, bool init) {
     Container container;
     container.node = &node;
     container.init = init;
@@ -69,10 +69,10 @@ Container read_container(const Node& node, bool init) {
         }
     }
     container.sidecar = init && text_at(node, "restartPolicy") == "Always";
-    if (const Node* resources = node.find("resources")) read_resources(*resources, container);
+    if (const Value* resources = node.find("resources")) read_resources(*resources, container);
     container.env = read_env(node.find("env"));
-    if (const Node* mounts = node.find("volumeMounts")) {
-        for (const Node& item : mounts->items) {
+    if (const Value* mounts = node.find("volumeMounts")) {
+        for (const Value& item : mounts->items) {
             container.mounts.push_back({text_at(item, "name"), text_at(item, "mountPath"), &item});
         }
     }
@@ -89,7 +89,7 @@ public:
         : file_(file), index_(index), object_(file.objects[static_cast<std::size_t>(index)]) {}
 
     void walk() {
-        const Node& node = *object_.node;
+        const Value& node = *object_.node;
         if (object_.role == Role::kCompose || object_.role == Role::kDashboard ||
             object_.role == Role::kWorkflow || object_.role == Role::kPrometheusRules ||
             object_.role == Role::kDevicePluginConfig || object_.role == Role::kMigParted ||
@@ -108,14 +108,14 @@ public:
     }
 
 private:
-    PodSpec make_pod(const Node& spec, const Node* metadata, std::string path) const;
-    void visit(const Node& node, const Node* metadata, std::optional<double> replicas,
+    PodSpec make_pod(const Value& spec, const Value* metadata, std::string path) const;
+    void visit(const Value& node, const Value* metadata, std::optional<double> replicas,
                const std::string& path, int depth);
-    void add_resources_holder(const Node& node, const Node& resources, const std::string& path,
+    void add_resources_holder(const Value& node, const Value& resources, const std::string& path,
                               std::optional<double> replicas);
-    void add_fragment(const Node& node);
-    void add_stub(const Node& node);
-    void add_list(const Node& list);
+    void add_fragment(const Value& node);
+    void add_stub(const Value& node);
+    void add_list(const Value& list);
     void add_pod(PodSpec pod);
 
     File& file_;
@@ -123,7 +123,7 @@ private:
     const Object& object_;
 };
 
-PodSpec Walker::make_pod(const Node& spec, const Node* metadata, std::string path) const {
+PodSpec Walker::make_pod(const Value& spec, const Value* metadata, std::string path) const {
     PodSpec pod;
     pod.object = index_;
     pod.node = &spec;
@@ -158,27 +158,27 @@ void Walker::add_pod(PodSpec pod) {
 
 /// A mapping with `containers` is the spec of a pod; one with `resources` that asks for something is
 /// a container in all but name.
-void Walker::visit(const Node& node, const Node* metadata, std::optional<double> replicas,
+void Walker::visit(const Value& node, const Value* metadata, std::optional<double> replicas,
                    const std::string& path, int depth) {
     if (depth > kDeepest || (depth > 0 && syntax::is_manifest(node))) return;
-    if (const Node* count = node.find("replicas")) replicas = k8s::quantity_value(count->scalar);
-    const Node* containers = node.find("containers");
+    if (const Value* count = node.find("replicas")) replicas = k8s::quantity_value(count->scalar);
+    const Value* containers = node.find("containers");
     const bool is_pod = containers != nullptr && containers->is_sequence();
     if (is_pod) {
         PodSpec pod = make_pod(node, metadata, path);
         pod.replicas = replicas;
-        for (const Node& item : containers->items) {
+        for (const Value& item : containers->items) {
             if (item.is_mapping()) pod.containers.push_back(read_container(item, false));
         }
-        if (const Node* init = node.find("initContainers")) {
-            for (const Node& item : init->items) {
+        if (const Value* init = node.find("initContainers")) {
+            for (const Value& item : init->items) {
                 if (item.is_mapping()) pod.containers.push_back(read_container(item, true));
             }
         }
         add_pod(std::move(pod));
         return;
     }
-    const Node* own_metadata = node.find("metadata");
+    const Value* own_metadata = node.find("metadata");
     for (const auto& [key, value] : node.entries) {
         const std::string below = path.empty() ? key.scalar : path + '.' + key.scalar;
         const bool amounts = (key.scalar == "resources" || key.scalar == "extraResource" ||
@@ -190,11 +190,11 @@ void Walker::visit(const Node& node, const Node* metadata, std::optional<double>
             visit(value, key.scalar == "spec" ? own_metadata : nullptr, replicas, below, depth + 1);
         }
     }
-    for (const Node& item : node.items) visit(item, nullptr, replicas, path, depth + 1);
+    for (const Value& item : node.items) visit(item, nullptr, replicas, path, depth + 1);
 }
 
-void Walker::add_resources_holder(const Node& node, const Node& resources, const std::string& path,
-                                  std::optional<double> replicas) {
+void Walker::add_resources_holder(const Value& node, const Value& resources,
+                                  const std::string& path, std::optional<double> replicas) {
     PodSpec pod = make_pod(node, nullptr, path);
     pod.whole = false;
     pod.replicas = replicas;
@@ -205,19 +205,19 @@ void Walker::add_resources_holder(const Node& node, const Node& resources, const
     add_pod(std::move(pod));
 }
 
-void Walker::add_fragment(const Node& node) {
+void Walker::add_fragment(const Value& node) {
     constexpr std::array<std::string_view, 13> kPodKeys{
         "resources", "env",      "nodeSelector",     "tolerations",
         "affinity",  "volumes",  "volumeMounts",     "image",
         "limits",    "requests", "runtimeClassName", "securityContext",
         "hostIPC"};
-    const Node* spec = &node;
+    const Value* spec = &node;
     for (int steps = 0; steps < 4; ++steps) {  // spec: template: spec:
         const bool found =
             std::any_of(kPodKeys.begin(), kPodKeys.end(),
                         [spec](std::string_view key) { return spec->find(key) != nullptr; });
         if (found) break;
-        const Node* below = spec->find("spec");
+        const Value* below = spec->find("spec");
         if (below == nullptr) below = spec->find("template");
         if (below == nullptr) below = spec->find("jobTemplate");
         if (below == nullptr) return;
@@ -235,8 +235,8 @@ void Walker::add_fragment(const Node& node) {
 }
 
 /// A patch without containers: its selector and tolerations are still worth a look.
-void Walker::add_stub(const Node& node) {
-    const Node* spec = at_path(node, "spec.template.spec");
+void Walker::add_stub(const Value& node) {
+    const Value* spec = at_path(node, "spec.template.spec");
     if (spec == nullptr) spec = at_path(node, "spec.jobTemplate.spec.template.spec");
     if (spec == nullptr && object_.kind == "Pod") spec = node.find("spec");
     if (spec == nullptr || !spec->is_mapping()) return;
@@ -245,10 +245,10 @@ void Walker::add_stub(const Node& node) {
     add_pod(std::move(pod));
 }
 
-void Walker::add_list(const Node& list) {
+void Walker::add_list(const Value& list) {
     PodSpec pod = make_pod(list, nullptr, "");
     pod.whole = false;
-    for (const Node& item : list.items) {
+    for (const Value& item : list.items) {
         if (!item.is_mapping()) continue;
         if (item.find("effect") != nullptr) {
             pod.tolerations = &list;
@@ -268,16 +268,16 @@ void Walker::add_list(const Node& list) {
 
 using Marks = std::set<std::pair<unsigned, unsigned>>;
 
-void collect_images(const Node& node, int depth, const Marks& known, File& file) {
+void collect_images(const Value& node, int depth, const Marks& known, File& file) {
     constexpr std::size_t kMostImages = 20'000;
     if (depth > kDeepest || file.images.size() > kMostImages) return;
     if (depth > 0 && syntax::is_manifest(node)) return;
-    const Node* repository = node.find("repository");
+    const Value* repository = node.find("repository");
     if (repository != nullptr && repository->is_string()) {
         std::string name = repository->scalar;
-        const Node* registry = node.find("registry");
-        const Node* last = node.find("image");
-        const Node* tag = node.find("tag");
+        const Value* registry = node.find("registry");
+        const Value* last = node.find("image");
+        const Value* tag = node.find("tag");
         if (tag == nullptr) tag = node.find("version");
         if (last != nullptr && last->is_string()) name += '/' + last->scalar;
         if (registry != nullptr && registry->is_string()) name = registry->scalar + '/' + name;
@@ -291,7 +291,7 @@ void collect_images(const Node& node, int depth, const Marks& known, File& file)
     for (const auto& [key, value] : node.entries) {
         const bool plain = key.scalar == "image" && value.is_string() && !value.scalar.empty();
         if (plain && repository == nullptr) {
-            const Node* version = node.find("version");
+            const Value* version = node.find("version");
             if (version == nullptr) version = node.find("tag");
             const auto slash = value.scalar.rfind('/');
             const bool named =
@@ -308,7 +308,7 @@ void collect_images(const Node& node, int depth, const Marks& known, File& file)
             collect_images(value, depth + 1, known, file);
         }
     }
-    for (const Node& item : node.items) collect_images(item, depth + 1, known, file);
+    for (const Value& item : node.items) collect_images(item, depth + 1, known, file);
 }
 
 }  // namespace
@@ -316,7 +316,7 @@ void collect_images(const Node& node, int depth, const Marks& known, File& file)
 void read_pods(File& file, int object) { Walker(file, object).walk(); }
 
 void read_value_images(File& file, int object) {
-    const Node& node = *file.objects[static_cast<std::size_t>(object)].node;
+    const Value& node = *file.objects[static_cast<std::size_t>(object)].node;
     const Role role = file.objects[static_cast<std::size_t>(object)].role;
     if (role == Role::kDashboard || role == Role::kPrometheusRules) return;
     if (!file.mentions("image") && !file.mentions("repository")) return;

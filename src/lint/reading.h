@@ -55,6 +55,6 @@ Block block_of_enclosed(const Block& outer, int index, const syntax::Enclosed& e
 void read_comments(File& file, int block);
 
 /// Where a scalar's own text stands: a block whose text it is. Its language is not set.
-Block block_of_scalar(const File& file, int parent, const Node& scalar);
+Block block_of_scalar(const File& file, int parent, const Value& scalar);
 
 }  // namespace aliquot::lint

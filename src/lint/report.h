@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "findings/finding.h"
 
 namespace aliquot::lint {

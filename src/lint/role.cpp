@@ -10,28 +10,28 @@ namespace aliquot::lint {
 namespace {
 
 template <std::size_t N>
-int count_keys(const Node& node, const std::array<std::string_view, N>& keys) {
+int count_keys(const Value& node, const std::array<std::string_view, N>& keys) {
     return static_cast<int>(
-        std::count_if(node.entries.begin(), node.entries.end(), [&keys](const Node::Entry& entry) {
+        std::count_if(node.entries.begin(), node.entries.end(), [&keys](const Value::Entry& entry) {
             return std::find(keys.begin(), keys.end(), entry.first.scalar) != keys.end();
         }));
 }
 
-bool has(const Node& node, std::string_view key) { return node.find(key) != nullptr; }
+bool has(const Value& node, std::string_view key) { return node.find(key) != nullptr; }
 
-bool is_mapping_at(const Node& node, std::string_view path) {
-    const Node* found = at_path(node, path);
+bool is_mapping_at(const Value& node, std::string_view path) {
+    const Value* found = at_path(node, path);
     return found != nullptr && found->is_mapping();
 }
 
-bool is_device_plugin_config(const Node& node) {
+bool is_device_plugin_config(const Value& node) {
     if (is_mapping_at(node, "sharing.timeSlicing") || is_mapping_at(node, "sharing.mps"))
         return true;
     if (text_at(node, "version") == "v1" && (has(node, "flags") || has(node, "sharing")))
         return true;
     if (node.entries.size() == 1 && is_mapping_at(node, "sharing.mig")) return true;
     if (text_at(node, "version") == "v1" && is_mapping_at(node, "resources.gpus")) return true;
-    const Node* resources = node.find("resources");
+    const Value* resources = node.find("resources");
     if (text_at(node, "version") == "v1" && resources != nullptr && node.entries.size() == 2 &&
         resources->is_sequence() && !resources->items.empty() &&
         contains(text_at(resources->items.front(), "name"), "nvidia.com/")) {
@@ -41,10 +41,10 @@ bool is_device_plugin_config(const Node& node) {
            (is_mapping_at(node, "timeSlicing") || is_mapping_at(node, "mps"));
 }
 
-bool has_rules(const Node& node) {
-    const Node* groups = node.find("groups");
+bool has_rules(const Value& node) {
+    const Value* groups = node.find("groups");
     return groups != nullptr && std::any_of(groups->items.begin(), groups->items.end(),
-                                            [](const Node& one) { return has(one, "rules"); });
+                                            [](const Value& one) { return has(one, "rules"); });
 }
 
 constexpr std::array<std::string_view, 22> kOperatorKeys{"operator",
@@ -141,7 +141,7 @@ constexpr std::array<std::string_view, 8> kFragmentOnly{
     "nodeSelector",   "tolerations", "runtimeClassName", "volumeMounts",
     "initContainers", "containers",  "resourceClaims",   "affinity"};
 
-Role role_of_mapping(const Node& node) {
+Role role_of_mapping(const Value& node) {
     if (has(node, "apiVersion") && has(node, "kind")) {
         if (text_at(node, "kind") == "Kustomization" &&
             contains(text_at(node, "apiVersion"), "kustomize.config")) {
@@ -172,7 +172,7 @@ Role role_of_mapping(const Node& node) {
 
 }  // namespace
 
-std::string chart_of(const Node& node) {
+std::string chart_of(const Value& node) {
     if (count_keys(node, kPluginKeys) >= 3) return "nvidia-device-plugin";
     if (is_mapping_at(node, "devicePlugin.config")) return "gpu-operator";
     if (count_keys(node, kOperatorOnly) > 0 &&
@@ -204,19 +204,19 @@ bool is_gpu_chart_name(std::string_view key) {
     return key == "gpu-operator" || key == "nvidia-device-plugin" || key == "dcgm-exporter";
 }
 
-bool holds_charts(const Node& node) {
+bool holds_charts(const Value& node) {
     return node.is_mapping() && !has(node, "apiVersion") && !has(node, "services") &&
-           std::any_of(node.entries.begin(), node.entries.end(), [](const Node::Entry& entry) {
+           std::any_of(node.entries.begin(), node.entries.end(), [](const Value::Entry& entry) {
                return is_gpu_chart_name(entry.first.scalar);
            });
 }
 
-Role role_of(const Node& node) {
+Role role_of(const Value& node) {
     if (node.is_mapping()) return role_of_mapping(node);
     if (!node.is_sequence() || node.items.empty() || !node.items.front().is_mapping()) {
         return Role::kNothing;
     }
-    const Node& first = node.items.front();
+    const Value& first = node.items.front();
     const bool container = has(first, "image") || has(first, "resources");
     const bool toleration = has(first, "key") && has(first, "effect");
     const bool variable = has(first, "name") && (has(first, "value") || has(first, "valueFrom"));

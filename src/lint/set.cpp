@@ -30,12 +30,12 @@ void add_quoted_keys(std::string_view text, Names& names) {
 }
 
 /// `nodeLabels:` of Talos and others.
-void add_node_labels(const Node& node, Names& names, int depth = 0) {
+void add_node_labels(const Value& node, Names& names, int depth = 0) {
     constexpr int kDeepest = 12;
     if (depth > kDeepest) return;
     for (const auto& [key, value] : node.entries) {
         if (key.scalar == "nodeLabels") {
-            for (const Node::Entry& label : value.entries) {
+            for (const Value::Entry& label : value.entries) {
                 if (label.first.scalar.find_first_of("./") != std::string::npos) {
                     names.insert(label.first.scalar);
                 }
@@ -44,7 +44,7 @@ void add_node_labels(const Node& node, Names& names, int depth = 0) {
             add_node_labels(value, names, depth + 1);
         }
     }
-    for (const Node& item : node.items) add_node_labels(item, names, depth + 1);
+    for (const Value& item : node.items) add_node_labels(item, names, depth + 1);
 }
 
 void add_labels(const File& file, Names& names) {

@@ -9,11 +9,11 @@
 
 namespace aliquot::lint {
 
-using document::Node;
+using document::Value;
 
 namespace {
 
-Error refuse(std::string_view name, const Node& at, const std::string& message) {
+Error refuse(std::string_view name, const Value& at, const std::string& message) {
     return {ErrorCode::kInvalidInput,
             std::string(name) + ':' + std::to_string(at.mark.line) + ": " + message};
 }
@@ -25,7 +25,7 @@ std::optional<findings::Severity> severity_of(std::string_view word) {
     return std::nullopt;
 }
 
-Result<Done> read_rules(std::string_view name, const Node& rules, Settings& settings) {
+Result<Done> read_rules(std::string_view name, const Value& rules, Settings& settings) {
     for (const auto& [key, value] : rules.entries) {
         if (findings::find_rule(key.scalar) == nullptr) {
             return refuse(name, key,
@@ -42,13 +42,13 @@ Result<Done> read_rules(std::string_view name, const Node& rules, Settings& sett
     return Done{};
 }
 
-Result<Done> read_paths(std::string_view name, const Node& paths, Settings& settings) {
+Result<Done> read_paths(std::string_view name, const Value& paths, Settings& settings) {
     for (const auto& [key, value] : paths.entries) {
         if (key.scalar != "ignore" || !value.is_sequence()) {
             return refuse(name, key,
                           "paths." + key.scalar + ": expected paths.ignore, a list of patterns");
         }
-        for (const Node& item : value.items) settings.ignored_paths.push_back(item.scalar);
+        for (const Value& item : value.items) settings.ignored_paths.push_back(item.scalar);
     }
     return Done{};
 }
@@ -90,8 +90,8 @@ Result<Settings> read_settings(std::string_view name, std::string_view text) {
                                                    ": " + stream.errors.front().message};
     }
     Settings settings;
-    const Node& root = stream.documents.front();
-    if (root.kind == Node::Kind::kNull) return settings;
+    const Value& root = stream.documents.front();
+    if (root.kind == Value::Kind::kNull) return settings;
     if (!root.is_mapping())
         return refuse(name, root, "expected a mapping with rules, paths, facts or plugin");
     for (const auto& [key, value] : root.entries) {

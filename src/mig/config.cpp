@@ -15,7 +15,7 @@ namespace aliquot::mig {
 namespace {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 constexpr document::Limits kLimits{.bytes = 1U << 20U, .nodes = 50'000, .depth = 16};
 constexpr unsigned kMostInstances = 64;
@@ -31,21 +31,21 @@ std::optional<std::uint32_t> board_number(std::string_view text) {
 /// Reads nodes and keeps what is wrong with them.
 class ConfigReader {
 public:
-    Config read_file(const Node& root) {
+    Config read_file(const Value& root) {
         Config config;
         if (!fields(root, "the file", {"version", "mig-configs"})) return config;
-        const Node* const version = required(root, "version");
+        const Value* const version = required(root, "version");
         if (version != nullptr && (!version->is_string() || version->scalar != "v1")) {
             expected(*version, "version", "v1");
         }
-        const Node* const configs = required(root, "mig-configs");
+        const Value* const configs = required(root, "mig-configs");
         if (configs == nullptr) return config;
         if (!configs->is_mapping() || configs->entries.empty()) {
             expected(*configs, "mig-configs", "at least one NAME with a list of rules");
             return config;
         }
         no_duplicates(*configs);
-        for (const Node::Entry& entry : configs->entries) {
+        for (const Value::Entry& entry : configs->entries) {
             config.configs.push_back({entry.first.scalar, read_rules(entry)});
         }
         return config;
@@ -64,14 +64,14 @@ public:
     }
 
 private:
-    void expected(const Node& node, std::string_view key, std::string_view what) {
+    void expected(const Value& node, std::string_view key, std::string_view what) {
         complain(node.mark, "'" + std::string(key) + "' is " + document::describe(node) +
                                 ", expected " + std::string(what));
     }
 
-    void no_duplicates(const Node& mapping) {
+    void no_duplicates(const Value& mapping) {
         std::vector<std::string_view> seen;
-        for (const Node::Entry& entry : mapping.entries) {
+        for (const Value::Entry& entry : mapping.entries) {
             const std::string_view key = entry.first.scalar;
             if (entry.first.is_mapping() || entry.first.is_sequence() || key.empty()) {
                 complain(entry.first.mark,
@@ -83,14 +83,14 @@ private:
         }
     }
 
-    bool fields(const Node& node, std::string_view name, std::vector<std::string_view> known) {
+    bool fields(const Value& node, std::string_view name, std::vector<std::string_view> known) {
         if (!node.is_mapping()) {
             complain(node.mark,
                      std::string(name) + " is " + document::describe(node) + ", expected fields");
             return false;
         }
         no_duplicates(node);
-        for (const Node::Entry& entry : node.entries) {
+        for (const Value::Entry& entry : node.entries) {
             const std::string_view key = entry.first.scalar;
             if (std::ranges::find(known, key) != known.end()) continue;
             const auto near = nearest_word(key, known);
@@ -102,39 +102,39 @@ private:
         return true;
     }
 
-    const Node* required(const Node& node, std::string_view key) {
-        const Node* const value = node.find(key);
+    const Value* required(const Value& node, std::string_view key) {
+        const Value* const value = node.find(key);
         if (value == nullptr) complain(node.mark, "'" + std::string(key) + "' is missing");
         return value;
     }
 
-    std::vector<Rule> read_rules(const Node::Entry& entry) {
+    std::vector<Rule> read_rules(const Value::Entry& entry) {
         std::vector<Rule> rules;
         if (!entry.second.is_sequence() || entry.second.items.empty()) {
             expected(entry.second, entry.first.scalar, "a list of at least one rule");
             return rules;
         }
-        for (const Node& item : entry.second.items) rules.push_back(read_rule(item));
+        for (const Value& item : entry.second.items) rules.push_back(read_rule(item));
         return rules;
     }
 
-    Rule read_rule(const Node& node) {
+    Rule read_rule(const Value& node) {
         Rule rule{.mark = node.mark};
         if (!fields(node, "a MIG configuration",
                     {"device-filter", "devices", "mig-enabled", "mig-devices"})) {
             return rule;
         }
-        if (const Node* const filter = node.find("device-filter"))
+        if (const Value* const filter = node.find("device-filter"))
             rule.filter = read_filter(*filter);
-        if (const Node* const devices = required(node, "devices")) {
+        if (const Value* const devices = required(node, "devices")) {
             rule.devices = read_devices(*devices);
         }
-        const Node* const enabled = required(node, "mig-enabled");
-        if (enabled != nullptr && enabled->kind != Node::Kind::kBool) {
+        const Value* const enabled = required(node, "mig-enabled");
+        if (enabled != nullptr && enabled->kind != Value::Kind::kBool) {
             expected(*enabled, "mig-enabled", "true or false");
         }
         rule.enabled = enabled != nullptr && enabled->scalar.starts_with('t');
-        const Node* const cut = node.find("mig-devices");
+        const Value* const cut = node.find("mig-devices");
         if (cut == nullptr && rule.enabled) {
             complain(
                 node.mark,
@@ -147,11 +147,11 @@ private:
         return rule;
     }
 
-    std::vector<DeviceFilter> read_filter(const Node& node) {
+    std::vector<DeviceFilter> read_filter(const Value& node) {
         std::vector<DeviceFilter> filter;
-        const std::span<const Node> items =
-            node.is_sequence() ? std::span<const Node>(node.items) : std::span(&node, 1);
-        for (const Node& item : items) {
+        const std::span<const Value> items =
+            node.is_sequence() ? std::span<const Value>(node.items) : std::span(&node, 1);
+        for (const Value& item : items) {
             const std::string_view text = item.scalar;
             if (node.is_string() && text.empty()) continue;  // as if it were not there
             const auto colon = std::min(text.find(':'), text.size());
@@ -172,16 +172,16 @@ private:
         return filter;
     }
 
-    std::optional<std::vector<unsigned>> read_devices(const Node& node) {
+    std::optional<std::vector<unsigned>> read_devices(const Value& node) {
         if (node.is_string() && node.scalar == "all") return std::nullopt;
         std::vector<unsigned> devices;
         if (!node.is_sequence()) {
             expected(node, "devices", "all, or a list of GPU indices such as [0, 1]");
             return devices;
         }
-        for (const Node& item : node.items) {
+        for (const Value& item : node.items) {
             const auto index = parse_number<unsigned>(item.scalar);
-            if (item.kind != Node::Kind::kInteger || !index || *index > kMostIndex) {
+            if (item.kind != Value::Kind::kInteger || !index || *index > kMostIndex) {
                 expected(item, "devices", "GPU indices from 0");
                 continue;
             }
@@ -190,17 +190,17 @@ private:
         return devices;
     }
 
-    std::optional<unsigned> read_count(const Node& node, std::string_view of) {
+    std::optional<unsigned> read_count(const Value& node, std::string_view of) {
         const auto count = parse_number<unsigned>(node.scalar);
-        if (node.kind == Node::Kind::kInteger && count && *count <= kMostInstances) return count;
+        if (node.kind == Value::Kind::kInteger && count && *count <= kMostInstances) return count;
         expected(node, of, "a number of instances, at most 64");
         return std::nullopt;
     }
 
-    Wish read_wish(const Node& node) {
+    Wish read_wish(const Value& node) {
         Wish wish;
         if (node.is_sequence()) {
-            for (const Node& item : node.items) {
+            for (const Value& item : node.items) {
                 if (const auto want = read_want(item)) wish.push_back(*want);
             }
             return wish;
@@ -212,7 +212,7 @@ private:
         }
         no_duplicates(node);
         const std::size_t before = problems_.size();
-        for (const Node::Entry& entry : node.entries) {
+        for (const Value::Entry& entry : node.entries) {
             auto profile = gpu::parse_mig_profile(entry.first.scalar);
             if (!profile) complain(entry.first.mark, profile.error().message);
             const auto count = read_count(entry.second, entry.first.scalar);
@@ -225,19 +225,19 @@ private:
         return wish;
     }
 
-    std::optional<Want> read_want(const Node& node) {
+    std::optional<Want> read_want(const Value& node) {
         if (!fields(node, "an entry of mig-devices",
                     {"profile", "slices", "memory-at-least", "count"})) {
             return std::nullopt;
         }
         Want want;
-        if (const Node* const count = node.find("count")) {
+        if (const Value* const count = node.find("count")) {
             want.count = read_count(*count, "count").value_or(0);
             if (want.count == 0) complain(count->mark, "'count' is 0, expected at least 1");
         }
-        const Node* const profile = node.find("profile");
-        const Node* const slices = node.find("slices");
-        const Node* const memory = node.find("memory-at-least");
+        const Value* const profile = node.find("profile");
+        const Value* const slices = node.find("slices");
+        const Value* const memory = node.find("memory-at-least");
         if ((profile != nullptr) == (slices != nullptr || memory != nullptr)) {
             complain(node.mark,
                      "expected either 'profile', or 'slices' or 'memory-at-least' or both");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "document/node.h"
+#include "document/value.h"
 #include "gpu/inventory.h"
 #include "mig/wish.h"
 

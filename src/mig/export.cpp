@@ -12,7 +12,7 @@ namespace aliquot::mig {
 namespace {
 
 using document::make_mapping;
-using document::Node;
+using document::Value;
 
 /// GPUs that are cut alike.
 struct Group {
@@ -85,15 +85,15 @@ std::string to_yaml(const std::vector<Entry>& entries, std::string_view label) {
 }
 
 std::string to_json(const std::vector<Entry>& entries, std::string_view label) {
-    Node list = document::make_sequence();
+    Value list = document::make_sequence();
     for (const Entry& entry : entries) {
-        Node one = document::make_mapping();
+        Value one = document::make_mapping();
         if (entry.filter.size() == 1) {
             append(one, "device-filter", entry.filter.front());
         } else if (!entry.filter.empty()) {
             append(one, "device-filter", entry.filter);
         }
-        Node devices = document::make_string("all");
+        Value devices = document::make_string("all");
         if (!entry.devices.empty()) {
             devices = document::make_sequence();
             for (const std::string& device : entry.devices) {
@@ -102,14 +102,14 @@ std::string to_json(const std::vector<Entry>& entries, std::string_view label) {
         }
         append(one, "devices", std::move(devices));
         append(one, "mig-enabled", entry.group->enabled);
-        Node counts = document::make_mapping();
+        Value counts = document::make_mapping();
         for (const auto& [profile, count] : entry.group->counts) {
             append(counts, profile, document::make_integer(count));
         }
         append(one, "mig-devices", std::move(counts));
         list.items.push_back(std::move(one));
     }
-    Node configs = document::make_mapping();
+    Value configs = document::make_mapping();
     append(configs, std::string(label), std::move(list));
     return document::to_json(
                make_mapping({{"version", "v1"}, {"mig-configs", std::move(configs)}})) +

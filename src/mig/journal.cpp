@@ -13,7 +13,7 @@ namespace {
 
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
+using document::Value;
 
 constexpr std::string_view kJournalFormat = "aliquot-mig-journal/1";
 constexpr std::string_view kWishFormat = "aliquot-mig-wish/1";
@@ -33,17 +33,17 @@ std::string checksum(std::string_view text) {
     return hex;
 }
 
-std::string sealed(std::string_view format, Node body) {
+std::string sealed(std::string_view format, Value body) {
     return document::to_json(make_mapping({{"format", format},
                                            {"checksum", checksum(document::to_json(body))},
                                            {"body", std::move(body)}})) +
            '\n';
 }
 
-Node to_node(const Cut& cut) {
-    Node instances = document::make_sequence();
+Value to_node(const Cut& cut) {
+    Value instances = document::make_sequence();
     for (const Instance& instance : cut.instances) {
-        Node one = make_mapping(
+        Value one = make_mapping(
             {{"profile", instance.profile}, {"start", instance.start}, {"size", instance.size}});
         append(one, "compute", instance.compute);
         instances.items.push_back(std::move(one));
@@ -56,37 +56,37 @@ class JournalReader {
 public:
     [[nodiscard]] bool good() const { return good_; }
 
-    const Node& child(const Node& node, std::string_view key) {
-        static const Node kNothing;
-        const Node* const found = node.find(key);
+    const Value& child(const Value& node, std::string_view key) {
+        static const Value kNothing;
+        const Value* const found = node.find(key);
         if (found == nullptr) good_ = false;
         return found == nullptr ? kNothing : *found;
     }
-    std::string text(const Node& node, std::string_view key) {
-        const Node& value = child(node, key);
+    std::string text(const Value& node, std::string_view key) {
+        const Value& value = child(node, key);
         good_ = good_ && value.is_string();
         return value.scalar;
     }
-    unsigned number(const Node& value) {
+    unsigned number(const Value& value) {
         const auto result = parse_number<unsigned>(value.scalar);
-        good_ = good_ && value.kind == Node::Kind::kInteger && result && *result <= kMostNumber;
+        good_ = good_ && value.kind == Value::Kind::kInteger && result && *result <= kMostNumber;
         return result.value_or(0);
     }
-    const std::vector<Node>& items(const Node& node, std::string_view key) {
-        const Node& value = child(node, key);
+    const std::vector<Value>& items(const Value& node, std::string_view key) {
+        const Value& value = child(node, key);
         good_ = good_ && value.is_sequence();
         return value.items;
     }
-    Cut cut(const Node& node) {
+    Cut cut(const Value& node) {
         Cut cut;
-        const Node& enabled = child(node, "enabled");
-        good_ = good_ && enabled.kind == Node::Kind::kBool;
+        const Value& enabled = child(node, "enabled");
+        good_ = good_ && enabled.kind == Value::Kind::kBool;
         cut.enabled = enabled.scalar == "true";
-        for (const Node& item : items(node, "instances")) {
+        for (const Value& item : items(node, "instances")) {
             Instance instance{.profile = text(item, "profile"),
                               .start = number(child(item, "start")),
                               .size = number(child(item, "size"))};
-            for (const Node& slices : items(item, "compute")) {
+            for (const Value& slices : items(item, "compute")) {
                 instance.compute.push_back(number(slices));
             }
             cut.instances.push_back(std::move(instance));
@@ -99,15 +99,15 @@ private:
 };
 
 /// The body of a file whose seal is whole.
-Result<Node> unsealed(std::string_view format, std::string_view text) {
+Result<Value> unsealed(std::string_view format, std::string_view text) {
     const Error damaged{ErrorCode::kInvalidInput,
                         "not a whole " + std::string(format) + " file: the checksum does not fit"};
     document::Stream stream = document::parse_yaml(text);
     if (!stream.errors.empty() || stream.documents.size() != 1) return damaged;
-    const Node& root = stream.documents.front();
-    const Node* const found = root.find("format");
-    const Node* const sum = root.find("checksum");
-    const Node* const body = root.find("body");
+    const Value& root = stream.documents.front();
+    const Value* const found = root.find("format");
+    const Value* const sum = root.find("checksum");
+    const Value* const body = root.find("body");
     if (found == nullptr || sum == nullptr || body == nullptr) return damaged;
     if (found->scalar != format) {
         return Error{ErrorCode::kInvalidInput,
@@ -120,25 +120,25 @@ Result<Node> unsealed(std::string_view format, std::string_view text) {
 }  // namespace
 
 std::string to_json(const Journal& journal) {
-    Node gpus = make_sequence(journal.gpus, [&](const JournalEntry& entry) {
+    Value gpus = make_sequence(journal.gpus, [&](const JournalEntry& entry) {
         return make_mapping({{"gpu", entry.gpu.text},
                              {"index", entry.index},
                              {"before", to_node(entry.before)},
                              {"wanted", to_node(entry.wanted)}});
     });
     const bool forward = journal.direction == Journal::Direction::kForward;
-    Node body = make_mapping({{"direction", forward ? "forward" : "back"},
-                              {"reason", journal.reason},
-                              {"gpus", std::move(gpus)}});
+    Value body = make_mapping({{"direction", forward ? "forward" : "back"},
+                               {"reason", journal.reason},
+                               {"gpus", std::move(gpus)}});
     return sealed(kJournalFormat, std::move(body));
 }
 
 std::string to_json(const LastWish& wish) {
-    Node gpus = make_sequence(wish.gpus, [&](const LastWish::Entry& entry) {
+    Value gpus = make_sequence(wish.gpus, [&](const LastWish::Entry& entry) {
         return make_mapping(
             {{"gpu", entry.gpu.text}, {"index", entry.index}, {"cut", to_node(entry.cut)}});
     });
-    Node body = make_mapping({{"gpus", std::move(gpus)}});
+    Value body = make_mapping({{"gpus", std::move(gpus)}});
     return sealed(kWishFormat, std::move(body));
 }
 
@@ -151,7 +151,7 @@ Result<Journal> parse_journal(std::string_view text) {
     const bool forward = direction == "forward";
     journal.direction = forward ? Journal::Direction::kForward : Journal::Direction::kBack;
     journal.reason = reader.text(*body, "reason");
-    for (const Node& item : reader.items(*body, "gpus")) {
+    for (const Value& item : reader.items(*body, "gpus")) {
         JournalEntry entry{.gpu = {reader.text(item, "gpu")},
                            .index = reader.number(reader.child(item, "index"))};
         entry.before = reader.cut(reader.child(item, "before"));
@@ -167,7 +167,7 @@ Result<LastWish> parse_last_wish(std::string_view text) {
     if (!body) return std::move(body).error();
     JournalReader reader;
     LastWish wish;
-    for (const Node& item : reader.items(*body, "gpus")) {
+    for (const Value& item : reader.items(*body, "gpus")) {
         LastWish::Entry entry{.gpu = {reader.text(item, "gpu")},
                               .index = reader.number(reader.child(item, "index"))};
         entry.cut = reader.cut(reader.child(item, "cut"));

@@ -10,11 +10,11 @@ using document::append;
 using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
-using document::Node;
 using document::only_if;
 using document::or_null;
+using document::Value;
 
-Node share_node(const Share& share) {
+Value share_node(const Share& share) {
     const bool mig = !share.profile.empty();
     return make_mapping({{"workload", share.workload},
                          {"replica", share.replica},
@@ -31,9 +31,9 @@ Node share_node(const Share& share) {
                          {"risk", share.risk}});
 }
 
-Node numbers_node(const Numbers& numbers) {
+Value numbers_node(const Numbers& numbers) {
     const auto money = [](const std::optional<double>& usd) {
-        return usd ? make_number(*usd, 2) : Node{};
+        return usd ? make_number(*usd, 2) : Value{};
     };
     return make_mapping({{"gpus", numbers.gpus},
                          {"gpus_used", numbers.gpus_used},
@@ -49,7 +49,7 @@ Node numbers_node(const Numbers& numbers) {
                          {"disruption", numbers.disruption}});
 }
 
-Node speed_node(const Speed& speed) {
+Value speed_node(const Speed& speed) {
     return make_mapping(
         {{"workload", speed.workload},
          {"work", speed.work},
@@ -63,14 +63,14 @@ Node speed_node(const Speed& speed) {
          {"verdict", speed.verdict}});
 }
 
-Node step_node(const Step& step) {
+Value step_node(const Step& step) {
     return make_mapping({{"title", step.title},
                          {"commands", step.commands},
                          {"check", step.check},
                          {"rollback", step.rollback}});
 }
 
-void append_lists(Node& root, const Plan& plan) {
+void append_lists(Value& root, const Plan& plan) {
     append(root, "reasons", make_sequence(plan.reasons, [&](const Reason& reason) {
                return make_mapping({{"rule", reason.rule}, {"reason", reason.text}});
            }));
@@ -94,8 +94,8 @@ void append_lists(Node& root, const Plan& plan) {
 
 }  // namespace
 
-Node to_node(const Plan& plan, const Request& request) {
-    Node root = make_mapping({{"recommendation", plan.recommendation}});
+Value to_node(const Plan& plan, const Request& request) {
+    Value root = make_mapping({{"recommendation", plan.recommendation}});
     if (!request.pools.empty()) {
         const GpuPool& pool = request.pools.front();
         append(root, "gpu", pool.model->key);

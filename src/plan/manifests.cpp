@@ -13,13 +13,13 @@
 namespace aliquot::plan {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr double kMibPerByte = 1.0 / (1024.0 * 1024.0);
 constexpr std::size_t kMostWorkloads = 1000;
 
-const Node* below(const Node& node, std::initializer_list<std::string_view> path) {
-    const Node* at = &node;
+const Value* below(const Value& node, std::initializer_list<std::string_view> path) {
+    const Value* at = &node;
     for (const std::string_view key : path) {
         at = at->find(key);
         if (at == nullptr) return nullptr;
@@ -27,13 +27,13 @@ const Node* below(const Node& node, std::initializer_list<std::string_view> path
     return at;
 }
 
-std::string text_below(const Node& node, std::initializer_list<std::string_view> path) {
-    const Node* const found = below(node, path);
+std::string text_below(const Value& node, std::initializer_list<std::string_view> path) {
+    const Value* const found = below(node, path);
     return found == nullptr ? std::string() : found->scalar;
 }
 
 /// The pod specification of any object that has one.
-const Node* pod_of(const Node& object) {
+const Value* pod_of(const Value& object) {
     const std::string kind = text_below(object, {"kind"});
     if (kind == "Pod") return object.find("spec");
     if (kind == "CronJob")
@@ -41,23 +41,23 @@ const Node* pod_of(const Node& object) {
     return below(object, {"spec", "template", "spec"});
 }
 
-Kind kind_of(const Node& object) {
+Kind kind_of(const Value& object) {
     const std::string kind = text_below(object, {"kind"});
     return kind == "Job" || kind == "CronJob" || kind == "PyTorchJob" ? Kind::kTraining
                                                                       : Kind::kInference;
 }
 
 /// What a container asks of a resource: its limit, else its request; empty: nothing.
-std::string asked(const Node& container, std::string_view resource) {
+std::string asked(const Value& container, std::string_view resource) {
     for (const std::string_view part : {"limits", "requests"}) {
-        const Node* const list = below(container, {"resources", part});
-        const Node* const value = list == nullptr ? nullptr : list->find(resource);
+        const Value* const list = below(container, {"resources", part});
+        const Value* const value = list == nullptr ? nullptr : list->find(resource);
         if (value != nullptr) return value->scalar;
     }
     return {};
 }
 
-unsigned gpus_of(const Node& container) {
+unsigned gpus_of(const Value& container) {
     for (const std::string_view resource : {"nvidia.com/gpu", "nvidia.com/gpu.shared"}) {
         const auto count = leading_number<unsigned>(asked(container, resource)).value_or(0);
         if (count > 0) return std::min(count, 64U);
@@ -66,7 +66,7 @@ unsigned gpus_of(const Node& container) {
 }
 
 /// Adds what one container wants of the host; requests, since the scheduler goes by them.
-void add_host(Workload& workload, const Node& container) {
+void add_host(Workload& workload, const Value& container) {
     std::string cpu = text_below(container, {"resources", "requests", "cpu"});
     if (cpu.empty()) cpu = asked(container, "cpu");
     std::string memory = text_below(container, {"resources", "requests", "memory"});
@@ -76,7 +76,7 @@ void add_host(Workload& workload, const Node& container) {
 }
 
 /// Returns whether the container uses a GPU.
-bool add_container(Workload& workload, const Node& container) {
+bool add_container(Workload& workload, const Value& container) {
     add_host(workload, container);
     const unsigned gpus = gpus_of(container);
     const std::string image = text_below(container, {"image"});
@@ -96,9 +96,9 @@ bool add_container(Workload& workload, const Node& container) {
     return true;
 }
 
-void add_object(const Node& object, std::vector<Workload>& workloads) {
-    const Node* const pod = pod_of(object);
-    const Node* const containers = pod == nullptr ? nullptr : pod->find("containers");
+void add_object(const Value& object, std::vector<Workload>& workloads) {
+    const Value* const pod = pod_of(object);
+    const Value* const containers = pod == nullptr ? nullptr : pod->find("containers");
     if (containers == nullptr || !containers->is_sequence()) return;
     Workload workload;
     workload.mark = object.mark;
@@ -106,13 +106,13 @@ void add_object(const Node& object, std::vector<Workload>& workloads) {
     if (workload.name.empty()) workload.name = "unnamed";
     workload.tenant = text_below(object, {"metadata", "labels", "tenant"});
     workload.kind = kind_of(object);
-    const Node* const replicas = below(object, {"spec", "replicas"});
+    const Value* const replicas = below(object, {"spec", "replicas"});
     constexpr double kMost = 1000;
     const double count = sizing::number_of(replicas).value_or(1);
     if (count == 0) return;
     workload.replicas = static_cast<unsigned>(std::clamp(std::floor(count), 1.0, kMost));
     bool uses_gpu = false;
-    for (const Node& container : containers->items) {
+    for (const Value& container : containers->items) {
         uses_gpu = add_container(workload, container) || uses_gpu;
     }
     if (!uses_gpu) return;
@@ -131,13 +131,13 @@ Result<std::vector<Workload>> workloads_of_manifests(std::string_view file, std:
                          std::to_string(error.mark.column) + ": " + error.message};
     }
     std::vector<Workload> workloads;
-    for (const Node& document : stream.documents) {
-        const Node* const items = document.find("items");
+    for (const Value& document : stream.documents) {
+        const Value* const items = document.find("items");
         if (items == nullptr || !items->is_sequence()) {
             add_object(document, workloads);
             continue;
         }
-        for (const Node& object : items->items) add_object(object, workloads);
+        for (const Value& object : items->items) add_object(object, workloads);
     }
     if (workloads.size() > kMostWorkloads) {
         return Error{ErrorCode::kInvalidInput, std::string(file) + ": more than 1000 workloads"};

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "plan/pool.h"
 #include "plan/workload.h"
 
@@ -184,7 +184,7 @@ struct CardPlan {
 CardPlan plan_card(const catalog::GpuModel& model, unsigned services, bool guard);
 
 /// The answer as a value, for JSON and YAML.
-document::Node to_node(const Plan& plan, const Request& request);
+document::Value to_node(const Plan& plan, const Request& request);
 
 /// The answer for people.
 std::string to_text(const Plan& plan, const Request& request);

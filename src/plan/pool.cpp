@@ -18,7 +18,7 @@
 namespace aliquot::plan {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr std::size_t kMostNodes = 5'000;
 
@@ -106,13 +106,13 @@ std::optional<GpuPool> parse_unlisted(const Counted& found) {
     return unlisted_pool(trim(text.substr(0, blank)), *memory, found.count);
 }
 
-Error at(std::string_view file, const Node& node, const std::string& what) {
+Error at(std::string_view file, const Value& node, const std::string& what) {
     return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(node.mark.line) +
                                           ':' + std::to_string(node.mark.column) + ": " + what};
 }
 
 /// One node of our own form.
-Result<GpuPool> read_node(std::string_view file, const Node& node) {
+Result<GpuPool> read_node(std::string_view file, const Value& node) {
     constexpr std::array<std::string_view, 7> kKeys{"name", "gpu",    "memory", "count",
                                                     "type", "driver", "wsl"};
     if (!node.is_mapping()) {
@@ -128,7 +128,7 @@ Result<GpuPool> read_node(std::string_view file, const Node& node) {
     const std::string type = sizing::text_at(node, "type");
     const std::string gpu = sizing::text_at(node, "gpu");
     if (type.empty() && gpu.empty()) return at(file, node, "a node needs 'gpu' or 'type'");
-    const Node* const memory = node.find("memory");
+    const Value* const memory = node.find("memory");
     const auto memory_gib = memory == nullptr ? std::nullopt : gpu_memory_gib(memory->scalar);
     if (memory != nullptr && !memory_gib) {
         return at(file, *memory,
@@ -141,7 +141,7 @@ Result<GpuPool> read_node(std::string_view file, const Node& node) {
         return at(file, *node.find(gpu.empty() ? "type" : "gpu"), pool.error().message);
     }
     if (!gpu.empty() && !type.empty()) pool->instance = catalog::find_gpu_instance(type);
-    if (const Node* const count = node.find("count")) {
+    if (const Value* const count = node.find("count")) {
         const auto number = sizing::number_of(count);
         if (!number || *number < 1 || *number > kMostGpus || *number != std::floor(*number)) {
             return at(file, *count,
@@ -152,13 +152,13 @@ Result<GpuPool> read_node(std::string_view file, const Node& node) {
     const std::string name = sizing::text_at(node, "name");
     if (!name.empty()) pool->name = name;
     pool->driver = sizing::text_at(node, "driver");
-    const Node* const wsl = node.find("wsl");
+    const Value* const wsl = node.find("wsl");
     pool->wsl = wsl != nullptr && wsl->scalar == "true";
     return pool;
 }
 
-const Node* below(const Node& node, std::initializer_list<std::string_view> path) {
-    const Node* at_node = &node;
+const Value* below(const Value& node, std::initializer_list<std::string_view> path) {
+    const Value* at_node = &node;
     for (const std::string_view key : path) {
         at_node = at_node->find(key);
         if (at_node == nullptr) return nullptr;
@@ -166,17 +166,17 @@ const Node* below(const Node& node, std::initializer_list<std::string_view> path
     return at_node;
 }
 
-std::string text_below(const Node& node, std::initializer_list<std::string_view> path) {
-    const Node* const found = below(node, path);
+std::string text_below(const Value& node, std::initializer_list<std::string_view> path) {
+    const Value* const found = below(node, path);
     return found == nullptr ? std::string() : found->scalar;
 }
 
 /// A Node object of the API; empty when it has no GPU that we know.
-std::optional<GpuPool> pool_of_object(const Node& node) {
-    const Node* const labels = below(node, {"metadata", "labels"});
+std::optional<GpuPool> pool_of_object(const Value& node) {
+    const Value* const labels = below(node, {"metadata", "labels"});
     if (labels == nullptr) return std::nullopt;
     const auto label = [labels](std::string_view key) {
-        const Node* const value = labels->find(key);
+        const Value* const value = labels->find(key);
         return value == nullptr ? std::string() : value->scalar;
     };
     const auto* const instance =
@@ -284,23 +284,23 @@ Result<GpuPool> parse_node_type(std::string_view text) {
 Result<std::vector<GpuPool>> read_nodes(std::string_view file, std::string_view text) {
     const auto stream = document::parse_yaml(text);
     if (!stream.errors.empty()) {
-        Node place;
+        Value place;
         place.mark = stream.errors.front().mark;
         return at(file, place, stream.errors.front().message);
     }
     std::vector<GpuPool> pools;
-    for (const Node& root : stream.documents) {
-        const Node* list = &root;
+    for (const Value& root : stream.documents) {
+        const Value* list = &root;
         const bool is_object = root.is_mapping() && root.find("kind") != nullptr;
         if (root.is_mapping()) list = root.find(is_object ? "items" : "nodes");
-        std::vector<const Node*> nodes;
+        std::vector<const Value*> nodes;
         if (list != nullptr && list->is_sequence()) {
-            for (const Node& item : list->items) nodes.push_back(&item);
+            for (const Value& item : list->items) nodes.push_back(&item);
         } else if (is_object) {
             nodes.push_back(&root);
         }
         if (nodes.size() + pools.size() > kMostNodes) return at(file, root, "more than 5000 nodes");
-        for (const Node* const node : nodes) {
+        for (const Value* const node : nodes) {
             if (is_object) {
                 if (auto pool = pool_of_object(*node)) pools.push_back(*std::move(pool));
                 continue;

@@ -23,7 +23,7 @@
 namespace aliquot::plan {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kMostWorkloads = 1000;
@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 25> kKeys{
     "cpu",        "host_memory", "cpu_seconds", "gpu_seconds"};
 constexpr std::string_view kEnough = "enough_seconds";
 
-Error at(std::string_view file, const Node& node, const std::string& what) {
+Error at(std::string_view file, const Value& node, const std::string& what) {
     return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(node.mark.line) +
                                           ':' + std::to_string(node.mark.column) + ": " + what};
 }
@@ -48,7 +48,7 @@ Error at(std::string_view file, const Node& node, const std::string& what) {
 /// One workload being read: the fields that only together say something, and the first problem.
 class Reader {
 public:
-    Reader(std::string_view file, const Node& node) : file_(file), node_(node) {}
+    Reader(std::string_view file, const Value& node) : file_(file), node_(node) {}
 
     Result<Workload> read() {
         if (!node_.is_mapping()) {
@@ -66,11 +66,11 @@ public:
     }
 
 private:
-    void refuse(const Node& place, const std::string& what) {
+    void refuse(const Value& place, const std::string& what) {
         if (!problem_) problem_ = at(file_, place, what);
     }
 
-    void check_key(const Node& key) {
+    void check_key(const Value& key) {
         std::vector<std::string_view> known(kKeys.begin(), kKeys.end());
         known.push_back(kEnough);
         if (std::ranges::find(known, std::string_view(key.scalar)) == known.end()) {
@@ -82,7 +82,7 @@ private:
         if (!seen_.insert(key.scalar).second) refuse(key, "'" + key.scalar + "' stands twice");
     }
 
-    double number(const std::string& key, const Node& value, double least, double most) {
+    double number(const std::string& key, const Value& value, double least, double most) {
         const auto found = sizing::number_of(&value);
         if (found && *found >= least && *found <= most) return *found;
         refuse(value, "'" + key + "': a number of " + decimal_text(least) + " to " +
@@ -90,28 +90,28 @@ private:
         return least;
     }
 
-    unsigned count(const std::string& key, const Node& value, double most) {
+    unsigned count(const std::string& key, const Value& value, double most) {
         const double found = number(key, value, 1, most);
         if (found != std::floor(found)) refuse(value, "'" + key + "': a whole number is expected");
         return static_cast<unsigned>(found);
     }
 
-    bool truth(const std::string& key, const Node& value) {
-        if (value.kind != Node::Kind::kBool) {
+    bool truth(const std::string& key, const Value& value) {
+        if (value.kind != Value::Kind::kBool) {
             refuse(value,
                    "'" + key + "': true or false is expected, " + describe(value) + " found");
         }
         return value.scalar == "true";
     }
 
-    std::string text(const std::string& key, const Node& value) {
+    std::string text(const std::string& key, const Value& value) {
         if (!value.is_string() || value.scalar.empty()) {
             refuse(value, "'" + key + "': a text is expected, " + describe(value) + " found");
         }
         return value.scalar;
     }
 
-    void read_name(const Node& value) {
+    void read_name(const Value& value) {
         workload_.name = text("name", value);
         const bool plain = std::ranges::all_of(workload_.name, [](char c) {
             return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
@@ -121,7 +121,7 @@ private:
         }
     }
 
-    std::size_t word(const std::string& key, const Node& value,
+    std::size_t word(const std::string& key, const Value& value,
                      std::span<const std::string_view> known) {
         const auto found = std::ranges::find(known, std::string_view(value.scalar));
         if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
@@ -133,7 +133,7 @@ private:
     }
 
     /// "2Gi", "512Mi", or a number of GiB.
-    double gib(const std::string& key, const Node& value) {
+    double gib(const std::string& key, const Value& value) {
         constexpr double kMost = 100'000;
         if (value.is_string()) {
             std::string amount;  // "2 GiB" as people write it is "2Gi"
@@ -152,7 +152,7 @@ private:
     }
 
     /// Of one GPU: a number without a unit that no GPU has means MiB.
-    double gpu_gib(const Node& value) {
+    double gpu_gib(const Value& value) {
         constexpr double kLargestGpu = 512;
         const double found = gib("memory", value);
         if (!value.is_string() && found > kLargestGpu) {
@@ -165,7 +165,7 @@ private:
     }
 
     /// "4", "4000m" or a number of cores.
-    double cores(const std::string& key, const Node& value) {
+    double cores(const std::string& key, const Value& value) {
         constexpr double kMost = 10'000;
         if (value.is_string() && value.scalar.ends_with('m')) {
             const std::string_view text = value.scalar;
@@ -179,7 +179,7 @@ private:
         return number(key, value, 0, kMost);
     }
 
-    void read_features(const Node& value) {
+    void read_features(const Value& value) {
         if (value.is_string()) {
             word("features", value, kFeatures);
             workload_.features = {value.scalar};
@@ -190,13 +190,13 @@ private:
                               describe(value) + " found");
             return;
         }
-        for (const Node& item : value.items) {
+        for (const Value& item : value.items) {
             word("features", item, kFeatures);
             workload_.features.push_back(item.scalar);
         }
     }
 
-    void read_duty(const Node& value) {
+    void read_duty(const Value& value) {
         double percent = 0;
         if (value.is_string() && value.scalar.ends_with('%')) {
             const std::string_view text = value.scalar;
@@ -215,7 +215,7 @@ private:
         workload_.duty_percent = percent;
     }
 
-    void read_field(const std::string& key, const Node& value) {
+    void read_field(const std::string& key, const Value& value) {
         constexpr double kMost = 1e6;
         constexpr double kMostReplicas = 1000;
         Workload& w = workload_;
@@ -301,7 +301,7 @@ private:
     }
 
     std::string_view file_;
-    const Node& node_;
+    const Value& node_;
     Workload workload_;
     std::optional<Error> problem_;
     std::set<std::string> seen_;
@@ -311,7 +311,7 @@ private:
     double milliseconds_ = 0;
     std::string image_;
     std::string model_;
-    const Node* quant_ = nullptr;
+    const Value* quant_ = nullptr;
     sizing::Load load_;
 };
 
@@ -358,11 +358,11 @@ void fill_guesses(Workload& workload) {
 Result<std::vector<Workload>> read_workloads(std::string_view file, std::string_view text) {
     const auto stream = document::parse_yaml(text);
     if (!stream.errors.empty()) {
-        Node place;
+        Value place;
         place.mark = stream.errors.front().mark;
         return at(file, place, stream.errors.front().message);
     }
-    const Node* list = stream.documents.empty() ? nullptr : &stream.documents.front();
+    const Value* list = stream.documents.empty() ? nullptr : &stream.documents.front();
     if (list != nullptr && list->is_mapping()) {
         for (const auto& entry : list->entries) {
             if (entry.first.scalar == "workloads") continue;
@@ -384,7 +384,7 @@ Result<std::vector<Workload>> read_workloads(std::string_view file, std::string_
     }
     std::vector<Workload> workloads;
     std::set<std::string> names;
-    for (const Node& item : list->items) {
+    for (const Value& item : list->items) {
         auto workload = Reader(file, item).read();
         if (!workload) return std::move(workload).error();
         if (!names.insert(workload->name).second) {

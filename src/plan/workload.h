@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "document/node.h"
+#include "document/value.h"
 #include "sizing/memory.h"
 #include "sizing/model.h"
 

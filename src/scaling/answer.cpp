@@ -17,7 +17,6 @@ namespace {
 using Operator = k8s::Requirement::Operator;
 
 using document::make_mapping;
-using document::Node;
 
 ApiAnswer not_found(const std::string& message) { return failure(404, "NotFound", message); }
 
@@ -265,13 +264,13 @@ ApiAnswer Asked::external(const std::vector<std::string>& path) {
 }  // namespace
 
 ApiAnswer failure(int code, const std::string& reason, const std::string& message) {
-    Node root = make_mapping({{"kind", "Status"},
-                              {"apiVersion", "v1"},
-                              {"metadata", make_mapping()},
-                              {"status", "Failure"},
-                              {"message", message},
-                              {"reason", reason},
-                              {"code", code}});
+    document::Value root = make_mapping({{"kind", "Status"},
+                                         {"apiVersion", "v1"},
+                                         {"metadata", make_mapping()},
+                                         {"status", "Failure"},
+                                         {"message", message},
+                                         {"reason", reason},
+                                         {"code", code}});
     return {.status = code, .body = document::to_json(root)};
 }
 

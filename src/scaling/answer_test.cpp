@@ -10,7 +10,6 @@
 namespace aliquot::scaling {
 namespace {
 
-using document::Node;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -49,7 +48,7 @@ protected:
                        .now = after(60)},
                       book, pods);
     }
-    Node json(const std::string& path, const std::string& selector = "") {
+    document::Value json(const std::string& path, const std::string& selector = "") {
         const ApiAnswer got = ask(path, selector);
         EXPECT_EQ(got.status, 200) << got.body;
         return document::parse_yaml(got.body).documents.at(0);
@@ -57,8 +56,8 @@ protected:
     /// "name=value" of each item.
     std::vector<std::string> values(const std::string& path, const std::string& selector = "") {
         std::vector<std::string> list;
-        const Node root = json(path, selector);
-        for (const Node& item : root.find("items")->items) {
+        const document::Value root = json(path, selector);
+        for (const document::Value& item : root.find("items")->items) {
             list.push_back(item.find("describedObject")->find("name")->scalar + "=" +
                            item.find("value")->scalar);
         }
@@ -107,9 +106,10 @@ TEST_F(Answers, OnePodAsTheServerOfKubernetesWritesIt) {
 }
 
 TEST_F(Answers, TheOlderVersionHasOlderNames) {
-    const Node root = json(std::string(kV1) + "namespaces/ns/pods/vision-1/gpu_utilization");
+    const document::Value root =
+        json(std::string(kV1) + "namespaces/ns/pods/vision-1/gpu_utilization");
     EXPECT_EQ(root.find("apiVersion")->scalar, "custom.metrics.k8s.io/v1beta1");
-    const Node& item = root.find("items")->items.at(0);
+    const document::Value& item = root.find("items")->items.at(0);
     EXPECT_EQ(item.find("metricName")->scalar, "gpu_utilization");
     EXPECT_EQ(item.find("window")->scalar, "60");
     EXPECT_EQ(item.find("metric"), nullptr);
@@ -119,7 +119,7 @@ TEST_F(Answers, TheOlderVersionHasOlderNames) {
 TEST_F(Answers, WhatIsNotThereIsAStatus) {
     const ApiAnswer pod = ask(std::string(kV2) + "namespaces/ns/pods/none/gpu_utilization");
     EXPECT_EQ(pod.status, 404);
-    const Node status = document::parse_yaml(pod.body).documents.at(0);
+    const document::Value status = document::parse_yaml(pod.body).documents.at(0);
     EXPECT_EQ(status.find("kind")->scalar, "Status");
     EXPECT_EQ(status.find("reason")->scalar, "NotFound");
     EXPECT_EQ(status.find("code")->scalar, "404");
@@ -197,11 +197,11 @@ TEST_F(Answers, TheMetricsOwnSelectorIsTheNode) {
 }
 
 TEST_F(Answers, ExternalMetricsHaveThePodsLabels) {
-    const Node root = json(std::string(kExternal) + "namespaces/ns/gpu_share_utilization",
-                           "app=vision,pod!=vision-2");
+    const document::Value root = json(
+        std::string(kExternal) + "namespaces/ns/gpu_share_utilization", "app=vision,pod!=vision-2");
     EXPECT_EQ(root.find("kind")->scalar, "ExternalMetricValueList");
     ASSERT_EQ(root.find("items")->items.size(), 1U);
-    const Node& item = root.find("items")->items[0];
+    const document::Value& item = root.find("items")->items[0];
     EXPECT_EQ(item.find("metricName")->scalar, "gpu_share_utilization");
     EXPECT_EQ(item.find("metricLabels")->find("pod")->scalar, "vision-1");
     EXPECT_EQ(item.find("metricLabels")->find("node")->scalar, "node-1");
@@ -211,18 +211,18 @@ TEST_F(Answers, ExternalMetricsHaveThePodsLabels) {
 }
 
 TEST_F(Answers, DiscoveryNamesGroupVersionsAndMetrics) {
-    const Node group = json("/apis/custom.metrics.k8s.io");
+    const document::Value group = json("/apis/custom.metrics.k8s.io");
     EXPECT_EQ(group.find("preferredVersion")->find("version")->scalar, "v1beta2");
     EXPECT_EQ(group.find("versions")->items.size(), 2U);
-    const Node list = json("/apis/custom.metrics.k8s.io/v1beta2");
+    const document::Value list = json("/apis/custom.metrics.k8s.io/v1beta2");
     EXPECT_EQ(list.find("groupVersion")->scalar, "custom.metrics.k8s.io/v1beta2");
     bool found = false;
-    for (const Node& resource : list.find("resources")->items) {
+    for (const document::Value& resource : list.find("resources")->items) {
         EXPECT_EQ(resource.find("kind")->scalar, "MetricValueList");
         found = found || resource.find("name")->scalar == "pods/gpu_share_utilization";
     }
     EXPECT_TRUE(found);
-    const Node external = json("/apis/external.metrics.k8s.io/v1beta1");
+    const document::Value external = json("/apis/external.metrics.k8s.io/v1beta1");
     EXPECT_EQ(external.find("resources")->items[0].find("kind")->scalar, "ExternalMetricValueList");
 }
 

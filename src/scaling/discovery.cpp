@@ -14,7 +14,6 @@ namespace {
 using document::append;
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
 
 constexpr std::array<WorkloadKind, 5> kWorkloads{{
     {"deployments.apps", "Deployment", "apps/v1"},
@@ -24,12 +23,12 @@ constexpr std::array<WorkloadKind, 5> kWorkloads{{
     {"jobs.batch", "Job", "batch/v1"},
 }};
 
-Node version_node(const std::string& group, std::string_view version) {
+document::Value version_node(const std::string& group, std::string_view version) {
     return make_mapping(
         {{"groupVersion", group + "/" + std::string(version)}, {"version", version}});
 }
 
-Node resource_node(const std::string& name, bool namespaced, std::string_view kind) {
+document::Value resource_node(const std::string& name, bool namespaced, std::string_view kind) {
     return make_mapping({{"name", name},
                          {"singularName", ""},
                          {"namespaced", namespaced},
@@ -50,7 +49,8 @@ ApiAnswer group_document(std::string_view group) {
     const std::string name(group);
     std::vector<std::string_view> versions{"v1beta1"};
     if (group == kCustomGroup) versions.insert(versions.begin(), "v1beta2");
-    Node root = make_mapping({{"kind", "APIGroup"}, {"apiVersion", "v1"}, {"name", name}});
+    document::Value root =
+        make_mapping({{"kind", "APIGroup"}, {"apiVersion", "v1"}, {"name", name}});
     append(root, "versions", make_sequence(versions, [&](const std::string_view version) {
                return version_node(name, version);
            }));
@@ -59,10 +59,11 @@ ApiAnswer group_document(std::string_view group) {
 }
 
 ApiAnswer resource_document(std::string_view group, std::string_view version) {
-    Node root = make_mapping({{"kind", "APIResourceList"},
-                              {"apiVersion", "v1"},
-                              {"groupVersion", std::string(group) + "/" + std::string(version)}});
-    Node list = make_sequence();
+    document::Value root =
+        make_mapping({{"kind", "APIResourceList"},
+                      {"apiVersion", "v1"},
+                      {"groupVersion", std::string(group) + "/" + std::string(version)}});
+    document::Value list = make_sequence();
     for (const MetricInfo& info : metrics()) {
         const std::string metric(info.name);
         if (group == kExternalGroup) {

@@ -31,7 +31,7 @@ Result<ProxyAuthority> read_proxy_authority(std::string_view json) {
     if (!read.errors.empty() || read.documents.size() != 1 || !read.documents[0].is_sequence()) {
         return refused("requestheader-allowed-names is no list of names");
     }
-    for (const document::Node& name : read.documents[0].items) {
+    for (const document::Value& name : read.documents[0].items) {
         if (!name.is_string()) return refused("requestheader-allowed-names has what is no name");
         if (!name.scalar.empty()) made.allowed_names.push_back(name.scalar);
     }

@@ -9,14 +9,12 @@
 namespace aliquot::scaling {
 namespace {
 
-using document::Node;
-
 /// "Kind/name" of all documents.
 std::vector<std::string> objects(const std::string& text) {
     const auto stream = document::parse_yaml(text);
     EXPECT_TRUE(stream.errors.empty());
     std::vector<std::string> names;
-    for (const Node& node : stream.documents) {
+    for (const document::Value& node : stream.documents) {
         if (!node.is_mapping()) continue;  // a remark only
         names.push_back(node.find("kind")->scalar + "/" +
                         node.find("metadata")->find("name")->scalar);

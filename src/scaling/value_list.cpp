@@ -15,10 +15,9 @@ namespace {
 using document::append;
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
 using document::only_if;
 
-Node selector_node(const k8s::LabelSelector& selector) {
+document::Value selector_node(const k8s::LabelSelector& selector) {
     if (selector.empty()) return {};
     const auto requirement = [](const k8s::Requirement& one) {
         return make_mapping({{"key", one.key},
@@ -28,15 +27,16 @@ Node selector_node(const k8s::LabelSelector& selector) {
     return make_mapping({{"matchExpressions", make_sequence(selector, requirement)}});
 }
 
-document::Value window_of(const Item& item) {
+document::Built window_of(const Item& item) {
     return only_if(item.value.window.count() > 0, item.value.window.count());
 }
 
-Node custom_node(const ListHead& head, const Item& item) {
+document::Value custom_node(const ListHead& head, const Item& item) {
     const auto& described = item.described;
     const bool beta2 = head.v1beta2;
-    const Node selector = selector_node(head.metric_selector);
-    const Node metric = make_mapping({{"name", head.metric.name}, {"selector", selector}});
+    const document::Value selector = selector_node(head.metric_selector);
+    const document::Value metric =
+        make_mapping({{"name", head.metric.name}, {"selector", selector}});
     return make_mapping(
         {{"describedObject", make_mapping({{"kind", described.kind},
                                            {"namespace", only_if(!described.namespace_name.empty(),
@@ -51,8 +51,8 @@ Node custom_node(const ListHead& head, const Item& item) {
          {"selector", only_if(!beta2, selector)}});
 }
 
-Node external_node(const MetricInfo& metric, const Item& item) {
-    Node labels = make_mapping();
+document::Value external_node(const MetricInfo& metric, const Item& item) {
+    document::Value labels = make_mapping();
     for (const auto& [name, value] : item.labels) append(labels, name, value);
     return make_mapping({{"metricName", metric.name},
                          {"metricLabels", std::move(labels)},
@@ -61,7 +61,7 @@ Node external_node(const MetricInfo& metric, const Item& item) {
                          {"value", quantity_text(item.value.thousandths)}});
 }
 
-ApiAnswer list(std::string_view kind, const std::string& api_version, Node items) {
+ApiAnswer list(std::string_view kind, const std::string& api_version, document::Value items) {
     return {.body = document::to_json(make_mapping({{"kind", kind},
                                                     {"apiVersion", api_version},
                                                     {"metadata", make_mapping()},
@@ -71,14 +71,15 @@ ApiAnswer list(std::string_view kind, const std::string& api_version, Node items
 }  // namespace
 
 ApiAnswer custom_list(const ListHead& head, const std::vector<Item>& items) {
-    Node nodes = make_sequence(items, [&](const Item& item) { return custom_node(head, item); });
+    document::Value nodes =
+        make_sequence(items, [&](const Item& item) { return custom_node(head, item); });
     return list("MetricValueList",
                 std::string(kCustomGroup) + (head.v1beta2 ? "/v1beta2" : "/v1beta1"),
                 std::move(nodes));
 }
 
 ApiAnswer external_list(const MetricInfo& metric, const std::vector<Item>& items) {
-    Node nodes =
+    document::Value nodes =
         make_sequence(items, [&](const Item& item) { return external_node(metric, item); });
     return list("ExternalMetricValueList", std::string(kExternalGroup) + "/v1beta1",
                 std::move(nodes));

@@ -12,7 +12,7 @@ namespace aliquot::sharing {
 namespace {
 
 void read_version(Reader& reader, const Fields& fields) {
-    const Node* node = fields.find("version");
+    const Value* node = fields.find("version");
     if (node == nullptr) return;  // NVIDIA's plugin takes v1 for granted
     if (node->is_string() && node->scalar == "v1") return;
     const bool scalar = !node->is_mapping() && !node->is_sequence();
@@ -25,14 +25,14 @@ void read_version(Reader& reader, const Fields& fields) {
 }
 
 std::vector<unsigned> read_channels(Reader& reader, const Fields& fields) {
-    const Node* node = fields.find("channelIDs");
+    const Value* node = fields.find("channelIDs");
     if (node == nullptr) return {};
     if (!node->is_sequence()) {
         complain_type(reader, *node, "imex.channelIDs", "[] or [0]", "channelIDs: [0]");
         return {};
     }
     std::vector<unsigned> channels;
-    for (const Node& item : node->items) {
+    for (const Value& item : node->items) {
         if (integer_of(item, reader.strict()) == 0) {
             channels.assign(1, 0);
             continue;
@@ -43,7 +43,7 @@ std::vector<unsigned> read_channels(Reader& reader, const Fields& fields) {
     return channels;
 }
 
-void read_imex(Reader& reader, const Node& node, Config& config) {
+void read_imex(Reader& reader, const Value& node, Config& config) {
     const auto fields = read_section(reader, node, section("imex"), "imex");
     if (!fields) return;
     config.imex_channel_ids = read_channels(reader, *fields);
@@ -56,15 +56,15 @@ void read_imex(Reader& reader, const Node& node, Config& config) {
 }
 
 /// The keys of a Kubernetes object instead of a configuration: somebody gave the outer file.
-bool is_kubernetes_object(const Node& root) {
+bool is_kubernetes_object(const Value& root) {
     return root.find("apiVersion") != nullptr && root.find("kind") != nullptr;
 }
 
 /// In NVIDIA's reading `<<` brings the keys of another mapping in, where they are not there yet.
-Node with_merged_keys(const Node& node) {
-    Node result = node;
+Value with_merged_keys(const Value& node) {
+    Value result = node;
     result.entries.clear();
-    for (Node& item : result.items) item = with_merged_keys(item);
+    for (Value& item : result.items) item = with_merged_keys(item);
     for (const auto& [key, value] : node.entries) {
         if (key.scalar != "<<" || key.quoted) {
             result.entries.emplace_back(key, with_merged_keys(value));
@@ -74,11 +74,11 @@ Node with_merged_keys(const Node& node) {
     for (const auto& entry : result.entries) present.insert(entry.first.scalar);
     for (const auto& [key, value] : node.entries) {
         if (key.scalar != "<<" || key.quoted) continue;
-        std::vector<const Node*> sources;
+        std::vector<const Value*> sources;
         if (value.is_mapping()) sources.push_back(&value);
-        for (const Node& item : value.items) sources.push_back(&item);
-        for (const Node* source : sources) {
-            const Node merged = with_merged_keys(*source);
+        for (const Value& item : value.items) sources.push_back(&item);
+        for (const Value* source : sources) {
+            const Value merged = with_merged_keys(*source);
             for (const auto& entry : merged.entries) {
                 if (present.insert(entry.first.scalar).second) result.entries.push_back(entry);
             }
@@ -87,11 +87,11 @@ Node with_merged_keys(const Node& node) {
     return result;
 }
 
-Config read_root(Reader& reader, const Node& root) {
+Config read_root(Reader& reader, const Value& root) {
     Config config;
-    if (root.kind == Node::Kind::kNull) return config;
+    if (root.kind == Value::Kind::kNull) return config;
     if (is_kubernetes_object(root) && reader.strict()) {
-        const Node* kind = root.find("kind");
+        const Value* kind = root.find("kind");
         reader.error(kind->mark, rule::kOtherFile,
                      "this is a Kubernetes object (" + kind->scalar.substr(0, 80) +
                          "), not the configuration itself",
@@ -102,14 +102,14 @@ Config read_root(Reader& reader, const Node& root) {
     const auto fields = read_section(reader, root, section(""), "");
     if (fields) {
         read_version(reader, *fields);
-        if (const Node* flags = fields->find("flags")) config.flags = read_flags(reader, *flags);
-        if (const Node* resources = fields->find("resources")) {
+        if (const Value* flags = fields->find("flags")) config.flags = read_flags(reader, *flags);
+        if (const Value* resources = fields->find("resources")) {
             read_root_resources(reader, *resources);
         }
-        if (const Node* sharing = fields->find("sharing")) {
+        if (const Value* sharing = fields->find("sharing")) {
             config.sharing = read_sharing(reader, *sharing, config.flags);
         }
-        if (const Node* imex = fields->find("imex")) read_imex(reader, *imex, config);
+        if (const Value* imex = fields->find("imex")) read_imex(reader, *imex, config);
     }
     reader.set_root(nullptr);
     return config;
@@ -117,9 +117,9 @@ Config read_root(Reader& reader, const Node& root) {
 
 }  // namespace
 
-void read_root_resources(Reader& reader, const Node& node) {
+void read_root_resources(Reader& reader, const Value& node) {
     if (node.is_sequence()) {
-        const bool named = std::any_of(node.items.begin(), node.items.end(), [](const Node& item) {
+        const bool named = std::any_of(node.items.begin(), node.items.end(), [](const Value& item) {
             return find_any_case(item, "name") != nullptr ||
                    find_any_case(item, "replicas") != nullptr;
         });
@@ -135,7 +135,7 @@ void read_root_resources(Reader& reader, const Node& node) {
     const auto fields = read_section(reader, node, section("resources"), "resources");
     if (!fields) return;
     for (const auto* key : {"gpus", "mig"}) {
-        const Node* list = fields->find(key);
+        const Value* list = fields->find(key);
         if (list == nullptr) continue;
         const std::string path = fields->path_of(key);
         if (!list->is_sequence()) {
@@ -157,14 +157,14 @@ void read_root_resources(Reader& reader, const Node& node) {
     }
 }
 
-std::optional<Config> read_documents(Reader& reader, const std::vector<Node>& documents) {
+std::optional<Config> read_documents(Reader& reader, const std::vector<Value>& documents) {
     Config config;
     if (!documents.empty()) {
-        const Node root = reader.strict() ? documents[0] : with_merged_keys(documents[0]);
+        const Value root = reader.strict() ? documents[0] : with_merged_keys(documents[0]);
         config = read_root(reader, root);
     }
     for (std::size_t i = 1; i < documents.size(); ++i) {
-        if (documents[i].kind == Node::Kind::kNull) continue;
+        if (documents[i].kind == Value::Kind::kNull) continue;
         reader.refuse(documents[i].mark, rule::kSecondDocument,
                       "a second YAML document begins here", "reads only the first",
                       {"one document: a file without a line '---' in its middle", ""});

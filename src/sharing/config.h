@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "document/node.h"
+#include "document/value.h"
 #include "findings/finding.h"
 #include "grant/limits.h"
 #include "grant/mechanism.h"

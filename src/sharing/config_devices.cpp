@@ -28,15 +28,16 @@ void add_once(std::vector<T>& list, T value) {
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(std::move(value));
 }
 
-void complain(Reader& reader, const Node& node, std::string_view path, std::string fix) {
+void complain(Reader& reader, const Value& node, std::string_view path, std::string fix) {
     std::string message = "'" + std::string(path) + "' is " + document::describe(node);
     reader.error(node.mark, rule::kDevices, std::move(message),
                  {std::string(reader.strict() ? kForms : kNvidiaForms), std::move(fix)});
 }
 
 /// One item of the list; false when it is none (complained about).
-bool add_item(Reader& reader, const Node& item, const std::string& path, DeviceSelector& selector) {
-    const bool scalar = item.is_string() || item.kind == Node::Kind::kInteger;
+bool add_item(Reader& reader, const Value& item, const std::string& path,
+              DeviceSelector& selector) {
+    const bool scalar = item.is_string() || item.kind == Value::Kind::kInteger;
     if (scalar) {
         if (const auto index = index_of(item.scalar)) {
             add_once(selector.indices, *index);
@@ -72,12 +73,12 @@ bool add_item(Reader& reader, const Node& item, const std::string& path, DeviceS
     return true;
 }
 
-std::optional<DeviceSelector> selector_of(Reader& reader, const Node& node,
+std::optional<DeviceSelector> selector_of(Reader& reader, const Value& node,
                                           const std::string& path) {
     DeviceSelector selector;
     if (node.is_string() && node.scalar == "all") return selector;
     selector.all = false;
-    if (node.kind == Node::Kind::kInteger) {
+    if (node.kind == Value::Kind::kInteger) {
         const auto count = integer_of(node, reader.strict());
         if (!count || *count < 1 || *count > 1024) {
             complain(reader, node, path, "devices: all");
@@ -140,7 +141,7 @@ bool covers(const std::vector<const DeviceSelector*>& earlier, const DeviceSelec
 }  // namespace
 
 std::optional<DeviceSelector> read_devices(Reader& reader, const Fields& fields) {
-    const Node* node = fields.find("devices");
+    const Value* node = fields.find("devices");
     if (node == nullptr) return DeviceSelector{};
     return selector_of(reader, *node, fields.path_of("devices"));
 }

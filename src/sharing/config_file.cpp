@@ -21,13 +21,13 @@ public:
     CheckedFile run();
 
 private:
-    void check_document(const Node& document, unsigned depth);
-    void check_config_map(const Node& object);
-    void check_data(const Node& data, const std::string& where, FoundConfigMap& map);
-    void check_text(const Node& value, const std::string& where, FoundConfigMap& map);
-    void check_mapping(const Node& value, const std::string& key, const std::string& where,
+    void check_document(const Value& document, unsigned depth);
+    void check_config_map(const Value& object);
+    void check_data(const Value& data, const std::string& where, FoundConfigMap& map);
+    void check_text(const Value& value, const std::string& where, FoundConfigMap& map);
+    void check_mapping(const Value& value, const std::string& key, const std::string& where,
                        FoundConfigMap& map);
-    void read(const std::vector<Node>& documents, const std::string& where, FoundConfigMap& map);
+    void read(const std::vector<Value>& documents, const std::string& where, FoundConfigMap& map);
     void note_mig_parted(Mark mark);
 
     std::string file_;
@@ -39,16 +39,16 @@ private:
     unsigned values_read_ = 0;
 };
 
-void collect_words(const Node& node, std::vector<std::string>& words) {
+void collect_words(const Value& node, std::vector<std::string>& words) {
     constexpr std::size_t kMostWords = 2000;
     constexpr std::size_t kLongestName = 253;
     if (words.size() >= kMostWords) return;
     if (!node.scalar.empty() && node.scalar.size() <= kLongestName) words.push_back(node.scalar);
-    for (const Node& item : node.items) collect_words(item, words);
+    for (const Value& item : node.items) collect_words(item, words);
     for (const auto& [key, value] : node.entries) collect_words(value, words);
 }
 
-bool runs_plugin(const Node& daemon_set, const std::vector<std::string>& words) {
+bool runs_plugin(const Value& daemon_set, const std::vector<std::string>& words) {
     const auto names_plugin = [](const std::string& word) {
         return word.find("k8s-device-plugin") != std::string::npos ||
                word.find("nvidia-device-plugin") != std::string::npos;
@@ -64,7 +64,7 @@ void FileCheck::note_mig_parted(Mark mark) {
 }
 
 /// Reads one configuration with a reader of its own, since errors of one do not spoil another.
-void FileCheck::read(const std::vector<Node>& documents, const std::string& where,
+void FileCheck::read(const std::vector<Value>& documents, const std::string& where,
                      FoundConfigMap& map) {
     Reader reader(file_, compatibility_);
     auto config = read_documents(reader, documents);
@@ -75,7 +75,7 @@ void FileCheck::read(const std::vector<Node>& documents, const std::string& wher
 }
 
 /// A value of a ConfigMap that is a text: YAML in YAML.
-void FileCheck::check_text(const Node& value, const std::string& where, FoundConfigMap& map) {
+void FileCheck::check_text(const Value& value, const std::string& where, FoundConfigMap& map) {
     const document::Stream stream = document::parse_embedded(text_, value, kConfigLimits);
     if (!stream.errors.empty()) {
         if (!looks_like_config(value.scalar)) return;
@@ -93,14 +93,14 @@ void FileCheck::check_text(const Node& value, const std::string& where, FoundCon
         return;
     }
     const bool ours = std::any_of(documents.begin(), documents.end(),
-                                  [](const Node& node) { return looks_like_config(node); });
+                                  [](const Value& node) { return looks_like_config(node); });
     if (!ours) return;
     map.keys.push_back(where.substr(where.rfind(' ') + 1));
     read(documents, where, map);
 }
 
 /// A value of a ConfigMap that is no text, but a configuration.
-void FileCheck::check_mapping(const Node& value, const std::string& key, const std::string& where,
+void FileCheck::check_mapping(const Value& value, const std::string& key, const std::string& where,
                               FoundConfigMap& map) {
     if (same_letters(key, "sharing") || same_letters(key, "flags")) {
         reader_.error(value.mark, rule::kSyntax,
@@ -113,7 +113,7 @@ void FileCheck::check_mapping(const Node& value, const std::string& key, const s
         return;
     }
     if (!looks_like_config(value)) return;
-    Node text = document::make_mapping();
+    Value text = document::make_mapping();
     document::append(text, key, document::make_string(document::to_yaml(value)));
     complain_type(reader_, value, where, "a text: a ConfigMap holds nothing else",
                   document::to_yaml(text));
@@ -121,7 +121,7 @@ void FileCheck::check_mapping(const Node& value, const std::string& key, const s
     read({value}, where, map);
 }
 
-void FileCheck::check_data(const Node& data, const std::string& where, FoundConfigMap& map) {
+void FileCheck::check_data(const Value& data, const std::string& where, FoundConfigMap& map) {
     for (const auto& [key, value] : data.entries) {
         constexpr unsigned kMostValues = 1000;  // each costs a look through the file
         if (++values_read_ > kMostValues) return;
@@ -134,13 +134,13 @@ void FileCheck::check_data(const Node& data, const std::string& where, FoundConf
     }
 }
 
-void FileCheck::check_config_map(const Node& object) {
+void FileCheck::check_config_map(const Value& object) {
     FoundConfigMap map;
     map.name = text_at(object, "metadata.name");
     map.name_space = text_at(object, "metadata.namespace");
-    const Node* name_space = at_path(object, "metadata.namespace");
+    const Value* name_space = at_path(object, "metadata.namespace");
     map.mark = name_space == nullptr ? object.mark : name_space->mark;
-    if (const Node* data = object.find("data"); data != nullptr && data->is_mapping()) {
+    if (const Value* data = object.find("data"); data != nullptr && data->is_mapping()) {
         check_data(*data, "ConfigMap " + map.name, map);
     }
     if (map.keys.empty()) {
@@ -150,7 +150,7 @@ void FileCheck::check_config_map(const Node& object) {
     }
 }
 
-void FileCheck::check_document(const Node& document, unsigned depth) {
+void FileCheck::check_document(const Value& document, unsigned depth) {
     constexpr unsigned kMostNested = 4;  // a List of Lists is legal, and nobody has one
     const ObjectKind kind = kind_of(document);
     if (const auto reference = find_reference(document, kind)) {
@@ -163,7 +163,7 @@ void FileCheck::check_document(const Node& document, unsigned depth) {
     if (kind == ObjectKind::kConfigMap) {
         check_config_map(document);
     } else if (kind == ObjectKind::kList && depth < kMostNested) {
-        for (const Node& item : document.find("items")->items) check_document(item, depth + 1);
+        for (const Value& item : document.find("items")->items) check_document(item, depth + 1);
     } else if (kind == ObjectKind::kMigParted) {
         note_mig_parted(document.mark);
     } else if (kind == ObjectKind::kConfig && looks_like_config(document)) {
@@ -181,7 +181,7 @@ CheckedFile FileCheck::run() {
     const document::Stream stream = document::parse_yaml(text_);
     const auto first =
         std::find_if(stream.documents.begin(), stream.documents.end(),
-                     [](const Node& document) { return document.kind != Node::Kind::kNull; });
+                     [](const Value& document) { return document.kind != Value::Kind::kNull; });
     if (first == stream.documents.end() || kind_of(*first) == ObjectKind::kConfig) {
         ReadConfig whole = read_config(file_, text_, compatibility_);
         result_.findings = std::move(whole.findings);
@@ -191,7 +191,7 @@ CheckedFile FileCheck::run() {
     for (const document::SyntaxError& error : stream.errors) {
         reader_.error(error.mark, rule::kSyntax, error.message);
     }
-    for (const Node& document : stream.documents) check_document(document, 0);
+    for (const Value& document : stream.documents) check_document(document, 0);
     check_helm_documents(reader_, text_, stream.documents);
     check_wiring(reader_, wiring_);
     for (auto& finding : reader_.take_findings()) result_.findings.push_back(std::move(finding));

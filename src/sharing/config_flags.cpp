@@ -26,7 +26,7 @@ std::optional<Enum> as_enum(std::optional<std::size_t> index) {
 std::optional<std::vector<DeviceListStrategy>> read_list_strategy(Reader& reader,
                                                                   const Fields& fields) {
     constexpr Words kKey = "deviceListStrategy";
-    const Node* node = fields.find(kKey);
+    const Value* node = fields.find(kKey);
     if (node == nullptr) return std::nullopt;
     const std::string path = fields.path_of(kKey);
     std::vector<DeviceListStrategy> strategies;
@@ -64,13 +64,13 @@ std::optional<std::vector<DeviceListStrategy>> read_list_strategy(Reader& reader
 /// A duration as NVIDIA's file has it: Go's text form, or a bare number of nanoseconds.
 std::optional<std::int64_t> read_duration(Reader& reader, const Fields& fields,
                                           std::string_view key) {
-    const Node* node = fields.find(key);
+    const Value* node = fields.find(key);
     if (node == nullptr) return std::nullopt;
     const std::string path = fields.path_of(key);
     const Advice advice{"a number with a unit (ns, us, ms, s, m, h), such as 60s or 1m30s",
                         std::string(key) + ": " +
-                            (node->kind == Node::Kind::kInteger ? node->scalar + "s" : "60s")};
-    if (node->kind == Node::Kind::kInteger) {
+                            (node->kind == Value::Kind::kInteger ? node->scalar + "s" : "60s")};
+    if (node->kind == Value::Kind::kInteger) {
         const auto nanoseconds = integer_of(*node, reader.strict());
         if (nanoseconds && *nanoseconds > 0) {
             reader.warning(node->mark, rule::kDuration,
@@ -90,7 +90,7 @@ std::optional<std::int64_t> read_duration(Reader& reader, const Fields& fields,
     return std::nullopt;
 }
 
-Flags::Plugin read_plugin(Reader& reader, const Node& node) {
+Flags::Plugin read_plugin(Reader& reader, const Value& node) {
     Flags::Plugin plugin;
     const auto fields = read_section(reader, node, section("flags.plugin"), "flags.plugin");
     if (!fields) return plugin;
@@ -106,7 +106,7 @@ Flags::Plugin read_plugin(Reader& reader, const Node& node) {
     return plugin;
 }
 
-Flags::Gfd read_gfd(Reader& reader, const Node& node) {
+Flags::Gfd read_gfd(Reader& reader, const Value& node) {
     Flags::Gfd gfd;
     const auto fields = read_section(reader, node, section("flags.gfd"), "flags.gfd");
     if (!fields) return gfd;
@@ -120,7 +120,7 @@ Flags::Gfd read_gfd(Reader& reader, const Node& node) {
 
 }  // namespace
 
-Flags read_flags(Reader& reader, const Node& node) {
+Flags read_flags(Reader& reader, const Value& node) {
     Flags flags;
     const auto fields = read_section(reader, node, section("flags"), "flags");
     if (!fields) return flags;
@@ -136,8 +136,8 @@ Flags read_flags(Reader& reader, const Node& node) {
     flags.use_node_feature_api = read_bool(reader, *fields, "useNodeFeatureAPI");
     flags.device_discovery_strategy = as_enum<DiscoveryStrategy>(
         read_word(reader, *fields, "deviceDiscoveryStrategy", kDiscoveryWords));
-    if (const Node* plugin = fields->find("plugin")) flags.plugin = read_plugin(reader, *plugin);
-    if (const Node* gfd = fields->find("gfd")) flags.gfd = read_gfd(reader, *gfd);
+    if (const Value* plugin = fields->find("plugin")) flags.plugin = read_plugin(reader, *plugin);
+    if (const Value* gfd = fields->find("gfd")) flags.gfd = read_gfd(reader, *gfd);
     return flags;
 }
 

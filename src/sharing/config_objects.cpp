@@ -10,9 +10,9 @@
 namespace aliquot::sharing {
 namespace {
 
-bool is_mapping(const Node* node) { return node != nullptr && node->is_mapping(); }
+bool is_mapping(const Value* node) { return node != nullptr && node->is_mapping(); }
 
-bool is_helm_values(const Node& node) {
+bool is_helm_values(const Value& node) {
     // Enough of gpu-operator's top level keys to know its values by.
     constexpr std::array<std::string_view, 16> kOperator{
         "devicePlugin", "driver", "toolkit",     "migManager", "dcgmExporter",
@@ -22,12 +22,12 @@ bool is_helm_values(const Node& node) {
     const bool of_operator = std::any_of(kOperator.begin(), kOperator.end(),
                                          [&](auto key) { return is_mapping(node.find(key)); });
     if (of_operator) return true;
-    const Node* config = node.find("config");  // the device plugin's own chart
+    const Value* config = node.find("config");  // the device plugin's own chart
     return is_mapping(config) &&
            (config->find("map") != nullptr || config->find("default") != nullptr);
 }
 
-void put(Node& mapping, std::string_view key, Node value) {
+void put(Value& mapping, std::string_view key, Value value) {
     for (auto& [name, old] : mapping.entries) {
         if (name.scalar == key) {
             old = std::move(value);
@@ -39,8 +39,8 @@ void put(Node& mapping, std::string_view key, Node value) {
 
 }  // namespace
 
-const Node* at_path(const Node& node, std::string_view path) {
-    const Node* here = &node;
+const Value* at_path(const Value& node, std::string_view path) {
+    const Value* here = &node;
     while (here != nullptr && !path.empty()) {
         const auto dot = path.find('.');
         here = here->find(path.substr(0, dot));
@@ -49,22 +49,22 @@ const Node* at_path(const Node& node, std::string_view path) {
     return here;
 }
 
-std::string text_at(const Node& node, std::string_view path) {
-    const Node* found = at_path(node, path);
+std::string text_at(const Value& node, std::string_view path) {
+    const Value* found = at_path(node, path);
     if (found == nullptr || found->is_mapping() || found->is_sequence()) return {};
     constexpr std::size_t kLongestName = 253;
     return found->scalar.substr(0, kLongestName);
 }
 
-ObjectKind kind_of(const Node& node) {
-    if (node.kind == Node::Kind::kNull) return ObjectKind::kNothing;
+ObjectKind kind_of(const Value& node) {
+    if (node.kind == Value::Kind::kNull) return ObjectKind::kNothing;
     if (!node.is_mapping()) return ObjectKind::kConfig;
     if (node.find("kind") != nullptr && node.find("apiVersion") != nullptr) {
         const std::string kind = text_at(node, "kind");
         if (kind == "ConfigMap") return ObjectKind::kConfigMap;
         if (kind == "ClusterPolicy") return ObjectKind::kClusterPolicy;
         if (kind == "DaemonSet") return ObjectKind::kDaemonSet;
-        const Node* items = node.find("items");
+        const Value* items = node.find("items");
         if (items != nullptr && items->is_sequence()) return ObjectKind::kList;
         return ObjectKind::kOtherObject;
     }
@@ -74,12 +74,12 @@ ObjectKind kind_of(const Node& node) {
     return is_helm_values(node) ? ObjectKind::kHelmValues : ObjectKind::kConfig;
 }
 
-bool looks_like_config(const Node& node) {
+bool looks_like_config(const Value& node) {
     if (!node.is_mapping()) return false;
     for (const auto* key : {"sharing", "flags", "imex", "timeSlicing", "mps"}) {
         if (find_any_case(node, key) != nullptr) return true;
     }
-    const Node* version = find_any_case(node, "version");
+    const Value* version = find_any_case(node, "version");
     return version != nullptr && (version->scalar == "v1" || version->scalar == "1");
 }
 
@@ -90,7 +90,7 @@ bool looks_like_config(std::string_view broken) {
     return false;
 }
 
-std::optional<ConfigReference> find_reference(const Node& node, ObjectKind kind) {
+std::optional<ConfigReference> find_reference(const Value& node, ObjectKind kind) {
     ConfigReference reference;
     if (kind == ObjectKind::kClusterPolicy) {
         reference.path = "spec.devicePlugin.config";
@@ -110,14 +110,14 @@ std::optional<ConfigReference> find_reference(const Node& node, ObjectKind kind)
     return reference;
 }
 
-std::string values_with_data(const Node& values, const ConfigReference& reference,
-                             const Node& config_map) {
-    const Node* data = config_map.find("data");
+std::string values_with_data(const Value& values, const ConfigReference& reference,
+                             const Value& config_map) {
+    const Value* data = config_map.find("data");
     if (!is_mapping(data)) return {};
-    Node config = *reference.node;
+    Value config = *reference.node;
     if (reference.gpu_operator) {
-        Node yes;
-        yes.kind = Node::Kind::kBool;
+        Value yes;
+        yes.kind = Value::Kind::kBool;
         yes.scalar = "true";
         put(config, "create", std::move(yes));
         put(config, "name", document::make_string(text_at(config_map, "metadata.name")));
@@ -129,12 +129,12 @@ std::string values_with_data(const Node& values, const ConfigReference& referenc
             config.entries.end());
         put(config, "map", *data);
     }
-    Node mended = values;
+    Value mended = values;
     if (!reference.gpu_operator) {
         put(mended, "config", std::move(config));
         return document::to_yaml(mended);
     }
-    Node plugin = *values.find("devicePlugin");
+    Value plugin = *values.find("devicePlugin");
     put(plugin, "config", std::move(config));
     put(mended, "devicePlugin", std::move(plugin));
     return document::to_yaml(mended);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "document/node.h"
+#include "document/value.h"
 #include "sharing/config.h"
 
 /// What the documents around a sharing configuration are. Inside src/sharing only.
@@ -24,32 +24,32 @@ enum class ObjectKind : std::uint8_t {
     kDaemonSet,
     kOtherObject,  // some other Kubernetes object
 };
-ObjectKind kind_of(const document::Node& node);
+ObjectKind kind_of(const document::Value& node);
 
 /// Whether a mapping inside a ConfigMap is meant to be a sharing configuration, right or wrong.
-bool looks_like_config(const document::Node& node);
+bool looks_like_config(const document::Value& node);
 /// The same of a text that cannot be read.
 bool looks_like_config(std::string_view broken);
 
 /// "metadata.name" and the like; null when a step is missing.
-const document::Node* at_path(const document::Node& node, std::string_view path);
-std::string text_at(const document::Node& node, std::string_view path);
+const document::Value* at_path(const document::Value& node, std::string_view path);
+std::string text_at(const document::Value& node, std::string_view path);
 
 /// Which ConfigMap the plugin is told to read.
 struct ConfigReference {
     std::string path;  // "devicePlugin.config"
-    const document::Node* node = nullptr;
-    const document::Node* name = nullptr;
-    const document::Node* default_key = nullptr;
-    const document::Node* data = nullptr;  // the chart makes the ConfigMap of this
-    bool gpu_operator = false;             // else: the device plugin's own chart
-    std::string mig_strategy;              // of the operator; empty: not said
+    const document::Value* node = nullptr;
+    const document::Value* name = nullptr;
+    const document::Value* default_key = nullptr;
+    const document::Value* data = nullptr;  // the chart makes the ConfigMap of this
+    bool gpu_operator = false;              // else: the device plugin's own chart
+    std::string mig_strategy;               // of the operator; empty: not said
 };
-std::optional<ConfigReference> find_reference(const document::Node& node, ObjectKind kind);
+std::optional<ConfigReference> find_reference(const document::Value& node, ObjectKind kind);
 
 /// The values with the ConfigMap's data inside, so that the chart makes the ConfigMap.
-std::string values_with_data(const document::Node& values, const ConfigReference& reference,
-                             const document::Node& config_map);
+std::string values_with_data(const document::Value& values, const ConfigReference& reference,
+                             const document::Value& config_map);
 
 /// A ConfigMap with sharing configurations in it.
 struct FoundConfigMap {
@@ -81,6 +81,6 @@ void check_wiring(Reader& reader, const Wiring& wiring);
 
 /// Helm values together with further documents.
 void check_helm_documents(Reader& reader, std::string_view text,
-                          const std::vector<document::Node>& documents);
+                          const std::vector<document::Value>& documents);
 
 }  // namespace aliquot::sharing

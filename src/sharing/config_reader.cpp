@@ -13,8 +13,8 @@ namespace aliquot::sharing {
 namespace {
 
 /// What YAML 1.1, which NVIDIA's plugin reads, takes for a bool.
-std::optional<bool> old_bool(const Node& node) {
-    if (node.quoted || node.kind != Node::Kind::kString) return std::nullopt;
+std::optional<bool> old_bool(const Value& node) {
+    if (node.quoted || node.kind != Value::Kind::kString) return std::nullopt;
     for (const std::string_view word : {"y", "yes", "on"}) {
         if (same_letters(node.scalar, word)) return true;
     }
@@ -43,7 +43,7 @@ void Reader::report(Mark mark, std::string_view rule, findings::Severity severit
                          std::move(message), std::move(advice.expected), std::move(advice.fix)});
 }
 
-void Reader::set_root(const Node* root) {
+void Reader::set_root(const Value* root) {
     root_ = root;
     mended_.reset();
 }
@@ -85,9 +85,9 @@ std::vector<findings::Finding> Reader::take_findings() {
     return std::exchange(findings_, {});
 }
 
-const Node* Fields::find(std::string_view key) const {
+const Value* Fields::find(std::string_view key) const {
     const auto found = fields_.find(key);
-    if (found == fields_.end() || found->second.value->kind == Node::Kind::kNull) return nullptr;
+    if (found == fields_.end() || found->second.value->kind == Value::Kind::kNull) return nullptr;
     return found->second.value;
 }
 
@@ -100,7 +100,7 @@ std::string Fields::path_of(std::string_view key) const {
     return path.empty() ? std::string(key) : path + '.' + std::string(key);
 }
 
-const Node* find_any_case(const Node& mapping, std::string_view key) {
+const Value* find_any_case(const Value& mapping, std::string_view key) {
     for (const auto& [name, value] : mapping.entries) {
         if (name.items.empty() && name.entries.empty() && same_letters(name.scalar, key)) {
             return &value;
@@ -118,7 +118,7 @@ std::string join_words(std::span<const std::string_view> words) {
     return joined;
 }
 
-void complain_type(Reader& reader, const Node& node, std::string_view path,
+void complain_type(Reader& reader, const Value& node, std::string_view path,
                    std::string_view expected, std::string fix) {
     reader.error(node.mark, rule::kType,
                  "'" + std::string(path) + "' is " + document::describe(node),
@@ -126,9 +126,9 @@ void complain_type(Reader& reader, const Node& node, std::string_view path,
 }
 
 std::optional<bool> read_bool(Reader& reader, const Fields& fields, std::string_view key) {
-    const Node* node = fields.find(key);
+    const Value* node = fields.find(key);
     if (node == nullptr) return std::nullopt;
-    if (node->kind == Node::Kind::kBool) return lower(node->scalar.front()) == 't';
+    if (node->kind == Value::Kind::kBool) return lower(node->scalar.front()) == 't';
     const auto old = old_bool(*node);
     if (old && !reader.strict()) return *old;
     std::string fix;
@@ -146,7 +146,7 @@ std::optional<bool> read_bool(Reader& reader, const Fields& fields, std::string_
 }
 
 std::optional<std::string> read_text(Reader& reader, const Fields& fields, std::string_view key) {
-    const Node* node = fields.find(key);
+    const Value* node = fields.find(key);
     if (node == nullptr) return std::nullopt;
     const bool scalar = !node->is_mapping() && !node->is_sequence();
     // NVIDIA's reader makes a text of any scalar where it wants one.
@@ -165,8 +165,8 @@ std::optional<std::string> read_path(Reader& reader, const Fields& fields, std::
     return std::nullopt;
 }
 
-std::optional<std::int64_t> integer_of(const Node& node, bool strict) {
-    if (node.kind != Node::Kind::kInteger) return std::nullopt;
+std::optional<std::int64_t> integer_of(const Value& node, bool strict) {
+    if (node.kind != Value::Kind::kInteger) return std::nullopt;
     std::string_view digits = node.scalar;
     const bool minus = digits.front() == '-';
     if (minus || digits.front() == '+') digits.remove_prefix(1);
@@ -185,7 +185,7 @@ std::optional<std::int64_t> integer_of(const Node& node, bool strict) {
     return value && minus ? -*value : value;
 }
 
-std::optional<std::size_t> word_of(Reader& reader, const Node& node, std::string_view path,
+std::optional<std::size_t> word_of(Reader& reader, const Value& node, std::string_view path,
                                    std::span<const std::string_view> words) {
     const std::string allowed = join_words(words);
     if (!node.is_string()) {
@@ -205,7 +205,7 @@ std::optional<std::size_t> word_of(Reader& reader, const Node& node, std::string
 
 std::optional<std::size_t> read_word(Reader& reader, const Fields& fields, std::string_view key,
                                      std::span<const std::string_view> words) {
-    const Node* node = fields.find(key);
+    const Value* node = fields.find(key);
     if (node == nullptr) return std::nullopt;
     return word_of(reader, *node, fields.path_of(key), words);
 }

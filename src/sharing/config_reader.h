@@ -20,7 +20,7 @@
 namespace aliquot::sharing {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 /// What goes with a complaint.
 struct Advice {
@@ -45,8 +45,8 @@ public:
                 Advice advice = {});
 
     /// The root of the configuration that is being read, for mended(); null: none.
-    void set_root(const Node* root);
-    [[nodiscard]] const Node* root() const { return root_; }
+    void set_root(const Value* root);
+    [[nodiscard]] const Value* root() const { return root_; }
     /// The whole `sharing:` block as it should be: mended_sharing() of the root, or nothing.
     const std::string& mended();
 
@@ -63,7 +63,7 @@ private:
     std::string file_;
     bool strict_;
     std::vector<findings::Finding> findings_;
-    const Node* root_ = nullptr;
+    const Value* root_ = nullptr;
     std::optional<std::string> mended_;
 };
 
@@ -83,10 +83,10 @@ class Fields {
 public:
     struct Field {
         Mark key;
-        const Node* value = nullptr;
+        const Value* value = nullptr;
     };
     /// nullptr: not there, or there without a value (`key:`).
-    [[nodiscard]] const Node* find(std::string_view key) const;
+    [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] bool has(std::string_view key) const { return fields_.count(key) != 0; }
     [[nodiscard]] Mark key_mark(std::string_view key) const;
     [[nodiscard]] std::string path_of(std::string_view key) const;
@@ -100,7 +100,7 @@ public:
 /// wrong letter case or there twice. Empty when `node` is no mapping (complained about); a kNull
 /// node has no fields.
 /// path   the path with indices, when it differs from the section's
-std::optional<Fields> read_section(Reader& reader, const Node& node, const Section& section,
+std::optional<Fields> read_section(Reader& reader, const Value& node, const Section& section,
                                    std::string_view path);
 
 /// Typed values. Empty: not there, or wrong (complained about).
@@ -109,28 +109,28 @@ std::optional<std::string> read_text(Reader& reader, const Fields& fields, std::
 std::optional<std::string> read_path(Reader& reader, const Fields& fields, std::string_view key);
 
 /// A whole number of an int or a text with nothing but digits in it (`allow_text`).
-std::optional<std::int64_t> integer_of(const Node& node, bool strict);
+std::optional<std::int64_t> integer_of(const Value& node, bool strict);
 
 /// One of a few words: the index into `words`.
 std::optional<std::size_t> read_word(Reader& reader, const Fields& fields, std::string_view key,
                                      std::span<const std::string_view> words);
-std::optional<std::size_t> word_of(Reader& reader, const Node& node, std::string_view path,
+std::optional<std::size_t> word_of(Reader& reader, const Value& node, std::string_view path,
                                    std::span<const std::string_view> words);
 
-void complain_type(Reader& reader, const Node& node, std::string_view path,
+void complain_type(Reader& reader, const Value& node, std::string_view path,
                    std::string_view expected, std::string fix);
 
 /// "a, b or c".
 std::string join_words(std::span<const std::string_view> words);
 
 /// The value of the first key with these letters, in any case.
-const Node* find_any_case(const Node& mapping, std::string_view key);
+const Value* find_any_case(const Value& mapping, std::string_view key);
 
 /// The whole `sharing:` block as it should be, with the values that stand anywhere in `root`.
-std::string mended_sharing(const Node& root);
+std::string mended_sharing(const Value& root);
 
 /// `key: value` below all the keys of `path`, as YAML.
-std::string nested(std::string_view path, std::string_view key, const Node& value);
+std::string nested(std::string_view path, std::string_view key, const Value& value);
 
 /// Go's duration syntax, "1m30s", in nanoseconds. Empty: none, or above 292 years.
 std::optional<std::int64_t> parse_go_duration(std::string_view text);
@@ -143,21 +143,21 @@ struct ResourceName {
 ResourceName parse_resource_name(std::string_view text);
 
 // The parts of a configuration.
-Flags read_flags(Reader& reader, const Node& node);
-Sharing read_sharing(Reader& reader, const Node& node, const Flags& flags);
-std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& node,
+Flags read_flags(Reader& reader, const Value& node);
+Sharing read_sharing(Reader& reader, const Value& node, const Flags& flags);
+std::optional<SharedResource> read_shared_resource(Reader& reader, const Value& node,
                                                    const std::string& path,
                                                    grant::Mechanism mechanism, const Flags& flags);
 std::optional<DeviceSelector> read_devices(Reader& reader, const Fields& fields);
 /// Complains about entries that cannot match since earlier ones of the list take all they want.
 void find_shadowed(Reader& reader, const std::vector<SharedResource>& resources,
                    std::string_view path);
-void read_root_resources(Reader& reader, const Node& node);
+void read_root_resources(Reader& reader, const Value& node);
 
 /// What one configuration may have: a ConfigMap cannot hold more either.
 inline constexpr document::Limits kConfigLimits{.bytes = 1U << 20U, .nodes = 50'000};
 
 /// Reads a configuration whose YAML has been read: the documents of a file or a ConfigMap value.
-std::optional<Config> read_documents(Reader& reader, const std::vector<Node>& documents);
+std::optional<Config> read_documents(Reader& reader, const std::vector<Value>& documents);
 
 }  // namespace aliquot::sharing

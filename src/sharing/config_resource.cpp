@@ -34,7 +34,7 @@ bool is_subdomain(std::string_view text) {
 
 std::optional<std::string> read_name(Reader& reader, const Fields& fields, std::string_view key,
                                      const Flags& flags) {
-    const Node& node = *fields.find(key);
+    const Value& node = *fields.find(key);
     const std::string path = fields.path_of(key);
     if (!node.is_string()) {
         complain_type(reader, node, path, "a resource name such as nvidia.com/gpu", "");
@@ -79,7 +79,7 @@ std::optional<std::string> read_name(Reader& reader, const Fields& fields, std::
 
 std::optional<unsigned> read_replicas(Reader& reader, const Fields& fields,
                                       grant::Mechanism mechanism) {
-    const Node& node = *fields.find("replicas");
+    const Value& node = *fields.find("replicas");
     const std::string path = fields.path_of("replicas");
     const auto count = integer_of(node, reader.strict());
     if (!count) {
@@ -125,13 +125,13 @@ std::optional<unsigned> read_replicas(Reader& reader, const Fields& fields,
 }
 
 std::optional<std::uint64_t> read_memory(Reader& reader, const Fields& fields) {
-    const Node* node = fields.find("memory");
+    const Value* node = fields.find("memory");
     if (node == nullptr) return std::nullopt;
     const std::string path = fields.path_of("memory");
     const std::string expected = "an amount such as 512Mi or 3.5Gi, at least 1Mi";
     constexpr std::uint64_t kLeast = 1U << 20U;
-    if (!node->is_string() && node->kind != Node::Kind::kInteger &&
-        node->kind != Node::Kind::kFloat) {
+    if (!node->is_string() && node->kind != Value::Kind::kInteger &&
+        node->kind != Value::Kind::kFloat) {
         complain_type(reader, *node, path, expected, "memory: 2Gi");
         return std::nullopt;
     }
@@ -153,7 +153,7 @@ std::optional<std::uint64_t> read_memory(Reader& reader, const Fields& fields) {
 }
 
 std::optional<unsigned> read_compute(Reader& reader, const Fields& fields) {
-    const Node* node = fields.find("compute");
+    const Value* node = fields.find("compute");
     if (node == nullptr) return std::nullopt;
     const auto percent = integer_of(*node, true);
     if (percent && *percent >= 1 && *percent <= 100) return static_cast<unsigned>(*percent);
@@ -170,7 +170,7 @@ std::optional<unsigned> read_compute(Reader& reader, const Fields& fields) {
 }
 
 std::optional<unsigned> read_weight(Reader& reader, const Fields& fields) {
-    const Node* node = fields.find("weight");
+    const Value* node = fields.find("weight");
     if (node == nullptr) return std::nullopt;
     constexpr std::int64_t kMost = 10'000;
     const auto weight = integer_of(*node, true);
@@ -185,7 +185,7 @@ std::optional<unsigned> read_weight(Reader& reader, const Fields& fields) {
 /// `shares`: the limits of each replica by itself.
 std::vector<grant::Limits> read_shares(Reader& reader, const Fields& fields) {
     std::vector<grant::Limits> shares;
-    const Node* list = fields.find("shares");
+    const Value* list = fields.find("shares");
     if (list == nullptr) return shares;
     const std::string path = fields.path_of("shares");
     const std::string fix = "shares:\n  - memory: 8Gi\n    compute: 50\n  - memory: 4Gi";
@@ -245,7 +245,7 @@ ResourceName parse_resource_name(std::string_view text) {
     return read;
 }
 
-std::optional<SharedResource> read_shared_resource(Reader& reader, const Node& node,
+std::optional<SharedResource> read_shared_resource(Reader& reader, const Value& node,
                                                    const std::string& path,
                                                    grant::Mechanism mechanism, const Flags& flags) {
     const bool mps = mechanism == grant::Mechanism::kMps;

@@ -78,7 +78,7 @@ std::string place_text(std::string_view path) {
     return path.empty() ? "the top of the file" : std::string(path);
 }
 
-void complain_misplaced(Reader& reader, const Node& mapping, const Node& key, const Node& value,
+void complain_misplaced(Reader& reader, const Value& mapping, const Value& key, const Value& value,
                         std::string_view path, const Section& home) {
     const auto proper = std::find_if(home.keys.begin(), home.keys.end(), [&key](Words known) {
         return same_letters(key.scalar, known);
@@ -131,7 +131,7 @@ bool is_ours(std::string_view key) {
     return std::find(kOurs.begin(), kOurs.end(), key) != kOurs.end();
 }
 
-void complain_unknown(Reader& reader, const Node& mapping, const Node& key, const Node& value,
+void complain_unknown(Reader& reader, const Value& mapping, const Value& key, const Value& value,
                       std::string_view path, const Section& section) {
     // What NVIDIA's plugin does not have comes last.
     std::span<const Words> known_keys = section.keys;
@@ -156,9 +156,9 @@ void complain_unknown(Reader& reader, const Node& mapping, const Node& key, cons
         advice.expected = "the keys themselves";
     } else if (!near.empty()) {
         message += " (did you mean '" + std::string(near) + "'?)";
-        Node fixed = document::make_mapping();
-        Node mended = value;
-        if (near == "memory" && value.kind == Node::Kind::kInteger) {
+        Value fixed = document::make_mapping();
+        Value mended = value;
+        if (near == "memory" && value.kind == Value::Kind::kInteger) {
             mended = document::make_string(value.scalar + "Gi");
         }
         document::append(fixed, std::string(near), std::move(mended));
@@ -178,13 +178,13 @@ const Section& section(std::string_view path) {
     return kSections[0];
 }
 
-std::string nested(std::string_view path, std::string_view key, const Node& value) {
-    Node inner = document::make_mapping();
+std::string nested(std::string_view path, std::string_view key, const Value& value) {
+    Value inner = document::make_mapping();
     document::append(inner, std::string(key), value);
     while (!path.empty()) {
         const auto dot = path.rfind('.');
         const std::string_view name = dot == std::string_view::npos ? path : path.substr(dot + 1);
-        Node outer = document::make_mapping();
+        Value outer = document::make_mapping();
         document::append(outer, std::string(name), std::move(inner));
         inner = std::move(outer);
         path = dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
@@ -192,12 +192,12 @@ std::string nested(std::string_view path, std::string_view key, const Node& valu
     return document::to_yaml(inner);
 }
 
-std::optional<Fields> read_section(Reader& reader, const Node& node, const Section& section,
+std::optional<Fields> read_section(Reader& reader, const Value& node, const Section& section,
                                    std::string_view path) {
     Fields fields;
     fields.path = path;
     fields.mark = node.mark;
-    if (node.kind == Node::Kind::kNull) return fields;
+    if (node.kind == Value::Kind::kNull) return fields;
     if (!node.is_mapping()) {
         complain_type(reader, node, path.empty() ? "the file" : path,
                       "a mapping with the keys " + join_words(section.keys), "");

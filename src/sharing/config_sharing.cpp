@@ -20,11 +20,11 @@ void complain_no_resources(Reader& reader, Mark mark, const std::string& path,
 }
 
 /// The list of a block; null when there is none (complained about).
-const Node* find_resources(Reader& reader, const Node& node, const Fields& fields, Mark key) {
+const Value* find_resources(Reader& reader, const Value& node, const Fields& fields, Mark key) {
     const std::string path = fields.path;
     if (!fields.has("resources")) {
         // Of `replicas` beside it, or of the list one level higher, all was said already.
-        const Node* sharing =
+        const Value* sharing =
             reader.root() == nullptr ? nullptr : find_any_case(*reader.root(), "sharing");
         const bool list_above =
             sharing != nullptr && find_any_case(*sharing, "resources") != nullptr;
@@ -35,7 +35,7 @@ const Node* find_resources(Reader& reader, const Node& node, const Fields& field
         }
         return nullptr;
     }
-    const Node* list = fields.find("resources");
+    const Value* list = fields.find("resources");
     if (list == nullptr) {
         complain_no_resources(reader, fields.key_mark("resources"), path,
                               "has nothing under 'resources'");
@@ -48,9 +48,9 @@ const Node* find_resources(Reader& reader, const Node& node, const Fields& field
     if (list->is_sequence()) return list;
     std::string fix;
     if (list->is_mapping()) {
-        Node items = document::make_sequence();
+        Value items = document::make_sequence();
         items.items.push_back(*list);
-        Node block = document::make_mapping();
+        Value block = document::make_mapping();
         document::append(block, "resources", std::move(items));
         fix = document::to_yaml(block);
     }
@@ -84,18 +84,18 @@ std::vector<SharedResource> merge_same_names(Reader& reader,
 }
 
 /// NVIDIA's plugin reads `devices` and `rename` and then shares all GPUs under the usual name.
-void discard_selection(Reader& reader, const Node& list, std::vector<SharedResource>& resources,
+void discard_selection(Reader& reader, const Value& list, std::vector<SharedResource>& resources,
                        bool rename_by_default) {
-    for (const Node& entry : list.items) {
+    for (const Value& entry : list.items) {
         for (const auto& [key, value] : entry.entries) {
             const bool all = value.is_string() && value.scalar == "all";
-            if (key.scalar == "devices" && !all && value.kind != Node::Kind::kNull) {
+            if (key.scalar == "devices" && !all && value.kind != Value::Kind::kNull) {
                 reader.warning(key.mark, rule::kDiscarded,
                                "'devices' limits nothing; NVIDIA's plugin discards it and shares "
                                "all GPUs");
             }
-            if (key.scalar != "rename" || value.kind == Node::Kind::kNull) continue;
-            const Node* name = entry.find("name");
+            if (key.scalar != "rename" || value.kind == Value::Kind::kNull) continue;
+            const Value* name = entry.find("name");
             const bool usual = rename_by_default && name != nullptr &&
                                parse_resource_name(value.scalar).name ==
                                    parse_resource_name(name->scalar).name + ".shared";
@@ -111,17 +111,17 @@ void discard_selection(Reader& reader, const Node& list, std::vector<SharedResou
 }
 
 /// An mps or timeSlicing block; empty when it is wrong (complained about).
-std::optional<Sharing> read_block(Reader& reader, const Node& node, Mark key,
+std::optional<Sharing> read_block(Reader& reader, const Value& node, Mark key,
                                   grant::Mechanism mechanism, const Flags& flags) {
     const std::string path = "sharing." + std::string(config_key(mechanism));
     Sharing sharing;
     sharing.mechanism = mechanism;
     sharing.fail_requests_greater_than_one = mechanism == grant::Mechanism::kMps;
-    if (node.kind == Node::Kind::kNull || (node.is_mapping() && node.entries.empty()) ||
+    if (node.kind == Value::Kind::kNull || (node.is_mapping() && node.entries.empty()) ||
         node.is_sequence()) {
-        const char* found = node.kind == Node::Kind::kNull ? "has nothing in it"
-                            : node.is_sequence()           ? "is a list"
-                                                           : "is empty";
+        const char* found = node.kind == Value::Kind::kNull ? "has nothing in it"
+                            : node.is_sequence()            ? "is a list"
+                                                            : "is empty";
         complain_no_resources(reader, key, path, found);
         return std::nullopt;
     }
@@ -133,7 +133,7 @@ std::optional<Sharing> read_block(Reader& reader, const Node& node, Mark key,
     if (const auto fail = read_bool(reader, *fields, "failRequestsGreaterThanOne")) {
         sharing.fail_requests_greater_than_one = *fail;
     }
-    const Node* list = find_resources(reader, node, *fields, key);
+    const Value* list = find_resources(reader, node, *fields, key);
     if (list == nullptr) return std::nullopt;
     for (std::size_t i = 0; i < list->items.size(); ++i) {
         const std::string entry_path = path + ".resources[" + std::to_string(i) + ']';
@@ -170,7 +170,7 @@ void check_mps(Reader& reader, const Sharing& mps, Mark key, const Flags& flags)
 
 /// "5%" or an amount of memory.
 void read_slack(Reader& reader, const Fields& fields, GuardConfig& guard) {
-    const Node* node = fields.find("slack");
+    const Value* node = fields.find("slack");
     if (node == nullptr) return;
     const std::string& text = node->scalar;
     const bool scalar = !node->is_mapping() && !node->is_sequence();
@@ -197,7 +197,7 @@ GuardConfig read_guard(Reader& reader, const Fields& sharing) {
                        "'guard' is not a key of sharing; NVIDIA's plugin ignores it");
         return {};
     }
-    const Node* node = sharing.find("guard");
+    const Value* node = sharing.find("guard");
     if (node == nullptr) return {};
     const auto fields = read_section(reader, *node, section("sharing.guard"), "sharing.guard");
     if (!fields) return {};
@@ -213,7 +213,7 @@ GuardConfig read_guard(Reader& reader, const Fields& sharing) {
 
 }  // namespace
 
-Sharing read_sharing(Reader& reader, const Node& node, const Flags& flags) {
+Sharing read_sharing(Reader& reader, const Value& node, const Flags& flags) {
     const auto fields = read_section(reader, node, section("sharing"), "sharing");
     if (!fields) return {};
     std::optional<Sharing> time_slicing;

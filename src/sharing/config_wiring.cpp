@@ -42,7 +42,7 @@ std::optional<Target> target_of(const Wiring& wiring, const ConfigReference& ref
 }
 
 void check_keys(Reader& reader, const ConfigReference& reference, const Target& target) {
-    const Node* chosen = reference.default_key;
+    const Value* chosen = reference.default_key;
     if (chosen != nullptr && chosen->is_string() && !chosen->scalar.empty()) {
         if (contains(target.keys, chosen->scalar) || target.keys.empty()) return;
         reader.warning(chosen->mark, rule::kHelmConfigName,
@@ -136,7 +136,7 @@ unsigned separator_above(std::string_view text, unsigned line) {
     return found;
 }
 
-std::string name_of(const Node& document) {
+std::string name_of(const Value& document) {
     const std::string kind = text_at(document, "kind");
     const std::string name = text_at(document, "metadata.name");
     if (kind.empty()) return "the document";
@@ -159,16 +159,16 @@ void check_wiring(Reader& reader, const Wiring& wiring) {
 }
 
 void check_helm_documents(Reader& reader, std::string_view text,
-                          const std::vector<Node>& documents) {
-    std::vector<const Node*> present;
-    for (const Node& document : documents) {
-        if (document.kind != Node::Kind::kNull) present.push_back(&document);
+                          const std::vector<Value>& documents) {
+    std::vector<const Value*> present;
+    for (const Value& document : documents) {
+        if (document.kind != Value::Kind::kNull) present.push_back(&document);
     }
-    const auto values = std::find_if(present.begin(), present.end(), [](const Node* document) {
+    const auto values = std::find_if(present.begin(), present.end(), [](const Value* document) {
         return kind_of(*document) == ObjectKind::kHelmValues;
     });
     if (present.size() < 2 || values == present.end()) return;
-    const auto after = [text](const Node& document) {
+    const auto after = [text](const Value& document) {
         const unsigned line = separator_above(text, document.mark.line);
         return " after line " + std::to_string(line);
     };

@@ -15,7 +15,7 @@
 namespace aliquot::sizing {
 namespace {
 
-using document::Node;
+using document::Value;
 
 constexpr double kHoursPerMonth = 730;
 constexpr double kMargin = 1.25;
@@ -25,12 +25,12 @@ constexpr std::array<std::string_view, 8> kKeys{
     "workload",        "instance", "gpu_memory_peak_gib", "gpu_busy_percent", "cpu_peak",
     "memory_peak_gib", "gpus",     "out_of_memory"};
 
-Error at(std::string_view file, const Node& node, const std::string& what) {
+Error at(std::string_view file, const Value& node, const std::string& what) {
     return {ErrorCode::kInvalidInput, std::string(file) + ':' + std::to_string(node.mark.line) +
                                           ':' + std::to_string(node.mark.column) + ": " + what};
 }
 
-Result<Run> read_run(std::string_view file, const Node& node) {
+Result<Run> read_run(std::string_view file, const Value& node) {
     if (!node.is_mapping()) {
         return at(file, node, describe(node) + " found, a run with workload and instance expected");
     }
@@ -53,7 +53,7 @@ Result<Run> read_run(std::string_view file, const Node& node) {
             continue;
         }
         if (key.scalar == "out_of_memory") {
-            if (value.kind != Node::Kind::kBool) {
+            if (value.kind != Value::Kind::kBool) {
                 return at(
                     file, value,
                     "'out_of_memory': true or false is expected, " + describe(value) + " found");
@@ -172,11 +172,11 @@ std::string_view to_text(Direction direction) {
 Result<std::vector<Run>> read_runs(std::string_view file, std::string_view text) {
     const auto stream = document::parse_yaml(text);
     if (!stream.errors.empty()) {
-        Node place;
+        Value place;
         place.mark = stream.errors.front().mark;
         return at(file, place, stream.errors.front().message);
     }
-    const Node* list = stream.documents.empty() ? nullptr : &stream.documents.front();
+    const Value* list = stream.documents.empty() ? nullptr : &stream.documents.front();
     if (list != nullptr && list->is_mapping()) list = list->find("runs");
     if (list == nullptr || !list->is_sequence()) {
         return Error{
@@ -185,7 +185,7 @@ Result<std::vector<Run>> read_runs(std::string_view file, std::string_view text)
     }
     if (list->items.size() > kMostRuns) return at(file, *list, "more than 10000 runs");
     std::vector<Run> runs;
-    for (const Node& item : list->items) {
+    for (const Value& item : list->items) {
         auto run = read_run(file, item);
         if (!run) return std::move(run).error();
         runs.push_back(*std::move(run));

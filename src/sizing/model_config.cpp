@@ -14,7 +14,7 @@
 namespace aliquot::sizing {
 namespace {
 
-using document::Node;
+using document::Value;
 
 /// The fields we use, under whatever name a family gives them.
 struct Fields {
@@ -30,19 +30,19 @@ struct Fields {
     std::string family;
 };
 
-double first_of(const Node& root, std::initializer_list<std::string_view> keys) {
+double first_of(const Value& root, std::initializer_list<std::string_view> keys) {
     for (const std::string_view key : keys) {
         if (const auto value = number_of(root.find(key))) return *value;
     }
     return 0;
 }
 
-bool is_true(const Node& root, std::string_view key) {
-    const Node* const value = root.find(key);
-    return value != nullptr && value->kind == Node::Kind::kBool && value->scalar == "true";
+bool is_true(const Value& root, std::string_view key) {
+    const Value* const value = root.find(key);
+    return value != nullptr && value->kind == Value::Kind::kBool && value->scalar == "true";
 }
 
-bool has(const Node& root, std::string_view key) { return root.find(key) != nullptr; }
+bool has(const Value& root, std::string_view key) { return root.find(key) != nullptr; }
 
 /// Families that tie input and output embeddings when the file does not say.
 bool ties_by_default(const std::string& family) {
@@ -52,7 +52,7 @@ bool ties_by_default(const std::string& family) {
     return std::ranges::find(kTying, family) != kTying.end();
 }
 
-Fields fields_of(const Node& root) {
+Fields fields_of(const Value& root) {
     Fields f;
     f.family = text_at(root, "model_type");
     f.hidden = first_of(root, {"hidden_size", "n_embd", "d_model"});
@@ -73,7 +73,7 @@ Fields fields_of(const Node& root) {
     return f;
 }
 
-bool is_gated(const Node& root, const Fields& f) {
+bool is_gated(const Value& root, const Fields& f) {
     constexpr std::array<std::string_view, 10> kPlain{
         "gpt2", "gpt_neox", "gptj", "opt", "falcon", "bloom", "mpt", "phi", "starcoder2", "bert"};
     if (std::ranges::find(kPlain, f.family) != kPlain.end()) return false;
@@ -83,7 +83,7 @@ bool is_gated(const Node& root, const Fields& f) {
            act == "gelu_pytorch_tanh";
 }
 
-double attention_of(const Node& root, const Fields& f) {
+double attention_of(const Value& root, const Fields& f) {
     const double kv_rank = number_at(root, "kv_lora_rank");
     if (kv_rank > 0) {  // latent attention
         const double rope = number_at(root, "qk_rope_head_dim");
@@ -107,7 +107,7 @@ struct Mixture {
     double dense_layers = 0;  // layers without experts
 };
 
-Mixture mixture_of(const Node& root, const Fields& f) {
+Mixture mixture_of(const Value& root, const Fields& f) {
     Mixture m;
     m.experts = first_of(root, {"num_local_experts", "n_routed_experts", "num_experts"});
     m.active = first_of(root, {"num_experts_per_tok", "experts_per_token"});
@@ -118,7 +118,7 @@ Mixture mixture_of(const Node& root, const Fields& f) {
     return m;
 }
 
-ModelShape decoder(const Node& root, const Fields& f) {
+ModelShape decoder(const Value& root, const Fields& f) {
     const double factor = is_gated(root, f) ? 3 : 2;
     const double attention = attention_of(root, f);
     const double dense = factor * f.hidden * f.inner;
@@ -164,7 +164,7 @@ ModelShape encoder(const Fields& f, double types) {
     return shape;
 }
 
-ModelShape whisper(const Node& root, const Fields& f) {
+ModelShape whisper(const Value& root, const Fields& f) {
     const double encoders = number_at(root, "encoder_layers");
     const double decoders = number_at(root, "decoder_layers");
     const double inner = number_at(root, "encoder_ffn_dim", 4 * f.hidden);
@@ -203,8 +203,8 @@ Result<ModelShape> read_model_config(std::string_view name, std::string_view tex
                      std::string(name) + ": a JSON object is expected, such as a config.json"};
     }
     // Models that see keep the language part one level lower.
-    const Node* root = &stream.documents.front();
-    const Node* const inner = root->find("text_config");
+    const Value* root = &stream.documents.front();
+    const Value* const inner = root->find("text_config");
     if (inner != nullptr && inner->is_mapping() && inner->find("hidden_size") != nullptr) {
         root = inner;
     }

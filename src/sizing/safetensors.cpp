@@ -47,11 +47,11 @@ Error malformed(std::string_view name, const std::string& what) {
 }
 
 /// Elements of one tensor; negative when its shape is none.
-double elements_of(const document::Node& tensor) {
-    const document::Node* const shape = tensor.find("shape");
+double elements_of(const document::Value& tensor) {
+    const document::Value* const shape = tensor.find("shape");
     if (shape == nullptr || !shape->is_sequence()) return -1;
     double elements = 1;
-    for (const document::Node& length : shape->items) {
+    for (const document::Value& length : shape->items) {
         const auto value = number_of(&length);
         if (!value || *value != std::floor(*value)) return -1;
         elements *= *value;

@@ -9,8 +9,8 @@ std::string gib_text(double gib) { return decimal_text(gib) + " GiB"; }
 
 std::string money_text(double usd) { return fixed_text(usd, usd < 1 ? 4 : 2); }
 
-std::optional<double> number_of(const document::Node* node) {
-    using Kind = document::Node::Kind;
+std::optional<double> number_of(const document::Value* node) {
+    using Kind = document::Value::Kind;
     if (node == nullptr || (node->kind != Kind::kInteger && node->kind != Kind::kFloat)) {
         return std::nullopt;
     }
@@ -18,12 +18,12 @@ std::optional<double> number_of(const document::Node* node) {
     return value && *value >= 0 ? value : std::nullopt;
 }
 
-double number_at(const document::Node& mapping, std::string_view key, double otherwise) {
+double number_at(const document::Value& mapping, std::string_view key, double otherwise) {
     return number_of(mapping.find(key)).value_or(otherwise);
 }
 
-std::string text_at(const document::Node& mapping, std::string_view key) {
-    const document::Node* const value = mapping.find(key);
+std::string text_at(const document::Value& mapping, std::string_view key) {
+    const document::Value* const value = mapping.find(key);
     return value != nullptr && value->is_string() ? value->scalar : std::string();
 }
 

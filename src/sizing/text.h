@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::sizing {
 
@@ -16,12 +16,12 @@ std::string gib_text(double gib);
 std::string money_text(double usd);
 
 /// The number of a plain scalar; empty when it is none, not finite or negative.
-std::optional<double> number_of(const document::Node* node);
+std::optional<double> number_of(const document::Value* node);
 
 /// The number under a key of a mapping; `otherwise` when there is none.
-double number_at(const document::Node& mapping, std::string_view key, double otherwise = 0);
+double number_at(const document::Value& mapping, std::string_view key, double otherwise = 0);
 
 /// The text under a key of a mapping; empty when there is none.
-std::string text_at(const document::Node& mapping, std::string_view key);
+std::string text_at(const document::Value& mapping, std::string_view key);
 
 }  // namespace aliquot::sizing

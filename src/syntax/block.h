@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::syntax {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 enum class Language : std::uint8_t {
     kYaml,

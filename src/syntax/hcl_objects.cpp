@@ -42,22 +42,22 @@ public:
             ++at_;
             gaps_ = false;
             broken_ = false;
-            Node body;
+            Value body;
             if (!read_body(body, "", 0)) continue;
-            Node object = finished(*made, at, body);
+            Value object = finished(*made, at, body);
             if (object.entries.size() > 2) found.push_back({std::move(object), gaps_});
         }
         return found;
     }
 
 private:
-    Node finished(const HclKind& made, std::size_t at, Node& body);
-    bool read_body(Node& mapping, std::string_view outer, int depth);
-    bool read_block(Node& mapping, std::string_view name, std::size_t begin, std::string_view outer,
-                    int depth);
-    bool read_value(Node& value, int depth);
-    bool read_list(Node& list, int depth);
-    bool read_map(Node& mapping, int depth);
+    Value finished(const HclKind& made, std::size_t at, Value& body);
+    bool read_body(Value& mapping, std::string_view outer, int depth);
+    bool read_block(Value& mapping, std::string_view name, std::size_t begin,
+                    std::string_view outer, int depth);
+    bool read_value(Value& value, int depth);
+    bool read_list(Value& list, int depth);
+    bool read_map(Value& mapping, int depth);
     bool skip_expression();
     bool skip_heredoc();
     std::size_t end_of_string(std::size_t quote) const;
@@ -156,7 +156,7 @@ bool HclReader::skip_expression() {
     return level == 0;
 }
 
-bool HclReader::read_value(Node& value, int depth) {
+bool HclReader::read_value(Value& value, int depth) {
     if (depth > kDeepestBlock) broken_ = true;
     if (broken_) return false;
     const std::size_t begin = at_;
@@ -165,7 +165,7 @@ bool HclReader::read_value(Node& value, int depth) {
         const auto end = end_of_string(begin);
         if (end == kNowhere) return false;
         value = written_scalar(block_, begin, std::string(text_.substr(begin + 1, end - begin - 1)),
-                               Node::Kind::kString);
+                               Value::Kind::kString);
         at_ = end + 1;
         plain = true;
     } else if (here() == '[') {
@@ -178,8 +178,8 @@ bool HclReader::read_value(Node& value, int depth) {
             ++at_;
         }
         const std::string_view word = text_.substr(begin, at_ - begin);
-        const Node::Kind kind = kind_of_word(word);
-        plain = !word.empty() && kind != Node::Kind::kString;
+        const Value::Kind kind = kind_of_word(word);
+        plain = !word.empty() && kind != Value::Kind::kString;
         if (plain) value = written_scalar(block_, begin, std::string(word), kind);
     }
     if (plain) {
@@ -196,13 +196,13 @@ bool HclReader::read_value(Node& value, int depth) {
     value = {};
     value = written_scalar(block_, begin,
                            "${" + std::string(written.substr(0, written.find('\n'))) + "}",
-                           Node::Kind::kString);
+                           Value::Kind::kString);
     return true;
 }
 
-bool HclReader::read_list(Node& list, int depth) {
+bool HclReader::read_list(Value& list, int depth) {
     list = {};
-    list.kind = Node::Kind::kSequence;
+    list.kind = Value::Kind::kSequence;
     list.mark = block_.place(at_);
     ++at_;
     for (;;) {
@@ -212,7 +212,7 @@ bool HclReader::read_list(Node& list, int depth) {
             return true;
         }
         if (text_.substr(at_, 4) == "for ") return false;
-        Node item;
+        Value item;
         const std::size_t begin = at_;
         if (at_ >= text_.size() || !read_value(item, depth) || at_ == begin) return false;
         list.items.push_back(std::move(item));
@@ -221,9 +221,9 @@ bool HclReader::read_list(Node& list, int depth) {
     }
 }
 
-bool HclReader::read_map(Node& mapping, int depth) {
+bool HclReader::read_map(Value& mapping, int depth) {
     mapping = {};
-    mapping.kind = Node::Kind::kMapping;
+    mapping.kind = Value::Kind::kMapping;
     mapping.mark = block_.place(at_);
     ++at_;
     for (;;) {
@@ -247,7 +247,7 @@ bool HclReader::read_map(Node& mapping, int depth) {
         if (key.empty() || (here() != '=' && here() != ':')) return false;
         ++at_;
         skip_blanks(false);
-        Node value;
+        Value value;
         if (!read_value(value, depth)) return false;
         add_written(block_, mapping, begin, std::move(key), std::move(value));
         skip_blanks(true);
@@ -255,7 +255,7 @@ bool HclReader::read_map(Node& mapping, int depth) {
     }
 }
 
-bool HclReader::read_block(Node& mapping, std::string_view name, std::size_t begin,
+bool HclReader::read_block(Value& mapping, std::string_view name, std::size_t begin,
                            std::string_view outer, int depth) {
     std::string_view label;
     while (here() == '"') {
@@ -267,15 +267,15 @@ bool HclReader::read_block(Node& mapping, std::string_view name, std::size_t beg
     }
     if (here() != '{') return false;
     ++at_;
-    Node body;
-    body.kind = Node::Kind::kMapping;
+    Value body;
+    body.kind = Value::Kind::kMapping;
     body.mark = block_.place(begin);
     const bool dynamic = name == "dynamic";
     if (!read_body(body, name, depth + 1)) return false;
     if (dynamic) {
         gaps_ = true;
-        const Node* content = body.find("content");
-        Node inner = content == nullptr ? Node{} : *content;
+        const Value* content = body.find("content");
+        Value inner = content == nullptr ? Value{} : *content;
         body = std::move(inner);
         name = label;
     }
@@ -289,15 +289,15 @@ bool HclReader::read_block(Node& mapping, std::string_view name, std::size_t beg
         value.items.push_back(std::move(body));
         return true;
     }
-    Node items;
-    items.kind = Node::Kind::kSequence;
+    Value items;
+    items.kind = Value::Kind::kSequence;
     items.mark = body.mark;
     items.items.push_back(std::move(body));
     add_written(block_, mapping, begin, list, std::move(items));
     return true;
 }
 
-bool HclReader::read_body(Node& mapping, std::string_view outer, int depth) {
+bool HclReader::read_body(Value& mapping, std::string_view outer, int depth) {
     if (depth > kDeepestBlock) return false;
     for (;;) {
         skip_blanks(true);
@@ -313,7 +313,7 @@ bool HclReader::read_body(Node& mapping, std::string_view outer, int depth) {
         if (here() == '=' && text_.substr(at_, 2) != "==") {
             ++at_;
             skip_blanks(false);
-            Node value;
+            Value value;
             if (!read_value(value, depth)) return false;
             add_written(block_, mapping, begin, camel_case(name), std::move(value));
         } else if (!read_block(mapping, name, begin, outer, depth)) {
@@ -323,29 +323,29 @@ bool HclReader::read_body(Node& mapping, std::string_view outer, int depth) {
 }
 
 /// The object, with what the provider adds by itself.
-Node HclReader::finished(const HclKind& made, std::size_t at, Node& body) {
-    Node object;
+Value HclReader::finished(const HclKind& made, std::size_t at, Value& body) {
+    Value object;
     object.mark = block_.place(at);
     add_written(block_, object, at, "apiVersion",
-                written_scalar(block_, at, std::string(made.version), Node::Kind::kString));
+                written_scalar(block_, at, std::string(made.version), Value::Kind::kString));
     add_written(block_, object, at, "kind",
-                written_scalar(block_, at, std::string(made.kind), Node::Kind::kString));
+                written_scalar(block_, at, std::string(made.kind), Value::Kind::kString));
     if (made.kind ==
         "HelmRelease") {  // as Flux writes it; a chart without repository lies beside it
         if (body.find("repository") == nullptr || body.find("chart") == nullptr) return object;
-        Node source;
+        Value source;
         add_written(block_, source, at, "kind",
-                    written_scalar(block_, at, "HelmRepository", Node::Kind::kString));
-        Node chart;
+                    written_scalar(block_, at, "HelmRepository", Value::Kind::kString));
+        Value chart;
         for (auto& entry : body.entries) {
             const std::string& key = entry.first.scalar;
             if (key != "chart" && key != "version" && key != "repository") continue;
             add_written(block_, chart, at, key, std::move(entry.second));
         }
         add_written(block_, chart, at, "sourceRef", std::move(source));
-        Node holder;
+        Value holder;
         add_written(block_, holder, at, "spec", std::move(chart));
-        Node spec;
+        Value spec;
         add_written(block_, spec, at, "chart", std::move(holder));
         add_written(block_, object, at, "spec", std::move(spec));
         return object;
@@ -355,20 +355,20 @@ Node HclReader::finished(const HclKind& made, std::size_t at, Node& body) {
             object.entries.emplace_back(std::move(key), std::move(value));
         }
     }
-    Node* pod = made.kind == "Job" ? mapping_below(object, {"spec", "template", "spec"})
-                : made.kind == "CronJob"
-                    ? mapping_below(object, {"spec", "jobTemplate", "spec", "template", "spec"})
-                    : nullptr;
+    Value* pod = made.kind == "Job" ? mapping_below(object, {"spec", "template", "spec"})
+                 : made.kind == "CronJob"
+                     ? mapping_below(object, {"spec", "jobTemplate", "spec", "template", "spec"})
+                     : nullptr;
     if (pod != nullptr && pod->find("restartPolicy") == nullptr) {
         add_written(block_, *pod, at, "restartPolicy",
-                    written_scalar(block_, at, "Never", Node::Kind::kString));
+                    written_scalar(block_, at, "Never", Value::Kind::kString));
     }
-    Node* spec = starts_with(made.version, "apps/") ? mapping_below(object, {"spec"}) : nullptr;
-    const Node* labels =
+    Value* spec = starts_with(made.version, "apps/") ? mapping_below(object, {"spec"}) : nullptr;
+    const Value* labels =
         spec == nullptr ? nullptr : mapping_below(*spec, {"template", "metadata", "labels"});
     if (labels != nullptr && spec->find("selector") == nullptr) {
-        Node selector;
-        add_written(block_, selector, at, "matchLabels", Node(*labels));
+        Value selector;
+        add_written(block_, selector, at, "matchLabels", Value(*labels));
         add_written(block_, *spec, at, "selector", std::move(selector));
     }
     return object;

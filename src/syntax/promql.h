@@ -40,8 +40,9 @@ struct Expression {
     int block = -1;
     int object = -1;  // of a rule, dashboard: index into File::objects
     int heading = -1;
-    const Node* rule = nullptr;  // the mapping with expr/alert/record/for; the panel or the trigger
-    std::string alert;           // name; "" when it is no alert
+    const Value* rule =
+        nullptr;        // the mapping with expr/alert/record/for; the panel or the trigger
+    std::string alert;  // name; "" when it is no alert
     std::string record;
     std::string duration;  // `for`
     std::string unit;      // of the panel: "decbytes"

@@ -29,9 +29,9 @@ constexpr std::array<Class, 7> kClasses{{{"V1Pod", "v1", "Pod"},
                                          {"V1DaemonSet", "apps/v1", "DaemonSet"},
                                          {"V1ResourceQuota", "v1", "ResourceQuota"}}};
 
-bool has_amount(const Node& node, ResourceChoice is_wanted) {
+bool has_amount(const Value& node, ResourceChoice is_wanted) {
     for (const std::string_view part : {"limits", "requests"}) {
-        const Node* amounts = node.find(part);
+        const Value* amounts = node.find(part);
         if (amounts == nullptr) continue;
         for (const auto& [key, value] : amounts->entries) {
             if (is_wanted(key.scalar)) return true;
@@ -41,11 +41,11 @@ bool has_amount(const Node& node, ResourceChoice is_wanted) {
 }
 
 /// Whether a dict is one that a cluster is given: an object, or a part of a pod.
-bool is_of_interest(const Node& node, ResourceChoice is_wanted) {
+bool is_of_interest(const Value& node, ResourceChoice is_wanted) {
     if (is_manifest(node)) return true;
-    const Node* containers = node.find("containers");
+    const Value* containers = node.find("containers");
     if (containers != nullptr && containers->is_sequence()) return true;
-    const Node* resources = node.find("resources");
+    const Value* resources = node.find("resources");
     return has_amount(resources == nullptr ? node : *resources, is_wanted);
 }
 
@@ -57,11 +57,11 @@ public:
     std::vector<WrittenObject> read();
 
 private:
-    bool read_value(Node& value, int depth);
-    bool read_text(Node& value);
-    bool read_dict(Node& mapping, int depth);
-    bool read_list(Node& list, int depth);
-    bool read_call(Node& mapping, std::string_view name, std::size_t begin, int depth);
+    bool read_value(Value& value, int depth);
+    bool read_text(Value& value);
+    bool read_dict(Value& mapping, int depth);
+    bool read_list(Value& list, int depth);
+    bool read_call(Value& mapping, std::string_view name, std::size_t begin, int depth);
     bool skip_expression();
     bool skip_string();
     void skip_blanks();
@@ -70,7 +70,7 @@ private:
                std::string_view(",}])").find(text_[at_]) != std::string_view::npos;
     }
     std::string_view class_at(std::size_t at) const;
-    void take(std::vector<WrittenObject>& found, Node node, std::string_view name);
+    void take(std::vector<WrittenObject>& found, Value node, std::string_view name);
     char here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
     const Block& block_;
@@ -140,7 +140,7 @@ bool PythonReader::skip_expression() {
 }
 
 /// 'x', f"x": one with braces is computed.
-bool PythonReader::read_text(Node& value) {
+bool PythonReader::read_text(Value& value) {
     const std::size_t begin = at_;
     bool computed = false;
     while (at_ < text_.size() && here() != '"' && here() != '\'') {
@@ -153,7 +153,7 @@ bool PythonReader::read_text(Node& value) {
     if (at_ < open + 2 * quotes) return false;
     std::string words(text_.substr(open + quotes, at_ - open - 2 * quotes));
     if (computed && words.find('{') != std::string::npos) words = "${" + words + "}";
-    value = written_scalar(block_, begin, std::move(words), Node::Kind::kString);
+    value = written_scalar(block_, begin, std::move(words), Value::Kind::kString);
     return true;
 }
 
@@ -169,7 +169,7 @@ std::string_view PythonReader::class_at(std::size_t at) const {
     return text_.substr(name, end - name);
 }
 
-bool PythonReader::read_value(Node& value, int depth) {
+bool PythonReader::read_value(Value& value, int depth) {
     if (depth > kDeepestObject) broken_ = true;
     if (broken_) return false;
     skip_blanks();
@@ -191,10 +191,10 @@ bool PythonReader::read_value(Node& value, int depth) {
     } else {
         while (is_name_byte(here()) || here() == '.' || here() == '-') ++at_;
         const std::string_view word = text_.substr(begin, at_ - begin);
-        const Node::Kind kind = kind_of_word(word);
-        plain = !word.empty() && kind != Node::Kind::kString;
+        const Value::Kind kind = kind_of_word(word);
+        plain = !word.empty() && kind != Value::Kind::kString;
         if (plain) {
-            const bool truth = kind == Node::Kind::kBool;
+            const bool truth = kind == Value::Kind::kBool;
             value = written_scalar(block_, begin, truth ? lower(word) : std::string(word), kind);
         }
     }
@@ -211,13 +211,13 @@ bool PythonReader::read_value(Node& value, int depth) {
     value = {};
     value = written_scalar(block_, begin,
                            "${" + std::string(trim(written.substr(0, written.find('\n')))) + "}",
-                           Node::Kind::kString);
+                           Value::Kind::kString);
     return true;
 }
 
-bool PythonReader::read_list(Node& list, int depth) {
+bool PythonReader::read_list(Value& list, int depth) {
     list = {};
-    list.kind = Node::Kind::kSequence;
+    list.kind = Value::Kind::kSequence;
     list.mark = block_.place(at_);
     ++at_;
     for (;;) {
@@ -228,7 +228,7 @@ bool PythonReader::read_list(Node& list, int depth) {
         }
         if (at_ >= text_.size()) return false;
         if (here() == '*') gaps_ = true;
-        Node item;
+        Value item;
         if (!read_value(item, depth)) return false;
         if (item.scalar.find(" for ") != std::string::npos) gaps_ = true;
         list.items.push_back(std::move(item));
@@ -240,9 +240,9 @@ bool PythonReader::read_list(Node& list, int depth) {
     }
 }
 
-bool PythonReader::read_dict(Node& mapping, int depth) {
+bool PythonReader::read_dict(Value& mapping, int depth) {
     mapping = {};
-    mapping.kind = Node::Kind::kMapping;
+    mapping.kind = Value::Kind::kMapping;
     mapping.mark = block_.place(at_);
     ++at_;
     for (;;) {
@@ -259,7 +259,7 @@ bool PythonReader::read_dict(Node& mapping, int depth) {
             continue;
         }
         const std::size_t begin = at_;
-        Node key;
+        Value key;
         if (here() == '"' || here() == '\'') {
             if (!read_text(key)) return false;
         } else {  // a variable, a call
@@ -271,7 +271,7 @@ bool PythonReader::read_dict(Node& mapping, int depth) {
         skip_blanks();
         if (here() != ':') return false;
         ++at_;
-        Node value;
+        Value value;
         if (!read_value(value, depth)) return false;
         add_written(block_, mapping, begin, std::move(key.scalar), std::move(value));
         if (here() == ',') {
@@ -283,16 +283,16 @@ bool PythonReader::read_dict(Node& mapping, int depth) {
 }
 
 /// The named arguments of V1Container(...), from behind the bracket on.
-bool PythonReader::read_call(Node& mapping, std::string_view name, std::size_t begin, int depth) {
+bool PythonReader::read_call(Value& mapping, std::string_view name, std::size_t begin, int depth) {
     mapping = {};
-    mapping.kind = Node::Kind::kMapping;
+    mapping.kind = Value::Kind::kMapping;
     mapping.mark = block_.place(begin);
     for (const Class& one : kClasses) {
         if (one.name != name) continue;
         add_written(block_, mapping, begin, "apiVersion",
-                    written_scalar(block_, begin, std::string(one.version), Node::Kind::kString));
+                    written_scalar(block_, begin, std::string(one.version), Value::Kind::kString));
         add_written(block_, mapping, begin, "kind",
-                    written_scalar(block_, begin, std::string(one.kind), Node::Kind::kString));
+                    written_scalar(block_, begin, std::string(one.kind), Value::Kind::kString));
     }
     for (;;) {
         skip_blanks();
@@ -311,7 +311,7 @@ bool PythonReader::read_call(Node& mapping, std::string_view name, std::size_t b
             if (!skip_expression()) return false;
         } else {
             ++at_;
-            Node value;
+            Value value;
             if (!read_value(value, depth)) return false;
             if (key != "api_version" && key != "kind") {
                 add_written(block_, mapping, word, camel_case(key), std::move(value));
@@ -326,13 +326,13 @@ bool PythonReader::read_call(Node& mapping, std::string_view name, std::size_t b
 }
 
 /// Parts stand where a pod has them.
-void PythonReader::take(std::vector<WrittenObject>& found, Node node, std::string_view name) {
+void PythonReader::take(std::vector<WrittenObject>& found, Value node, std::string_view name) {
     const auto wrap = [this, &node](std::string_view key, bool list) {
-        Node inner = std::move(node);
+        Value inner = std::move(node);
         const Mark mark = inner.mark;
-        Node value;
+        Value value;
         if (list) {
-            value.kind = Node::Kind::kSequence;
+            value.kind = Value::Kind::kSequence;
             value.mark = mark;
             value.items.push_back(std::move(inner));
         } else {
@@ -371,7 +371,7 @@ std::vector<WrittenObject> PythonReader::read() {
             ++tries;
             gaps_ = false;
             broken_ = false;
-            Node node;
+            Value node;
             const bool good = read_dict(node, 0) && is_of_interest(node, is_wanted_);
             if (good) take(found, std::move(node), "");
             at = good ? at_ : at + 1;
@@ -385,7 +385,7 @@ std::vector<WrittenObject> PythonReader::read() {
             gaps_ = false;
             broken_ = false;
             at_ = at + name.size() + 1;
-            Node node;
+            Value node;
             if (read_call(node, name, at, 0)) take(found, std::move(node), name);
             at = std::max(at_, at + 1);
         } else {

@@ -11,7 +11,7 @@ namespace aliquot::syntax {
 namespace {
 
 using document::Mark;
-using document::Node;
+using document::Value;
 
 constexpr std::size_t kMostNodes = 400'000;
 constexpr int kDeepestYaml = 48;
@@ -27,12 +27,12 @@ class Reader {
 public:
     explicit Reader(std::string_view text) : text_(text) {}
 
-    std::optional<Node> read() {
+    std::optional<Value> read() {
         split();
         if (failed_) return std::nullopt;
         skip_empty();
         if (at_ >= lines_.size()) return std::nullopt;
-        Node root = read_node(lines_[at_].indent, 0);
+        Value root = read_node(lines_[at_].indent, 0);
         skip_empty();
         if (failed_ || at_ < lines_.size()) return std::nullopt;
         return root;
@@ -43,7 +43,7 @@ private:
     void skip_empty() {
         while (at_ < lines_.size() && lines_[at_].empty) ++at_;
     }
-    Node fail() {
+    Value fail() {
         failed_ = true;
         return {};
     }
@@ -61,15 +61,15 @@ private:
     static std::size_t colon_of_key(std::string_view line, std::size_t column);
     static bool only_comment(std::string_view line, std::size_t column);
 
-    Node read_node(std::size_t column, int depth);
-    Node read_mapping(std::size_t column, int depth);
-    Node read_sequence(std::size_t column, int depth);
-    Node read_value(std::size_t column, std::size_t parent, int depth);
-    Node read_scalar(std::string_view line, std::size_t& column, std::string_view stops);
-    Node read_quoted(std::string_view line, std::size_t& column);
-    Node read_flow(std::string_view line, std::size_t& column, int depth);
-    Node read_literal(std::string_view line, std::size_t column, std::size_t parent);
-    Node make_plain(std::string_view words, std::size_t column);
+    Value read_node(std::size_t column, int depth);
+    Value read_mapping(std::size_t column, int depth);
+    Value read_sequence(std::size_t column, int depth);
+    Value read_value(std::size_t column, std::size_t parent, int depth);
+    Value read_scalar(std::string_view line, std::size_t& column, std::string_view stops);
+    Value read_quoted(std::string_view line, std::size_t& column);
+    Value read_flow(std::string_view line, std::size_t& column, int depth);
+    Value read_literal(std::string_view line, std::size_t column, std::size_t parent);
+    Value make_plain(std::string_view words, std::size_t column);
 
     std::string_view text_;
     std::vector<Line> lines_;
@@ -120,8 +120,8 @@ std::size_t Reader::colon_of_key(std::string_view line, std::size_t column) {
     return std::string_view::npos;
 }
 
-Node Reader::make_plain(std::string_view words, std::size_t column) {
-    Node node;
+Value Reader::make_plain(std::string_view words, std::size_t column) {
+    Value node;
     node.mark = mark(column);
     node.scalar = std::string(words);
     node.kind = document::resolve_plain(words);
@@ -129,7 +129,7 @@ Node Reader::make_plain(std::string_view words, std::size_t column) {
 }
 
 /// A node whose first byte stands in the current line at `column`.
-Node Reader::read_node(std::size_t column, int depth) {
+Value Reader::read_node(std::size_t column, int depth) {
     if (failed_ || depth > kDeepestYaml || ++nodes_ > kMostNodes) return fail();
     const std::string_view line = line_text(at_);
     if (is_item(line, column)) return read_sequence(column, depth);
@@ -140,9 +140,9 @@ Node Reader::read_node(std::size_t column, int depth) {
     return fail();
 }
 
-Node Reader::read_mapping(std::size_t column, int depth) {
-    Node map;
-    map.kind = Node::Kind::kMapping;
+Value Reader::read_mapping(std::size_t column, int depth) {
+    Value map;
+    map.kind = Value::Kind::kMapping;
     map.mark = mark(column);
     bool first = true;
     while (!failed_) {
@@ -154,7 +154,7 @@ Node Reader::read_mapping(std::size_t column, int depth) {
         const std::string_view line = line_text(at_);
         if (!first && is_item(line, column)) break;
         first = false;
-        Node key;
+        Value key;
         std::size_t colon = 0;
         if (line[column] == '"' || line[column] == '\'') {
             std::size_t end = column;
@@ -172,7 +172,7 @@ Node Reader::read_mapping(std::size_t column, int depth) {
         if (colon + 1 < line.size() && line[colon + 1] != ' ') return fail();
         const std::size_t value = std::min(line.find_first_not_of(' ', colon + 1), line.size());
         const Mark key_mark = key.mark;
-        Node node;
+        Value node;
         if (only_comment(line, value)) {
             ++at_;
             skip_empty();
@@ -193,9 +193,9 @@ Node Reader::read_mapping(std::size_t column, int depth) {
     return map;
 }
 
-Node Reader::read_sequence(std::size_t column, int depth) {
-    Node list;
-    list.kind = Node::Kind::kSequence;
+Value Reader::read_sequence(std::size_t column, int depth) {
+    Value list;
+    list.kind = Value::Kind::kSequence;
     list.mark = mark(column);
     bool first = true;
     while (!failed_) {
@@ -219,16 +219,16 @@ Node Reader::read_sequence(std::size_t column, int depth) {
             list.items.push_back(read_value(value, column, depth));
         }
     }
-    return failed_ ? Node{} : list;
+    return failed_ ? Value{} : list;
 }
 
 /// A value on the line of its key or dash. Leaves at_ behind it.
-Node Reader::read_value(std::size_t column, std::size_t parent, int depth) {
+Value Reader::read_value(std::size_t column, std::size_t parent, int depth) {
     if (++nodes_ > kMostNodes) return fail();
     const std::string_view line = line_text(at_);
     const char c = line[column];
     if (c == '|') return read_literal(line, column, parent);
-    Node node;
+    Value node;
     std::size_t end = column;
     if (c == '"' || c == '\'') {
         node = read_quoted(line, end);
@@ -254,10 +254,10 @@ Node Reader::read_value(std::size_t column, std::size_t parent, int depth) {
     return node;
 }
 
-Node Reader::read_quoted(std::string_view line, std::size_t& column) {
-    Node node;
+Value Reader::read_quoted(std::string_view line, std::size_t& column) {
+    Value node;
     node.mark = mark(column);
-    node.kind = Node::Kind::kString;
+    node.kind = Value::Kind::kString;
     node.quoted = true;
     const char quote = line[column];
     for (std::size_t i = column + 1; i < line.size(); ++i) {
@@ -280,7 +280,7 @@ Node Reader::read_quoted(std::string_view line, std::size_t& column) {
     return fail();  // it ends on another line
 }
 
-Node Reader::read_scalar(std::string_view line, std::size_t& column, std::string_view stops) {
+Value Reader::read_scalar(std::string_view line, std::size_t& column, std::string_view stops) {
     if (column >= line.size()) return fail();
     if (line[column] == '"' || line[column] == '\'') return read_quoted(line, column);
     constexpr std::string_view kNoPlain = "&*!|>%@`,]}?#-:";
@@ -298,13 +298,13 @@ Node Reader::read_scalar(std::string_view line, std::size_t& column, std::string
 }
 
 /// {a: b, c: [d, "e"]} of one line.
-Node Reader::read_flow(std::string_view line, std::size_t& column, int depth) {
+Value Reader::read_flow(std::string_view line, std::size_t& column, int depth) {
     constexpr std::string_view kStops = ",[]{}";
     if (depth > kDeepestYaml || ++nodes_ > kMostNodes) return fail();
     const bool is_map = line[column] == '{';
     const char close = is_map ? '}' : ']';
-    Node node;
-    node.kind = is_map ? Node::Kind::kMapping : Node::Kind::kSequence;
+    Value node;
+    node.kind = is_map ? Value::Kind::kMapping : Value::Kind::kSequence;
     node.mark = mark(column);
     ++column;
     const auto skip = [&line, &column] {
@@ -320,7 +320,7 @@ Node Reader::read_flow(std::string_view line, std::size_t& column, int depth) {
             ++column;
             return node;
         }
-        Node first = is_map ? read_scalar(line, column, kStops) : element();
+        Value first = is_map ? read_scalar(line, column, kStops) : element();
         skip();
         if (failed_ || column >= line.size()) return fail();
         if (is_map) {
@@ -328,7 +328,7 @@ Node Reader::read_flow(std::string_view line, std::size_t& column, int depth) {
             ++column;
             if (line[column] != ' ') return fail();
             skip();
-            Node value = element();
+            Value value = element();
             skip();
             if (failed_) return {};
             node.entries.emplace_back(std::move(first), std::move(value));
@@ -346,10 +346,10 @@ Node Reader::read_flow(std::string_view line, std::size_t& column, int depth) {
 }
 
 /// `|`, `|-`, `|+` and the lines below.
-Node Reader::read_literal(std::string_view line, std::size_t column, std::size_t parent) {
-    Node node;
+Value Reader::read_literal(std::string_view line, std::size_t column, std::size_t parent) {
+    Value node;
     node.mark = mark(column);
-    node.kind = Node::Kind::kString;
+    node.kind = Value::Kind::kString;
     node.quoted = node.block = true;
     char chomp = ' ';
     std::size_t end = column + 1;
@@ -392,7 +392,7 @@ Node Reader::read_literal(std::string_view line, std::size_t column, std::size_t
 
 }  // namespace
 
-std::optional<document::Node> read_quick(std::string_view text) {
+std::optional<document::Value> read_quick(std::string_view text) {
     if (text.find('\t') != std::string_view::npos) return std::nullopt;
     return Reader(text).read();
 }

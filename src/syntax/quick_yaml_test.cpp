@@ -13,14 +13,14 @@ namespace aliquot::syntax {
 namespace {
 
 namespace fs = std::filesystem;
-using document::Node;
+using document::Value;
 
-std::string place(const Node& node) {
+std::string place(const Value& node) {
     return std::to_string(node.mark.line) + ':' + std::to_string(node.mark.column);
 }
 
 /// The first difference of two nodes; empty: none.
-std::string difference(const Node& a, const Node& b) {
+std::string difference(const Value& a, const Value& b) {
     if (a.kind != b.kind) return place(b) + " kind";
     if (a.mark != b.mark) return place(a) + " instead of " + place(b);
     if (a.scalar != b.scalar) return place(b) + " '" + a.scalar + "' instead of '" + b.scalar + "'";

@@ -10,12 +10,12 @@
 
 namespace aliquot::syntax {
 
-bool is_manifest(const Node& node) {
+bool is_manifest(const Value& node) {
     if (!node.is_mapping()) return false;
     const std::string kind = text_at(node, "kind");
     const std::string version = text_at(node, "apiVersion");
     if (kind.empty() || kind[0] < 'A' || kind[0] > 'Z' || version.empty()) return false;
-    const Node* metadata = node.find("metadata");
+    const Value* metadata = node.find("metadata");
     return metadata != nullptr && metadata->is_mapping() && version.find(' ') == std::string::npos;
 }
 
@@ -42,39 +42,39 @@ std::string camel_case(std::string_view name) {
     return text;
 }
 
-Node written_scalar(const Block& block, std::size_t offset, std::string text, Node::Kind kind) {
-    Node node;
+Value written_scalar(const Block& block, std::size_t offset, std::string text, Value::Kind kind) {
+    Value node;
     node.kind = kind;
-    node.quoted = kind == Node::Kind::kString;
+    node.quoted = kind == Value::Kind::kString;
     node.mark = block.place(offset);
     node.scalar = std::move(text);
     return node;
 }
 
-void add_written(const Block& block, Node& mapping, std::size_t offset, std::string key,
-                 Node value) {
-    mapping.kind = Node::Kind::kMapping;
-    mapping.entries.emplace_back(written_scalar(block, offset, std::move(key), Node::Kind::kString),
-                                 std::move(value));
+void add_written(const Block& block, Value& mapping, std::size_t offset, std::string key,
+                 Value value) {
+    mapping.kind = Value::Kind::kMapping;
+    mapping.entries.emplace_back(
+        written_scalar(block, offset, std::move(key), Value::Kind::kString), std::move(value));
 }
 
-Node::Kind kind_of_word(std::string_view word) {
+Value::Kind kind_of_word(std::string_view word) {
     if (word == "true" || word == "false" || word == "True" || word == "False")
-        return Node::Kind::kBool;
-    if (word == "null" || word == "None") return Node::Kind::kNull;
-    if (word.empty()) return Node::Kind::kString;
+        return Value::Kind::kBool;
+    if (word == "null" || word == "None") return Value::Kind::kNull;
+    if (word.empty()) return Value::Kind::kString;
     const bool number = std::all_of(word.begin(), word.end(), [](char c) {
         return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
     });
     if (!number || std::isdigit(static_cast<unsigned char>(word.back())) == 0)
-        return Node::Kind::kString;
-    return word.find('.') == std::string_view::npos ? Node::Kind::kInteger : Node::Kind::kFloat;
+        return Value::Kind::kString;
+    return word.find('.') == std::string_view::npos ? Value::Kind::kInteger : Value::Kind::kFloat;
 }
 
-Node* mapping_below(Node& mapping, std::initializer_list<std::string_view> path) {
-    Node* node = &mapping;
+Value* mapping_below(Value& mapping, std::initializer_list<std::string_view> path) {
+    Value* node = &mapping;
     for (const std::string_view key : path) {
-        Node* inner = nullptr;
+        Value* inner = nullptr;
         for (auto& [name, value] : node->entries) {
             if (name.scalar == key && value.is_mapping()) inner = &value;
         }

@@ -12,7 +12,7 @@
 namespace aliquot::syntax {
 
 struct WrittenObject {
-    Node node;          // as YAML would have it; marks are places of the file
+    Value node;         // as YAML would have it; marks are places of the file
     bool gaps = false;  // parts of it are computed: what is not written may be there
 };
 
@@ -28,18 +28,18 @@ using ResourceChoice = bool (*)(std::string_view resource);
 std::vector<WrittenObject> read_python_objects(const Block& block, ResourceChoice is_wanted);
 
 /// Whether a mapping is an object of the Kubernetes API: it names its kind and version and has contents.
-bool is_manifest(const Node& node);
+bool is_manifest(const Value& node);
 
 /// "node_selector" -> "nodeSelector".
 std::string camel_case(std::string_view name);
 /// A scalar, or a key, with its place.
-Node written_scalar(const Block& block, std::size_t offset, std::string text, Node::Kind kind);
+Value written_scalar(const Block& block, std::size_t offset, std::string text, Value::Kind kind);
 /// Adds `key: value` that stands at `offset`.
-void add_written(const Block& block, Node& mapping, std::size_t offset, std::string key,
-                 Node value);
+void add_written(const Block& block, Value& mapping, std::size_t offset, std::string key,
+                 Value value);
 /// The mapping at a path of keys; nullptr: there is none.
-Node* mapping_below(Node& mapping, std::initializer_list<std::string_view> path);
+Value* mapping_below(Value& mapping, std::initializer_list<std::string_view> path);
 /// What a bare word is: a number, a truth value, nothing; kString for all else.
-Node::Kind kind_of_word(std::string_view word);
+Value::Kind kind_of_word(std::string_view word);
 
 }  // namespace aliquot::syntax

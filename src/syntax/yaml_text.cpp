@@ -89,10 +89,10 @@ void replace_inline(CleanText& clean, const Line& line) {
 }
 
 /// Moves every mark by `lines` and from the block into the file.
-void move_marks(Node& node, const Block& block, unsigned lines) {
+void move_marks(Value& node, const Block& block, unsigned lines) {
     if (node.mark.line != 0)
         node.mark = block.place(Mark{node.mark.line + lines, node.mark.column});
-    for (Node& item : node.items) move_marks(item, block, lines);
+    for (Value& item : node.items) move_marks(item, block, lines);
     for (auto& [key, value] : node.entries) {
         move_marks(key, block, lines);
         move_marks(value, block, lines);
@@ -104,7 +104,7 @@ bool is_separator(std::string_view line) {
            (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
 }
 
-bool is_empty(const Node& node) { return node.kind == Node::Kind::kNull; }
+bool is_empty(const Value& node) { return node.kind == Value::Kind::kNull; }
 
 /// Reads one document, leaving out lines that cannot be read.
 YamlDocument read_one(std::string text) {

@@ -12,7 +12,7 @@ namespace aliquot::syntax {
 
 /// One document of a block, its marks already places of the file.
 struct YamlDocument {
-    Node node;
+    Value node;
     bool broken = false;     // lines that made it unreadable were left out
     bool templated = false;  // `{{ }}` stood in it
     bool gaps = false;       // whole lines were left out: template directives, "..."

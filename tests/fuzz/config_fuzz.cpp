@@ -13,7 +13,7 @@
 namespace {
 
 using aliquot::document::Mark;
-using aliquot::document::Node;
+using aliquot::document::Value;
 
 void expect(bool holds) {
     if (!holds) std::abort();
@@ -37,21 +37,21 @@ void expect_inside(const std::vector<std::size_t>& lines, unsigned line, unsigne
     expect(column >= 1 && column <= lines[line - 1] + 1);
 }
 
-void expect_marks_inside(const std::vector<std::size_t>& lines, const Node& node) {
+void expect_marks_inside(const std::vector<std::size_t>& lines, const Value& node) {
     expect_inside(lines, node.mark.line, node.mark.column);
-    for (const Node& item : node.items) expect_marks_inside(lines, item);
+    for (const Value& item : node.items) expect_marks_inside(lines, item);
     for (const auto& [key, value] : node.entries) {
         expect_marks_inside(lines, key);
         expect_marks_inside(lines, value);
     }
 }
 
-bool same(const Node& a, const Node& b) {
+bool same(const Value& a, const Value& b) {
     if (a.kind != b.kind || a.items.size() != b.items.size() ||
         a.entries.size() != b.entries.size()) {
         return false;
     }
-    if (a.kind != Node::Kind::kNull && a.scalar != b.scalar) return false;
+    if (a.kind != Value::Kind::kNull && a.scalar != b.scalar) return false;
     for (std::size_t i = 0; i < a.items.size(); ++i) {
         if (!same(a.items[i], b.items[i])) return false;
     }
@@ -62,8 +62,8 @@ bool same(const Node& a, const Node& b) {
     return true;
 }
 
-bool keys_are_short(const Node& node) {
-    for (const Node& item : node.items) {
+bool keys_are_short(const Value& node) {
+    for (const Value& item : node.items) {
         if (!keys_are_short(item)) return false;
     }
     for (const auto& [key, value] : node.entries) {
@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& error : stream.errors) {
         expect_inside(lines, error.mark.line, error.mark.column);
     }
-    for (const Node& document : stream.documents) {
+    for (const Value& document : stream.documents) {
         expect_marks_inside(lines, document);
         if (!keys_are_short(document)) continue;
         const auto again = aliquot::document::parse_yaml(aliquot::document::to_yaml(document));

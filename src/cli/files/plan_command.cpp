@@ -18,24 +18,24 @@ namespace aliquot::cli {
 namespace {
 
 using document::append;
-using document::Node;
+using document::Value;
 
 /// What changes, in a few fields.
-Node what_if_node(const std::string& change, const plan::Plan& after,
-                  const plan::Request& request) {
-    const Node all = to_node(after, request);
-    Node node = document::make_mapping();
+Value what_if_node(const std::string& change, const plan::Plan& after,
+                   const plan::Request& request) {
+    const Value all = to_node(after, request);
+    Value node = document::make_mapping();
     append(node, "change", document::make_string(change));
     for (const char* const key :
          {"recommendation", "technique", "mode", "replicas", "per_pod_memory_gib", "workloads",
           "unplaced", "gpus_missing", "numbers"}) {
-        const Node* const value = all.find(key);
+        const Value* const value = all.find(key);
         if (value != nullptr) append(node, key, *value);
     }
     return node;
 }
 
-void print_value(Context& context, const Node& node, const std::string& format) {
+void print_value(Context& context, const Value& node, const std::string& format) {
     if (format == "json") {
         context.out << document::to_json(node) << '\n';
     } else {
@@ -163,7 +163,7 @@ void make(Context& context, const PlanOptions& words) {
         }
         return;
     }
-    Node root = to_node(made, *request);
+    Value root = to_node(made, *request);
     if (after) append(root, "what_if", what_if_node(words.what_if, *after, *changed));
     print_value(context, root, words.format);
 }

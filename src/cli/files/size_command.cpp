@@ -22,8 +22,8 @@ using document::append;
 using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
-using document::Node;
 using document::only_if;
+using document::Value;
 
 struct BatchOptions {
     std::vector<std::string> gpus;
@@ -39,7 +39,7 @@ struct BatchRow {
     sizing::BatchAdvice advice;
 };
 
-Node batch_node(const BatchRow& row) {
+Value batch_node(const BatchRow& row) {
     return make_mapping({{"gpu", row.gpu},
                          {"memory_gib", row.advice.memory_gib},
                          {"batch", row.advice.batch},
@@ -49,8 +49,8 @@ Node batch_node(const BatchRow& row) {
 }
 
 /// One GPU: its fields at the top, and the list beside them as for several.
-Node answer_of(const std::vector<BatchRow>& rows, unsigned failed_at) {
-    Node root = rows.size() == 1 ? batch_node(rows.front()) : make_mapping();
+Value answer_of(const std::vector<BatchRow>& rows, unsigned failed_at) {
+    Value root = rows.size() == 1 ? batch_node(rows.front()) : make_mapping();
     append(root, "batches", make_sequence(rows, batch_node));
     append(root, "out_of_memory_advice",
            make_sequence(sizing::out_of_memory_advice(), [](auto line) { return line; }));
@@ -115,7 +115,7 @@ void advise(Context& context, const BatchOptions& words) {
 
 }  // namespace
 
-void print_answer(Context& context, const Node& node, std::string_view format) {
+void print_answer(Context& context, const Value& node, std::string_view format) {
     if (format == "json") {
         context.out << document::to_json(node) << '\n';
     } else {

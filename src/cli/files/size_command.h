@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "cli/command.h"
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::cli {
 
 /// Prints a value as JSON or YAML.
-void print_answer(Context& context, const document::Node& node, std::string_view format);
+void print_answer(Context& context, const document::Value& node, std::string_view format);
 
 /// Adds -o text|json|yaml.
 void add_format(command_line::Command& command, std::string& format);

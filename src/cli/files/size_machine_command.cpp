@@ -26,8 +26,8 @@ using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
 using document::make_string;
-using document::Node;
 using document::or_null;
+using document::Value;
 
 // instance ------------------------------------------------------------------------------------
 
@@ -63,14 +63,14 @@ Result<double> mib_of(const std::string& option, const std::string& word) {
     return static_cast<double>(*bytes) / kBytesPerMib;
 }
 
-Node reasons_node(const std::vector<sizing::Shortfall>& reasons) {
+Value reasons_node(const std::vector<sizing::Shortfall>& reasons) {
     return make_sequence(reasons, [&](const sizing::Shortfall& reason) {
         return make_mapping(
             {{"resource", reason.resource}, {"needed", reason.needed}, {"best", reason.available}});
     });
 }
 
-Node fitting_node(const sizing::FittingInstance& one) {
+Value fitting_node(const sizing::FittingInstance& one) {
     const catalog::GpuInstance& instance = *one.instance;
     return make_mapping({{"type", instance.type},
                          {"cloud", instance.cloud},
@@ -83,12 +83,12 @@ Node fitting_node(const sizing::FittingInstance& one) {
                          {"price_date", instance.price_date}});
 }
 
-Node answer_of(const sizing::InstanceChoice& choice) {
+Value answer_of(const sizing::InstanceChoice& choice) {
     constexpr std::size_t kMost = 3;
-    Node root = make_mapping({{"schedulable", !choice.fitting.empty()}});
+    Value root = make_mapping({{"schedulable", !choice.fitting.empty()}});
     const std::span fitting(choice.fitting.data(), std::min(kMost, choice.fitting.size()));
     append(root, "instance",
-           fitting.empty() ? Node{} : make_string(std::string(fitting.front().instance->type)));
+           fitting.empty() ? Value{} : make_string(std::string(fitting.front().instance->type)));
     append(root, "fitting", make_sequence(fitting, fitting_node));
     append(root, "too_small", make_sequence(choice.cheaper, [&](const auto& one) {
                return make_mapping({{"type", one.instance->type},
@@ -226,13 +226,13 @@ struct MeasuredOptions {
     std::string format = "text";
 };
 
-Node size_node(const sizing::RightSize& size) {
-    Node node = make_mapping({{"workload", size.workload},
-                              {"instance", size.instance},
-                              {"runs", size.runs},
-                              {"direction", to_text(size.direction)},
-                              {"to", or_null(!size.to.empty(), size.to)},
-                              {"usd_per_month_saved", make_number(size.usd_per_month_saved, 2)}});
+Value size_node(const sizing::RightSize& size) {
+    Value node = make_mapping({{"workload", size.workload},
+                               {"instance", size.instance},
+                               {"runs", size.runs},
+                               {"direction", to_text(size.direction)},
+                               {"to", or_null(!size.to.empty(), size.to)},
+                               {"usd_per_month_saved", make_number(size.usd_per_month_saved, 2)}});
     append(node, "reasons", size.reasons);
     return node;
 }
@@ -254,7 +254,7 @@ void right_size_runs(Context& context, const MeasuredOptions& words) {
         return;
     }
     if (words.format != "text") {
-        Node root = make_mapping({{"workloads", make_sequence(*sizes, size_node)}});
+        Value root = make_mapping({{"workloads", make_sequence(*sizes, size_node)}});
         print_answer(context, root, words.format);
         return;
     }

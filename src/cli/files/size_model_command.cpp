@@ -25,7 +25,7 @@ using document::append;
 using document::make_mapping;
 using document::make_number;
 using document::make_sequence;
-using document::Node;
+using document::Value;
 
 struct ModelOptions {
     std::string model;
@@ -108,7 +108,7 @@ Result<sizing::Load> load_of(const ModelOptions& words, const sizing::ModelShape
     return load;
 }
 
-Node option_node(const sizing::GpuOption& option) {
+Value option_node(const sizing::GpuOption& option) {
     return make_mapping({{"count", option.count},
                          {"gpu", option.model->key},
                          {"gpu_memory_gib", make_number(option.gpu_gib, 2)},
@@ -126,13 +126,13 @@ struct Card {
     sizing::CardFit fit;
 };
 
-Node card_node(const Card& card) {
-    Node node = make_mapping({{"gpu", card.pool.model->key},
-                              {"count", card.fit.count},
-                              {"fits", card.fit.fits},
-                              {"gpu_memory_gib", make_number(card.fit.gpu_gib, 2)},
-                              {"usable_gib", make_number(card.fit.usable_gib, 2)},
-                              {"needed_per_gpu_gib", make_number(card.fit.per_gpu_gib, 2)}});
+Value card_node(const Card& card) {
+    Value node = make_mapping({{"gpu", card.pool.model->key},
+                               {"count", card.fit.count},
+                               {"fits", card.fit.fits},
+                               {"gpu_memory_gib", make_number(card.fit.gpu_gib, 2)},
+                               {"usable_gib", make_number(card.fit.usable_gib, 2)},
+                               {"needed_per_gpu_gib", make_number(card.fit.per_gpu_gib, 2)}});
     if (!card.fit.problem.empty()) append(node, "problem", card.fit.problem);
     if (!card.fit.smaller.empty()) append(node, "would_fit_in", card.fit.smaller);
     if (card.fit.most_context > 0) {
@@ -168,20 +168,20 @@ void print_card(std::ostream& out, const Card& card, const sizing::ModelShape& s
     }
 }
 
-Node answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const sizing::Need& need,
-               const sizing::GpuChoice& choice, const std::optional<Card>& card) {
-    Node root = make_mapping({{"model", shape.name},
-                              {"parameters", make_number(shape.parameters, 0)},
-                              {"active_parameters", make_number(shape.active_parameters, 0)},
-                              {"parameters_from", shape.source + ": " + shape.arithmetic},
-                              {"task", to_text(load.task)},
-                              {"dtype", to_text(load.dtype)},
-                              {"context_tokens", make_number(need.context, 0)},
-                              {"batch", load.batch},
-                              {"gpus", load.gpus},
-                              {"total_gib", make_number(need.total_gib, 2)},
-                              {"per_gpu_gib", make_number(need.per_gpu_gib, 2)},
-                              {"confidence", to_text(need.certainty)}});
+Value answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const sizing::Need& need,
+                const sizing::GpuChoice& choice, const std::optional<Card>& card) {
+    Value root = make_mapping({{"model", shape.name},
+                               {"parameters", make_number(shape.parameters, 0)},
+                               {"active_parameters", make_number(shape.active_parameters, 0)},
+                               {"parameters_from", shape.source + ": " + shape.arithmetic},
+                               {"task", to_text(load.task)},
+                               {"dtype", to_text(load.dtype)},
+                               {"context_tokens", make_number(need.context, 0)},
+                               {"batch", load.batch},
+                               {"gpus", load.gpus},
+                               {"total_gib", make_number(need.total_gib, 2)},
+                               {"per_gpu_gib", make_number(need.per_gpu_gib, 2)},
+                               {"confidence", to_text(need.certainty)}});
     append(root, "terms", make_sequence(need.terms, [&](const sizing::Term& term) {
                return make_mapping({{"name", term.name},
                                     {"gib", make_number(term.gib, 3)},

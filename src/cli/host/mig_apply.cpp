@@ -11,11 +11,11 @@ namespace {
 
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
 using document::only_if;
+using document::Value;
 
-Node report_node(const mig::Report& report) {
-    Node gpus = make_sequence(report.gpus, [&](const mig::GpuReport& gpu) {
+Value report_node(const mig::Report& report) {
+    Value gpus = make_sequence(report.gpus, [&](const mig::GpuReport& gpu) {
         return make_mapping(
             {{"index", gpu.index},
              {"uuid", gpu.gpu.text},
@@ -24,7 +24,7 @@ Node report_node(const mig::Report& report) {
              {"modeChanges", gpu.mode_changes},
              {"steps", to_node(gpu.steps)},
              {"layout", to_node(gpu.layout)},
-             {"refused", gpu.refusal ? to_node(*gpu.refusal) : only_if(false, Node{})},
+             {"refused", gpu.refusal ? to_node(*gpu.refusal) : only_if(false, Value{})},
              {"message", only_if(!gpu.message.empty(), gpu.message)}});
     });
     return make_mapping({{"reached", report.reached},

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "cli/host/driver_choice.h"
-#include "document/node.h"
+#include "document/value.h"
 #include "gpu/hardware.h"
 #include "gpu/partitioning.h"
 #include "mig/apply.h"
@@ -74,13 +74,13 @@ void mig_assert(Context& context, const MigOptions& words);
 void mig_export(Context& context, const MigOptions& words);
 
 /// Prints a value as -o json or yaml say.
-void print_node(std::ostream& out, const document::Node& node, std::string_view format);
+void print_node(std::ostream& out, const document::Value& node, std::string_view format);
 
 /// {"profile","start","size"}; "compute" where it is split, "busy" where it is.
-document::Node to_node(const mig::Instance& instance);
-document::Node to_node(const std::vector<mig::Instance>& instances);
-document::Node to_node(const std::vector<mig::Step>& steps);
-document::Node to_node(const mig::Refusal& refusal);
+document::Value to_node(const mig::Instance& instance);
+document::Value to_node(const std::vector<mig::Instance>& instances);
+document::Value to_node(const std::vector<mig::Step>& steps);
+document::Value to_node(const mig::Refusal& refusal);
 
 /// "1g.5gb*2 or 2g.10gb" would fit beside these; "nothing".
 std::string what_fits(const mig::Geometry& geometry, const std::vector<mig::Instance>& layout);

@@ -13,7 +13,7 @@ namespace {
 
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
+using document::Value;
 
 /// A GPU and how it is cut.
 struct Looked {
@@ -73,16 +73,16 @@ const mig::Instance* instance_at(const Looked& looked, gpu::MigPlacement placeme
     return found == looked.instances.end() ? nullptr : &*found;
 }
 
-Node listed_gpu(const MigNode& node, const Looked& looked) {
-    Node instances = document::make_sequence();
+Value listed_gpu(const MigNode& node, const Looked& looked) {
+    Value instances = document::make_sequence();
     for (const gpu::MigInstance& instance : looked.partitions.instances) {
         const mig::Instance* const named = instance_at(looked, instance.placement);
         if (named == nullptr) continue;
-        Node one = make_mapping({{"id", instance.id},
-                                 {"profile", named->profile},
-                                 {"start", named->start},
-                                 {"size", named->size},
-                                 {"busy", named->busy}});
+        Value one = make_mapping({{"id", instance.id},
+                                  {"profile", named->profile},
+                                  {"start", named->start},
+                                  {"size", named->size},
+                                  {"busy", named->busy}});
         append(one, "computeInstances",
                make_sequence(instance.compute, [&](const gpu::MigComputeInstance& compute) {
                    return make_mapping({{"id", compute.id},
@@ -92,11 +92,11 @@ Node listed_gpu(const MigNode& node, const Looked& looked) {
                }));
         instances.items.push_back(std::move(one));
     }
-    Node gpu = make_mapping({{"index", looked.gpu->index},
-                             {"uuid", looked.gpu->uuid.text},
-                             {"model", looked.gpu->model},
-                             {"mig", mode_of(looked)},
-                             {"instances", std::move(instances)}});
+    Value gpu = make_mapping({{"index", looked.gpu->index},
+                              {"uuid", looked.gpu->uuid.text},
+                              {"model", looked.gpu->model},
+                              {"mig", mode_of(looked)},
+                              {"instances", std::move(instances)}});
     if (looked.geometry && looked.partitions.enabled) {
         const mig::Occupancy taken = [&] {
             mig::Occupancy sum(*looked.geometry);
@@ -107,7 +107,7 @@ Node listed_gpu(const MigNode& node, const Looked& looked) {
             }
             return sum;
         }();
-        Node fits = document::make_mapping();
+        Value fits = document::make_mapping();
         for (unsigned p = 0; p < looked.geometry->profiles.size(); ++p) {
             append(fits, looked.geometry->profiles[p].name,
                    document::make_integer(mig::further(*looked.geometry, taken, p)));
@@ -177,7 +177,7 @@ void mig_list(Context& context, const MigOptions& words) {
     if (!node) return;
     const std::vector<Looked> all = look_at(*node);
     if (words.format != "table") {
-        Node gpus =
+        Value gpus =
             make_sequence(all, [&](const Looked& looked) { return listed_gpu(*node, looked); });
         return print_node(context.out, make_mapping({{"gpus", std::move(gpus)}}), words.format);
     }

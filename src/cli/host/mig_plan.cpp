@@ -14,8 +14,8 @@ namespace {
 
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
 using document::only_if;
+using document::Value;
 
 /// The model that --gpu names; complaints go to err.
 const catalog::GpuModel* chosen_model(Context& context, const std::string& name) {
@@ -42,12 +42,12 @@ struct Listed {
     mig::Geometry geometry;
 };
 
-Node profiles_node(const Listed& listed) {
-    Node profiles = document::make_sequence();
+Value profiles_node(const Listed& listed) {
+    Value profiles = document::make_sequence();
     for (const mig::Profile& profile : listed.geometry.profiles) {
-        Node one = make_mapping({{"profile", profile.name},
-                                 {"id", only_if(profile.id.has_value(), profile.id.value_or(0))},
-                                 {"slices", profile.slices}});
+        Value one = make_mapping({{"profile", profile.name},
+                                  {"id", only_if(profile.id.has_value(), profile.id.value_or(0))},
+                                  {"slices", profile.slices}});
         append(one, "memoryMiB",
                document::make_integer(static_cast<long long>(profile.memory_mib)));
         append(one, "multiprocessors",
@@ -143,11 +143,11 @@ void plan_offline(Context& context, const MigOptions& words) {
                words.format);
 }
 
-Node planned_node(const mig::GpuReport& report) {
-    Node node = make_mapping({{"index", report.index},
-                              {"uuid", report.gpu.text},
-                              {"migEnabled", report.enabled},
-                              {"modeChanges", report.mode_changes}});
+Value planned_node(const mig::GpuReport& report) {
+    Value node = make_mapping({{"index", report.index},
+                               {"uuid", report.gpu.text},
+                               {"migEnabled", report.enabled},
+                               {"modeChanges", report.mode_changes}});
     if (report.refusal) {
         append(node, "refused", to_node(*report.refusal));
     } else {
@@ -182,7 +182,7 @@ void plan_node(Context& context, const MigOptions& words) {
     if (!wishes) return;
     const mig::ApplyOptions options{
         .leave_busy = words.leave_busy, .allow_reset = !words.no_reset, .held = node->held};
-    Node gpus = document::make_sequence();
+    Value gpus = document::make_sequence();
     for (const mig::GpuWish& wish : *wishes) {
         const auto survey = mig::survey(*node->partitioner, wish, options);
         if (!survey) {
@@ -209,7 +209,7 @@ void mig_profiles(Context& context, const MigOptions& words) {
         for (const Listed& listed : *all) print_profiles(context.out, listed);
         return;
     }
-    Node list = make_sequence(*all, profiles_node);
+    Value list = make_sequence(*all, profiles_node);
     print_node(context.out, make_mapping({{"gpus", std::move(list)}}), words.format);
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
 using document::only_if;
+using document::Value;
 
 /// Its compute instances by name; empty: one that fills it, as usual.
 std::vector<std::string> parts_of(const mig::Instance& instance) {
@@ -32,7 +32,7 @@ bool is_whole(const mig::Instance& instance) {
     return !name || instance.compute == std::vector{name->gpu_slices};
 }
 
-void add_place(Node& node, const mig::Instance& instance) {
+void add_place(Value& node, const mig::Instance& instance) {
     append(node, "profile", instance.profile);
     append(node, "start", instance.start);
     append(node, "size", instance.size);
@@ -52,7 +52,7 @@ std::string short_text(const mig::Instance& instance) {
 
 }  // namespace
 
-void print_node(std::ostream& out, const Node& node, std::string_view format) {
+void print_node(std::ostream& out, const Value& node, std::string_view format) {
     if (format == "yaml") {
         out << document::to_yaml(node);
     } else {
@@ -60,30 +60,30 @@ void print_node(std::ostream& out, const Node& node, std::string_view format) {
     }
 }
 
-Node to_node(const mig::Instance& instance) {
-    Node node = document::make_mapping();
+Value to_node(const mig::Instance& instance) {
+    Value node = document::make_mapping();
     add_place(node, instance);
     return node;
 }
 
-Node to_node(const std::vector<mig::Instance>& instances) {
+Value to_node(const std::vector<mig::Instance>& instances) {
     return make_sequence(instances,
                          [&](const mig::Instance& instance) { return to_node(instance); });
 }
 
-Node to_node(const std::vector<mig::Step>& steps) {
-    Node list = document::make_sequence();
+Value to_node(const std::vector<mig::Step>& steps) {
+    Value list = document::make_sequence();
     for (const mig::Step& step : steps) {
         const bool destroy = step.action == mig::Step::Action::kDestroy;
-        Node node = make_mapping({{"action", destroy ? "destroy" : "create"}});
+        Value node = make_mapping({{"action", destroy ? "destroy" : "create"}});
         add_place(node, step.instance);
         list.items.push_back(std::move(node));
     }
     return list;
 }
 
-Node to_node(const mig::Refusal& refusal) {
-    Node nearest = make_mapping(
+Value to_node(const mig::Refusal& refusal) {
+    Value nearest = make_mapping(
         {{"want", mig::to_text(refusal.nearest)}, {"layout", to_node(refusal.nearest_layout)}});
     return make_mapping(
         {{"reason", refusal.reason},

@@ -183,7 +183,7 @@ void check_object(const File& file, const Object& object, Report& report) {
     const bool custom = removed == nullptr;
     if (custom) removed = find_removed(kRemovedCustom, object);
     if (removed == nullptr) return;
-    const Node* value = object.node->find("apiVersion");
+    const Value* value = object.node->find("apiVersion");
     const std::string since = removed->since.empty()
                                   ? " is served by no release"
                                   : " is gone since " + std::string(custom ? "" : "Kubernetes ") +

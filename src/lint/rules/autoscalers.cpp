@@ -29,22 +29,22 @@ struct Metrics {
 
 Metrics metrics_of(const Object& object) {
     Metrics metrics;
-    const Node* spec = object.node->find("spec");
+    const Value* spec = object.node->find("spec");
     if (spec == nullptr) return metrics;
-    if (const Node::Entry* old = entry_at(*spec, "targetCPUUtilizationPercentage")) {
+    if (const Value::Entry* old = entry_at(*spec, "targetCPUUtilizationPercentage")) {
         metrics.resources.push_back({"cpu", "", old->first.mark, true});
     }
-    const Node* list = spec->find("metrics");
+    const Value* list = spec->find("metrics");
     if (list == nullptr) return metrics;
-    for (const Node& metric : list->items) {
+    for (const Value& metric : list->items) {
         const std::string type = text_at(metric, "type");
         if (type != "Resource" && type != "ContainerResource") {
             metrics.others = true;
             continue;
         }
-        const Node* body = metric.find(type == "Resource" ? "resource" : "containerResource");
+        const Value* body = metric.find(type == "Resource" ? "resource" : "containerResource");
         if (body == nullptr) continue;
-        const Node* name = body->find("name");
+        const Value* name = body->find("name");
         if (name == nullptr) continue;
         const bool utilization = text_at(*body, "target.type") == "Utilization" ||
                                  at_path(*body, "target.averageUtilization") != nullptr ||
@@ -140,10 +140,10 @@ void check_names(const Object& object, const Metrics& metrics, Report& report) {
 
 /// The same list in Helm values and other kinds' specs: `metrics: [{type: Resource, ...}]`.
 void check_lists(const Object& object, Report& report) {
-    walk(*object.node, [&report](const Node::Entry& entry) {
+    walk(*object.node, [&report](const Value::Entry& entry) {
         if (entry.first.scalar != "metrics" || !entry.second.is_sequence()) return;
-        for (const Node& item : entry.second.items) {
-            const Node* name = at_path(item, "resource.name");
+        for (const Value& item : entry.second.items) {
+            const Value* name = at_path(item, "resource.name");
             if (name == nullptr || text_at(item, "type") != "Resource") continue;
             if (!k8s::is_gpu_resource(name->scalar)) continue;
             report
@@ -158,8 +158,8 @@ void check_counts(const File& file, const Object& object, const PodSpec& pod, co
                   Report& report) {
     const GpuNeed need = gpu_need(pod);
     if (need.value == nullptr) return;
-    const Node* most = at_path(*object.node, "spec.maxReplicas");
-    const Node* least = at_path(*object.node, "spec.minReplicas");
+    const Value* most = at_path(*object.node, "spec.maxReplicas");
+    const Value* least = at_path(*object.node, "spec.minReplicas");
     // -1: not there. (g++ 12 takes an optional here for read uninitialised.)
     const double maximum = most == nullptr ? -1 : k8s::quantity_value(most->scalar).value_or(-1);
     const double minimum = least == nullptr ? -1 : k8s::quantity_value(least->scalar).value_or(-1);
@@ -194,7 +194,7 @@ void check_autoscaler(const File& file, const Set& set, const Object& object, co
                       Report& report) {
     const Metrics metrics = metrics_of(object);
     check_names(object, metrics, report);
-    if (const Node* least = at_path(*object.node, "spec.minReplicas")) {
+    if (const Value* least = at_path(*object.node, "spec.minReplicas")) {
         if (least->scalar == "0" && !metrics.others) {
             report.add("HPA004", least->mark,
                        "minReplicas is 0, and this autoscaler cannot scale up from nothing");
@@ -227,14 +227,14 @@ void check_autoscaler(const File& file, const Set& set, const Object& object, co
 
 /// Triggers of KEDA that make a metric of type Resource: cpu and memory.
 void check_triggers(const File& file, const Set& set, const Object& object, Report& report) {
-    const Node* triggers = at_path(*object.node, "spec.triggers");
+    const Value* triggers = at_path(*object.node, "spec.triggers");
     const std::string name = text_at(*object.node, "spec.scaleTargetRef.name");
     std::string kind = text_at(*object.node, "spec.scaleTargetRef.kind");
     if (kind.empty()) kind = "Deployment";
     if (triggers == nullptr || name.empty() || is_placeholder(name)) return;
     Metrics metrics;
-    for (const Node& trigger : triggers->items) {
-        const Node* type = trigger.find("type");
+    for (const Value& trigger : triggers->items) {
+        const Value* type = trigger.find("type");
         if (type == nullptr || (type->scalar != "cpu" && type->scalar != "memory")) continue;
         const bool utilization = text_at(trigger, "metricType") != "AverageValue" &&
                                  text_at(trigger, "metadata.type") != "AverageValue";
@@ -276,9 +276,9 @@ void check_autoscale_command(const File& file, const Set& set, const Command& co
 /// `autoscaling:` beside `resources:` of a chart's values.
 void check_values(const Object& object, Report& report) {
     if (text_at(*object.node, "autoscaling.enabled") != "true") return;
-    const Node::Entry* percent =
+    const Value::Entry* percent =
         entry_at(*object.node, "autoscaling.targetCPUUtilizationPercentage");
-    const Node* limits = at_path(*object.node, "resources.limits");
+    const Value* limits = at_path(*object.node, "resources.limits");
     if (percent == nullptr || limits == nullptr || limits->find("nvidia.com/gpu") == nullptr) {
         return;
     }

@@ -11,26 +11,26 @@ namespace aliquot::lint {
 namespace {
 
 /// Where the requests of a claim or template stand; nullptr: neither.
-const Node* claim_spec(const Object& object) {
+const Value* claim_spec(const Object& object) {
     if (object.kind == "ResourceClaim") return object.node->find("spec");
     if (object.kind == "ResourceClaimTemplate") return at_path(*object.node, "spec.spec");
     return nullptr;
 }
 
 /// The nodes with deviceClassName of one request, in either shape.
-std::vector<const Node*> classes_of(const Node& request) {
-    std::vector<const Node*> classes;
-    if (const Node* direct = request.find("deviceClassName")) classes.push_back(direct);
-    if (const Node* exact = at_path(request, "exactly.deviceClassName")) classes.push_back(exact);
-    if (const Node* first = request.find("firstAvailable")) {
-        for (const Node& one : first->items) {
-            if (const Node* name = one.find("deviceClassName")) classes.push_back(name);
+std::vector<const Value*> classes_of(const Value& request) {
+    std::vector<const Value*> classes;
+    if (const Value* direct = request.find("deviceClassName")) classes.push_back(direct);
+    if (const Value* exact = at_path(request, "exactly.deviceClassName")) classes.push_back(exact);
+    if (const Value* first = request.find("firstAvailable")) {
+        for (const Value& one : first->items) {
+            if (const Value* name = one.find("deviceClassName")) classes.push_back(name);
         }
     }
     return classes;
 }
 
-void check_class(const File& file, const Set& set, const Node& name, const Facts* facts,
+void check_class(const File& file, const Set& set, const Value& name, const Facts* facts,
                  Report& report) {
     const std::string& text = name.scalar;
     if (text.empty() || is_placeholder(text)) return;
@@ -61,10 +61,10 @@ void check_class(const File& file, const Set& set, const Node& name, const Facts
 }
 
 /// v1beta1 writes deviceClassName into the request, v1beta2 and v1 below `exactly`.
-void check_shape(const Object& object, const Node& request, Report& report) {
+void check_shape(const Object& object, const Value& request, Report& report) {
     const std::string version = object.api_version.substr(object.api_version.find('/') + 1);
-    const Node::Entry* direct = entry_at(request, "deviceClassName");
-    const Node::Entry* exact = entry_at(request, "exactly");
+    const Value::Entry* direct = entry_at(request, "deviceClassName");
+    const Value::Entry* exact = entry_at(request, "exactly");
     if ((version == "v1" || version == "v1beta2") && direct != nullptr) {
         report
             .add("DRA005", direct->first.mark,
@@ -85,7 +85,7 @@ void check_levels(const Object& object, Report& report) {
     const bool of_template = object.kind == "ResourceClaimTemplate";
     if (!of_template && object.kind != "ResourceClaim") return;
     for (const std::string_view path : {"spec.resourceClassName", "spec.spec.resourceClassName"}) {
-        const Node::Entry* name = entry_at(*object.node, path);
+        const Value::Entry* name = entry_at(*object.node, path);
         if (name == nullptr) continue;
         report
             .add("DRA005", name->first.mark,
@@ -93,8 +93,8 @@ void check_levels(const Object& object, Report& report) {
             .expected("devices.requests[].exactly.deviceClassName");
         return;
     }
-    const Node::Entry* flat = entry_at(*object.node, "spec.devices");
-    const Node::Entry* deep = entry_at(*object.node, "spec.spec.devices");
+    const Value::Entry* flat = entry_at(*object.node, "spec.devices");
+    const Value::Entry* deep = entry_at(*object.node, "spec.spec.devices");
     if (of_template && flat != nullptr && deep == nullptr) {
         report
             .add("DRA005", flat->first.mark,
@@ -111,17 +111,17 @@ void check_claim(const File& file, const Set& set, const Object& object, const F
     // A chart may write one form for each version of the server.
     const bool chooses = file.mentions(".capabilities");
     if (!chooses) check_levels(object, report);
-    const Node* spec = claim_spec(object);
-    const Node* requests = spec == nullptr ? nullptr : at_path(*spec, "devices.requests");
+    const Value* spec = claim_spec(object);
+    const Value* requests = spec == nullptr ? nullptr : at_path(*spec, "devices.requests");
     if (requests == nullptr) return;
-    for (const Node& request : requests->items) {
+    for (const Value& request : requests->items) {
         if (!chooses) check_shape(object, request, report);
-        for (const Node* name : classes_of(request)) check_class(file, set, *name, facts, report);
+        for (const Value* name : classes_of(request)) check_class(file, set, *name, facts, report);
     }
 }
 
 /// Whether a claim of the pod surely gives a whole GPU or a MIG device.
-bool claims_gpu(const File& file, const Set& set, const Node& claim) {
+bool claims_gpu(const File& file, const Set& set, const Value& claim) {
     std::string name = text_at(claim, "resourceClaimTemplateName");
     std::string_view kind = "ResourceClaimTemplate";
     if (name.empty()) {
@@ -130,26 +130,26 @@ bool claims_gpu(const File& file, const Set& set, const Node& claim) {
     }
     const auto found = set.find_object(file, kind, name);
     if (!found) return false;
-    const Node* spec = claim_spec(*found.object);
-    const Node* requests = spec == nullptr ? nullptr : at_path(*spec, "devices.requests");
+    const Value* spec = claim_spec(*found.object);
+    const Value* requests = spec == nullptr ? nullptr : at_path(*spec, "devices.requests");
     if (requests == nullptr) return false;
-    for (const Node& request : requests->items) {
-        for (const Node* one : classes_of(request)) {
+    for (const Value& request : requests->items) {
+        for (const Value* one : classes_of(request)) {
             if (one->scalar == "gpu.nvidia.com" || one->scalar == "mig.nvidia.com") return true;
         }
     }
     return false;
 }
 
-void check_reference(const File& file, const Node& claim, Report& report) {
-    if (const Node::Entry* source = entry_at(claim, "source")) {
+void check_reference(const File& file, const Value& claim, Report& report) {
+    if (const Value::Entry* source = entry_at(claim, "source")) {
         report
             .add("DRA005", source->first.mark,
                  "resourceClaims[].source is gone since Kubernetes 1.31")
             .expected("resourceClaimName or resourceClaimTemplateName beside name");
         return;
     }
-    const Node* name = claim.find("resourceClaimTemplateName");
+    const Value* name = claim.find("resourceClaimTemplateName");
     if (name == nullptr || is_placeholder(name->scalar)) return;
     std::vector<std::string_view> known;
     for (const Object& object : file.objects) {
@@ -170,7 +170,7 @@ void check_claim_keys(const ResourceValue& claim, Report& report) {
     if (claim.key == nullptr) return;
     for (const std::string_view key :
          {"deviceClassName", "resourceClaimName", "resourceClaimTemplateName"}) {
-        const Node::Entry* entry = entry_at(*claim.key, key);
+        const Value::Entry* entry = entry_at(*claim.key, key);
         if (entry == nullptr) continue;
         report
             .add("DRA005", entry->first.mark,
@@ -191,7 +191,7 @@ bool is_commented_out(const File& file, const PodSpec& pod, const std::string& n
 
 void check_pod(const File& file, const Set& set, const PodSpec& pod, Report& report) {
     if (pod.node == nullptr) return;
-    const Node* list = pod.node->find("resourceClaims");
+    const Value* list = pod.node->find("resourceClaims");
     for (const Container& container : pod.containers) {
         for (const ResourceValue& claim : container.claims) check_claim_keys(claim, report);
     }
@@ -199,7 +199,7 @@ void check_pod(const File& file, const Set& set, const PodSpec& pod, Report& rep
     std::vector<std::string> declared;
     std::vector<std::string> used;
     if (list != nullptr) {
-        for (const Node& claim : list->items) declared.push_back(text_at(claim, "name"));
+        for (const Value& claim : list->items) declared.push_back(text_at(claim, "name"));
     }
     for (const Container& container : pod.containers) {
         for (const ResourceValue& claim : container.claims) {
@@ -215,7 +215,7 @@ void check_pod(const File& file, const Set& set, const PodSpec& pod, Report& rep
     }
     if (list == nullptr || !pod.whole) return;
     const GpuNeed need = gpu_need(pod);
-    for (const Node& claim : list->items) {
+    for (const Value& claim : list->items) {
         check_reference(file, claim, report);
         const std::string name = text_at(claim, "name");
         if (std::find(used.begin(), used.end(), name) == used.end() && !is_placeholder(name) &&

@@ -117,7 +117,7 @@ bool runs_kubectl(const Container& container) {
 
 Mark command_mark(const Container& container) {
     for (const std::string_view key : {"command", "args"}) {
-        if (const Node::Entry* entry = entry_at(*container.node, key)) return entry->first.mark;
+        if (const Value::Entry* entry = entry_at(*container.node, key)) return entry->first.mark;
     }
     return container.node->mark;
 }
@@ -143,13 +143,13 @@ void check_kubectl(const Object& object, const PodSpec& pod, const Container& co
 }
 
 void check_schedule(const Object& object, Report& report) {
-    const Node* spec = object.node->find("spec");
+    const Value* spec = object.node->find("spec");
     if (spec == nullptr || object.templated) return;
     for (const std::string_view key :
          {"timeZone", "concurrencyPolicy", "startingDeadlineSeconds"}) {
         if (spec->find(key) != nullptr) return;
     }
-    const Node::Entry* entry = entry_at(*object.node, "spec.schedule");
+    const Value::Entry* entry = entry_at(*object.node, "spec.schedule");
     report.add("CRON002", entry != nullptr ? entry->first.mark : object.mark(),
                "CronJob " + object.name +
                    " has no timeZone, no concurrencyPolicy and no startingDeadlineSeconds");

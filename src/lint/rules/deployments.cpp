@@ -18,19 +18,19 @@ bool has_selector(const Object& object) {
             object.kind == "DaemonSet" || object.kind == "ReplicaSet");
 }
 
-bool any_placeholder(const Node& labels) {
-    return std::any_of(labels.entries.begin(), labels.entries.end(), [](const Node::Entry& entry) {
+bool any_placeholder(const Value& labels) {
+    return std::any_of(labels.entries.begin(), labels.entries.end(), [](const Value::Entry& entry) {
         return entry.first.scalar == "<<" || is_placeholder(entry.first.scalar) ||
                is_placeholder(entry.second.scalar);
     });
 }
 
 /// A label that the pods have, else one made of the name.
-std::string first_label(const Node* labels, const std::string& name) {
+std::string first_label(const Value* labels, const std::string& name) {
     if (labels == nullptr || labels->entries.empty() || any_placeholder(*labels)) {
         return "app: " + name;
     }
-    const Node::Entry& first = labels->entries.front();
+    const Value::Entry& first = labels->entries.front();
     return first.first.scalar + ": " + first.second.scalar;
 }
 
@@ -47,12 +47,12 @@ bool is_about_gpus(const File& file) {
 }
 
 void check_selector(const File& file, const Set& set, const Object& object, Report& report) {
-    const Node* spec = object.node->find("spec");
-    const Node* pod = spec == nullptr ? nullptr : at_path(*spec, "template.spec");
+    const Value* spec = object.node->find("spec");
+    const Value* pod = spec == nullptr ? nullptr : at_path(*spec, "template.spec");
     if (pod == nullptr || !pod->is_mapping() || object.broken || object.templated) return;
-    const Node::Entry* entry = entry_at(*object.node, "spec");
-    const Node* selector = spec->find("selector");
-    const Node* labels = at_path(*spec, "template.metadata.labels");
+    const Value::Entry* entry = entry_at(*object.node, "spec");
+    const Value* selector = spec->find("selector");
+    const Value* labels = at_path(*spec, "template.metadata.labels");
     if (selector == nullptr) {
         if (set.kustomizations().label_selectors(file)) return;  // it writes the selector
         auto finding = report.add("DEP001", entry->first.mark,
@@ -65,15 +65,15 @@ void check_selector(const File& file, const Set& set, const Object& object, Repo
         }
         return;
     }
-    const Node* wanted = selector->find("matchLabels");
+    const Value* wanted = selector->find("matchLabels");
     if (wanted == nullptr || wanted->entries.empty() || any_placeholder(*wanted)) return;
     if (labels != nullptr && any_placeholder(*labels)) return;
-    for (const Node::Entry& one : wanted->entries) {
-        const Node* value = labels == nullptr ? nullptr : labels->find(one.first.scalar);
+    for (const Value::Entry& one : wanted->entries) {
+        const Value* value = labels == nullptr ? nullptr : labels->find(one.first.scalar);
         if (value != nullptr && value->scalar == one.second.scalar) continue;
-        const Node::Entry* place = entry_at(*spec, "template");
+        const Value::Entry* place = entry_at(*spec, "template");
         Mark mark = place->first.mark;
-        if (const Node::Entry* metadata = entry_at(*spec, "template.metadata.labels")) {
+        if (const Value::Entry* metadata = entry_at(*spec, "template.metadata.labels")) {
             mark = metadata->first.mark;
         }
         auto finding = report.add("DEP001", mark,
@@ -82,13 +82,13 @@ void check_selector(const File& file, const Set& set, const Object& object, Repo
                                       one.second.scalar + "' of its selector");
         finding.expected("labels of the template that match spec.selector.matchLabels")
             .fix("metadata:\n  labels:\n    " + one.first.scalar + ": " + one.second.scalar);
-        const Node* body = &place->second;
+        const Value* body = &place->second;
         if (labels != nullptr || body->find("metadata") != nullptr || body->entries.empty()) return;
         const Mark first = body->entries.front().first.mark;
         if (!begins_line(file, first)) return;
         const std::string indent(first.column - 1, ' ');
         std::string lines = "metadata:\n" + indent + "  labels:\n";
-        for (const Node::Entry& label : wanted->entries) {
+        for (const Value::Entry& label : wanted->entries) {
             const std::string& text = label.second.scalar;
             lines += indent + "    " + label.first.scalar + ": " +
                      (label.second.quoted ? '"' + text + '"' : text) + '\n';
@@ -118,12 +118,12 @@ void check_offer(const File& file, const PodSpec& pod, const Facts& facts, Repor
         return;
     }
     if (object->kind != "Deployment") return;
-    const Node& node = *object->node;
+    const Value& node = *object->node;
     if (text_at(node, "spec.strategy.type") == "Recreate") return;
     const std::string surge = text_at(node, "spec.strategy.rollingUpdate.maxSurge");
     if (surge == "0" || surge == "0%") return;
     if (wanted + need.amount <= offered) return;
-    const Node::Entry* strategy = entry_at(node, "spec.strategy");
+    const Value::Entry* strategy = entry_at(node, "spec.strategy");
     report
         .add("DEP002", strategy != nullptr ? strategy->first.mark : need.value->key->mark,
              "a new version starts a pod more, and the " + number_text(offered) + " of " +

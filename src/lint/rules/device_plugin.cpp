@@ -107,7 +107,7 @@ void check_second_document(const File& file, const Object& object, Report& repor
 
 /// `timeSlicing` without failRequestsGreaterThanOne: two shares are no double share.
 void check_greater_than_one(const Object& object, Report& report) {
-    const Node::Entry* slicing = entry_at(*object.node, "sharing.timeSlicing");
+    const Value::Entry* slicing = entry_at(*object.node, "sharing.timeSlicing");
     if (slicing == nullptr) slicing = entry_at(*object.node, "timeSlicing");
     if (slicing == nullptr || !slicing->second.is_mapping()) return;
     if (slicing->second.find("resources") == nullptr && slicing->second.find("replicas") == nullptr)
@@ -164,7 +164,7 @@ void check_old_gpu(const File& file, const Facts* facts, Report& report) {
     }
     for (const Object& object : file.objects) {
         if (object.role != Role::kDevicePluginConfig) continue;
-        const Node::Entry* mps = entry_at(*object.node, "sharing.mps");
+        const Value::Entry* mps = entry_at(*object.node, "sharing.mps");
         if (mps == nullptr) continue;
         const Block& block = file.blocks[static_cast<std::size_t>(object.block)];
         const std::string heading =
@@ -187,7 +187,7 @@ void check_old_gpu(const File& file, const Facts* facts, Report& report) {
 /// What a configuration and the comments around it say of memory.
 struct Promise {
     const Object* object = nullptr;
-    const Node* replicas = nullptr;
+    const Value* replicas = nullptr;
     double shares = 0;
     double each = 0;   // GB for a pod, of a comment
     double whole = 0;  // GB of the GPU, of the heading
@@ -196,17 +196,17 @@ struct Promise {
     Mark larger_mark;
 };
 
-const Node* replicas_of(const Object& object) {
+const Value* replicas_of(const Object& object) {
     for (const std::string_view path :
          {"sharing.timeSlicing.resources.0.replicas", "sharing.mps.resources.0.replicas",
           "sharing.timeSlicing.replicas", "sharing.mps.replicas"}) {
-        if (const Node* found = at_path(*object.node, path)) return found;
+        if (const Value* found = at_path(*object.node, path)) return found;
     }
     return nullptr;
 }
 
 std::optional<Promise> promise_of(const File& file, const Object& object) {
-    const Node* replicas = replicas_of(object);
+    const Value* replicas = replicas_of(object);
     if (replicas == nullptr) return std::nullopt;
     const Block& block = file.blocks[static_cast<std::size_t>(object.block)];
     if (block.heading < 0) return std::nullopt;

@@ -13,21 +13,21 @@
 namespace aliquot::lint {
 namespace {
 
-void walk_down(const Node& node, const std::function<void(const Node::Entry&)>& visit,
+void walk_down(const Value& node, const std::function<void(const Value::Entry&)>& visit,
                unsigned depth) {
     constexpr unsigned kDeepestWalk = 64;
     if (depth > kDeepestWalk) return;
-    for (const Node::Entry& entry : node.entries) {
+    for (const Value::Entry& entry : node.entries) {
         visit(entry);
         walk_down(entry.second, visit, depth + 1);
     }
-    for (const Node& item : node.items) walk_down(item, visit, depth + 1);
+    for (const Value& item : node.items) walk_down(item, visit, depth + 1);
 }
 
-std::vector<ResourceValue> amounts_in(const Node* node) {
+std::vector<ResourceValue> amounts_in(const Value* node) {
     std::vector<ResourceValue> amounts;
     if (node == nullptr || !node->is_mapping()) return amounts;
-    for (const Node::Entry& entry : node->entries) {
+    for (const Value::Entry& entry : node->entries) {
         ResourceValue value;
         value.name = entry.first.scalar;
         value.text = entry.second.scalar;
@@ -45,8 +45,8 @@ const ResourceValue* find_amount(const std::vector<ResourceValue>& amounts, std:
     return at == amounts.end() ? nullptr : &*at;
 }
 
-void read_strategy(const Node& node, std::string_view path, std::vector<MigStrategy>& found) {
-    const Node* value = at_path(node, path);
+void read_strategy(const Value& node, std::string_view path, std::vector<MigStrategy>& found) {
+    const Value* value = at_path(node, path);
     if (value == nullptr || value->scalar.empty()) return;
     found.push_back({value->scalar, value->mark});
 }
@@ -249,7 +249,7 @@ const ResourceValue* ResourceBlock::need(std::string_view resource) const {
 
 std::vector<ResourceBlock> loose_resources(const File& file) {
     std::vector<ResourceBlock> blocks;
-    std::vector<const Node*> known;
+    std::vector<const Value*> known;
     for (const PodSpec& pod : file.pods) {
         for (const Container& container : pod.containers) {
             known.push_back(container.resources);
@@ -263,8 +263,8 @@ std::vector<ResourceBlock> loose_resources(const File& file) {
             object.role != Role::kNothing) {
             continue;
         }
-        walk(*object.node, [&](const Node::Entry& entry) {
-            const Node& node = entry.second;
+        walk(*object.node, [&](const Value::Entry& entry) {
+            const Value& node = entry.second;
             if (!node.is_mapping()) return;
             if (node.find("limits") == nullptr && node.find("requests") == nullptr) return;
             if (std::binary_search(known.begin(), known.end(), &node)) return;
@@ -280,11 +280,11 @@ std::vector<ResourceBlock> loose_resources(const File& file) {
     return blocks;
 }
 
-void walk(const Node& node, const std::function<void(const Node::Entry&)>& visit) {
+void walk(const Value& node, const std::function<void(const Value::Entry&)>& visit) {
     walk_down(node, visit, 0);
 }
 
-std::size_t written_length(const File& file, const Node& scalar) {
+std::size_t written_length(const File& file, const Value& scalar) {
     const std::size_t begin = file.offset(scalar.mark);
     if (begin >= file.original.size()) return 0;
     const char first = file.original[begin];

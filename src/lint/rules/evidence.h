@@ -56,9 +56,9 @@ std::vector<const catalog::GpuModel*> gpu_models_above(const File& file, int blo
 
 /// A mapping with `limits` or `requests` that stands in no pod: Helm values and the like.
 struct ResourceBlock {
-    int object = -1;             // index into File::objects
-    std::string key;             // "runnerResources"
-    const Node* node = nullptr;  // never null
+    int object = -1;              // index into File::objects
+    std::string key;              // "runnerResources"
+    const Value* node = nullptr;  // never null
     std::vector<ResourceValue> requests;
     std::vector<ResourceValue> limits;
     [[nodiscard]] const ResourceValue* gpu() const;
@@ -68,10 +68,10 @@ struct ResourceBlock {
 std::vector<ResourceBlock> loose_resources(const File& file);
 
 /// Calls `visit` for every entry of every mapping below (and of) a node, outer ones first.
-void walk(const Node& node, const std::function<void(const Node::Entry&)>& visit);
+void walk(const Value& node, const std::function<void(const Value::Entry&)>& visit);
 
 /// The scalar's length in File::original, quotes included; 0 when it is not found there.
-std::size_t written_length(const File& file, const Node& scalar);
+std::size_t written_length(const File& file, const Value& scalar);
 /// Whether only blanks stand before a mark in its line.
 bool begins_line(const File& file, Mark mark);
 

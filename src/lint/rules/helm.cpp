@@ -28,7 +28,7 @@ void check_version(const ChartInstall& install, Report& report) {
 
 /// The chart in an object that installs it without a version: the newest one, whenever that is.
 void check_written_version(const Object& object, Report& report) {
-    const Node* holder = nullptr;
+    const Value* holder = nullptr;
     if (object.kind == "HelmChart" && starts_with(object.api_version, "helm.cattle.io/")) {
         holder = at_path(*object.node, "spec");
     } else if (object.kind == "HelmRelease" &&
@@ -36,7 +36,7 @@ void check_written_version(const Object& object, Report& report) {
         holder = at_path(*object.node, "spec.chart.spec");
     }
     if (holder == nullptr || holder->find("version") != nullptr) return;
-    const Node* chart = holder->find("chart");
+    const Value* chart = holder->find("chart");
     if (chart == nullptr) return;
     const std::string_view path = chart->scalar;
     const std::string_view name = path.substr(path.rfind('/') + 1);

@@ -196,14 +196,14 @@ const Chart* chart_named(std::string_view name) {
 }
 
 /// Values that are a copy of all that the chart has: what is in them nobody chose.
-bool is_whole_copy(const Node& values) {
-    const Node* of_operator = values.find("operator");
+bool is_whole_copy(const Value& values) {
+    const Value* of_operator = values.find("operator");
     return of_operator != nullptr &&
            (of_operator->find("repository") != nullptr || of_operator->find("image") != nullptr ||
             of_operator->find("upgradeCRD") != nullptr);
 }
 
-bool has_key(const Chart& chart, const Node::Entry& entry) {
+bool has_key(const Chart& chart, const Value::Entry& entry) {
     return std::find(chart.keys.begin(), chart.keys.end(), entry.first.scalar) != chart.keys.end();
 }
 
@@ -227,10 +227,10 @@ void check_key(const Chart& chart, std::string_view key, Mark mark, bool sure, R
 }
 
 /// `devicePlugin.config` names a ConfigMap; what people write into it is the ConfigMap's text.
-void check_config(const Node& values, Report& report) {
-    const Node* config = at_path(values, "devicePlugin.config");
+void check_config(const Value& values, Report& report) {
+    const Value* config = at_path(values, "devicePlugin.config");
     if (config == nullptr || !config->is_mapping()) return;
-    for (const Node::Entry& entry : config->entries) {
+    for (const Value::Entry& entry : config->entries) {
         const std::string& key = entry.first.scalar;
         if (key != "sharing" && key != "timeSlicing" && key != "flags" && key != "replicas" &&
             key != "resources" && key != "map") {
@@ -275,14 +275,14 @@ void check_path(std::string_view path, Mark mark, Report& report) {
 }
 
 /// Keys of pods in the section of one operand: the operands share those of `daemonsets` since v1.9.
-void check_operands(const Node& values, Report& report) {
+void check_operands(const Value& values, Report& report) {
     for (const std::string_view section :
          {"toolkit", "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager",
           "nodeStatusExporter", "validator", "vgpuManager", "vgpuDeviceManager", "vfioManager",
           "sandboxDevicePlugin", "ccManager", "kataManager", "driver"}) {
-        const Node* operand = values.find(section);
+        const Value* operand = values.find(section);
         if (operand == nullptr || !operand->is_mapping()) continue;
-        for (const Node::Entry& entry : operand->entries) {
+        for (const Value::Entry& entry : operand->entries) {
             const std::string& key = entry.first.scalar;
             if (entry.second.items.empty() && entry.second.entries.empty()) continue;
             if (key != "tolerations" && key != "affinity" && key != "podAnnotations" &&
@@ -328,7 +328,7 @@ void check_old(std::string_view path, std::string_view value, Mark mark,
 
 void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs, Report& report) {
     for (const Object& object : file.objects) {
-        const Node* spec = object.kind == "ClusterPolicy" ? object.node->find("spec") : nullptr;
+        const Value* spec = object.kind == "ClusterPolicy" ? object.node->find("spec") : nullptr;
         if (spec != nullptr) check_config(*spec, report);
         if (object.role != Role::kHelmValues || !object.node->is_mapping()) continue;
         if (object.chart == "gpu-operator") check_config(*object.node, report);
@@ -341,8 +341,8 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
         const bool copy = is_whole_copy(*object.node);  // perhaps of somebody's own chart
         const auto known = static_cast<std::size_t>(
             std::count_if(object.node->entries.begin(), object.node->entries.end(),
-                          [chart](const Node::Entry& entry) { return has_key(*chart, entry); }));
-        for (const Node::Entry& entry : object.node->entries) {
+                          [chart](const Value::Entry& entry) { return has_key(*chart, entry); }));
+        for (const Value::Entry& entry : object.node->entries) {
             constexpr std::size_t kMany = 5;  // a section beside so many is meant for this chart
             const bool sure = chart->name == "gpu-operator" && known >= kMany && !copy &&
                               entry.second.is_mapping() &&
@@ -352,12 +352,12 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
         if (chart->name != "gpu-operator") continue;
         if (!copy) check_operands(*object.node, report);
         for (const WrongPath& wrong : kWrongPaths) {
-            const Node::Entry* entry = entry_at(*object.node, wrong.path);
+            const Value::Entry* entry = entry_at(*object.node, wrong.path);
             if (entry != nullptr) check_path(wrong.path, entry->first.mark, report);
         }
         for (const std::string_view path :
              {"driver.useOpenKernelModules", "operator.defaultRuntime"}) {
-            const Node::Entry* entry = entry_at(*object.node, path);
+            const Value::Entry* entry = entry_at(*object.node, path);
             if (entry != nullptr) {
                 check_old(path, entry->second.scalar, entry->first.mark,
                           copy ? findings::Severity::kInfo : findings::Severity::kWarning, report);

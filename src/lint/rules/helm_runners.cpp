@@ -23,7 +23,7 @@ constexpr std::array<Stray, 5> kRunnerStrays{{
 }  // namespace
 
 void check_runner_keys(const Object& object, Report& report) {
-    for (const Node::Entry& entry : object.node->entries) {
+    for (const Value::Entry& entry : object.node->entries) {
         for (const Stray& stray : kRunnerStrays) {
             if (entry.first.scalar != stray.key) continue;
             report

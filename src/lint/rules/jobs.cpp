@@ -10,7 +10,7 @@ namespace aliquot::lint {
 void check_restart_policy(const File& file, const Object& object, const PodSpec& pod,
                           std::string_view rule, Report& report) {
     if (pod.node == nullptr || is_placeholder(pod.restart_policy)) return;
-    const Node::Entry* entry = entry_at(*pod.node, "restartPolicy");
+    const Value::Entry* entry = entry_at(*pod.node, "restartPolicy");
     if (entry == nullptr) {
         if (object.templated) return;
         if (pod.node->find("<<") != nullptr) return;
@@ -41,9 +41,9 @@ namespace {
 
 void check_limits(const Object& object, const PodSpec& pod, Report& report) {
     const GpuNeed need = gpu_need(pod);
-    const Node* spec = object.node->find("spec");
+    const Value* spec = object.node->find("spec");
     if (need.value == nullptr || spec == nullptr || object.templated) return;
-    const Node::Entry* entry = entry_at(*object.node, "spec");
+    const Value::Entry* entry = entry_at(*object.node, "spec");
     const bool deadline = spec->find("activeDeadlineSeconds") != nullptr ||
                           pod.node->find("activeDeadlineSeconds") != nullptr;
     const bool cleanup = spec->find("ttlSecondsAfterFinished") != nullptr;

@@ -16,8 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kKeys{"devices", "device-filter", "mig-enabled",
                                                 "mig-devices"};
 
-void check_keys(const Node& entry, Report& report) {
-    for (const Node::Entry& one : entry.entries) {
+void check_keys(const Value& entry, Report& report) {
+    for (const Value::Entry& one : entry.entries) {
         const std::string& key = one.first.scalar;
         if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end() || key == "<<") continue;
         auto finding = report.add("MIG001", one.first.mark,
@@ -28,8 +28,8 @@ void check_keys(const Node& entry, Report& report) {
     }
 }
 
-void check_devices(const Node& entry, Report& report) {
-    const Node* devices = entry.find("devices");
+void check_devices(const Value& entry, Report& report) {
+    const Value* devices = entry.find("devices");
     if (devices == nullptr) {
         report.add("MIG001", entry.mark, "the entry has no 'devices'")
             .expected("devices: all, or a list of indices")
@@ -41,30 +41,30 @@ void check_devices(const Node& entry, Report& report) {
             .expected("all, or a list of indices such as [0, 1]")
             .fix("devices: all");
     } else if (devices->is_sequence()) {
-        for (const Node& item : devices->items) {
-            if (item.kind == Node::Kind::kInteger || is_placeholder(item.scalar)) continue;
+        for (const Value& item : devices->items) {
+            if (item.kind == Value::Kind::kInteger || is_placeholder(item.scalar)) continue;
             report
                 .add("MIG001", item.mark, "'devices' has '" + item.scalar + "', which is no index")
                 .expected("numbers such as [0, 1], without quotes");
             return;
         }
-    } else if (devices->kind == Node::Kind::kInteger) {
+    } else if (devices->kind == Value::Kind::kInteger) {
         report.add("MIG001", devices->mark, "'devices' is a number")
             .expected("all, or a list of indices")
             .fix("devices: [" + devices->scalar + "]");
     }
 }
 
-void check_enabled(const Node& entry, Report& report) {
-    const Node* enabled = entry.find("mig-enabled");
-    const Node* instances = entry.find("mig-devices");
+void check_enabled(const Value& entry, Report& report) {
+    const Value* enabled = entry.find("mig-enabled");
+    const Value* instances = entry.find("mig-devices");
     if (enabled == nullptr) {
         report.add("MIG001", entry.mark, "the entry has no 'mig-enabled'")
             .expected("mig-enabled: true or false")
             .fix("mig-enabled: true");
         return;
     }
-    if (enabled->kind != Node::Kind::kBool) {
+    if (enabled->kind != Value::Kind::kBool) {
         if (is_placeholder(enabled->scalar)) return;
         report.add("MIG001", enabled->mark, "'mig-enabled' is '" + enabled->scalar + "'")
             .expected("true or false");
@@ -82,17 +82,17 @@ void check_enabled(const Node& entry, Report& report) {
 }
 
 /// The families of the GPUs that `device-filter` names; empty: it has none, or none that we know.
-std::vector<std::string_view> families_of(const Node& entry, Report& report) {
+std::vector<std::string_view> families_of(const Value& entry, Report& report) {
     std::vector<std::string_view> families;
-    const Node* filter = entry.find("device-filter");
+    const Value* filter = entry.find("device-filter");
     if (filter == nullptr) return families;
-    std::vector<const Node*> ids;
+    std::vector<const Value*> ids;
     if (filter->is_sequence()) {
-        for (const Node& item : filter->items) ids.push_back(&item);
+        for (const Value& item : filter->items) ids.push_back(&item);
     } else {
         ids.push_back(filter);
     }
-    for (const Node* id : ids) {
+    for (const Value* id : ids) {
         for (const auto* model : catalog::gpu_models_with_pci_id(id->scalar)) {
             if (model->has_mig() && model->mig_family != "ask") {
                 families.push_back(model->mig_family);
@@ -108,8 +108,8 @@ std::vector<std::string_view> families_of(const Node& entry, Report& report) {
     return families;
 }
 
-void check_instances(const Node& entry, Report& report) {
-    const Node* instances = entry.find("mig-devices");
+void check_instances(const Value& entry, Report& report) {
+    const Value* instances = entry.find("mig-devices");
     auto families = families_of(entry, report);
     if (instances != nullptr && instances->is_sequence() && !instances->items.empty() &&
         !instances->items.front().entries.empty() &&
@@ -120,7 +120,7 @@ void check_instances(const Node& entry, Report& report) {
     }
     if (instances == nullptr || !instances->is_mapping() || instances->entries.empty()) return;
     bool unknown = false;
-    for (const Node::Entry& one : instances->entries) {
+    for (const Value::Entry& one : instances->entries) {
         if (is_placeholder(one.first.scalar)) return;
         if (is_known_profile(one.first.scalar)) continue;
         unknown = true;
@@ -134,7 +134,7 @@ void check_instances(const Node& entry, Report& report) {
     for (const std::string_view family : families) {
         Profiles profiles;
         bool all = true;
-        for (const Node::Entry& one : instances->entries) {
+        for (const Value::Entry& one : instances->entries) {
             const auto* profile = find_in_family(family, one.first.scalar);
             const auto count = k8s::quantity_value(one.second.scalar);
             if (profile == nullptr || !count || *count < 0 || *count > 100) {
@@ -148,7 +148,7 @@ void check_instances(const Node& entry, Report& report) {
         if (fit_together(profiles)) return;
     }
     std::string text;
-    for (const Node::Entry& one : instances->entries) {
+    for (const Value::Entry& one : instances->entries) {
         text += (text.empty() ? "" : " + ") + one.second.scalar + " x " + one.first.scalar;
     }
     if (possible) {
@@ -161,17 +161,18 @@ void check_instances(const Node& entry, Report& report) {
 }
 
 /// The configuration that gpu-operator's chart is to make a ConfigMap of.
-void check_values(const Object& values, const Object& object, const Node& configs, Report& report) {
+void check_values(const Object& values, const Object& object, const Value& configs,
+                  Report& report) {
     if (object.templated || configs.find("all-disabled") != nullptr) return;
-    const Node* config = nullptr;
+    const Value* config = nullptr;
     for (const std::string_view path :
          {"migManager.config", "gpu-operator.migManager.config", "spec.values.migManager.config"}) {
         config = at_path(*values.node, path);
         if (config != nullptr) break;
     }
     if (config == nullptr || text_at(*config, "create") != "true") return;
-    const Node* data = config->find("data");
-    const Node* fallback = config->find("default");
+    const Value* data = config->find("data");
+    const Value* fallback = config->find("default");
     if (data == nullptr || data->find("config.yaml") == nullptr) return;
     if (data->find("config.yaml")->mark.line > object.mark().line) return;
     if (fallback != nullptr && fallback->scalar.empty()) return;  // nodes are left as they are
@@ -183,10 +184,10 @@ void check_values(const Object& values, const Object& object, const Node& config
 }
 
 void check_config(const File& file, const Object& object, Report& report) {
-    const Node& node = *object.node;
-    const Node* configs = node.find("mig-configs");
+    const Value& node = *object.node;
+    const Value* configs = node.find("mig-configs");
     if (configs == nullptr || object.broken) return;
-    const Node* version = node.find("version");
+    const Value* version = node.find("version");
     if (version == nullptr) {
         report.add("MIG001", object.mark(), "the configuration has no 'version'")
             .expected("version: v1")
@@ -196,20 +197,20 @@ void check_config(const File& file, const Object& object, Report& report) {
             .expected("v1")
             .fix("version: v1");
     }
-    for (const Node::Entry& one : node.entries) {
+    for (const Value::Entry& one : node.entries) {
         if (one.first.scalar == "version" || one.first.scalar == "mig-configs") continue;
         report.add("MIG001", one.first.mark,
                    "mig-parted knows no key '" + one.first.scalar + "' and refuses the file");
     }
     std::set<std::string_view> names;
-    for (const Node::Entry& config : configs->entries) {
+    for (const Value::Entry& config : configs->entries) {
         if (!names.insert(config.first.scalar).second && !is_placeholder(config.first.scalar)) {
             report.add("MIG001", config.first.mark,
                        "the configuration '" + config.first.scalar +
                            "' stands twice, and mig-parted refuses the file");
         }
         if (!config.second.is_sequence()) {
-            if (config.second.kind == Node::Kind::kNull || is_placeholder(config.second.scalar))
+            if (config.second.kind == Value::Kind::kNull || is_placeholder(config.second.scalar))
                 continue;
             report
                 .add("MIG001", config.first.mark,
@@ -221,7 +222,7 @@ void check_config(const File& file, const Object& object, Report& report) {
             report.add("MIG001", config.first.mark,
                        "the configuration '" + config.first.scalar + "' is empty");
         }
-        for (const Node& entry : config.second.items) {
+        for (const Value& entry : config.second.items) {
             if (!entry.is_mapping() || entry.find("<<") != nullptr) continue;
             check_keys(entry, report);
             check_devices(entry, report);

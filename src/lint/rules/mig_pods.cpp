@@ -29,7 +29,7 @@ Pinned pinned_model(const PodSpec& pod) {
     if (pod.node_selector == nullptr) return {};
     for (const std::string_view key : {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
                                        "k8s.amazonaws.com/accelerator"}) {
-        const Node* value = pod.node_selector->find(key);
+        const Value* value = pod.node_selector->find(key);
         if (value == nullptr || is_placeholder(value->scalar)) continue;
         const std::string name = value->scalar.substr(0, value->scalar.find("-MIG-"));
         if (const auto* model = catalog::find_gpu_model(name)) {
@@ -139,7 +139,7 @@ void check_whole_gpu(const File& file, const PodSpec& pod, Report& report) {
     const GpuNeed need = gpu_need(pod);
     if (need.value == nullptr || need.value->name != "nvidia.com/gpu") return;
     if (pod.node_selector == nullptr) return;
-    const Node* config = pod.node_selector->find("nvidia.com/mig.config");
+    const Value* config = pod.node_selector->find("nvidia.com/mig.config");
     if (config == nullptr || !starts_with(config->scalar, "all-") ||
         config->scalar == "all-disabled" || config->scalar == "all-enabled") {
         return;

@@ -64,7 +64,7 @@ void check_driver(const File& file, const std::vector<ChartInstall>& installs, R
     if (!file.is_prose()) return;
     for (const Object& object : file.objects) {
         if (object.role != Role::kHelmValues || object.chart != "gpu-operator") continue;
-        const Node* enabled = at_path(*object.node, "driver.enabled");
+        const Value* enabled = at_path(*object.node, "driver.enabled");
         if (enabled != nullptr && enabled->scalar == "true") say(enabled->mark);
     }
 }
@@ -179,7 +179,7 @@ void check_strategy(const File& file, const Set& set, Report& report) {
     const bool installed =
         installs_operator(file) ||
         std::any_of(file.objects.begin(), file.objects.end(), [](const Object& one) {
-            const Node* spec = one.node->find("spec");
+            const Value* spec = one.node->find("spec");
             if (one.kind == "ClusterPolicy" && one.role == Role::kObject && spec != nullptr) {
                 return spec->find("devicePlugin") != nullptr && spec->find("mig") == nullptr;
             }
@@ -207,8 +207,8 @@ void check_strategy(const File& file, const Set& set, Report& report) {
 void check_namespaces(const File& file, Report& report) {
     for (const Object& object : file.objects) {
         if (object.kind != "Namespace" || !contains(object.name, "gpu-operator")) continue;
-        const Node* labels = at_path(*object.node, "metadata.labels");
-        const Node* enforce =
+        const Value* labels = at_path(*object.node, "metadata.labels");
+        const Value* enforce =
             labels == nullptr ? nullptr : labels->find("pod-security.kubernetes.io/enforce");
         if (enforce == nullptr || enforce->scalar == "privileged" ||
             is_placeholder(enforce->scalar)) {
@@ -312,18 +312,18 @@ void check_sources(const std::vector<ChartInstall>& installs, Report& report) {
 
 /// Argo's `repoURL` and `chart`, `dependencies:` of a chart, `helmCharts:` of Kustomize, HelmChart of
 /// k3s: the chart and its repository in one mapping.
-void check_written_source(const Node& node, int depth, Report& report) {
+void check_written_source(const Value& node, int depth, Report& report) {
     constexpr int kDeepest = 20;
     if (depth > kDeepest) return;
     for (const auto& [key, value] : node.entries) check_written_source(value, depth + 1, report);
-    for (const Node& item : node.items) check_written_source(item, depth + 1, report);
-    const Node* repository = nullptr;
-    const Node* chart = nullptr;
+    for (const Value& item : node.items) check_written_source(item, depth + 1, report);
+    const Value* repository = nullptr;
+    const Value* chart = nullptr;
     for (const std::string_view key : {"repoURL", "repository", "repo", "chart_repo_url"}) {
-        if (const Node* one = node.find(key)) repository = one;
+        if (const Value* one = node.find(key)) repository = one;
     }
     for (const std::string_view key : {"name", "chart", "chart_ref"}) {
-        const Node* one = node.find(key);
+        const Value* one = node.find(key);
         if (one != nullptr && (one->scalar == "dcgm-exporter" || ends_with(one->scalar, "plugin")))
             chart = one;
     }
@@ -342,7 +342,7 @@ void check_written_source(const Node& node, int depth, Report& report) {
 
 /// Flux: the release names the chart, and an object beside it the repository.
 void check_flux_source(const File& file, const Set& set, const Object& release, Report& report) {
-    const Node* chart = at_path(*release.node, "spec.chart.spec.chart");
+    const Value* chart = at_path(*release.node, "spec.chart.spec.chart");
     if (chart == nullptr) return;
     const bool exporter = chart->scalar == "dcgm-exporter";
     if (!exporter && chart->scalar != "nvidia-device-plugin") return;

@@ -63,11 +63,11 @@ void check_url(const Word& word, Report& report) {
 }
 
 /// A chart that an object installs, by the keys `chart` and `version` of one mapping.
-void check_written(const Node* holder, std::string_view chart, std::string_view version,
+void check_written(const Value* holder, std::string_view chart, std::string_view version,
                    Report& report) {
     if (holder == nullptr) return;
     const std::string name = text_at(*holder, chart);
-    const Node* number = holder->find(version);
+    const Value* number = holder->find(version);
     if (name.substr(name.rfind('/') + 1) != "nvidia-device-plugin" || number == nullptr) return;
     if (is_placeholder(number->scalar) ||
         number->scalar.find_first_of("*xX<>~^ ") != std::string::npos) {
@@ -80,7 +80,7 @@ void check_written(const Node* holder, std::string_view chart, std::string_view 
 /// Releases of Flux, charts of k3s, applications of Argo, `helmCharts:` of Kustomize and
 /// `dependencies:` of a chart.
 void check_written_versions(const Object& object, Report& report) {
-    const Node& node = *object.node;
+    const Value& node = *object.node;
     if (!node.is_mapping()) return;
     if (object.kind == "HelmRelease") {
         check_written(at_path(node, "spec.chart.spec"), "chart", "version", report);
@@ -88,16 +88,16 @@ void check_written_versions(const Object& object, Report& report) {
         check_written(at_path(node, "spec"), "chart", "version", report);
     } else if (object.kind == "Application") {
         check_written(at_path(node, "spec.source"), "chart", "targetRevision", report);
-        if (const Node* sources = at_path(node, "spec.sources")) {
-            for (const Node& one : sources->items) {
+        if (const Value* sources = at_path(node, "spec.sources")) {
+            for (const Value& one : sources->items) {
                 check_written(&one, "chart", "targetRevision", report);
             }
         }
     }
     for (const std::string_view key : {"helmCharts", "dependencies"}) {
-        const Node* list = node.find(key);
+        const Value* list = node.find(key);
         if (list == nullptr) continue;
-        for (const Node& one : list->items) check_written(&one, "name", "version", report);
+        for (const Value& one : list->items) check_written(&one, "name", "version", report);
     }
 }
 
@@ -111,7 +111,7 @@ void check_plugin_versions(const File& file, const std::vector<ChartInstall>& in
         const bool policy = object.kind == "ClusterPolicy";
         if (policy && bundle) continue;
         if (!policy && object.chart != "gpu-operator") continue;
-        const Node* version =
+        const Value* version =
             at_path(*object.node, policy ? "spec.devicePlugin.version" : "devicePlugin.version");
         if (version == nullptr || is_placeholder(version->scalar)) continue;
         const auto number = catalog::parse_version(version->scalar);
@@ -123,10 +123,10 @@ void check_plugin_versions(const File& file, const std::vector<ChartInstall>& in
         for (const Word& word : command.words) check_url(word, report);
     }
     for (const Object& object : file.objects) {
-        const Node* resources =
+        const Value* resources =
             object.role == Role::kKustomization ? object.node->find("resources") : nullptr;
         if (resources == nullptr) continue;
-        for (const Node& item : resources->items) {
+        for (const Value& item : resources->items) {
             check_url({item.scalar, item.mark, item.quoted}, report);
         }
     }

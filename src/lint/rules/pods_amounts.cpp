@@ -25,11 +25,11 @@ bool is_counted(std::string_view name) {
 std::string quoted(const ResourceValue& value) { return value.name + ": " + value.text; }
 
 /// A limit beside a lone request: written above `requests:`, in the same indentation.
-void add_limit(const File& file, const Node& resources, const ResourceValue& request,
+void add_limit(const File& file, const Value& resources, const ResourceValue& request,
                Report::Entry& entry) {
-    const Node::Entry* requests = entry_at(resources, "requests");
+    const Value::Entry* requests = entry_at(resources, "requests");
     if (requests == nullptr || !begins_line(file, requests->first.mark)) return;
-    const Node::Entry* limits = entry_at(resources, "limits");
+    const Value::Entry* limits = entry_at(resources, "limits");
     const std::string line = request.name + ": " + request.text + "\n";
     if (limits == nullptr) {
         const unsigned column = requests->first.mark.column;
@@ -43,7 +43,7 @@ void add_limit(const File& file, const Node& resources, const ResourceValue& req
     entry.edit(file, first, 0, line + std::string(first.column - 1, ' '));
 }
 
-void check_pair(const File& file, const Node& resources, const ResourceValue& request,
+void check_pair(const File& file, const Value& resources, const ResourceValue& request,
                 const ResourceValue* limit, bool whole, Report& report) {
     if (is_placeholder(request.text) || !request.amount) return;
     if (limit == nullptr) {
@@ -97,7 +97,7 @@ void check_number(const ResourceValue& value, Report& report) {
     }
 }
 
-void check_amounts(const File& file, const Node& resources,
+void check_amounts(const File& file, const Value& resources,
                    const std::vector<ResourceValue>& requests,
                    const std::vector<ResourceValue>& limits, bool whole, Report& report) {
     for (const ResourceValue& request : requests) {
@@ -117,7 +117,7 @@ void check_amounts(const File& file, const Node& resources,
     }
 }
 
-ResourceValue value_of(const Node::Entry& entry) {
+ResourceValue value_of(const Value::Entry& entry) {
     return {entry.first.scalar, entry.second.scalar, &entry.first, &entry.second,
             k8s::quantity_value(entry.second.scalar)};
 }
@@ -125,12 +125,12 @@ ResourceValue value_of(const Node::Entry& entry) {
 /// `extra_resource_limits:` of JupyterHub.
 void check_extra_limits(const File& file, const Object& object, Report& report) {
     if (!file.mentions("extra_resource_")) return;
-    walk(*object.node, [&report](const Node::Entry& entry) {
+    walk(*object.node, [&report](const Value::Entry& entry) {
         if (entry.first.scalar != "extra_resource_limits" &&
             entry.first.scalar != "extra_resource_guarantees") {
             return;
         }
-        for (const Node::Entry& one : entry.second.entries) {
+        for (const Value::Entry& one : entry.second.entries) {
             if (is_counted(one.first.scalar)) check_number(value_of(one), report);
         }
     });
@@ -140,16 +140,16 @@ void check_extra_limits(const File& file, const Object& object, Report& report) 
 void check_bare_lines(const Object& object, Report& report) {
     if (object.role != Role::kNothing && object.role != Role::kFragment) return;
     if (!object.node->is_mapping()) return;
-    for (const Node::Entry& entry : object.node->entries) {
+    for (const Value::Entry& entry : object.node->entries) {
         const ResourceValue value = value_of(entry);
         if (is_counted(value.name) && value.amount) check_number(value, report);
     }
 }
 
 /// `- {op: replace, path: .../limits/nvidia.com~1gpu, value: "0.5"}`, also with a mapping as value.
-void check_json_patch(const Node& operation, Report& report) {
-    const Node* path = operation.find("path");
-    const Node* value = operation.find("value");
+void check_json_patch(const Value& operation, Report& report) {
+    const Value* path = operation.find("path");
+    const Value* value = operation.find("value");
     if (path == nullptr || value == nullptr || operation.find("op") == nullptr) return;
     std::string name = path->scalar.substr(path->scalar.rfind('/') + 1);
     if (const auto slash = name.find("~1"); slash != std::string::npos) name.replace(slash, 2, "/");
@@ -159,7 +159,7 @@ void check_json_patch(const Node& operation, Report& report) {
         if (amount.amount) check_number(amount, report);
         return;
     }
-    walk(*value, [&report](const Node::Entry& entry) {
+    walk(*value, [&report](const Value::Entry& entry) {
         const ResourceValue amount = value_of(entry);
         if (is_counted(amount.name) && amount.amount) check_number(amount, report);
     });
@@ -224,9 +224,9 @@ void check_set_values(const File& file, const Command& command, Report& report) 
 }
 
 /// `resources: {nvidia.com/gpu: 1}`, with neither limits nor requests between.
-void check_level(const Object* object, const Node& resources, Report& report) {
+void check_level(const Object* object, const Value& resources, Report& report) {
     if (object == nullptr || !object->is_workload()) return;
-    for (const Node::Entry& entry : resources.entries) {
+    for (const Value::Entry& entry : resources.entries) {
         if (!is_counted(entry.first.scalar)) continue;
         report
             .add("POD001", entry.first.mark,
@@ -283,7 +283,7 @@ void check_many(const File& file, const PodSpec& pod, bool shares, Report& repor
 bool shares_whole_gpus(const File& file) {
     return std::any_of(file.objects.begin(), file.objects.end(), [](const Object& object) {
         if (object.role != Role::kDevicePluginConfig) return false;
-        const Node* list = at_path(*object.node, "sharing.timeSlicing.resources");
+        const Value* list = at_path(*object.node, "sharing.timeSlicing.resources");
         if (list == nullptr) list = at_path(*object.node, "sharing.mps.resources");
         return list != nullptr && !list->items.empty() &&
                text_at(list->items.front(), "name") == "nvidia.com/gpu" &&
@@ -362,7 +362,7 @@ void check_pod_amounts(const File& file, const Set& /*set*/, const Facts* /*fact
         check_bare_lines(object, report);
         check_extra_limits(file, object, report);
         if (object.role != Role::kNothing || !object.node->is_sequence()) continue;
-        for (const Node& item : object.node->items) check_json_patch(item, report);
+        for (const Value& item : object.node->items) check_json_patch(item, report);
     }
     for (const Command& command : file.commands) {
         check_set_resources(command, report);
@@ -373,7 +373,7 @@ void check_pod_amounts(const File& file, const Set& /*set*/, const Facts* /*fact
         const Object& object = file.objects[static_cast<std::size_t>(block.object)];
         // A mapping with more in it is of a program's own, which may add the limit.
         const bool pure = std::all_of(
-            block.node->entries.begin(), block.node->entries.end(), [](const Node::Entry& one) {
+            block.node->entries.begin(), block.node->entries.end(), [](const Value::Entry& one) {
                 const std::string& key = one.first.scalar;
                 return key == "limits" || key == "requests" || key == "claims" || key == "<<";
             });

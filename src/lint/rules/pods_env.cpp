@@ -120,7 +120,7 @@ bool is_template(const Object& object) {
 /// Whether the object claims devices elsewhere than in the pod: `resourceSharing:` of Grove.
 bool claims_elsewhere(const Object& object) {
     bool claims = false;
-    walk(*object.node, [&claims](const Node::Entry& entry) {
+    walk(*object.node, [&claims](const Value::Entry& entry) {
         claims = claims || entry.first.scalar == "resourceSharing" ||
                  starts_with(entry.first.scalar, "resourceClaim");
     });
@@ -129,10 +129,11 @@ bool claims_elsewhere(const Object& object) {
 
 /// Whether the pod is given a part of a GPU in a way of its scheduler: annotations of KAI and Run:ai.
 bool asks_in_annotations(const PodSpec& pod) {
-    const Node* annotations = pod.metadata == nullptr ? nullptr : pod.metadata->find("annotations");
+    const Value* annotations =
+        pod.metadata == nullptr ? nullptr : pod.metadata->find("annotations");
     if (annotations == nullptr) return false;
     return std::any_of(annotations->entries.begin(), annotations->entries.end(),
-                       [](const Node::Entry& one) {
+                       [](const Value::Entry& one) {
                            return starts_with(one.first.scalar, "gpu-fraction") ||
                                   starts_with(one.first.scalar, "gpu-memory") ||
                                   contains(one.first.scalar, "/gpu-");
@@ -165,10 +166,10 @@ bool only_measures(const Container& one) {
 }
 
 /// "--device=cuda", or "cuda" behind "--device": the argument; nullptr: none.
-const Node* cuda_argument(const Container& container) {
+const Value* cuda_argument(const Container& container) {
     if (container.node == nullptr) return nullptr;
     for (const std::string_view key : {"command", "args"}) {
-        const Node* list = container.node->find(key);
+        const Value* list = container.node->find(key);
         if (list == nullptr) continue;
         for (std::size_t i = 0; i < list->items.size(); ++i) {
             const std::string& word = list->items[i].scalar;
@@ -208,7 +209,7 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
                        variable.name + " is '" + variable.value + "', but the pod asks for no GPU");
             return;
         }
-        if (const Node* word = cuda_argument(container)) {
+        if (const Value* word = cuda_argument(container)) {
             report.add("POD005", word->mark,
                        "the program is told to use CUDA, but the pod asks for no GPU");
             return;
@@ -256,8 +257,8 @@ void check_mps(const File& file, const PodSpec& pod, Report& report) {
         }
     }
     if (pod.volumes == nullptr) return;
-    for (const Node& volume : pod.volumes->items) {
-        const Node* path = at_path(volume, "hostPath.path");
+    for (const Value& volume : pod.volumes->items) {
+        const Value* path = at_path(volume, "hostPath.path");
         if (path == nullptr) continue;
         if (path->scalar.find("nvidia-mps") == std::string::npos &&
             path->scalar.find("nvidia/mps") == std::string::npos) {
@@ -303,26 +304,26 @@ void check_allocators(const File& file, Report& report) {
 /// Calls `use` with each value of the variable `name` in values of charts of applications.
 template <typename Use>
 void each_value(const File& file, std::string_view name, const Use& use) {
-    std::set<const Node*> of_operators;  // values of a GPU chart inside of another one's
+    std::set<const Value*> of_operators;  // values of a GPU chart inside of another one's
     for (const Object& object : file.objects) {
         // manifests inside of something are read as such
         if (!is_gpu_chart(object.chart) && object.role != Role::kObject) continue;
-        walk(*object.node, [&](const Node::Entry& entry) { of_operators.insert(&entry.second); });
+        walk(*object.node, [&](const Value::Entry& entry) { of_operators.insert(&entry.second); });
     }
     for (const Object& object : file.objects) {
         const bool piece = object.role == Role::kFragment && !file.is_prose();
         if (object.role != Role::kHelmValues && object.role != Role::kNothing && !piece) continue;
         if (is_gpu_chart(object.chart) || object.node->is_sequence()) continue;  // plays of Ansible
-        std::set<const Node*>
+        std::set<const Value*>
             of_docker;  // `environment:` is how Docker, Prefect and others call it
-        walk(*object.node, [&](const Node::Entry& entry) {
+        walk(*object.node, [&](const Value::Entry& entry) {
             if (entry.first.scalar == "environment" && object.role == Role::kNothing) {
-                for (const Node::Entry& one : entry.second.entries) of_docker.insert(&one.second);
+                for (const Value::Entry& one : entry.second.entries) of_docker.insert(&one.second);
             }
             if (of_docker.count(&entry.second) != 0) return;
             if (of_operators.count(&entry.second) != 0) return;
-            const Node* value = nullptr;
-            for (const Node& item : entry.second.items) {
+            const Value* value = nullptr;
+            for (const Value& item : entry.second.items) {
                 if (text_at(item, "name") == name) value = item.find("value");
             }
             if (entry.first.scalar == name) {
@@ -337,14 +338,14 @@ void each_value(const File& file, std::string_view name, const Use& use) {
 /// NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES in the values of an application's chart.
 void check_values(const File& file, Report& report) {
     if (file.mentions("docker_container")) return;  // of Ansible: Docker hands GPUs out so
-    std::set<const Node*> told;                     // of containers
+    std::set<const Value*> told;                    // of containers
     for (const PodSpec& pod : file.pods) {
         for (const Container& container : pod.containers) {
             for (const EnvVar& variable : container.env) told.insert(variable.value_node);
         }
     }
     if (file.mentions("nvidia_visible_devices")) {
-        each_value(file, "NVIDIA_VISIBLE_DEVICES", [&](const Node& value) {
+        each_value(file, "NVIDIA_VISIBLE_DEVICES", [&](const Value& value) {
             if (told.count(&value) != 0 || lower(value.scalar) != "all") return;
             report.add("POD006", value.mark,
                        "NVIDIA_VISIBLE_DEVICES is 'all': the container sees GPUs that were not "
@@ -352,7 +353,7 @@ void check_values(const File& file, Report& report) {
         });
     }
     if (!file.mentions("cuda_visible_devices")) return;
-    each_value(file, "CUDA_VISIBLE_DEVICES", [&](const Node& value) {
+    each_value(file, "CUDA_VISIBLE_DEVICES", [&](const Value& value) {
         const std::string& text = value.scalar;
         if (told.count(&value) != 0 || !names_devices(text)) return;
         if (std::isdigit(static_cast<unsigned char>(text[0])) == 0 && !starts_with(text, "GPU-")) {

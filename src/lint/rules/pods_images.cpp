@@ -53,7 +53,7 @@ bool asks_beside(const File& file, const Image& image) {
     for (const PodSpec& pod : file.pods) {
         for (const Container& one : pod.containers) {
             const ResourceValue* gpu = one.gpu();
-            const Node::Entry* own = one.node == nullptr ? nullptr : entry_at(*one.node, "image");
+            const Value::Entry* own = one.node == nullptr ? nullptr : entry_at(*one.node, "image");
             if (gpu == nullptr || gpu->amount.value_or(1) == 0 || own == nullptr) continue;
             const unsigned line = own->first.mark.line;
             if (line <= image.mark.line && image.mark.line <= line + kMostLines) return true;

@@ -117,10 +117,10 @@ void add_defined(const File& file, Keys& keys) {
                           object.kind == "KubeletConfiguration" ||
                           object.kind == "AzureManagedMachinePool";
         if (!pool) continue;
-        walk(*object.node, [&](const Node::Entry& entry) {
+        walk(*object.node, [&](const Value::Entry& entry) {
             const std::string& name = entry.first.scalar;
             if (name != "labels" && name != "nodeLabels") return;
-            for (const Node::Entry& label : entry.second.entries) keys.insert(label.first.scalar);
+            for (const Value::Entry& label : entry.second.entries) keys.insert(label.first.scalar);
         });
     }
     for (const Command& command : file.commands) {
@@ -143,22 +143,22 @@ void add_defined(const File& file, Keys& keys) {
     }
 }
 
-void add_pairs(const Node* node, std::vector<Label>& labels) {
+void add_pairs(const Value* node, std::vector<Label>& labels) {
     if (node == nullptr || !node->is_mapping()) return;
-    for (const Node::Entry& entry : node->entries) {
+    for (const Value::Entry& entry : node->entries) {
         labels.push_back({entry.first.scalar, entry.second.scalar, entry.first.mark});
     }
 }
 
-void add_terms(const Node* node, std::vector<Label>& labels) {
+void add_terms(const Value* node, std::vector<Label>& labels) {
     if (node == nullptr) return;
-    walk(*node, [&](const Node::Entry& entry) {
+    walk(*node, [&](const Value::Entry& entry) {
         if (entry.first.scalar != "matchExpressions") return;
-        for (const Node& term : entry.second.items) {
-            const Node* key = term.find("key");
+        for (const Value& term : entry.second.items) {
+            const Value* key = term.find("key");
             const std::string what = text_at(term, "operator");
             if (key == nullptr || what == "DoesNotExist" || what == "NotIn") continue;
-            const Node* values = term.find("values");
+            const Value* values = term.find("values");
             const std::string value = values != nullptr && !values->items.empty()
                                           ? values->items.front().scalar
                                           : std::string("true");
@@ -180,7 +180,7 @@ std::vector<Label> selectors_of(const File& file, bool plugins) {
     for (const Object& object : file.objects) {
         if (object.role == Role::kWorkflow || object.role == Role::kCompose) continue;
         if (is_device_plugin(object) != plugins) continue;
-        walk(*object.node, [&](const Node::Entry& entry) {
+        walk(*object.node, [&](const Value::Entry& entry) {
             const std::string& name = entry.first.scalar;
             if (name == "nodeSelector" || name == "node_selector") add_pairs(&entry.second, labels);
             if (name == "nodeAffinity") add_terms(&entry.second, labels);
@@ -329,9 +329,9 @@ void check_statements_of_labels(const File& file, Report& report) {
 void check_listed_labels(const File& file, Report& report) {
     for (const Object& object : file.objects) {
         if (object.role == Role::kObject || !object.node->is_mapping()) continue;
-        const Node* value = object.node->find("nvidia.com/gpu");
+        const Value* value = object.node->find("nvidia.com/gpu");
         if (value == nullptr || (value->scalar != "true" && value->scalar != "present")) continue;
-        for (const Node::Entry& entry : object.node->entries) {
+        for (const Value::Entry& entry : object.node->entries) {
             if (entry.first.scalar != "nvidia.com/gpu") continue;
             report
                 .add("POD016", entry.first.mark,

@@ -101,7 +101,7 @@ Renaming renaming_of(const File& file) {
     for (const Object& object : file.objects) {
         if (object.role != Role::kDevicePluginConfig) continue;
         for (const std::string_view way : {"sharing.timeSlicing", "sharing.mps"}) {
-            const Node* block = at_path(*object.node, way);
+            const Value* block = at_path(*object.node, way);
             if (block == nullptr || block->find("resources") == nullptr) continue;
             ++(text_at(*block, "renameByDefault") == "true" ? renamed : kept);
         }

@@ -90,21 +90,21 @@ std::vector<const GpuInstance*> machines_of(const PodSpec& pod) {
             machines.push_back(machine);
     };
     if (pod.node_selector != nullptr) {
-        for (const Node::Entry& entry : pod.node_selector->entries) {
+        for (const Value::Entry& entry : pod.node_selector->entries) {
             if (is_type_label(entry.first.scalar)) keep(entry.second.scalar);
         }
     }
     if (pod.affinity == nullptr || !machines.empty()) return machines;
-    const Node* required =
+    const Value* required =
         at_path(*pod.affinity, "nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution");
     if (required == nullptr) return machines;
-    walk(*required, [&](const Node::Entry& entry) {
+    walk(*required, [&](const Value::Entry& entry) {
         if (entry.first.scalar != "matchExpressions") return;
-        for (const Node& term : entry.second.items) {
-            const Node* values = term.find("values");
+        for (const Value& term : entry.second.items) {
+            const Value* values = term.find("values");
             if (!is_type_label(text_at(term, "key")) || values == nullptr) continue;
             if (text_at(term, "operator") != "In") continue;
-            for (const Node& value : values->items) keep(value.scalar);
+            for (const Value& value : values->items) keep(value.scalar);
         }
     });
     return machines;
@@ -112,7 +112,7 @@ std::vector<const GpuInstance*> machines_of(const PodSpec& pod) {
 
 Mark selector_mark(const PodSpec& pod) {
     if (pod.node_selector != nullptr) {
-        for (const Node::Entry& entry : pod.node_selector->entries) {
+        for (const Value::Entry& entry : pod.node_selector->entries) {
             if (is_type_label(entry.first.scalar)) return entry.first.mark;
         }
     }
@@ -267,7 +267,7 @@ void check_taints(const PodSpec& pod, const Facts& facts, Report& report) {
 void check_runtime_class(const File& file, const PodSpec& pod, const Facts* facts, Report& report) {
     if (pod.runtime_class.empty() || is_placeholder(pod.runtime_class) || pod.node == nullptr)
         return;
-    const Node* node = pod.node->find("runtimeClassName");
+    const Value* node = pod.node->find("runtimeClassName");
     const Mark mark = node != nullptr ? node->mark : pod.node->mark;
     if (facts != nullptr && !facts->runtime_classes.empty() &&
         facts->runtime_classes.count(pod.runtime_class) == 0) {

@@ -43,8 +43,8 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
         if (contains(container.name, "validat")) return;      // looks at the node, not at a GPU
         if (container.privileged && !container.init) return;  // it sets the node up
     }
-    for (const Node& toleration : pod.tolerations->items) {
-        const Node* key = toleration.find("key");
+    for (const Value& toleration : pod.tolerations->items) {
+        const Value* key = toleration.find("key");
         if (key == nullptr) continue;
         const bool of_aks = key->scalar == "sku" && text_at(toleration, "value") == "gpu";
         if (key->scalar != "nvidia.com/gpu" && key->scalar != "amd.com/gpu" && !of_aks) continue;
@@ -96,9 +96,9 @@ unsigned tensor_parallel(const Container& container) {
     return 0;
 }
 
-const Node* volume_named(const PodSpec& pod, std::string_view name) {
+const Value* volume_named(const PodSpec& pod, std::string_view name) {
     if (pod.volumes == nullptr) return nullptr;
-    for (const Node& volume : pod.volumes->items) {
+    for (const Value& volume : pod.volumes->items) {
         if (text_at(volume, "name") == name) return &volume;
     }
     return nullptr;
@@ -112,9 +112,9 @@ const Mount* shm_mount(const Container& container) {
 
 void check_shm_size(const PodSpec& pod, const Container& container, const Mount& mount,
                     Report& report) {
-    const Node* volume = volume_named(pod, mount.volume);
+    const Value* volume = volume_named(pod, mount.volume);
     if (volume == nullptr) return;
-    const Node* size = at_path(*volume, "emptyDir.sizeLimit");
+    const Value* size = at_path(*volume, "emptyDir.sizeLimit");
     const ResourceValue* limit = container.find_limit("memory");
     if (size == nullptr || limit == nullptr || !limit->amount) return;
     const auto bytes = k8s::quantity_value(size->scalar);
@@ -168,8 +168,8 @@ void check_shm(const File& file, const PodSpec& pod, Report& report) {
 /// A lone `volumes:` with a memory-backed emptyDir in a runbook.
 void check_shm_fragment(const File& file, const PodSpec& pod, Report& report) {
     if (!is_bare(pod) || pod.volumes == nullptr || !file.is_prose()) return;
-    for (const Node& volume : pod.volumes->items) {
-        const Node* medium = at_path(volume, "emptyDir.medium");
+    for (const Value& volume : pod.volumes->items) {
+        const Value* medium = at_path(volume, "emptyDir.medium");
         if (medium == nullptr || medium->scalar != "Memory") continue;
         report
             .add("POD009", medium->mark,
@@ -181,7 +181,7 @@ void check_shm_fragment(const File& file, const PodSpec& pod, Report& report) {
 /// Whether the pod gets the node's InfiniBand devices: RDMA is why it is privileged.
 bool has_infiniband(const PodSpec& pod) {
     if (pod.volumes == nullptr) return false;
-    return std::any_of(pod.volumes->items.begin(), pod.volumes->items.end(), [](const Node& one) {
+    return std::any_of(pod.volumes->items.begin(), pod.volumes->items.end(), [](const Value& one) {
         return text_at(one, "hostPath.path") == "/dev/infiniband";
     });
 }
@@ -196,7 +196,7 @@ void check_privileged(const File& file, const PodSpec& pod, Report& report) {
         constexpr double kWholeNode = 8;  // it has them all anyway
         if (!gpu->amount || *gpu->amount == 0 || *gpu->amount >= kWholeNode) continue;
         if (starts_with(gpu->name, "gpu.intel.com/")) continue;  // /dev/dri, which its users share
-        const Node::Entry* entry = entry_at(*container.node, "securityContext.privileged");
+        const Value::Entry* entry = entry_at(*container.node, "securityContext.privileged");
         report.add("POD013", entry != nullptr ? entry->first.mark : container.node->mark,
                    "container " + container.name +
                        " is privileged: it sees every GPU of the node, not the " + gpu->text +
@@ -248,10 +248,10 @@ void check_engines(const File& file, Report& report) {
     for (const PodSpec& pod : file.pods) {
         if (pod.affinity == nullptr) continue;
         bool several = false;
-        walk(*pod.affinity, [&](const Node::Entry& entry) {
+        walk(*pod.affinity, [&](const Value::Entry& entry) {
             if (entry.first.scalar != "matchExpressions") return;
-            for (const Node& term : entry.second.items) {
-                const Node* values = term.find("values");
+            for (const Value& term : entry.second.items) {
+                const Value* values = term.find("values");
                 several = several || (is_product_label(text_at(term, "key")) && values != nullptr &&
                                       values->items.size() > 1);
             }

@@ -20,9 +20,9 @@ bool is_bare_gpu(std::string_view name) {
 }
 
 /// HAMi's webhook reads limits of memory and cores besides, with the prefix of limits.
-bool is_counted_by_hami(const File& file, const Node& hard) {
+bool is_counted_by_hami(const File& file, const Value& hard) {
     if (file.mentions("hami")) return true;
-    return std::any_of(hard.entries.begin(), hard.entries.end(), [](const Node::Entry& one) {
+    return std::any_of(hard.entries.begin(), hard.entries.end(), [](const Value::Entry& one) {
         return contains(one.first.scalar, "gpumem") || contains(one.first.scalar, "gpucores");
     });
 }
@@ -44,11 +44,11 @@ void check_quota_command(const Command& command, Report& report) {
 }
 
 /// The part of the list `hard`, wherever it stands.
-void check_hard(const File& file, const Node* hard, Report& report) {
+void check_hard(const File& file, const Value* hard, Report& report) {
     if (hard == nullptr) return;
     constexpr std::string_view kCount = "count/";
     constexpr std::string_view kLimits = "limits.";
-    for (const Node::Entry& entry : hard->entries) {
+    for (const Value::Entry& entry : hard->entries) {
         std::string name = entry.first.scalar;
         const bool limits = starts_with(name, kLimits);
         if (limits) name.erase(0, kLimits.size());
@@ -83,20 +83,20 @@ void check_hard(const File& file, const Node* hard, Report& report) {
 }
 
 /// Whether all labels of a selector stand among the template's labels.
-bool selects(const Node& selector, const PodSpec& pod) {
-    const Node* labels = pod.metadata == nullptr ? nullptr : pod.metadata->find("labels");
+bool selects(const Value& selector, const PodSpec& pod) {
+    const Value* labels = pod.metadata == nullptr ? nullptr : pod.metadata->find("labels");
     if (labels == nullptr || selector.entries.empty()) return false;
     return std::all_of(selector.entries.begin(), selector.entries.end(),
-                       [labels](const Node::Entry& entry) {
-                           const Node* value = labels->find(entry.first.scalar);
+                       [labels](const Value::Entry& entry) {
+                           const Value* value = labels->find(entry.first.scalar);
                            return value != nullptr && value->scalar == entry.second.scalar;
                        });
 }
 
 void check_budget(const File& file, const Set& set, const Object& object, Report& report) {
-    const Node* selector = at_path(*object.node, "spec.selector.matchLabels");
-    const Node::Entry* least = entry_at(*object.node, "spec.minAvailable");
-    const Node::Entry* most = entry_at(*object.node, "spec.maxUnavailable");
+    const Value* selector = at_path(*object.node, "spec.selector.matchLabels");
+    const Value::Entry* least = entry_at(*object.node, "spec.minAvailable");
+    const Value::Entry* most = entry_at(*object.node, "spec.maxUnavailable");
     if (selector == nullptr) return;
     for (const File* near : set.neighbours(file)) {
         for (const PodSpec& pod : near->pods) {
@@ -109,7 +109,7 @@ void check_budget(const File& file, const Set& set, const Object& object, Report
             const bool all = (wanted && *wanted >= replicas) ||
                              (least != nullptr && least->second.scalar == "100%");
             if (!none && !all) continue;
-            const Node::Entry* entry = none ? most : least;
+            const Value::Entry* entry = none ? most : least;
             report.add("PDB001", entry->first.mark,
                        "the budget " + object.name + " lets no pod of the " +
                            number_text(replicas) +
@@ -135,9 +135,9 @@ void check_quotas(const File& file, const Set& set, const Facts* /*facts*/, Repo
             check_hard(file, at_path(*object.node, "spec.hard"), report);
         } else if (object.kind == "Profile" && object.group() == "kubeflow.org") {
             check_hard(file, at_path(*object.node, "spec.resourceQuotaSpec.hard"), report);
-        } else if (const Node* quotas = at_path(*object.node, "spec.resourceQuotas.items");
+        } else if (const Value* quotas = at_path(*object.node, "spec.resourceQuotas.items");
                    quotas != nullptr && object.kind == "Tenant") {
-            for (const Node& item : quotas->items) check_hard(file, item.find("hard"), report);
+            for (const Value& item : quotas->items) check_hard(file, item.find("hard"), report);
         }
         if (object.role == Role::kObject && object.kind == "PodDisruptionBudget") {
             check_budget(file, set, object, report);

@@ -44,15 +44,15 @@ std::vector<Reference> references_of(const File& file) {
         std::string_view path = "config";
         if (is_operator) path = "devicePlugin.config";
         if (object.kind == "ClusterPolicy") path = "spec.devicePlugin.config";
-        const Node* config = at_path(*object.node, path);
-        const Node* name = config == nullptr ? nullptr : config->find("name");
+        const Value* config = at_path(*object.node, path);
+        const Value* name = config == nullptr ? nullptr : config->find("name");
         if (name == nullptr || name->scalar.empty() || is_placeholder(name->scalar)) continue;
         Reference reference;
         reference.name = name->scalar;
         reference.mark = name->mark;
         reference.config_mark = config->mark;
         reference.gpu_operator = is_operator;
-        if (const Node* key = config->find("default")) {
+        if (const Value* key = config->find("default")) {
             reference.default_key = key->scalar;
             reference.default_mark = key->mark;
         }
@@ -99,8 +99,8 @@ std::vector<SharingMap> sharing_maps(const File& file) {
         if (map == maps.end()) {
             maps.push_back({holder, {}, &object});
             map = maps.end() - 1;
-            if (const Node* data = holder->node->find("data")) {
-                for (const Node::Entry& entry : data->entries)
+            if (const Value* data = holder->node->find("data")) {
+                for (const Value::Entry& entry : data->entries)
                     map->keys.push_back(entry.first.scalar);
             }
         }
@@ -161,7 +161,7 @@ bool is_referred_to(const File& file, const SharingMap& map,
     for (const Object& object : file.objects) {
         if (&object == map.object || object.role == Role::kDevicePluginConfig) continue;
         bool found = false;
-        walk(*object.node, [&](const Node::Entry& entry) {
+        walk(*object.node, [&](const Value::Entry& entry) {
             found = found || (entry.second.scalar == name && &object != map.object &&
                               object.kind != "ConfigMap");
         });
@@ -207,10 +207,10 @@ void check_map(const File& file, const SharingMap& map, const std::vector<Refere
                Report& report) {
     const std::string& name = map.object->name;
     if (name.empty() || is_placeholder(name)) return;
-    const Node* name_node = at_path(*map.object->node, "metadata.name");
+    const Value* name_node = at_path(*map.object->node, "metadata.name");
     const std::string wanted = operator_namespace(file);
     const std::string& found = map.object->name_space;
-    const Node* place = at_path(*map.object->node, "metadata.namespace");
+    const Value* place = at_path(*map.object->node, "metadata.namespace");
     if (!wanted.empty() && !found.empty() && wanted != found && !is_placeholder(wanted) &&
         !is_placeholder(found) && place != nullptr) {
         report
@@ -233,14 +233,14 @@ void check_map(const File& file, const SharingMap& map, const std::vector<Refere
 /// Whether the strategy stands in one of the file's own sharing configurations.
 bool is_of_config(const File& file, const MigStrategy& one) {
     return std::any_of(file.objects.begin(), file.objects.end(), [&one](const Object& object) {
-        const Node* node = at_path(*object.node, "flags.migStrategy");
+        const Value* node = at_path(*object.node, "flags.migStrategy");
         return object.role == Role::kDevicePluginConfig && node != nullptr &&
                node->mark == one.mark;
     });
 }
 
 void check_strategies(const File& file, const SharingMap& map, Report& report) {
-    const Node* own = at_path(*map.config->node, "flags.migStrategy");
+    const Value* own = at_path(*map.config->node, "flags.migStrategy");
     if (own == nullptr) return;
     for (const MigStrategy& one : mig_strategies(file)) {
         if (one.mark == own->mark || one.word == own->scalar || is_placeholder(one.word)) continue;
@@ -252,15 +252,15 @@ void check_strategies(const File& file, const SharingMap& map, Report& report) {
     }
 }
 
-const Node* sharing_block(const Object& object, std::string_view way) {
-    if (const Node* block = at_path(*object.node, std::string("sharing.") + std::string(way))) {
+const Value* sharing_block(const Object& object, std::string_view way) {
+    if (const Value* block = at_path(*object.node, std::string("sharing.") + std::string(way))) {
         return block;
     }
     return object.node->find(way);
 }
 
 Mark block_mark(const Object& object, std::string_view way) {
-    const Node::Entry* entry = entry_at(*object.node, std::string("sharing.") + std::string(way));
+    const Value::Entry* entry = entry_at(*object.node, std::string("sharing.") + std::string(way));
     if (entry == nullptr) entry = entry_at(*object.node, way);
     return entry != nullptr ? entry->first.mark : object.mark();
 }
@@ -288,8 +288,8 @@ void check_mps(const File& file, const Object& object, double replicas, Report& 
 }
 
 void check_config(const File& file, const Object& object, Report& report) {
-    const Node* block = sharing_block(object, "mps");
-    const Node* list = block == nullptr ? nullptr : block->find("resources");
+    const Value* block = sharing_block(object, "mps");
+    const Value* list = block == nullptr ? nullptr : block->find("resources");
     if (list == nullptr || !list->is_sequence() || list->items.empty()) return;
     const auto replicas = k8s::quantity_value(text_at(list->items.front(), "replicas"));
     check_mps(file, object, replicas.value_or(0), report);

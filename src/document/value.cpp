@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "document/node.h"
+#include "document/value.h"
 
 namespace aliquot::document {
 namespace {
@@ -19,27 +19,27 @@ std::string shortened(std::string_view text) {
 
 }  // namespace
 
-const Node* Node::find(std::string_view key) const {
+const Value* Value::find(std::string_view key) const {
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-        const Node& name = entry->first;
+        const Value& name = entry->first;
         if (!name.is_mapping() && !name.is_sequence() && name.scalar == key) return &entry->second;
     }
     return nullptr;
 }
 
-std::string describe(const Node& node) {
+std::string describe(const Value& node) {
     switch (node.kind) {
-        case Node::Kind::kNull:
+        case Value::Kind::kNull:
             return "nothing";
-        case Node::Kind::kBool:
-        case Node::Kind::kInteger:
-        case Node::Kind::kFloat:
-            return (node.kind == Node::Kind::kBool ? "" : "the number ") + shortened(node.scalar);
-        case Node::Kind::kString:
+        case Value::Kind::kBool:
+        case Value::Kind::kInteger:
+        case Value::Kind::kFloat:
+            return (node.kind == Value::Kind::kBool ? "" : "the number ") + shortened(node.scalar);
+        case Value::Kind::kString:
             return "the text '" + shortened(node.scalar) + "'";
-        case Node::Kind::kSequence:
+        case Value::Kind::kSequence:
             return node.items.empty() ? "an empty list" : "a list";
-        case Node::Kind::kMapping:
+        case Value::Kind::kMapping:
             return node.entries.empty() ? "an empty mapping" : "a mapping";
     }
     return "";

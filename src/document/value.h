@@ -19,7 +19,7 @@ struct Mark {
 
 /// One value of a YAML (or JSON) text, with its place. A mapping keeps its keys in order and keeps
 /// duplicates, so that a strict reader can complain about them.
-struct Node {
+struct Value {
     enum class Kind : std::uint8_t { kNull, kBool, kInteger, kFloat, kString, kSequence, kMapping };
 
     struct Entry;  // `first` is the key, `second` the value
@@ -28,25 +28,25 @@ struct Node {
     bool quoted = false;
     bool block = false;  // a literal (|) or folded (>) block scalar
     Mark mark;
-    std::string scalar;       // the text as written, without quotes; of kNull too ("~", "null", "")
-    std::vector<Node> items;  // of a sequence
+    std::string scalar;  // the text as written, without quotes; of kNull too ("~", "null", "")
+    std::vector<Value> items;    // of a sequence
     std::vector<Entry> entries;  // of a mapping
 
     /// The value of the last entry with this key; nullptr when there is none or this is no mapping.
-    [[nodiscard]] const Node* find(std::string_view key) const;
+    [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] bool is_mapping() const { return kind == Kind::kMapping; }
     [[nodiscard]] bool is_sequence() const { return kind == Kind::kSequence; }
     [[nodiscard]] bool is_string() const { return kind == Kind::kString; }
 };
 
 // Not std::pair: clang cannot complete a pair of a class that holds a vector of it.
-struct Node::Entry {
-    Entry(Node key, Node value) : first(std::move(key)), second(std::move(value)) {}
-    Node first;
-    Node second;
+struct Value::Entry {
+    Entry(Value key, Value value) : first(std::move(key)), second(std::move(value)) {}
+    Value first;
+    Value second;
 };
 
 /// "a mapping", "a list", "the text 'x'", "the number 4": for messages "... found, ... expected".
-std::string describe(const Node& node);
+std::string describe(const Value& node);
 
 }  // namespace aliquot::document

@@ -6,7 +6,7 @@
 namespace aliquot::probe {
 namespace {
 
-/// Why the library could not be loaded, in the words of the one who can mend it.
+/// Why the library could not be loaded, in the words of the one who can fix it.
 Error not_loaded() {
     const char* const said = ::dlerror();  // NOLINT(concurrency-mt-unsafe): one thread
     const std::string why = said == nullptr ? "" : said;

@@ -33,7 +33,7 @@ MEGABYTE = 1000 * 1000
 
 
 class Refused(Exception):
-    """The image cannot be made; the text says why and how to mend it."""
+    """The image cannot be made; the text says why and how to fix it."""
 
 
 def options(words):

@@ -22,7 +22,7 @@ void push_event(State& state, unsigned gpu, std::uint64_t type, std::uint64_t da
 Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64_t value,
                          const Instance& where = {});
 
-/// What a reset of the GPU mends, MIG included. No process may use it.
+/// What a reset of the GPU fixes, MIG included. No process may use it.
 void apply_reset(State& state, unsigned gpu);
 
 /// "lost", "call error 999", "hang", "temperature 95 C", "throttle 0x8"; empty: none.

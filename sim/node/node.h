@@ -52,7 +52,7 @@ enum class FaultKind : std::uint8_t {
     kThrottle,        // value: bits of NVML clocks event reasons
     kTemperature,     // value: degrees Celsius; 0: back to what the load gives
     kRemapPending,    // a memory row is replaced with the next reset
-    kRemapFailed,     // no spare row was left; a reset does not mend it
+    kRemapFailed,     // no spare row was left; a reset does not fix it
     kRetirePending,   // a page is retired with the next reset (GPUs before Ampere)
     kDriverMismatch,  // of the node: nvmlInit answers LIB_RM_VERSION_MISMATCH
     kClear,           // undoes all of these but the counts of ECC errors
@@ -160,7 +160,7 @@ public:
     ///          uses the GPU, or the instances do not fit
     Result<Done> cut(unsigned gpu, std::string_view layout);
 
-    /// Resets a GPU: what is pending takes effect, instances and what a reset mends are gone.
+    /// Resets a GPU: what is pending takes effect, instances and what a reset fixes are gone.
     /// errors   kNotFound; kConflict: a process uses it
     Result<Done> reset(unsigned gpu);
 

@@ -60,7 +60,7 @@ struct FaultState {
     std::uint64_t throttle;       // NVML clocks event reasons
     std::uint32_t recovery_action;
     std::uint32_t remap_pending;
-    std::uint32_t remap_failed;  // no spare row was left; no reset mends it
+    std::uint32_t remap_failed;  // no spare row was left; no reset fixes it
     std::uint32_t reserved;
     std::uint64_t last_xid;
 };

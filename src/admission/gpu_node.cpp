@@ -3,17 +3,18 @@
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 
-#include "base/json_value.h"
 #include "base/number.h"
 #include "catalog/mig_profiles.h"
+#include "document/json.h"
+#include "document/path.h"
 #include "grant/mechanism.h"
+#include "k8s/node.h"
 
 namespace aliquot::admission {
 namespace {
 
-using Json = nlohmann::json;
+using document::Value;
 
 constexpr std::string_view kDomain = "nvidia.com/";
 constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
@@ -21,18 +22,17 @@ constexpr std::string_view kShared = ".shared";
 constexpr unsigned kWholeGpu = 100;
 constexpr std::size_t kMostShares = 64;
 
-unsigned number_of(std::string_view text) { return parse_number<unsigned>(text).value_or(0); }
-
-unsigned number_at(const Json& object, const char* key) {
-    constexpr std::uint64_t kMost = 1'000'000'000;
-    const Json& value = member(object, key);
-    if (!value.is_number_unsigned()) return 0;
-    return static_cast<unsigned>(std::min(value.get<std::uint64_t>(), kMost));
+unsigned number_at(const Value& object, std::string_view key) {
+    constexpr unsigned kMost = 1'000'000'000;
+    const Value* const value = object.find(key);
+    if (value == nullptr || value->kind != Value::Kind::kInteger) return 0;
+    return static_cast<unsigned>(
+        std::min<std::uint64_t>(parse_number<std::uint64_t>(value->scalar).value_or(0), kMost));
 }
 
 unsigned label_number(const Labels& labels, const std::string& key) {
     const auto found = labels.find(key);
-    return found == labels.end() ? 0 : number_of(found->second);
+    return found == labels.end() ? 0 : parse_number<unsigned>(found->second).value_or(0);
 }
 
 /// Compute of a MIG device, in percent of its GPU, by the catalogue's slices.
@@ -70,13 +70,13 @@ void join(std::vector<Share>& shares, Share row) {
 
 /// The annotation of our agent. False: there is none that can be read.
 bool read_annotation(const std::string& text, GpuNode& node) {
-    const Json rows = Json::parse(text, nullptr, false);
-    if (!rows.is_array()) return false;
+    const auto rows = document::parse_json(text);
+    if (!rows || !rows->is_sequence()) return false;
     const unsigned gpu_memory = label_number(node.labels, kMemoryLabel);
-    for (const Json& row : rows) {
+    for (const Value& row : rows->items) {
         if (node.shares.size() >= kMostShares) break;
-        const grant::Mechanism mechanism = grant::parse_node_text(text_at(row, "mechanism"));
-        Share share{.resource = text_at(row, "resource"),
+        const grant::Mechanism mechanism = grant::parse_node_text(text_at(row, {"mechanism"}));
+        Share share{.resource = text_at(row, {"resource"}),
                     .devices = number_at(row, "devices"),
                     .per_gpu = std::max(1U, number_at(row, "perGpu")),
                     .memory_mib = number_at(row, "memoryMiB"),
@@ -113,9 +113,8 @@ Share share_of_labels(const GpuNode& node, const std::string& resource, const st
     return share;
 }
 
-void read_labels(const Json& allocatable, GpuNode& node) {
-    if (!allocatable.is_object()) return;
-    for (const auto& [resource, amount] : allocatable.items()) {
+void read_labels(const k8s::Amounts& allocatable, GpuNode& node) {
+    for (const auto& [resource, amount] : allocatable) {
         if (!resource.starts_with(kDomain) || node.shares.size() >= kMostShares) continue;
         std::string prefix = resource;
         if (prefix.ends_with(kShared)) prefix.resize(prefix.size() - kShared.size());
@@ -125,12 +124,12 @@ void read_labels(const Json& allocatable, GpuNode& node) {
 }
 
 /// The most that kubelet has or the agent offers: what is away for a moment is still asked for.
-void take_amounts(const Json& status, GpuNode& node) {
+void take_amounts(const k8s::Node& object, GpuNode& node) {
+    constexpr std::uint64_t kMost = 1'000'000'000;
     for (Share& share : node.shares) {
-        for (const char* const kind : {"allocatable", "capacity"}) {
-            const Json& amount = member(member(status, kind), share.resource.c_str());
-            const std::string text = amount.is_string() ? amount.get<std::string>() : amount.dump();
-            share.devices = std::max(share.devices, number_of(text));
+        for (const k8s::Amounts* const amounts : {&object.allocatable, &object.capacity}) {
+            const auto count = std::min(k8s::count_of(*amounts, share.resource), kMost);
+            share.devices = std::max(share.devices, static_cast<unsigned>(count));
         }
     }
     std::ranges::sort(node.shares, {}, &Share::resource);
@@ -163,21 +162,20 @@ std::string_view plain_product(std::string_view label) {
 }
 
 std::optional<GpuNode> read_node(std::string_view json) {
-    const Json root = Json::parse(json, nullptr, false);
-    const Json& metadata = member(root, "metadata");
-    GpuNode node{.name = text_at(metadata, "name"), .labels = texts_of(member(metadata, "labels"))};
-    if (node.name.empty()) return std::nullopt;
+    auto object = k8s::parse_node(json);
+    if (!object) return std::nullopt;
+    GpuNode node{.name = object->name, .labels = std::move(object->labels)};
     if (const auto product = node.labels.find(kProductLabel); product != node.labels.end()) {
         node.product = plain_product(product->second);
         const bool is_mig = product->second.contains("-MIG-");
         node.model = catalog::find_gpu_model(node.product,
                                              is_mig ? 0 : label_number(node.labels, kMemoryLabel));
     }
-    const Json& status = member(root, "status");
-    const std::string told = text_at(member(metadata, "annotations"), "aliquot.dev/shares");
-    if (told.empty() || !read_annotation(told, node))
-        read_labels(member(status, "allocatable"), node);
-    take_amounts(status, node);
+    const auto told = object->annotations.find("aliquot.dev/shares");
+    if (told == object->annotations.end() || !read_annotation(told->second, node)) {
+        read_labels(object->allocatable, node);
+    }
+    take_amounts(*object, node);
     if (node.shares.empty()) return std::nullopt;
     node.kind = kind_of(node);
     return node;

@@ -42,7 +42,7 @@ struct Wishes {
 /// a named one or ask for GPU resources; else for the first one.
 ///
 /// errors   kInvalidInput: a value that is none, a container that is not there, a key that is
-///          misspelt; one line that says how to mend it
+///          misspelt; one line that says how to fix it
 Result<Wishes> read_wishes(const PodFacts& pod, const Cluster& cluster);
 
 }  // namespace aliquot::admission

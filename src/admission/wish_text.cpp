@@ -27,7 +27,7 @@ Error wrong(std::string_view key, std::string_view text, std::string_view expect
 }
 
 /// "3Gb" -> "3G": what was probably meant; empty: no idea.
-std::string mended_amount(std::string_view text) {
+std::string corrected_amount(std::string_view text) {
     std::string digits;
     std::string unit;
     for (const char c : text) {
@@ -50,9 +50,9 @@ Result<std::uint64_t> parse_amount(std::string_view key, std::string_view text,
                                    std::string_view what) {
     const auto bytes = k8s::parse_bytes(text);
     if (!bytes) {
-        const std::string mended = mended_amount(text);
+        const std::string fixed = corrected_amount(text);
         std::string expected = " is no amount of memory; expected " + std::string(what);
-        if (!mended.empty()) expected += "; did you mean " + mended + "?";
+        if (!fixed.empty()) expected += "; did you mean " + fixed + "?";
         return wrong(key, text, expected);
     }
     if (*bytes < kMib) {

@@ -87,7 +87,7 @@ node::ConfigChoices NodeRequests::choices() const {
     return choices;
 }
 
-SuppliedConfig NodeRequests::supplied(const std::optional<node::NodeObject>& node,
+SuppliedConfig NodeRequests::supplied(const std::optional<k8s::Node>& node,
                                       const node::ConfigChoices& choices) const {
     SuppliedConfig supplied;
     supplied.choice =
@@ -96,7 +96,7 @@ SuppliedConfig NodeRequests::supplied(const std::optional<node::NodeObject>& nod
     return supplied;
 }
 
-MigSpec NodeRequests::asked(const std::optional<node::NodeObject>& node) const {
+MigSpec NodeRequests::asked(const std::optional<k8s::Node>& node) const {
     MigSpec asked;
     if (!mig_configs_ || !node) return asked;
     asked.config = node->label(node::kMigConfigLabel).value_or("");
@@ -156,10 +156,10 @@ MigSpec NodeRequests::wait_mig_spec(std::uint64_t seen, std::chrono::millisecond
     return mig_spec_;
 }
 
-std::optional<node::NodeObject> NodeRequests::node() const {
+std::optional<k8s::Node> NodeRequests::node() const {
     const auto object = nodes_->store().find({"", node_});
     if (!object) return std::nullopt;
-    auto read = node::read_node(object->json);
+    auto read = k8s::parse_node(object->json);
     if (!read) return std::nullopt;
     return *std::move(read);
 }

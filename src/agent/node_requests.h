@@ -52,7 +52,7 @@ public:
                                         const std::stop_token& stop) const;
 
     /// The Node as it was seen last; empty: not seen, or not to be read.
-    [[nodiscard]] std::optional<node::NodeObject> node() const;
+    [[nodiscard]] std::optional<k8s::Node> node() const;
     /// Whether the API server has said that there is no such Node.
     [[nodiscard]] bool has_no_node() const;
     /// Where the configurations are, for messages.
@@ -65,9 +65,9 @@ public:
 
 private:
     [[nodiscard]] node::ConfigChoices choices() const;
-    [[nodiscard]] SuppliedConfig supplied(const std::optional<node::NodeObject>& node,
+    [[nodiscard]] SuppliedConfig supplied(const std::optional<k8s::Node>& node,
                                           const node::ConfigChoices& choices) const;
-    [[nodiscard]] MigSpec asked(const std::optional<node::NodeObject>& node) const;
+    [[nodiscard]] MigSpec asked(const std::optional<k8s::Node>& node) const;
 
     os::Clock& clock_;
     const std::string node_;

@@ -27,15 +27,14 @@ kube_client::Resource node_features() {
 }
 
 /// The labels and taints of ours that stand on the Node.
-void keep_standing(const node::NodeObject& node, node::DesiredNode& desired) {
+void keep_standing(const k8s::Node& node, node::DesiredNode& desired) {
     for (const std::string& key : node::owned_names(node, node::kOwnedLabels)) {
         if (const auto value = node.label(key)) desired.labels[key] = *value;
     }
     const auto taints = node::owned_names(node, node::kOwnedTaints);
     for (const auto& present : node.taints) {
-        const std::string slot = present.taint.key + ":" + present.taint.effect;
-        if (std::ranges::find(taints, slot) != taints.end())
-            desired.taints.push_back(present.taint);
+        const std::string slot = present.key + ":" + present.effect;
+        if (std::ranges::find(taints, slot) != taints.end()) desired.taints.push_back(present);
     }
 }
 
@@ -109,7 +108,7 @@ bool NodeWriter::flush(std::chrono::milliseconds limit) {
 
 /// What the agent has to say of its GPUs; empty: nothing, since nothing is known, or the Node is
 /// none of ours. `mutex_` is held.
-std::optional<node::DesiredNode> NodeWriter::desired(const node::NodeObject& node) const {
+std::optional<node::DesiredNode> NodeWriter::desired(const k8s::Node& node) const {
     node::DesiredNode desired;
     if (!facts_->inventory.gpus.empty()) {
         if (options_.labels == ClusterOptions::Labels::kNode) desired.labels = facts_->labels;
@@ -151,7 +150,7 @@ void NodeWriter::add_statuses(node::DesiredNode& desired) const {
 }
 
 /// What the Node must be told; empty: nothing.
-std::optional<node::Change> NodeWriter::change(const node::NodeObject& node) const {
+std::optional<node::Change> NodeWriter::change(const k8s::Node& node) const {
     const std::scoped_lock lock(mutex_);
     if (!facts_) return std::nullopt;
     auto desired = this->desired(node);

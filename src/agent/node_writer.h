@@ -62,8 +62,8 @@ private:
     void run(const std::stop_token& stop);
     bool write(const std::stop_token& stop);
     bool write_feature(const std::stop_token& stop);
-    [[nodiscard]] std::optional<node::DesiredNode> desired(const node::NodeObject& node) const;
-    [[nodiscard]] std::optional<node::Change> change(const node::NodeObject& node) const;
+    [[nodiscard]] std::optional<node::DesiredNode> desired(const k8s::Node& node) const;
+    [[nodiscard]] std::optional<node::Change> change(const k8s::Node& node) const;
     void add_statuses(node::DesiredNode& desired) const;
     void note_foreign(const std::vector<std::string>& keys);
     bool patch(const std::string& body, bool status, const std::stop_token& stop);

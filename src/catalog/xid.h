@@ -18,7 +18,7 @@ struct Xid {
     std::string_view meaning;                // "GPU has fallen off the bus"
     XidClass kind = XidClass::kInformation;  // whose fault it usually is
     bool plugin_unhealthy = false;           // NVIDIA's device plugin takes the GPU away for it
-    std::string_view action;                 // what mends it
+    std::string_view action;                 // what fixes it
 };
 
 /// All known ones, by number.

@@ -33,7 +33,7 @@ struct Renewal {
     http::Instant next;                // when to look again
 };
 
-/// Renews what has passed two thirds of its life, and mends what is missing or broken. Pure but for
+/// Renews what has passed two thirds of its life, and fixes what is missing or broken. Pure but for
 /// the keys, which are random.
 ///
 /// A new authority joins the bundle first; the certificate stays of the one before until

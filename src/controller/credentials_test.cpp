@@ -105,9 +105,9 @@ TEST(Credentials, WhatIsBrokenIsMended) {
 
     held = whole;
     held.authority.key = whole.serving.key;
-    const Renewal mended = renewed(held, kStart);
-    EXPECT_EQ(mended.reasons.size(), 2U) << "nobody can sign with the old one any more";
-    EXPECT_TRUE(is_trusted(mended.credentials.bundle(), mended.credentials));
+    const Renewal fixed = renewed(held, kStart);
+    EXPECT_EQ(fixed.reasons.size(), 2U) << "nobody can sign with the old one any more";
+    EXPECT_TRUE(is_trusted(fixed.credentials.bundle(), fixed.credentials));
 
     held = whole;
     held.previous = {.certificate = "rubbish", .key = "rubbish"};

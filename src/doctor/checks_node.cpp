@@ -77,7 +77,7 @@ Verdict judge_unhealthy(const Facts& facts) {
                 Risk::kRestartPods);
             verdict.note(
                 "NVIDIA's plugin calls a GPU unhealthy after any Xid but 13, 31, 43, 45, 68 and "
-                "109, and never takes it back by itself. Mend the GPU first (reset), then restart "
+                "109, and never takes it back by itself. Fix the GPU first (reset), then restart "
                 "the plugin.");
             return verdict;
         }

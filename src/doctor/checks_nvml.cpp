@@ -249,7 +249,7 @@ Verdict judge_code(const Facts& facts) {
     verdict.fix("sudo dmesg | grep -E 'NVRM|Xid' | tail -50");
     verdict.note(code == 11
                      ? "Look at the interrupt of the GPU in /proc/interrupts; a BIOS update or "
-                       "another slot mends it."
+                       "another slot fixes it."
                      : "Reload the module or reboot the node; drain it first.");
     return verdict;
 }

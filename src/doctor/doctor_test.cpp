@@ -60,7 +60,7 @@ TEST(Checks, HaveAnEntryInTheCatalogueAndACaseEach) {
     }
 }
 
-TEST(Mends, WriteOnlyWhatIsSafeAndShowIt) {
+TEST(Fixes, WriteOnlyWhatIsSafeAndShowIt) {
     Tree tree;
     tree.complete = true;
     tree.add_text("/proc/modules", "nouveau 1 0 - Live 0x0\n");
@@ -77,7 +77,7 @@ TEST(Mends, WriteOnlyWhatIsSafeAndShowIt) {
     EXPECT_TRUE(show(fixes[0]).contains("+blacklist nouveau\n")) << show(fixes[0]);
 }
 
-TEST(Mends, LeaveAFileAloneThatChangedMeanwhile) {
+TEST(Fixes, LeaveAFileAloneThatChangedMeanwhile) {
     const auto done = apply({.id = "X", .path = "/etc/hostname", .before = "something else"},
                             os::Root("/nowhere"));
     EXPECT_FALSE(done);

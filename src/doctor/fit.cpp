@@ -8,8 +8,8 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "doctor/text.h"
+#include "k8s/node.h"
 #include "k8s/pod.h"
-#include "k8s/quantity.h"
 #include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
@@ -27,9 +27,9 @@ std::string text_of_amount(double amount) {
     return text;
 }
 
-void check_taints(const k8s::Pod& pod, NodeFit& fit) {
+void check_taints(const k8s::Pod& pod, const k8s::Node& node, NodeFit& fit) {
     // Device plugins' admission (ExtendedResourceToleration) is not known here: judged as written.
-    for (const k8s::Taint& taint : k8s::read_taints(at_path(fit.node->body, {"spec", "taints"}))) {
+    for (const k8s::Taint& taint : node.taints) {
         if (!taint.keeps_away() || k8s::tolerates(pod.tolerations, taint)) continue;
         const bool node_state = taint.key.starts_with("node.kubernetes.io/");
         fit.reasons.push_back({node_state ? Miss::kNotReady : Miss::kTaint,
@@ -38,14 +38,13 @@ void check_taints(const k8s::Pod& pod, NodeFit& fit) {
                                        ", operator: Exists, effect: ", taint.effect, "}]"}),
                                taint.key});
     }
-    if (is_true(at_path(fit.node->body, {"spec", "unschedulable"}))) {
+    if (node.is_cordoned) {
         fit.reasons.push_back(
             {Miss::kNotReady, "the node is cordoned", "kubectl uncordon " + fit.node->name, ""});
     }
-    for (const Value& condition : items_at(fit.node->body, {"status", "conditions"})) {
-        if (text_at(condition, {"type"}) == "Ready" && text_at(condition, {"status"}) != "True") {
-            fit.reasons.push_back({Miss::kNotReady, "the node is not ready", "", ""});
-        }
+    // A Node without conditions was written by hand, and is taken for a ready one.
+    if (node.find("Ready") != nullptr && !node.is_ready()) {
+        fit.reasons.push_back({Miss::kNotReady, "the node is not ready", "", ""});
     }
 }
 
@@ -54,9 +53,8 @@ std::string text_of(const k8s::Requirement& requirement) {
                    requirement.values.empty() ? "" : " ", join(requirement.values, ",")});
 }
 
-void check_labels(const k8s::NodeSelector& where, NodeFit& fit) {
+void check_labels(const k8s::NodeSelector& where, const k8s::Labels& labels, NodeFit& fit) {
     if (where.labels.empty() && !where.has_terms) return;
-    const auto labels = labels_of(*fit.node);
     for (const auto& [key, value] : where.labels) {
         const auto found = labels.find(key);
         if (found != labels.end() && found->second == value) continue;
@@ -78,17 +76,16 @@ void check_labels(const k8s::NodeSelector& where, NodeFit& fit) {
     fit.reasons.push_back({Miss::kLabel, "node affinity: " + missing, "", ""});
 }
 
-void check_resources(const Facts& facts, const std::map<std::string, double>& wanted,
-                     NodeFit& fit) {
+void check_resources(const Facts& facts, const k8s::Amounts& wanted,
+                     const k8s::Amounts& allocatable, NodeFit& fit) {
     const auto held = facts.cluster.held.find(fit.node->name);
     fit.offers_gpus = true;
     for (const auto& [name, count] : wanted) {
         if (count <= 0) continue;
-        const Value* const entry = at_path(fit.node->body, {"status", "allocatable", name});
+        const auto entry = allocatable.find(name);
         const bool gpu = k8s::is_nvidia_gpu(name);
-        if (entry == nullptr && !gpu) continue;  // not told
-        const double offered =
-            entry == nullptr ? 0 : k8s::quantity_value(entry->scalar).value_or(0);
+        if (entry == allocatable.end() && !gpu) continue;  // not told
+        const double offered = entry == allocatable.end() ? 0 : entry->second;
         double left = offered;
         if (held != facts.cluster.held.end()) {
             const auto used = held->second.find(name);
@@ -115,9 +112,10 @@ std::vector<NodeFit> fit(const Facts& facts, const Object& pod) {
     wanted["pods"] = 1;
     for (const Object& node : facts.cluster.all("Node")) {
         NodeFit one{.node = &node};
-        check_taints(read, one);
-        check_labels(read.where, one);
-        check_resources(facts, wanted, one);
+        const k8s::Node offer = k8s::read_node(node.body);
+        check_taints(read, offer, one);
+        check_labels(read.where, offer.labels, one);
+        check_resources(facts, wanted, offer.allocatable, one);
         all.push_back(std::move(one));
     }
     return all;

@@ -15,10 +15,10 @@ namespace aliquot::doctor {
 namespace {
 
 /// Which levels a target asks for. Host checks need a host's files, the others the cluster's.
-bool belongs(const Facts& facts, const Check& check, bool before_install) {
+bool belongs(const Facts& facts, const Check& check, Scope scope) {
     const Level level = check.level;
     const bool of_host = level <= Level::kKubelet;
-    if (before_install && !of_host) return false;
+    if (scope == Scope::kBeforeInstall && !of_host) return false;
     if (check.of_objects && facts.cluster.known) return true;
     switch (facts.target.kind) {
         case Target::Kind::kHost:
@@ -37,12 +37,11 @@ bool belongs(const Facts& facts, const Check& check, bool before_install) {
 
 class Judge {
 public:
-    Judge(const Facts& facts, bool before_install)
-        : facts_(facts), before_install_(before_install) {}
+    Judge(const Facts& facts, Scope scope) : facts_(facts), scope_(scope) {}
 
     std::vector<Judged> run() {
         for (const Check& check : all_checks_sorted()) {
-            if (!belongs(facts_, check, before_install_)) continue;
+            if (!belongs(facts_, check, scope_)) continue;
             Judged judged{.id = std::string(check.id), .level = check.level};
             judged.blocked_by = blocker_of(check);
             if (judged.blocked_by.empty()) {
@@ -88,7 +87,7 @@ private:
     }
 
     const Facts& facts_;
-    bool before_install_;
+    Scope scope_;
     std::vector<Judged> done_;
     std::map<std::string, std::string> causes_;  // failed or blocked id -> the id that failed
     std::string gate_;
@@ -165,9 +164,9 @@ const Judged* Report::find(std::string_view id) const {
     return found == checks.end() ? nullptr : &*found;
 }
 
-Report judge(const Facts& facts, bool before_install) {
+Report judge(const Facts& facts, Scope scope) {
     Report report{.target = facts.target, .title = title_of(facts)};
-    report.checks = Judge(facts, before_install).run();
+    report.checks = Judge(facts, scope).run();
     report.root_causes = root_causes_of(facts, report.checks);
     std::ranges::stable_sort(report.checks, [](const Judged& a, const Judged& b) {
         return a.level != b.level ? a.level < b.level : a.id < b.id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,10 @@ struct Report {
 /// Runs every check that belongs to the target, lowest level first. The first broken layer wins: a
 /// failed fatal check keeps the levels above from being judged, and a check whose failure is
 /// explained by another is not judged either.
-/// before_install   only what must hold before anything of ours is installed: levels 0 to 4
-Report judge(const Facts& facts, bool before_install = false);
+enum class Scope : std::uint8_t {
+    kAll,
+    kBeforeInstall,  // only what must hold before anything of ours is installed: levels 0 to 4
+};
+Report judge(const Facts& facts, Scope scope = Scope::kAll);
 
 }  // namespace aliquot::doctor

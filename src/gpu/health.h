@@ -117,7 +117,7 @@ private:
     std::map<Uuid, Record> records_;
 };
 
-/// What mends a GPU that does not answer, by the words that the driver has for it.
+/// What fixes a GPU that does not answer, by the words that the driver has for it.
 std::string advice_for_silence(std::string_view problem);
 
 /// "Xid 79: GPU has fallen off the bus"; without a text for numbers that we do not know.

@@ -14,7 +14,7 @@ namespace aliquot::install {
 namespace {
 
 /// What an agent has put on the node, by name.
-std::vector<std::string> written_on(const node::NodeObject& node) {
+std::vector<std::string> written_on(const k8s::Node& node) {
     std::vector<std::string> words;
     for (const std::string& key : node::owned_names(node, node::kOwnedLabels)) {
         if (node.label(key)) words.push_back("label " + key);
@@ -24,7 +24,7 @@ std::vector<std::string> written_on(const node::NodeObject& node) {
     }
     const auto taints = node::owned_names(node, node::kOwnedTaints);
     for (const auto& present : node.taints) {
-        const std::string slot = present.taint.key + ":" + present.taint.effect;
+        const std::string slot = present.key + ":" + present.effect;
         if (std::ranges::find(taints, slot) != taints.end()) words.push_back("taint " + slot);
     }
     for (const char* const key : node::kAnnotations) {
@@ -52,7 +52,7 @@ std::vector<ListedResource> gpu_resources(std::string_view node_json) {
 }
 
 std::optional<NodeCleaning> clean_node(std::string_view node_json, AgentMark mark) {
-    auto node = node::read_node(node_json);
+    auto node = k8s::parse_node(node_json);
     if (!node) return std::nullopt;
     NodeCleaning cleaning;
     if (mark == AgentMark::kStays) node->annotations.erase(node::kAgent);  // not seen, not removed

@@ -8,8 +8,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "document/value.h"
-#include "k8s/field.h"
+#include "document/path.h"
 #include "k8s/names.h"
 
 namespace aliquot::k8s {
@@ -231,8 +230,8 @@ std::vector<Requirement> read_requirements(const Value* list) {
     std::vector<Requirement> made;
     if (list == nullptr) return made;
     for (const Value& one : list->items) {
-        Requirement requirement{.key = text_field(one, "key"),
-                                .operation = operator_of(text_field(one, "operator"))};
+        Requirement requirement{.key = text_at(one, {"key"}),
+                                .operation = operator_of(text_at(one, {"operator"}))};
         if (const Value* const values = one.find("values")) {
             for (const Value& value : values->items) {
                 if (!value.is_mapping() && !value.is_sequence()) {

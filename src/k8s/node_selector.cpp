@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "document/value.h"
-#include "k8s/field.h"
+#include "document/path.h"
 
 namespace aliquot::k8s {
 
@@ -29,7 +28,7 @@ bool NodeSelector::matches(const std::string& name, const Labels& node_labels) c
 }
 
 NodeSelector read_node_selector(const Value& pod_spec) {
-    NodeSelector made{.node_name = text_field(pod_spec, "nodeName"),
+    NodeSelector made{.node_name = text_at(pod_spec, {"nodeName"}),
                       .labels = read_labels(pod_spec.find("nodeSelector"))};
     const Value* at = &pod_spec;
     for (const char* const key :

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "document/value.h"
-#include "k8s/field.h"
-#include "k8s/quantity.h"
+#include "document/json.h"
+#include "document/path.h"
 
 namespace aliquot::k8s {
 namespace {
@@ -17,19 +16,12 @@ void add(Amounts& sums, const Amounts& amounts) {
 }
 
 Container read_container(const Value& node, bool init) {
-    Container made{.name = text_field(node, "name"),
+    Container made{.name = text_at(node, {"name"}),
                    .init = init,
-                   .sidecar = init && text_field(node, "restartPolicy") == "Always"};
-    const Value* const resources = node.find("resources");
-    if (resources == nullptr) return made;
-    for (const char* const list : {"requests", "limits"}) {
-        const Value* const amounts = resources->find(list);
-        if (amounts == nullptr) continue;
-        for (const Value::Entry& entry : amounts->entries) {
-            made.requests.emplace(entry.first.scalar,
-                                  quantity_value(entry.second.scalar).value_or(0));
-        }
-    }
+                   .sidecar = init && text_at(node, {"restartPolicy"}) == "Always"};
+    made.requests = read_amounts(at_path(node, {"resources", "requests"}));
+    made.limits = read_amounts(at_path(node, {"resources", "limits"}));
+    made.requests.insert(made.limits.begin(), made.limits.end());
     return made;
 }
 
@@ -60,25 +52,27 @@ Amounts requests_of(const std::vector<Container>& containers) {
 
 Pod read_pod(const Value& object) {
     Pod made;
-    if (const Value* const metadata = object.find("metadata")) {
-        made.name_space = text_field(*metadata, "namespace");
-        made.name = text_field(*metadata, "name");
-        made.labels = read_labels(metadata->find("labels"));
-    }
-    if (const Value* const status = object.find("status"))
-        made.phase = text_field(*status, "phase");
+    made.name_space = text_at(object, {"metadata", "namespace"});
+    made.name = text_at(object, {"metadata", "name"});
+    made.labels = read_labels(at_path(object, {"metadata", "labels"}));
+    made.annotations = read_labels(at_path(object, {"metadata", "annotations"}));
+    made.phase = text_at(object, {"status", "phase"});
     const Value* const spec = object.find("spec");
     if (spec == nullptr) return made;
     made.where = read_node_selector(*spec);
     made.tolerations = read_tolerations(spec->find("tolerations"));
     for (const char* const list : {"initContainers", "containers"}) {
-        const Value* const containers = spec->find(list);
-        if (containers == nullptr) continue;
-        for (const Value& one : containers->items) {
+        for (const Value& one : items_at(spec, {list})) {
             made.containers.push_back(read_container(one, *list == 'i'));
         }
     }
     return made;
+}
+
+Result<Pod> parse_pod(std::string_view json) {
+    const auto root = document::parse_json(json);
+    if (!root) return Error(root.error()).during("pod");
+    return read_pod(*root);
 }
 
 }  // namespace aliquot::k8s

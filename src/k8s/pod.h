@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "k8s/amounts.h"
 #include "k8s/label_selector.h"
 #include "k8s/node_selector.h"
 #include "k8s/taint.h"
 
 namespace aliquot::k8s {
 
-/// By resource, in its unit: cores, bytes, devices.
-using Amounts = std::map<std::string, double>;
-
 struct Container {
     std::string name{};
     bool init = false;
-    bool sidecar =
-        false;           // an init container that runs on beside the others (restartPolicy Always)
-    Amounts requests{};  // a limit where there is no request; what is no quantity is 0
+    // An init container that runs on beside the others (restartPolicy Always).
+    bool sidecar = false;
+    Amounts requests{};  // a limit where there is no request
+    Amounts limits{};
 };
 
 /// What a pod of these containers (init containers in their order) asks of its node: sidecars and
@@ -33,6 +33,7 @@ struct Pod {
     std::string name;
     std::string phase;  // "Pending"; empty: not said
     Labels labels;
+    Labels annotations;
     NodeSelector where;
     std::vector<Toleration> tolerations;
     std::vector<Container> containers;  // init containers first
@@ -43,5 +44,9 @@ struct Pod {
 
 /// Of any document: what is missing or of another kind stays empty.
 Pod read_pod(const document::Value& object);
+
+/// Reads any bytes; never throws.
+/// errors   kInvalidInput: no JSON
+Result<Pod> parse_pod(std::string_view json);
 
 }  // namespace aliquot::k8s

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "document/value.h"
-#include "k8s/field.h"
+#include "document/path.h"
 #include "k8s/names.h"
 
 namespace aliquot::k8s {
@@ -53,13 +52,14 @@ bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
                                [&](const Toleration& one) { return tolerates(one, taint); });
 }
 
+Taint read_taint(const Value& taint) {
+    return {text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})};
+}
+
 std::vector<Taint> read_taints(const Value* list) {
     std::vector<Taint> taints;
     if (list == nullptr) return taints;
-    for (const Value& one : list->items) {
-        taints.push_back(
-            {text_field(one, "key"), text_field(one, "value"), text_field(one, "effect")});
-    }
+    for (const Value& one : list->items) taints.push_back(read_taint(one));
     return taints;
 }
 
@@ -67,8 +67,8 @@ std::vector<Toleration> read_tolerations(const Value* list) {
     std::vector<Toleration> tolerations;
     if (list == nullptr) return tolerations;
     for (const Value& one : list->items) {
-        tolerations.push_back({text_field(one, "key"), text_field(one, "operator"),
-                               text_field(one, "value"), text_field(one, "effect")});
+        tolerations.push_back({text_at(one, {"key"}), text_at(one, {"operator"}),
+                               text_at(one, {"value"}), text_at(one, {"effect"})});
     }
     return tolerations;
 }

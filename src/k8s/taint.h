@@ -41,6 +41,8 @@ struct Toleration {
 bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 
+/// One of them; an item of `taints`.
+Taint read_taint(const document::Value& taint);
 /// The lists `taints` of a node's and `tolerations` of a pod's spec; nullptr: none.
 std::vector<Taint> read_taints(const document::Value* list);
 std::vector<Toleration> read_tolerations(const document::Value* list);

@@ -2,6 +2,7 @@
 #include "lint/facts.h"
 
 #include "document/yaml.h"
+#include "k8s/node.h"
 #include "k8s/quantity.h"
 #include "lint/object.h"
 #include "lint/words.h"
@@ -27,18 +28,11 @@ std::string joined(const NodeFacts& node, const std::string& stem,
 
 NodeFacts read_node(const Value& object) {
     NodeFacts node;
-    node.name = text_at(object, "metadata.name");
-    if (const Value* labels = at_path(object, "metadata.labels")) {
-        for (const auto& [key, value] : labels->entries) node.labels[key.scalar] = value.scalar;
-    }
-    node.taints = k8s::read_taints(at_path(object, "spec.taints"));
-    if (const Value* amounts = at_path(object, "status.allocatable")) {
-        for (const auto& [key, value] : amounts->entries) {
-            if (const auto amount = k8s::quantity_value(value.scalar)) {
-                node.allocatable[key.scalar] = *amount;
-            }
-        }
-    }
+    k8s::Node read = k8s::read_node(object);
+    node.name = std::move(read.name);
+    node.labels = std::move(read.labels);
+    node.taints.assign(read.taints.begin(), read.taints.end());
+    node.allocatable = std::move(read.allocatable);
     node.instance_type = label(node, "node.kubernetes.io/instance-type");
     node.gpu_product = label(node, "nvidia.com/gpu.product");
     node.gpu_memory_mib = k8s::quantity_value(label(node, "nvidia.com/gpu.memory"));

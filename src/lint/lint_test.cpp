@@ -53,7 +53,7 @@ TEST(Settings, ChangeTheSeverityOrTakeTheFindingOut) {
     EXPECT_EQ(all.front().severity, findings::Severity::kError);
 }
 
-TEST(Mend, MakesTheEditsOfOneFindingTogetherOrNotAtAll) {
+TEST(Fix, MakesTheEditsOfOneFindingTogetherOrNotAtAll) {
     std::vector<findings::Finding> all(3);
     all[0].edits = {{0, 1, "A"}, {4, 1, "E"}};
     all[1].edits = {{2, 1, "C"}, {4, 1, "x"}};  // the second one is taken

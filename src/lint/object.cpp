@@ -5,6 +5,7 @@
 #include <array>
 
 #include "k8s/resource_name.h"
+#include "k8s/workload.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -65,12 +66,7 @@ Mark Object::mark() const {
                                                                                : first.mark;
 }
 
-bool Object::is_workload() const {
-    constexpr std::array<std::string_view, 8> kKinds{
-        "Pod",        "Deployment", "StatefulSet", "DaemonSet",
-        "ReplicaSet", "Job",        "CronJob",     "ReplicationController"};
-    return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
-}
+bool Object::is_workload() const { return k8s::is_workload(kind); }
 
 const ResourceValue* Container::find_request(std::string_view resource) const {
     return find_in(requests, resource);

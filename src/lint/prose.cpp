@@ -243,13 +243,11 @@ bool Reader::read_indented() {
     const std::size_t indent = syntax::indent_of(whole);
     const bool text_file = file_.kind == FileKind::kText;
     if (indent < 4 && !text_file && whole.front() != '\t') {
-        if (syntax::prompt_length(whole, false) == 0 && !starts_with(whole, "apiVersion:"))
-            return false;
+        if (syntax::prompt_length(whole) == 0 && !starts_with(whole, "apiVersion:")) return false;
     }
     // distribution=$(. /etc/os-release; ...) \ of a longer command
     const auto substitution = trim(whole).find("=$(");
-    const bool command = syntax::looks_like_command(whole) ||
-                         syntax::prompt_length(whole, false) > 0 ||
+    const bool command = syntax::looks_like_command(whole) || syntax::prompt_length(whole) > 0 ||
                          (indent >= 4 && substitution != std::string_view::npos &&
                           substitution < trim(whole).find_first_of(" \t:\"'"));
     const bool object = syntax::begins_like_yaml(trim(whole));

@@ -240,7 +240,7 @@ Result<Report> apply(gpu::Partitioner& gpus, const StateDirectory& state,
         return report;
     }
     report.reached = false;
-    // GPUs that are as wished take part: should they have changed meanwhile, they are mended.
+    // GPUs that are as wished take part: should they have changed meanwhile, they are fixed.
     std::vector<State> before;
     for (const GpuReport& gpu : report.gpus) before.push_back(gpu.state);
     auto done = change.run(report);

@@ -133,7 +133,7 @@ TEST_P(Kill, AtAnyStepLeavesNothingHalf) {
 }
 
 TEST_P(Kill, AtAnyStepOfTheRecoveryTooLeavesNothingHalf) {
-    // Some steps of the change, and there some steps of what mends it.
+    // Some steps of the change, and there some steps of what fixes it.
     for (unsigned last = 2;; last += 5) {
         bool dead = false;
         for (unsigned again = 1;; again += 4) {

@@ -33,6 +33,13 @@ void set_or_remove(Json& patch, const labels::Labels& present, const std::string
 
 std::string slot_of(const k8s::Taint& taint) { return taint.key + ":" + taint.effect; }
 
+Json taint_json(const k8s::Taint& taint, const std::string& time_added) {
+    Json json{{"key", taint.key}, {"effect", taint.effect}};
+    if (!taint.value.empty()) json["value"] = taint.value;
+    if (!time_added.empty()) json["timeAdded"] = time_added;
+    return json;
+}
+
 struct TaintChange {
     std::optional<Json> list;  // empty: it stays
     std::vector<std::string> owned;
@@ -40,7 +47,7 @@ struct TaintChange {
 };
 
 /// Kubernetes keeps one taint for each key and effect.
-TaintChange change_taints(const NodeObject& node, const std::vector<k8s::Taint>& wanted) {
+TaintChange change_taints(const k8s::Node& node, const std::vector<k8s::Taint>& wanted) {
     const auto ours = owned_names(node, kOwnedTaints);
     const auto is_ours = [&](const std::string& slot) {
         return std::ranges::find(ours, slot) != ours.end();
@@ -49,8 +56,8 @@ TaintChange change_taints(const NodeObject& node, const std::vector<k8s::Taint>&
     Json list = Json::array();
     bool changed = false;
     std::vector<std::string> standing;
-    for (const NodeObject::PresentTaint& present : node.taints) {
-        const std::string slot = slot_of(present.taint);
+    for (const k8s::NodeTaint& present : node.taints) {
+        const std::string slot = slot_of(present);
         const auto wish = std::ranges::find_if(
             wanted, [&](const k8s::Taint& one) { return slot_of(one) == slot; });
         if (is_ours(slot) && wish == wanted.end()) {
@@ -59,36 +66,33 @@ TaintChange change_taints(const NodeObject& node, const std::vector<k8s::Taint>&
         }
         standing.push_back(slot);
         if (is_ours(slot)) change.owned.push_back(slot);
-        if (wish != wanted.end() && wish->value != present.taint.value) {
+        if (wish != wanted.end() && wish->value != present.value) {
             if (!is_ours(slot)) {
                 change.foreign.push_back(slot);
             } else {
                 changed = true;
-                list.push_back(
-                    {{"key", wish->key}, {"value", wish->value}, {"effect", wish->effect}});
+                list.push_back(taint_json(*wish, ""));
                 continue;
             }
         }
-        list.push_back(Json::parse(present.json, nullptr, false));
+        list.push_back(taint_json(present, present.time_added));
     }
     for (const k8s::Taint& taint : wanted) {
         const std::string slot = slot_of(taint);
         if (std::ranges::find(standing, slot) != standing.end()) continue;
         changed = true;
         change.owned.push_back(slot);
-        Json one{{"key", taint.key}, {"effect", taint.effect}};
-        if (!taint.value.empty()) one["value"] = taint.value;
-        list.push_back(std::move(one));
+        list.push_back(taint_json(taint, ""));
     }
     std::ranges::sort(change.owned);
     if (changed) change.list = std::move(list);
     return change;
 }
 
-Json condition_json(const Condition& wanted, const NodeObject::PresentCondition* present,
+Json condition_json(const Condition& wanted, const k8s::NodeCondition* present,
                     Clock::time_point now) {
     const bool turned =
-        present == nullptr || present->condition.good != wanted.good || present->transition.empty();
+        present == nullptr || present->is_true() != wanted.good || present->transition.empty();
     return {{"type", wanted.type},
             {"status", wanted.good ? "True" : "False"},
             {"reason", wanted.reason},
@@ -97,9 +101,9 @@ Json condition_json(const Condition& wanted, const NodeObject::PresentCondition*
             {"lastTransitionTime", turned ? rfc3339(now) : present->transition}};
 }
 
-bool is_due(const NodeObject::PresentCondition* present, const Condition& wanted,
-            Clock::time_point now, std::chrono::seconds heartbeat) {
-    if (present == nullptr || present->condition != wanted) return true;
+bool is_due(const k8s::NodeCondition* present, const Condition& wanted, Clock::time_point now,
+            std::chrono::seconds heartbeat) {
+    if (present == nullptr || !wanted.is_told(*present)) return true;
     const auto told = parse_rfc3339(present->heartbeat);
     return !told || now - *told >= heartbeat || *told > now + heartbeat;
 }
@@ -113,7 +117,7 @@ void shorten(std::string& text) {
     text += kMore;
 }
 
-std::string status_patch(const NodeObject& node, const DesiredNode& wish, Clock::time_point now,
+std::string status_patch(const k8s::Node& node, const DesiredNode& wish, Clock::time_point now,
                          std::chrono::seconds heartbeat) {
     Json conditions = Json::array();
     for (Condition wanted : wish.conditions) {
@@ -132,7 +136,7 @@ std::string status_patch(const NodeObject& node, const DesiredNode& wish, Clock:
     return dumped(Json{{"status", {{"conditions", std::move(conditions)}}}});
 }
 
-std::string merge_patch(const NodeObject& node, Json labels, Json annotations,
+std::string merge_patch(const k8s::Node& node, Json labels, Json annotations,
                         std::optional<Json> taints) {
     if (labels.empty() && annotations.empty() && !taints) return {};
     Json metadata = Json::object();
@@ -146,7 +150,7 @@ std::string merge_patch(const NodeObject& node, Json labels, Json annotations,
 
 }  // namespace
 
-Change change_node(const NodeObject& node, const DesiredNode& wish, Clock::time_point now,
+Change change_node(const k8s::Node& node, const DesiredNode& wish, Clock::time_point now,
                    std::chrono::seconds heartbeat) {
     const auto labels =
         labels::change_labels(node.labels, owned_names(node, kOwnedLabels), wish.labels);
@@ -171,7 +175,7 @@ Change change_node(const NodeObject& node, const DesiredNode& wish, Clock::time_
     return change;
 }
 
-Change clear_node(const NodeObject& node) {
+Change clear_node(const k8s::Node& node) {
     DesiredNode wish;
     for (const char* const annotation : kAnnotations) wish.annotations[annotation] = "";
     for (const char* const type : kConditions) wish.ended.emplace_back(type);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "labels/labels.h"
 #include "node/node_object.h"
 
 namespace aliquot::node {
@@ -42,10 +43,10 @@ struct Change {
 /// itself, so that an agent on a new machine knows them too. Pure.
 /// now         for the times of conditions
 /// heartbeat   a condition that has been told so long ago is told again
-Change change_node(const NodeObject& node, const DesiredNode& wish,
+Change change_node(const k8s::Node& node, const DesiredNode& wish,
                    std::chrono::system_clock::time_point now, std::chrono::seconds heartbeat);
 
 /// Takes away everything that an agent has written. Pure.
-Change clear_node(const NodeObject& node);
+Change clear_node(const k8s::Node& node);
 
 }  // namespace aliquot::node

@@ -2,33 +2,22 @@
 #include "node/gpu_node.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "base/json_value.h"
+#include "document/json.h"
+#include "document/path.h"
 #include "k8s/pod.h"
-#include "k8s/quantity.h"
 #include "k8s/resource_name.h"
 #include "node/names.h"
 
 namespace aliquot::node {
 namespace {
 
-using Json = nlohmann::json;
+using document::Value;
 
-/// Devices are counted whole; anything else is none of them.
-std::uint64_t count_of(const Json& quantity) {
-    if (quantity.is_number_unsigned()) return quantity.get<std::uint64_t>();
-    const auto read = quantity.is_string() ? k8s::Quantity::parse_field(quantity.get<std::string>())
-                                           : std::nullopt;
-    const auto count = read ? read->ones() : std::nullopt;
-    return count && *count > 0 ? static_cast<std::uint64_t>(*count) : 0;
-}
-
-DeviceCounts devices_of(const Json& quantities) {
+DeviceCounts devices_of(const k8s::Amounts& amounts) {
     DeviceCounts counts;
-    if (!quantities.is_object()) return counts;
-    for (const auto& [name, quantity] : quantities.items()) {
-        if (k8s::is_nvidia_gpu(name)) counts[name] = count_of(quantity);
+    for (const auto& [name, amount] : amounts) {
+        if (k8s::is_nvidia_gpu(name)) counts[name] = k8s::whole(amount);
     }
     return counts;
 }
@@ -38,29 +27,18 @@ std::string annotation(const GpuNode& node, const char* name) {
     return found == node.object.annotations.end() ? "" : found->second;
 }
 
-void read_managers(const Json& metadata, GpuNode& node) {
-    for (const Json& entry : member(metadata, "managedFields")) {
-        if (text_at(entry, "operation") != "Apply" || !text_at(entry, "subresource").empty()) {
+void read_managers(const Value& object, GpuNode& node) {
+    for (const Value& entry : items_at(object, {"metadata", "managedFields"})) {
+        if (text_at(entry, {"operation"}) != "Apply" || !text_at(entry, {"subresource"}).empty()) {
             continue;
         }
-        const Json& labels = member(member(member(entry, "fieldsV1"), "f:metadata"), "f:labels");
-        if (!labels.is_object()) continue;
-        auto& owned = node.applied_labels[text_at(entry, "manager")];
-        for (const auto& [key, value] : labels.items()) {
-            if (key.starts_with("f:")) owned.push_back(key.substr(2));
+        const auto& labels = entries_at(entry, {"fieldsV1", "f:metadata", "f:labels"});
+        if (labels.empty()) continue;
+        auto& owned = node.applied_labels[text_at(entry, {"manager"})];
+        for (const Value::Entry& label : labels) {
+            if (label.first.scalar.starts_with("f:")) owned.push_back(label.first.scalar.substr(2));
         }
     }
-}
-
-k8s::Container container_of(const Json& container, bool init) {
-    k8s::Container made{.init = init,
-                        .sidecar = init && text_at(container, "restartPolicy") == "Always"};
-    for (const char* const list : {"requests", "limits"}) {
-        for (const auto& [name, count] : devices_of(member(member(container, "resources"), list))) {
-            made.requests.emplace(name, static_cast<double>(count));
-        }
-    }
-    return made;
 }
 
 }  // namespace
@@ -98,51 +76,35 @@ std::string GpuNode::models() const {
 bool GpuNode::is_well() const {
     const auto bad = [&](const char* type) {
         const auto* const found = object.find(type);
-        return found != nullptr && !found->condition.good;
+        return found != nullptr && !found->is_true();
     };
     return unhealthy_gpus() == 0 && !bad(kGpuHealthy) && !bad(kGpuConfigServed) &&
            !bad(kMigConfigServed);
 }
 
 Result<GpuNode> read_gpu_node(std::string_view json) {
-    auto object = read_node(json);
+    const auto root = document::parse_json(json);
+    auto object = k8s::named_node(root ? *root : Value{});
     if (!object) return std::move(object).error();
-    const Json root = Json::parse(json, nullptr, false);
     GpuNode node{.object = *std::move(object)};
-    const Json& status = member(root, "status");
-    const Json& cordoned = member(member(root, "spec"), "unschedulable");
-    node.cordoned = cordoned.is_boolean() && cordoned.get<bool>();
-    node.kubelet = text_at(member(status, "nodeInfo"), "kubeletVersion");
-    node.capacity = devices_of(member(status, "capacity"));
-    node.allocatable = devices_of(member(status, "allocatable"));
-    const auto* const ready = node.object.find("Ready");
-    node.ready = ready != nullptr && ready->condition.good;
+    node.capacity = devices_of(node.object.capacity);
+    node.allocatable = devices_of(node.object.allocatable);
     node.agent = annotation(node, kAgent);
     node.gpus = parse_gpu_statuses(annotation(node, kGpus)).value_or(std::vector<GpuStatus>());
     node.shares =
         parse_share_statuses(annotation(node, kShares)).value_or(std::vector<ShareStatus>());
     node.config = parse_config_status(annotation(node, kConfig));
     node.mig_problem = annotation(node, kMigProblem);
-    read_managers(member(root, "metadata"), node);
+    read_managers(*root, node);
     return node;
 }
 
 std::optional<Holder> read_holder(std::string_view pod_json) {
-    const Json root = Json::parse(pod_json, nullptr, false);
-    const std::string phase = text_at(member(root, "status"), "phase");
-    if (phase == "Succeeded" || phase == "Failed") return std::nullopt;
-    const Json& metadata = member(root, "metadata");
-    const Json& spec = member(root, "spec");
-    Holder holder{.pod = text_at(metadata, "namespace") + "/" + text_at(metadata, "name"),
-                  .node = text_at(spec, "nodeName")};
-    if (holder.node.empty()) return std::nullopt;
-    std::vector<k8s::Container> containers;
-    for (const char* const list : {"initContainers", "containers"}) {
-        for (const Json& one : member(spec, list))
-            containers.push_back(container_of(one, *list == 'i'));
-    }
-    for (const auto& [name, count] : k8s::requests_of(containers)) {
-        if (count > 0) holder.devices[name] = static_cast<std::uint64_t>(count);
+    const auto pod = k8s::parse_pod(pod_json);
+    if (!pod || pod->is_finished() || pod->where.node_name.empty()) return std::nullopt;
+    Holder holder{.pod = pod->name_space + "/" + pod->name, .node = pod->where.node_name};
+    for (const auto& [name, count] : devices_of(pod->requests())) {
+        if (count > 0) holder.devices[name] = count;
     }
     if (holder.devices.empty()) return std::nullopt;
     return holder;

@@ -19,10 +19,7 @@ namespace aliquot::node {
 using DeviceCounts = std::map<std::string, std::uint64_t>;
 
 struct GpuNode {
-    NodeObject object;
-    bool ready = false;
-    bool cordoned = false;
-    std::string kubelet;       // "v1.36.2"
+    k8s::Node object;
     DeviceCounts capacity;     // as the kubelet counts them
     DeviceCounts allocatable;  // without the unhealthy ones
     // What an agent of ours wrote; empty without one.

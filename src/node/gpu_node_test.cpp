@@ -24,8 +24,8 @@ constexpr const char* kNode = R"({"metadata":{"name":"gpu-1","labels":{"a":"b"},
 TEST(GpuNode, TellsWhatItHasAndHowItIs) {
     const auto node = read_gpu_node(kNode);
     ASSERT_TRUE(node) << node.error().message;
-    EXPECT_TRUE(node->ready);
-    EXPECT_TRUE(node->cordoned);
+    EXPECT_TRUE(node->object.is_ready());
+    EXPECT_TRUE(node->object.is_cordoned);
     EXPECT_TRUE(node->has_gpus());
     EXPECT_THAT(node->capacity, ElementsAre(Pair("nvidia.com/gpu", 4U)));
     EXPECT_THAT(node->allocatable, ElementsAre(Pair("nvidia.com/gpu", 3U)));

@@ -58,7 +58,7 @@ struct CallThread::State {
         return {ErrorCode::kUnavailable,
                 what + ": the NVIDIA driver hangs: " + running_text() +
                     "; it is asked again when that returns. Look at dmesg (NVRM, Xid); a GPU "
-                    "reset or a reboot mends it"};
+                    "reset or a reboot fixes it"};
     }
 
     void serve() {

@@ -89,7 +89,7 @@ Result<Done> reset_gpus(const ResetProgram& program, const std::vector<gpu::PciA
         return Error{ErrorCode::kUnavailable,
                      what + " was not done within " + std::to_string(deadline.count() / 1000) +
                          " s: " + done.error().message +
-                         "; look at dmesg (NVRM, Xid), a reboot of the node mends it"};
+                         "; look at dmesg (NVRM, Xid), a reboot of the node fixes it"};
     }
     if (!done) return Error(done.error()).during(what);
     if (done->exit.code != 0) return explain(one_line(done->output), done->exit).during(what);

@@ -5,8 +5,10 @@
 
 #include "base/number.h"
 #include "catalog/models.h"
+#include "document/path.h"
 #include "document/yaml.h"
 #include "k8s/quantity.h"
+#include "k8s/workload.h"
 #include "plan/workload.h"
 #include "sizing/text.h"
 
@@ -18,31 +20,8 @@ using document::Value;
 constexpr double kMibPerByte = 1.0 / (1024.0 * 1024.0);
 constexpr std::size_t kMostWorkloads = 1000;
 
-const Value* below(const Value& node, std::initializer_list<std::string_view> path) {
-    const Value* at = &node;
-    for (const std::string_view key : path) {
-        at = at->find(key);
-        if (at == nullptr) return nullptr;
-    }
-    return at;
-}
-
-std::string text_below(const Value& node, std::initializer_list<std::string_view> path) {
-    const Value* const found = below(node, path);
-    return found == nullptr ? std::string() : found->scalar;
-}
-
-/// The pod specification of any object that has one.
-const Value* pod_of(const Value& object) {
-    const std::string kind = text_below(object, {"kind"});
-    if (kind == "Pod") return object.find("spec");
-    if (kind == "CronJob")
-        return below(object, {"spec", "jobTemplate", "spec", "template", "spec"});
-    return below(object, {"spec", "template", "spec"});
-}
-
 Kind kind_of(const Value& object) {
-    const std::string kind = text_below(object, {"kind"});
+    const std::string kind = text_at(object, {"kind"});
     return kind == "Job" || kind == "CronJob" || kind == "PyTorchJob" ? Kind::kTraining
                                                                       : Kind::kInference;
 }
@@ -50,7 +29,7 @@ Kind kind_of(const Value& object) {
 /// What a container asks of a resource: its limit, else its request; empty: nothing.
 std::string asked(const Value& container, std::string_view resource) {
     for (const std::string_view part : {"limits", "requests"}) {
-        const Value* const list = below(container, {"resources", part});
+        const Value* const list = at_path(container, {"resources", part});
         const Value* const value = list == nullptr ? nullptr : list->find(resource);
         if (value != nullptr) return value->scalar;
     }
@@ -67,9 +46,9 @@ unsigned gpus_of(const Value& container) {
 
 /// Adds what one container wants of the host; requests, since the scheduler goes by them.
 void add_host(Workload& workload, const Value& container) {
-    std::string cpu = text_below(container, {"resources", "requests", "cpu"});
+    std::string cpu = text_at(container, {"resources", "requests", "cpu"});
     if (cpu.empty()) cpu = asked(container, "cpu");
-    std::string memory = text_below(container, {"resources", "requests", "memory"});
+    std::string memory = text_at(container, {"resources", "requests", "memory"});
     if (memory.empty()) memory = asked(container, "memory");
     workload.cpu += k8s::quantity_value(cpu).value_or(0);
     workload.host_memory_mib += k8s::quantity_value(memory).value_or(0) * kMibPerByte;
@@ -79,7 +58,7 @@ void add_host(Workload& workload, const Value& container) {
 bool add_container(Workload& workload, const Value& container) {
     add_host(workload, container);
     const unsigned gpus = gpus_of(container);
-    const std::string image = text_below(container, {"image"});
+    const std::string image = text_at(container, {"image"});
     const catalog::KnownImage* const known = catalog::find_known_image(image);
     if (gpus == 0 && (known == nullptr || known->memory_gib == 0)) return false;
     workload.gpus = std::max({workload.gpus, gpus, 1U});
@@ -97,22 +76,21 @@ bool add_container(Workload& workload, const Value& container) {
 }
 
 void add_object(const Value& object, std::vector<Workload>& workloads) {
-    const Value* const pod = pod_of(object);
-    const Value* const containers = pod == nullptr ? nullptr : pod->find("containers");
-    if (containers == nullptr || !containers->is_sequence()) return;
+    const auto& containers = items_at(k8s::read_workload(object).spec, {"containers"});
+    if (containers.empty()) return;
     Workload workload;
     workload.mark = object.mark;
-    workload.name = text_below(object, {"metadata", "name"});
+    workload.name = text_at(object, {"metadata", "name"});
     if (workload.name.empty()) workload.name = "unnamed";
-    workload.tenant = text_below(object, {"metadata", "labels", "tenant"});
+    workload.tenant = text_at(object, {"metadata", "labels", "tenant"});
     workload.kind = kind_of(object);
-    const Value* const replicas = below(object, {"spec", "replicas"});
+    const Value* const replicas = at_path(object, {"spec", "replicas"});
     constexpr double kMost = 1000;
     const double count = sizing::number_of(replicas).value_or(1);
     if (count == 0) return;
     workload.replicas = static_cast<unsigned>(std::clamp(std::floor(count), 1.0, kMost));
     bool uses_gpu = false;
-    for (const Value& container : containers->items) {
+    for (const Value& container : containers) {
         uses_gpu = add_container(workload, container) || uses_gpu;
     }
     if (!uses_gpu) return;

@@ -124,7 +124,7 @@ void read_root_resources(Reader& reader, const Value& node) {
                    find_any_case(item, "replicas") != nullptr;
         });
         Advice advice{"nothing here: the list of resources belongs under sharing.timeSlicing", ""};
-        if (named) advice.fix = reader.mended();
+        if (named) advice.fix = reader.corrected();
         std::string message = "'resources' at the top of the file is " + document::describe(node);
         if (!reader.strict()) {
             message += "; NVIDIA's plugin: cannot unmarshal array into Config.resources";

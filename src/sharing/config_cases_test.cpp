@@ -65,8 +65,8 @@ TEST_P(ConfigCase, FixesThatMendTheSharingBlockReadWithoutErrors) {
     const auto checked = check_config_file("f", read_file(GetParam()), Compatibility::kStrict);
     for (const auto& finding : checked.findings) {
         if (finding.fix.rfind("sharing:", 0) != 0) continue;
-        const auto mended = read_config("fix", finding.fix, Compatibility::kStrict);
-        EXPECT_TRUE(mended.config) << finding.fix << mended.findings[0].message;
+        const auto corrected = read_config("fix", finding.fix, Compatibility::kStrict);
+        EXPECT_TRUE(corrected.config) << finding.fix << corrected.findings[0].message;
     }
 }
 

@@ -129,15 +129,15 @@ std::string values_with_data(const Value& values, const ConfigReference& referen
             config.entries.end());
         put(config, "map", *data);
     }
-    Value mended = values;
+    Value corrected = values;
     if (!reference.gpu_operator) {
-        put(mended, "config", std::move(config));
-        return document::to_yaml(mended);
+        put(corrected, "config", std::move(config));
+        return document::to_yaml(corrected);
     }
     Value plugin = *values.find("devicePlugin");
     put(plugin, "config", std::move(config));
-    put(mended, "devicePlugin", std::move(plugin));
-    return document::to_yaml(mended);
+    put(corrected, "devicePlugin", std::move(plugin));
+    return document::to_yaml(corrected);
 }
 
 }  // namespace aliquot::sharing

@@ -45,12 +45,12 @@ void Reader::report(Mark mark, std::string_view rule, findings::Severity severit
 
 void Reader::set_root(const Value* root) {
     root_ = root;
-    mended_.reset();
+    corrected_.reset();
 }
 
-const std::string& Reader::mended() {
-    if (!mended_) mended_ = root_ == nullptr ? "" : mended_sharing(*root_);
-    return *mended_;
+const std::string& Reader::corrected() {
+    if (!corrected_) corrected_ = root_ == nullptr ? "" : corrected_sharing(*root_);
+    return *corrected_;
 }
 
 bool Reader::full() const {

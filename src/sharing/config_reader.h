@@ -44,11 +44,11 @@ public:
     void refuse(Mark mark, std::string_view rule, std::string message, std::string_view does,
                 Advice advice = {});
 
-    /// The root of the configuration that is being read, for mended(); null: none.
+    /// The root of the configuration that is being read, for corrected(); null: none.
     void set_root(const Value* root);
     [[nodiscard]] const Value* root() const { return root_; }
-    /// The whole `sharing:` block as it should be: mended_sharing() of the root, or nothing.
-    const std::string& mended();
+    /// The whole `sharing:` block as it should be: corrected_sharing() of the root, or nothing.
+    const std::string& corrected();
 
     /// Whether so much was found already that nothing more is worth looking for.
     [[nodiscard]] bool full() const;
@@ -64,7 +64,7 @@ private:
     bool strict_;
     std::vector<findings::Finding> findings_;
     const Value* root_ = nullptr;
-    std::optional<std::string> mended_;
+    std::optional<std::string> corrected_;
 };
 
 /// One mapping of the schema.
@@ -127,7 +127,7 @@ std::string join_words(std::span<const std::string_view> words);
 const Value* find_any_case(const Value& mapping, std::string_view key);
 
 /// The whole `sharing:` block as it should be, with the values that stand anywhere in `root`.
-std::string mended_sharing(const Value& root);
+std::string corrected_sharing(const Value& root);
 
 /// `key: value` below all the keys of `path`, as YAML.
 std::string nested(std::string_view path, std::string_view key, const Value& value);

@@ -141,7 +141,7 @@ std::optional<std::uint64_t> read_memory(Reader& reader, const Fields& fields) {
     const auto digits = node->scalar.find_first_not_of("0123456789.");
     const auto number = node->scalar.substr(0, digits);
     const auto suffix = digits == std::string::npos ? "" : node->scalar.substr(digits);
-    if (const auto mended = k8s::parse_bytes(number + "Gi"); mended && *mended != 0) {
+    if (const auto corrected = k8s::parse_bytes(number + "Gi"); corrected && *corrected != 0) {
         const char unit = suffix.empty() ? 'G' : suffix[suffix.find_first_not_of(' ')];
         fix = "memory: " + number + (unit == 'M' || unit == 'm' ? "Mi" : "Gi");
     }

@@ -92,7 +92,7 @@ void complain_misplaced(Reader& reader, const Value& mapping, const Value& key, 
         advice.expected = "'" + std::string(*proper) + (home.path.empty() ? "' at " : "' under ") +
                           place_text(home.path);
     }
-    advice.fix = in_sharing ? reader.mended() : nested(home.path, *proper, value);
+    advice.fix = in_sharing ? reader.corrected() : nested(home.path, *proper, value);
     const std::string_view rule = rule_of_misplaced(key.scalar);
     std::string message = "'" + key.scalar + "' is not a key of " + place_text(path);
     // Without this key's entry NVIDIA's plugin has no list of resources, and ends.
@@ -157,11 +157,11 @@ void complain_unknown(Reader& reader, const Value& mapping, const Value& key, co
     } else if (!near.empty()) {
         message += " (did you mean '" + std::string(near) + "'?)";
         Value fixed = document::make_mapping();
-        Value mended = value;
+        Value corrected = value;
         if (near == "memory" && value.kind == Value::Kind::kInteger) {
-            mended = document::make_string(value.scalar + "Gi");
+            corrected = document::make_string(value.scalar + "Gi");
         }
-        document::append(fixed, std::string(near), std::move(mended));
+        document::append(fixed, std::string(near), std::move(corrected));
         advice.fix = document::to_yaml(fixed);
     }
     reader.refuse(key.mark, rule::kUnknownKey, std::move(message), "ignores it", std::move(advice));

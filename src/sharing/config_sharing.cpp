@@ -15,8 +15,9 @@ void complain_no_resources(Reader& reader, Mark mark, const std::string& path,
                            const std::string& found) {
     std::string message = "'" + path + "' " + found;
     if (!reader.strict()) message += "; NVIDIA's plugin: no resources specified";
-    reader.error(mark, rule::kNoResources, std::move(message),
-                 {"a list 'resources' with an entry for each resource to share", reader.mended()});
+    reader.error(
+        mark, rule::kNoResources, std::move(message),
+        {"a list 'resources' with an entry for each resource to share", reader.corrected()});
 }
 
 /// The list of a block; null when there is none (complained about).

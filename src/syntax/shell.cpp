@@ -52,7 +52,7 @@ void ShellReader::read_range(std::size_t begin, std::size_t end, int depth) {
 void ShellReader::begin_line(std::size_t end) {
     const std::size_t newline = std::min(text_.find('\n', at_), end);
     const std::string_view line = text_.substr(at_, newline - at_);
-    const std::size_t prompt = prompt_length(line, console_);
+    const std::size_t prompt = console_ ? console_prompt_length(line) : prompt_length(line);
     if (prompt > 0) {
         at_ += prompt;
         return;

@@ -148,7 +148,15 @@ std::string known_program(std::string_view word) {
 
 }  // namespace
 
-std::size_t prompt_length(std::string_view line, bool console) {
+std::size_t console_prompt_length(std::string_view line) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return 0;
+    const std::string_view rest = line.substr(first);
+    if (starts_with(rest, "# ") && looks_like_command(rest.substr(2))) return first + 2;
+    return prompt_length(line);
+}
+
+std::size_t prompt_length(std::string_view line) {
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos) return 0;
     const std::string_view rest = line.substr(first);
@@ -156,7 +164,6 @@ std::size_t prompt_length(std::string_view line, bool console) {
     for (const std::string_view prompt : kPrompts) {
         if (starts_with(rest, prompt)) return first + prompt.size();
     }
-    if (console && starts_with(rest, "# ") && looks_like_command(rest.substr(2))) return first + 2;
     // user@host:~$ , [root@host ~]# , root@pod:/#
     const auto at = rest.find('@');
     const auto end = std::min(rest.find("$ "), rest.find("# "));
@@ -171,7 +178,7 @@ std::size_t prompt_length(std::string_view line, bool console) {
 bool has_prompts(std::string_view text) {
     while (!text.empty()) {
         const auto newline = std::min(text.find('\n'), text.size());
-        if (prompt_length(text.substr(0, newline), false) > 0) return true;
+        if (prompt_length(text.substr(0, newline)) > 0) return true;
         text.remove_prefix(std::min(newline + 1, text.size()));
     }
     return false;

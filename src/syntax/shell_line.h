@@ -13,8 +13,10 @@ namespace aliquot::syntax {
 
 /// Whether lines of the text begin with "$ ", "user@host:~# " and the like.
 bool has_prompts(std::string_view text);
-/// Bytes of the prompt that a line begins with; 0: none. With `console` also a "# " before a program.
-std::size_t prompt_length(std::string_view line, bool console);
+/// Bytes of the prompt that a line begins with; 0: none.
+std::size_t prompt_length(std::string_view line);
+/// In a block of a console a "# " before a program is one too.
+std::size_t console_prompt_length(std::string_view line);
 
 /// Takes assignments, keywords and wrappers (sudo, time, microk8s) off; empty when nothing is left.
 std::optional<Command> make_command(const std::vector<Word>& words);

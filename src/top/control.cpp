@@ -20,7 +20,7 @@ void go(Desk& desk, View to) {
     if (desk.back.size() == Desk::kMostBack) desk.back.erase(desk.back.begin());
     desk.back.push_back(desk.view);
     to.filter = desk.view.filter;
-    to.rests = desk.view.rests;
+    to.remainders = desk.view.remainders;
     desk.view = std::move(to);
     desk.cursor.clear();
     desk.top = 0;
@@ -94,7 +94,7 @@ void step_back(Desk& desk) {
                                                 : came_from.node;
         return;
     }
-    View up{.filter = desk.view.filter, .rests = desk.view.rests};
+    View up{.filter = desk.view.filter, .remainders = desk.view.remainders};
     switch (desk.view.kind) {
         case Kind::kNodes:
             return;
@@ -198,7 +198,8 @@ void press_character(Desk& desk, char c, const Table& table, const World& world)
             desk.view.idle_only = !desk.view.idle_only;
             break;
         case 'a':
-            desk.view.rests = !desk.view.rests;
+            desk.view.remainders = desk.view.remainders == Remainders::kShown ? Remainders::kHidden
+                                                                              : Remainders::kShown;
             break;
         case 'n':
             return toggle(desk, Kind::kNodes);

@@ -9,7 +9,8 @@ namespace aliquot::top {
 
 Table nodes_table(const World& world);
 Table gpus_table(const World& world, const Scope& scope);
-Table pods_table(const World& world, const History& history, const Scope& scope, bool rests);
+Table pods_table(const World& world, const History& history, const Scope& scope,
+                 Remainders remainders);
 Table processes_table(const World& world, const Scope& scope);
 /// Of each node, GPU, MIG instance, tenant and process one, each beneath what it is part of.
 /// sort, reverse   order the tenants of a part

@@ -173,7 +173,8 @@ Subject subject_of(const Place& place, const Tenant& tenant) {
     return subject;
 }
 
-Table pods_table(const World& world, const History& history, const Scope& scope, bool rests) {
+Table pods_table(const World& world, const History& history, const Scope& scope,
+                 Remainders remainders) {
     Table table{.columns = pods_columns(), .empty = "no pod holds or uses a GPU"};
     for (const Agent& agent : world.agents) {
         if (!agent.snapshot) continue;
@@ -184,7 +185,7 @@ Table pods_table(const World& world, const History& history, const Scope& scope,
                 for (const Tenant& tenant : part.tenants) {
                     if (!tenant.ended) table.rows.push_back(tenant_row(history, place, tenant));
                 }
-                if (rests && is_something(part.remainder))
+                if (remainders == Remainders::kShown && is_something(part.remainder))
                     table.rows.push_back(rest_row(history, place));
             }
         }

@@ -207,7 +207,7 @@ Screen draw(const World& world, const History& history, const Table& table, Desk
         const auto now =
             std::chrono::duration_cast<std::chrono::seconds>(world.now.time_since_epoch()).count();
         Line sums = sums_line(world, size.width);
-        const std::string clock = clock_text(now, false);
+        const std::string clock = clock_text(now);
         const std::size_t taken = width_of(sums) + clock.size();
         if (taken + 2 <= size.width)
             sums.push_back({std::string(size.width - taken, ' ') + clock, Tone::kDim});

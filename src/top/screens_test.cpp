@@ -91,7 +91,7 @@ std::string once(std::istringstream& words, bool csv) {
         if (word == "wide") {
             wide = true;
         } else if (word == "rests") {
-            view.rests = true;
+            view.remainders = Remainders::kShown;
         } else {
             auto filter = Filter::parse(word);
             EXPECT_TRUE(filter) << word;

@@ -51,7 +51,7 @@ TEST(TopSums, RowsAndRestsOfACsvAddUpToTheGpu) {
     World world;
     world.agents = {
         {.address = "a", .snapshot = std::make_shared<const telemetry::Snapshot>(node)}};
-    const View view{.rests = true};
+    const View view{.remainders = Remainders::kShown};
     const Table table = table_of(world, History{}, view);
     ASSERT_EQ(table.rows.size(), 4U);
     double percent = 0;

@@ -103,12 +103,12 @@ std::string number_text(double value) {
     return print(size >= 99.95 ? "%.0f" : size >= 9.995 ? "%.1f" : "%.2f", value);
 }
 
-std::string clock_text(std::int64_t seconds_since_epoch, bool with_date) {
+std::string clock_text(std::int64_t seconds_since_epoch) {
     const std::time_t time = seconds_since_epoch;
     std::tm parts{};
     if (::gmtime_r(&time, &parts) == nullptr) return std::string(kUnknown);
     std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), with_date ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S", &parts);
+    std::strftime(text.data(), text.size(), "%H:%M:%S", &parts);
     return text.data();
 }
 

@@ -33,8 +33,8 @@ std::string watts_text(std::optional<std::uint64_t> milliwatts);
 std::string duration_text(std::optional<std::uint64_t> ns);
 /// "4.96", "12.4", "310"; three figures, as they are good for money and hours.
 std::string number_text(double value);
-/// "14:03:05" of the day, UTC; "2026-11-21 14:03:05" with the date.
-std::string clock_text(std::int64_t seconds_since_epoch, bool with_date);
+/// "14:03:05" of the day, UTC.
+std::string clock_text(std::int64_t seconds_since_epoch);
 
 /// How lines and bars are drawn. ASCII where the terminal's character set is not known to be UTF-8.
 enum class Charset : bool { kAscii, kUtf8 };

@@ -43,8 +43,7 @@ TEST(TopText, SaysDurationsInTwoUnitsAtMost) {
     EXPECT_EQ(duration_text(3599 * kSecond), "59m");
     EXPECT_EQ(duration_text(7500 * kSecond), "2h5m");
     EXPECT_EQ(duration_text(50 * 3600 * kSecond), "2d2h");
-    EXPECT_EQ(clock_text(1'763'733'785, false), "14:03:05");
-    EXPECT_EQ(clock_text(1'763'733'785, true), "2025-11-21 14:03:05");
+    EXPECT_EQ(clock_text(1'763'733'785), "14:03:05");
 }
 
 TEST(TopText, CutsNamesWhereTheyDifferLeast) {

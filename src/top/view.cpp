@@ -78,7 +78,7 @@ Table all_rows(const World& world, const History& history, const View& view) {
         case Kind::kGpus:
             return gpus_table(world, view.scope);
         case Kind::kPods:
-            return pods_table(world, history, view.scope, view.rests);
+            return pods_table(world, history, view.scope, view.remainders);
         case Kind::kProcesses:
             return processes_table(world, view.scope);
         case Kind::kTree:

@@ -28,6 +28,9 @@ struct Scope {
     std::string title;  // "GPU 0 of gpu-node-1"
 };
 
+/// Rows of what belongs to no tenant, so that all adds up.
+enum class Remainders : std::uint8_t { kHidden, kShown };
+
 /// A question to the world.
 struct View {
     Kind kind = Kind::kPods;
@@ -36,7 +39,7 @@ struct View {
     std::optional<Sort> sort;  // empty: what the kind is usually sorted by
     bool reverse = false;
     bool idle_only = false;
-    bool rests = false;  // rows of what belongs to no tenant, so that all adds up
+    Remainders remainders = Remainders::kHidden;
 };
 
 /// What the view is sorted by when nothing else was asked for.

@@ -21,7 +21,7 @@ void ChaosNode::mend_what_is_due() {
         Trouble& trouble = troubles_[gpu];
         if (!trouble.since || Clock::now() < trouble.until) continue;
         if (const auto done = node_->inject(gpu, sim::FaultKind::kClear, 0); !done) {
-            throw Broken("mend GPU " + std::to_string(gpu) + ": " + done.error().message);
+            throw Broken("fix GPU " + std::to_string(gpu) + ": " + done.error().message);
         }
         trouble.since.reset();
         trouble.ended = Clock::now();
@@ -133,7 +133,7 @@ void ChaosNode::settle() {
         if (quiet && offered == expected) return;
         std::this_thread::sleep_for(kLook);  // polls: another process
     }
-    throw Broken("after everything was mended not all devices are offered");
+    throw Broken("after everything was fixed not all devices are offered");
 }
 
 }  // namespace aliquot::chaos

@@ -23,7 +23,7 @@ void expect(bool holds) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace aliquot;  // NOLINT(google-build-using-namespace)
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    if (const auto node = node::read_node(text)) {
+    if (const auto node = k8s::parse_node(text)) {
         const node::DesiredNode wish{.labels = {{"a", "b"}},
                                      .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
                                      .annotations = {{node::kAgent, "1"}},

@@ -37,7 +37,7 @@ kube_client::Call call_of(const ClusterOptions& words);
 std::optional<kube_client::Connection> connect_cluster(Context& context,
                                                        const ClusterOptions& words);
 
-/// Says why a request failed, and what mends it: of a forbidden one the verb that a role must have.
+/// Says why a request failed, and what fixes it: of a forbidden one the verb that a role must have.
 /// Sets exit code 3, or 2 when the cluster refuses what we were given.
 void fail(Context& context, const kube_client::Failure& failure);
 

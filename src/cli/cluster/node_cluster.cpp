@@ -85,11 +85,10 @@ void no_such_node(Context& context, const std::string& name, const ClusterNodes&
 }  // namespace
 
 std::optional<ClusterNodes> read_nodes(Context& context, kube_client::Api& api,
-                                       const ClusterOptions& words, const std::string& selector,
-                                       bool keep_managers) {
-    auto page = api.list(kube_client::resources::nodes(),
-                         {.label_selector = selector, .keep_managed_fields = keep_managers},
-                         call_of(words));
+                                       const ClusterOptions& words, const std::string& selector) {
+    auto page =
+        api.list(kube_client::resources::nodes(),
+                 {.label_selector = selector, .keep_managed_fields = false}, call_of(words));
     if (!page) {
         fail(context, page.failure());
         return std::nullopt;
@@ -111,7 +110,7 @@ std::optional<ClusterNodes> choose_nodes(Context& context, kube_client::Api& api
         fail(context, kUsage, "which nodes? expected names, or -l SELECTOR, or --all");
         return std::nullopt;
     }
-    auto all = read_nodes(context, api, words, choice.selector, false);
+    auto all = read_nodes(context, api, words, choice.selector);
     if (!all) return std::nullopt;
     if (choice.names.empty()) {
         std::erase_if(all->nodes, [](const node::GpuNode& one) { return !one.has_gpus(); });

@@ -90,7 +90,7 @@ void add_node_command(command_line::Command& program, Context& context) {
         "aliquot node labels --profile type --profile model --node-state /tmp/node\n"
         "kubectl label node gpu-1 $(aliquot node labels sharing.yaml)");
     auto words = std::make_shared<NodeLabelsOptions>();
-    add_offer_options(*command, words->node, false);
+    add_offer_options(*command, words->node, FileArgument::kOptional);
     command
         ->add_option("--profile", words->profiles,
                      "Also add labels as people set them by hand; may be repeated")

@@ -25,11 +25,10 @@ struct ClusterNodes {
     std::string resource_version;      // of the list
 };
 
-/// The nodes of a cluster, one API request per 500. `keep_managers`: with who set which label.
+/// The nodes of a cluster, one API request per 500; without who set which label.
 /// Empty: it was said why not, and the exit code is set.
 std::optional<ClusterNodes> read_nodes(Context& context, kube_client::Api& api,
-                                       const ClusterOptions& words, const std::string& selector,
-                                       bool keep_managers);
+                                       const ClusterOptions& words, const std::string& selector);
 
 /// Those that were chosen. A name that is not there is an error with the nearest one. Nobody
 /// chosen is an error, too.

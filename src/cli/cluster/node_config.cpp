@@ -154,7 +154,7 @@ void list(Context& context, const NodeConfigOptions& words) {
     if (!connection) return;
     const auto map = read_map(context, *connection->api, words);
     if (!map) return;
-    const auto nodes = read_nodes(context, *connection->api, words.cluster, "", false);
+    const auto nodes = read_nodes(context, *connection->api, words.cluster, "");
     if (!nodes) return;
     std::vector<Row> rows{{"KEY", "CONFIGURATION", "NODES"}};
     nlohmann::ordered_json list = nlohmann::ordered_json::array();

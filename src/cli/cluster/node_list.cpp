@@ -22,7 +22,7 @@ struct NodeListOptions {
 
 std::optional<NodePicture> look(Context& context, kube_client::Api& api,
                                 const NodeListOptions& words) {
-    auto nodes = read_nodes(context, api, words.cluster, words.selector, false);
+    auto nodes = read_nodes(context, api, words.cluster, words.selector);
     if (!nodes) return std::nullopt;
     if (!words.all) {
         std::erase_if(nodes->nodes, [](const node::GpuNode& one) { return !one.has_gpus(); });

@@ -50,15 +50,15 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
         }
     }
     Json taints = Json::array();
-    for (const auto& taint : node.object.taints) taints.push_back(k8s::to_text(taint.taint));
+    for (const auto& taint : node.object.taints) taints.push_back(k8s::to_text(taint));
     Json conditions = Json::array();
     for (const char* const type : node::kConditions) {
         const auto* const told = node.object.find(type);
         if (told == nullptr) continue;
         conditions.push_back({{"type", type},
-                              {"good", told->condition.good},
-                              {"reason", told->condition.reason},
-                              {"message", told->condition.message},
+                              {"good", told->is_true()},
+                              {"reason", told->reason},
+                              {"message", told->message},
                               {"since", told->transition}});
     }
     const auto label = [&](const char* key) {
@@ -73,9 +73,9 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
         config["problem"] = node.config->problem;
     }
     return {{"name", node.name()},
-            {"ready", node.ready},
-            {"cordoned", node.cordoned},
-            {"kubelet", node.kubelet},
+            {"ready", node.object.is_ready()},
+            {"cordoned", node.object.is_cordoned},
+            {"kubelet", node.object.kubelet_version},
             {"agent", node.agent},
             {"healthy", node.is_well()},
             {"models", node.models()},
@@ -152,19 +152,20 @@ std::string health_text(const node::GpuNode& node) {
     const unsigned bad = node.unhealthy_gpus();
     if (bad > 0) return std::to_string(bad) + " of " + std::to_string(node.gpus.size()) + " bad";
     const auto* const told = node.object.find(node::kGpuHealthy);
-    return told != nullptr && !told->condition.good ? told->condition.reason : "healthy";
+    return told != nullptr && !told->is_true() ? told->reason : "healthy";
 }
 
 std::string taints_text(const node::GpuNode& node) {
     std::string text;
     for (const auto& taint : node.object.taints) {
-        text += (text.empty() ? "" : ",") + k8s::to_text(taint.taint);
+        text += (text.empty() ? "" : ",") + k8s::to_text(taint);
     }
     return text;
 }
 
 std::string status_text(const node::GpuNode& node) {
-    return std::string(node.ready ? "Ready" : "NotReady") + (node.cordoned ? ",cordoned" : "");
+    return std::string(node.object.is_ready() ? "Ready" : "NotReady") +
+           (node.object.is_cordoned ? ",cordoned" : "");
 }
 
 Row node_heading(bool wide) {
@@ -177,7 +178,7 @@ Row node_row(const NodePicture& picture, const node::GpuNode& node, bool wide) {
     Row row{
         node.name(),       status_text(node), node.models(),     shares_text(picture, node, wide),
         config_text(node), mig_text(node),    health_text(node), node.agent};
-    if (wide) row.insert(row.end(), {node.kubelet, taints_text(node)});
+    if (wide) row.insert(row.end(), {node.object.kubelet_version, taints_text(node)});
     return row;
 }
 

@@ -44,7 +44,9 @@ void print_one(std::ostream& out, const NodePicture& picture, const node::GpuNod
         out << name << std::string(14 - std::string_view(name).size(), ' ') << value << '\n';
     };
     line("Node", node.name());
-    line("Status", status_text(node) + (node.kubelet.empty() ? "" : "  kubelet " + node.kubelet));
+    line("Status", status_text(node) + (node.object.kubelet_version.empty()
+                                            ? ""
+                                            : "  kubelet " + node.object.kubelet_version));
     line("GPUs", node.models());
     line("Health", health_text(node));
     line("Agent", node.agent.empty() ? "none of Aliquot has written here" : node.agent);
@@ -83,11 +85,9 @@ void print_one(std::ostream& out, const NodePicture& picture, const node::GpuNod
     for (const char* const type : node::kConditions) {
         const auto* const told = node.object.find(type);
         if (told == nullptr) continue;
-        out << '\n'
-            << type << ": " << (told->condition.good ? "True" : "False") << ", "
-            << told->condition.reason;
+        out << '\n' << type << ": " << (told->is_true() ? "True" : "False") << ", " << told->reason;
         if (!told->transition.empty()) out << ", since " << told->transition;
-        out << "\n  " << told->condition.message << '\n';
+        out << "\n  " << told->message << '\n';
     }
 }
 

@@ -182,7 +182,7 @@ void add_config_explain(command_line::Command& config, Context& context) {
         "aliquot config explain configmap.yaml --key a100 -o json");
     auto words = std::make_shared<OfferOptions>();
     auto format = std::make_shared<std::string>("text");
-    add_offer_options(*command, *words, true);
+    add_offer_options(*command, *words, FileArgument::kRequired);
     command->add_option("-o,--output", *format, "Output format")
         ->one_of({"text", "json", "yaml"})
         ->option_text("FORMAT (text, json, yaml)");

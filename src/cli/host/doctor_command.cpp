@@ -294,7 +294,8 @@ void run(Context& context, DoctorOptions& words) {
                     << ": ends in the middle; what is missing is unknown, not absent\n";
     }
     if (!is_there(context, *tree, facts)) return;
-    const auto report = doctor::judge(facts, words.before_install);
+    const auto report = doctor::judge(
+        facts, words.before_install ? doctor::Scope::kBeforeInstall : doctor::Scope::kAll);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     print(context, words, report, took.count());
     const bool warned = words.fail_on == "warning" && report.count(doctor::Outcome::kWarning) > 0;

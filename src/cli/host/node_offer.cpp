@@ -57,11 +57,11 @@ Result<gpu::Inventory> look_at_gpus(const OfferOptions& words, const sharing::Co
 
 }  // namespace
 
-void add_offer_options(command_line::Command& command, OfferOptions& words, bool file_required) {
+void add_offer_options(command_line::Command& command, OfferOptions& words, FileArgument file) {
     command
         .add_option("FILE", words.file,
                     "The configuration, or a ConfigMap; - is the standard input")
-        ->required(file_required)
+        ->required(file == FileArgument::kRequired)
         ->option_text(" ");
     add_driver_flags(command, words.driver);
     command.add_option("--key", words.key, "Which key of a ConfigMap, when it has several")

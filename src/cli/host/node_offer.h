@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,9 +21,11 @@ struct OfferOptions {
     std::string compatibility = "none";
 };
 
+enum class FileArgument : std::uint8_t { kRequired, kOptional };
+
 /// The options of a command that asks what a node would offer.
 /// words      outlives the parsing
-void add_offer_options(command_line::Command& command, OfferOptions& words, bool file_required);
+void add_offer_options(command_line::Command& command, OfferOptions& words, FileArgument file);
 
 /// A node's GPUs and what it offers of them.
 struct NodeOffer {

@@ -68,7 +68,7 @@ Result<top::View> view_of(const TopOptions& words) {
     top::View view{.kind = top::parse_kind(words.view).value_or(top::Kind::kPods),
                    .reverse = words.reverse,
                    .idle_only = words.idle,
-                   .rests = words.all};
+                   .remainders = words.all ? top::Remainders::kShown : top::Remainders::kHidden};
     auto filter = top::Filter::parse(words.filter);
     if (!filter) return std::move(filter).error().during("--filter");
     view.filter = *std::move(filter);

@@ -120,7 +120,7 @@ bool is_laptop(std::string_view behind) {
 
 }  // namespace
 
-std::vector<NamedGpu> named_gpus(std::string_view text, bool sure) {
+std::vector<NamedGpu> named_gpus(std::string_view text, Topic topic) {
     std::vector<NamedGpu> found;
     for (std::size_t at = 0; at < text.size();) {
         const bool begins = is_word_byte(text[at]) && (at == 0 || !is_word_byte(text[at - 1]));
@@ -139,7 +139,8 @@ std::vector<NamedGpu> named_gpus(std::string_view text, bool sure) {
             if (stop > end && (stop >= text.size() || !is_word_byte(text[stop]))) {
                 const bool is_machine =  // a2-highgpu-1g, a100-...; an L2 cache
                     name.text.size() < 3 &&
-                    (!sure || (stop < text.size() && (text[stop] == '-' || text[stop] == '_')) ||
+                    (topic == Topic::kUnknown ||
+                     (stop < text.size() && (text[stop] == '-' || text[stop] == '_')) ||
                      (text[at] >= 'a' && text[at] <= 'z') ||
                      (name.text == "l2" && !ends_with(text.substr(0, at), "NVIDIA ")));
                 if (!is_machine) {

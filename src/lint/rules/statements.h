@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +27,9 @@ struct NamedGpu {
 };
 
 /// The GPUs of a text in its order. Two-character names (A2, L4, T4) count where the text, or what
-/// is around it, is about NVIDIA or GPUs: `sure`.
-std::vector<NamedGpu> named_gpus(std::string_view text, bool sure);
+/// is around it, is about NVIDIA or GPUs.
+enum class Topic : std::uint8_t { kGpus, kUnknown };
+std::vector<NamedGpu> named_gpus(std::string_view text, Topic topic);
 
 /// It takes back what it says, or says it of something else: not, no, never, unlike, instead, ...
 bool is_negated(std::string_view text);

@@ -220,7 +220,7 @@ std::optional<NamedGpu> gpu_of_heading(const File& file, int heading) {
             break;
         }
         const auto& found = file.headings[static_cast<std::size_t>(heading)];
-        auto gpus = named_gpus(found.text, true);
+        auto gpus = named_gpus(found.text, Topic::kGpus);
         if (!gpus.empty()) {
             return gpus.size() == 1 ? std::optional<NamedGpu>(std::move(gpus[0])) : std::nullopt;
         }
@@ -302,7 +302,7 @@ void check_tables(const File& file, Report& report) {
             if (row.empty()) {
                 continue;
             }
-            const auto gpus = named_gpus(row[0].text, true);
+            const auto gpus = named_gpus(row[0].text, Topic::kGpus);
             if (gpus.size() != 1) {
                 continue;
             }
@@ -319,9 +319,10 @@ void check_gpu_facts(const File& file, Report& report) {
     check_tables(file, report);
     for (const auto& statement : file.statements) {
         const std::string_view text = statement.text;
-        const auto gpus = named_gpus(text, contains(text, "nvidia") || contains(text, "gpu") ||
-                                               contains(text, "tesla") ||
-                                               statement.kind == Statement::Kind::kTableRow);
+        const bool about_gpus = contains(text, "nvidia") || contains(text, "gpu") ||
+                                contains(text, "tesla") ||
+                                statement.kind == Statement::Kind::kTableRow;
+        const auto gpus = named_gpus(text, about_gpus ? Topic::kGpus : Topic::kUnknown);
         for (const auto& gpu : gpus) {
             check_memory(gpu, text, statement.mark, report);
             check_told_memory(gpu, text, statement.mark, report);

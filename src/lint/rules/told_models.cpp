@@ -20,7 +20,7 @@ struct Named {
 
 Named named_in(std::string_view text) {
     constexpr std::size_t kLongest = 1'000;
-    const auto gpus = named_gpus(text.substr(0, kLongest), true);
+    const auto gpus = named_gpus(text.substr(0, kLongest), Topic::kGpus);
     if (gpus.empty()) return {};
     const bool one = std::all_of(gpus.begin(), gpus.end(), [&gpus](const NamedGpu& gpu) {
         return gpu.base == gpus.front().base;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mended form of a sharing block whose parts stand in the wrong places.
+// The corrected form of a sharing block whose parts stand in the wrong places.
 #include <algorithm>
 
 #include "document/write.h"
@@ -65,38 +65,38 @@ Value number(std::string text) {
     return node;
 }
 
-Value mended_entry(const Value* entry, const Value* common_replicas) {
+Value corrected_entry(const Value* entry, const Value* common_replicas) {
     const auto field = [entry](std::string_view key) {
         return entry == nullptr ? nullptr : find_any_case(*entry, key);
     };
-    Value mended = document::make_mapping();
+    Value corrected = document::make_mapping();
     std::string name = "nvidia.com/gpu";
     if (const Value* given = field("name"); given != nullptr && given->is_string()) {
         const ResourceName read = parse_resource_name(given->scalar);
         if (read.problem.empty()) name = read.name;
     }
-    document::append(mended, "name", name);
+    document::append(corrected, "name", name);
     const Value* replicas = field("replicas");
     if (!is_replicas(replicas)) replicas = common_replicas;
-    document::append(mended, "replicas", is_replicas(replicas) ? *replicas : number("2"));
+    document::append(corrected, "replicas", is_replicas(replicas) ? *replicas : number("2"));
     if (const Value* devices = field("devices");
         devices != nullptr && ((has_list(devices) && devices->items.size() <= kMostItems) ||
                                devices->kind == Value::Kind::kInteger)) {
-        document::append(mended, "devices", *devices);
+        document::append(corrected, "devices", *devices);
     }
     for (const auto* key : {"rename", "memory", "compute", "weight"}) {
         const Value* value = field(key);
         if (value != nullptr && is_scalar(*value) && value->kind != Value::Kind::kNull &&
             value->scalar.size() <= kLongestText) {
-            document::append(mended, key, *value);
+            document::append(corrected, key, *value);
         }
     }
-    return mended;
+    return corrected;
 }
 
 }  // namespace
 
-std::string mended_sharing(const Value& root) {
+std::string corrected_sharing(const Value& root) {
     const bool mps = search(root, "mps") != nullptr && search(root, "timeSlicing") == nullptr;
     const std::string mechanism = mps ? "mps" : "timeSlicing";
     Value block = document::make_mapping();
@@ -111,10 +111,10 @@ std::string mended_sharing(const Value& root) {
     if (list != nullptr) {
         for (std::size_t i = 0; i < list->items.size() && i < kMostItems; ++i) {
             const Value& entry = list->items[i];
-            if (entry.is_mapping()) entries.items.push_back(mended_entry(&entry, replicas));
+            if (entry.is_mapping()) entries.items.push_back(corrected_entry(&entry, replicas));
         }
     }
-    if (entries.items.empty()) entries.items.push_back(mended_entry(nullptr, replicas));
+    if (entries.items.empty()) entries.items.push_back(corrected_entry(nullptr, replicas));
     document::append(block, "resources", std::move(entries));
     return nested("sharing", mechanism, block);
 }

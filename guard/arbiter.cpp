@@ -113,8 +113,7 @@ void Turns::set_weight(std::uint32_t weight) {
         set(arbiter_->tenants[tenant_].weight, weight);
 }
 
-bool Turns::has_others() const {
-    const std::uint64_t now = kernel::now_ns();
+bool Turns::has_others(std::uint64_t now) const {
     for (unsigned i = 0; i < abi::kNodeTenants; ++i) {
         if (i == tenant_ || value(arbiter_->tenants[i].region) == 0) continue;
         const std::uint64_t last = value(arbiter_->tenants[i].last_ns);

@@ -25,7 +25,7 @@ public:
     [[nodiscard]] const std::atomic<std::uint32_t>& word() const { return arbiter_->turn; }
 
     /// Somebody else has been seen on this device.
-    [[nodiscard]] bool has_others() const;
+    [[nodiscard]] bool has_others(std::uint64_t now) const;
     [[nodiscard]] bool is_mine() const;
     /// It is ours, and another container waits for it.
     [[nodiscard]] bool is_wanted() const;

@@ -4,6 +4,7 @@
 #include "guard/exports.h"
 #include "guard/memory.h"
 #include "guard/pools.h"
+#include "guard/share.h"
 
 namespace aliquot::guard {
 namespace {
@@ -224,14 +225,14 @@ GUARD_EXPORT(cuDeviceGraphMemTrim) CUresult cuDeviceGraphMemTrim(CUdevice device
 // ---- capture ----------------------------------------------------------------------------------
 
 GUARD_EXPORT(cuStreamBeginCapture) CUresult cuStreamBeginCapture(CUstream stream) {
-    guarded();
+    if (guarded()) before_wait();  // its work so far ends here
     const CUresult result = g_driver.cuStreamBeginCapture(stream);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
     return result;
 }
 
 GUARD_EXPORT(cuStreamBeginCapture_ptsz) CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
-    guarded();
+    if (guarded()) before_wait();  // its work so far ends here
     const CUresult result = g_driver.cuStreamBeginCapture_ptsz(stream);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
     return result;
@@ -239,7 +240,7 @@ GUARD_EXPORT(cuStreamBeginCapture_ptsz) CUresult cuStreamBeginCapture_ptsz(CUstr
 
 GUARD_EXPORT(cuStreamBeginCapture_v2)
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
-    guarded();
+    if (guarded()) before_wait();  // its work so far ends here
     const CUresult result = g_driver.cuStreamBeginCapture_v2(stream, mode);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
     return result;
@@ -247,7 +248,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
 
 GUARD_EXPORT(cuStreamBeginCapture_v2_ptsz)
 CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
-    guarded();
+    if (guarded()) before_wait();  // its work so far ends here
     const CUresult result = g_driver.cuStreamBeginCapture_v2_ptsz(stream, mode);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
     return result;

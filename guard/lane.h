@@ -5,63 +5,48 @@
 #include <cstdint>
 
 #include "abi/cuda.h"
-#include "guard/lock.h"
 
 namespace aliquot::guard {
 
-/// Work of one stream between two of the driver's events.
-struct Segment {
-    CUevent start;
-    CUevent end;
-    bool owns_start;  // else it is the end of the segment before
-    std::uint32_t launches;
-    std::uint64_t opened_ns;   // CLOCK_MONOTONIC
-    std::uint64_t charged_ns;  // to the container until then
-    std::uint64_t lane_ns;     // of it, for this lane
-};
+struct Mark;
 
 /// One stream (or a context's default stream) on which this process launches. Never freed, so that
-/// a thread may keep a pointer to it; all zero is unused.
+/// a thread may keep a pointer to it. What is not said to be atomic is set before the lane can be
+/// found, or changes under the lock of its device's meter.
 struct Lane {
-    std::atomic<std::uint64_t> key{0};     // 0: unused
-    std::atomic<std::uint32_t> credit{0};  // launches until the next checkpoint
-    std::atomic<std::uint32_t> seen{0};    // the turn word when they were given
-    const std::atomic<std::uint32_t>* word =
-        nullptr;  // where to look; one that never changes without turns
-
-    ThreadLock lock;  // for all that follows
+    std::atomic<std::uint64_t> key{0};    // 0: unused
+    std::atomic<std::uint32_t> epoch{0};  // of the meter, when it was opened last
+    unsigned place = 0;                   // in the ledger
     CUcontext context = nullptr;
     CUstream stream = nullptr;
-    bool per_thread = false;
-    bool untimed = false;  // the driver gave no events here
-    unsigned place = 0;
+    const void* thread = nullptr;  // a thread's own default stream: only it can reach that; nullptr
+    bool per_thread = false;       // which form of the entry points means it
 
-    static constexpr unsigned kPending = 4;
-    Segment open = {};  // start: nullptr: none
-    Segment pending[kPending] = {};
-    unsigned pending_count = 0;
-    CUevent spare[2 * kPending + 2] = {};
-    unsigned spare_count = 0;
-    std::uint64_t charged_ns = 0;  // for this lane, ever
-    std::uint64_t launch_ns = 0;   // of late, per launch; 0: not known
-    std::uint32_t batch = 0;       // launches per segment
+    Mark* start = nullptr;  // work is under way since here; nullptr: none
+    Mark* last = nullptr;   // the end of what was closed last
+    unsigned batch = 0;     // that it is under way for
+    Lane* next_free = nullptr;
 };
 
-/// The lane of a stream; made if there is none. nullptr: too many, or no context.
-Lane* lane_of(CUstream stream, bool per_thread);
-/// All lanes that were ever used.
-Lane* lanes(unsigned& count);
+/// What names the lane of a stream; a default stream is one per context, or per context and thread.
+std::uint64_t lane_key(CUstream stream, bool per_thread, CUcontext context);
+inline bool is_default_stream(CUstream stream) {
+    return reinterpret_cast<std::uintptr_t>(stream) <= CU_STREAM_PER_THREAD_VALUE;
+}
+/// Names the calling thread.
+const void* this_thread();
 
-/// Under the lane's lock. Ends the open segment here in the stream.
-void close_segment(Lane& lane);
-/// Opens one: from here, or from the end of the last where the device is still at that.
-void open_segment(Lane& lane);
-/// Books what has been done.
-void harvest(Lane& lane);
-/// Waits until at most `count` segments are pending, at most `longest_ns`.
-/// returns  false: not in time
-bool wait_pending(Lane& lane, unsigned count, std::uint64_t longest_ns);
-/// The stream or context is gone and the events with it.
-void abandon(Lane& lane, bool destroy_events);
+/// Without a lock and at the same cost however many there are. nullptr: there is none.
+Lane* find_lane(std::uint64_t key);
+/// The lane of a stream in the current context; made if there is none.
+/// returns  nullptr: no context, or too many streams (65,536)
+Lane* lane_of(CUstream stream, bool per_thread);
+/// The stream is gone.
+void remove_lane(Lane& lane);
+
+/// All lanes of a context, or of all when that is nullptr, one by one.
+void for_each_lane(CUcontext context, void (*visit)(Lane& lane));
+/// In the child of a fork: there are none.
+void forget_lanes();
 
 }  // namespace aliquot::guard

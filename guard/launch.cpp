@@ -13,17 +13,16 @@ inline bool is_passed() {
     return __builtin_expect(g_launch_mode.load(std::memory_order_relaxed) == kLaunchPassed, 1);
 }
 
-void meter(CUstream stream, bool per_thread) {
-    if (guarded()) before_launch(stream, per_thread);
-}
-
 /// A launch that is metered, apart from the one that is not: that one is to be a load, a compare
 /// and a jump, with nothing put on the stack.
 template <auto kCall, class... Arguments>
 __attribute__((noinline)) CUresult metered(CUstream stream, bool per_thread,
                                            Arguments... arguments) {
-    meter(stream, per_thread);
-    return (g_driver.*kCall)(arguments...);
+    if (!guarded()) return (g_driver.*kCall)(arguments...);
+    before_launch(stream, per_thread);
+    const CUresult result = (g_driver.*kCall)(arguments...);
+    after_launch();
+    return result;
 }
 
 template <class Call>
@@ -37,6 +36,7 @@ CUresult launch_graph(CUgraphExec exec, CUstream stream, bool per_thread, Call c
     if (!granted) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!is_passed()) before_launch(stream, per_thread);
     const CUresult result = call();
+    if (!is_passed()) after_launch();
     if (result == CUDA_SUCCESS) {
         const Inside inside;
         if (inside) end_graph(exec);
@@ -112,8 +112,11 @@ GUARD_EXPORT(cuLaunchCooperativeKernelMultiDevice)
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* list, unsigned int count,
                                               unsigned int flags) {
     // One kernel on several devices: the first one's share decides, so that they start together.
-    if (!is_passed() && list != nullptr && count != 0) meter(list[0].hStream, false);
-    return g_driver.cuLaunchCooperativeKernelMultiDevice(list, count, flags);
+    const bool is_first = !is_passed() && list != nullptr && count != 0 && guarded();
+    if (is_first) before_launch(list[0].hStream, false);
+    const CUresult result = g_driver.cuLaunchCooperativeKernelMultiDevice(list, count, flags);
+    if (is_first) after_launch();
+    return result;
 }
 
 GUARD_EXPORT(cuGraphLaunch) CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {

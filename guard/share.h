@@ -7,9 +7,14 @@
 #include "abi/cuda.h"
 
 /// A container's share of the GPU's time. Work is measured by events of the driver around batches
-/// of launches on each stream: in time, not in blocks, so that neither the size of a grid nor a
-/// graph makes a difference. All waiting is done by the thread that launches, and has an end.
+/// of launches (meter.h): in time, not in blocks, so that neither the size of a grid nor a graph makes
+/// a difference. The share is the container's: every thread that launches is held when the container
+/// is over it, and goes on in the order in which it came. All waiting is done by the thread that
+/// launches, without a lock, and has an end.
 namespace aliquot::guard {
+
+struct Lane;
+class Meter;
 
 enum LaunchMode : std::uint32_t {
     kLaunchPassed = 0,   // no share is set: straight to the driver
@@ -21,8 +26,52 @@ void pass_launches();
 /// Looks whether a share is set now; the agent may change it at any time.
 void refresh_share();
 
-/// Waits for this process' turn or share, and counts the launch.
-void before_launch(CUstream stream, bool per_thread);
+/// What the calling thread launched last, and how many more launches it has drawn.
+struct Recent {
+    CUstream stream;
+    Lane* lane;
+    Meter* meter;
+    const std::atomic<std::uint32_t>* turn;  // changes when there is something to look at
+    CUcontext context;                       // of a default stream; nullptr: it is none
+    std::uint32_t epoch;                     // of the meter, when they were drawn
+    std::uint32_t seen;                      // of `turn`, then
+    std::uint32_t credit;
+    bool per_thread;
+    bool measured;
+    bool single;  // the one launch that was drawn is not made yet
+};
+extern constinit thread_local Recent t_recent;
+
+/// The part of these that is rarely needed.
+void enter_launch(CUstream stream, bool per_thread);
+void leave_launch();
+bool is_current_context(CUcontext context);
+std::uint32_t epoch_of(const Meter& meter);
+
+/// Before a launch, a copy, or whatever else the device does: waits for this container's turn or
+/// share, and counts it.
+inline void before_launch(CUstream stream, bool per_thread) {
+    Recent& last = t_recent;
+    if (__builtin_expect(last.credit != 0 && last.stream == stream &&
+                             last.per_thread == per_thread && epoch_of(*last.meter) == last.epoch &&
+                             last.turn->load(std::memory_order_relaxed) == last.seen &&
+                             (last.context == nullptr || is_current_context(last.context)),
+                         1))
+        --last.credit;
+    else
+        enter_launch(stream, per_thread);
+}
+/// After it was given to the driver.
+inline void after_launch() {
+    const Recent& last = t_recent;
+    if (__builtin_expect(last.meter != nullptr && last.measured &&
+                             (last.credit == 0 || epoch_of(*last.meter) != last.epoch),
+                         0))
+        leave_launch();
+}
+
+/// The same after a copy, whose call may take as long as the device does.
+void after_copy();
 
 /// Around calls by which the program waits for the device, or asks whether it is done.
 void before_wait();

@@ -264,11 +264,19 @@ void the_per_thread_stream_is_kept() {
              static_cast<const void*>(per_thread.address));
     CHECK_EQ(static_cast<const void*>(per_thread.address),
              static_cast<const void*>(::dlsym(cuda_library(), "cuLaunchKernel_ptsz")));
-    // The copies are nobody's business and pass through.
-    for (const char* name : {"cuMemcpyHtoD", "cuMemcpyDtoHAsync", "cuMemsetD8", "cuMemcpy"}) {
-        const Answer bare = ask_bare(name, 7000, kPerThread);
-        const Answer got = ask(name, 7000, kPerThread);
-        CHECK_EQ(static_cast<const void*>(got.address), static_cast<const void*>(bare.address));
+    // Copies and fills are time of the device: they are met too, and keep their stream.
+    struct Form {
+        const char* name;
+        const char* exported;
+    };
+    for (const Form& form :
+         {Form{"cuMemcpyHtoD", "cuMemcpyHtoD_v2_ptds"},
+          Form{"cuMemcpyDtoHAsync", "cuMemcpyDtoHAsync_v2_ptsz"},
+          Form{"cuMemsetD8", "cuMemsetD8_v2_ptds"}, Form{"cuMemcpy", "cuMemcpy_ptds"}}) {
+        const Answer got = ask(form.name, 7000, kPerThread);
+        const void* const expected = ::dlsym(cuda_library(), form.exported);
+        CHECK_EQ(static_cast<const void*>(got.address), expected);
+        CHECK_EQ(is_guards(expected), true);
     }
 }
 

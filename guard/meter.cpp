@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/meter.h"
+
+#include "guard/bucket.h"
+#include "guard/kernel.h"
+#include "guard/lane.h"
+#include "guard/session.h"
+
+namespace aliquot::guard {
+namespace {
+
+constexpr std::uint64_t kBatchNs = 1'000'000;  // GPU time of one batch
+constexpr std::uint32_t kMostLaunches = 256;
+constexpr std::uint32_t kMostOfLane = 64;  // of each lane, where a batch goes over many
+/// Idle time that a batch may hide: its launches are made within so much time, or within a sixteenth
+/// of what they take.
+constexpr std::uint64_t kHiddenNs = 50'000;
+constexpr std::uint64_t kHiddenPart = 16;
+constexpr std::uint64_t kQuickNs = 20'000;
+constexpr std::uint64_t kLaneHiddenNs = 16'000;
+constexpr unsigned kLanesMore = 128;         // so many make a batch longer by kBatchNs
+constexpr std::uint32_t kSingle = 16;        // every so many-th batch is one launch, measured alone
+constexpr std::uint64_t kLate = 10'000'000;  // before its batch, that work may have begun
+constexpr unsigned kSeveral = 64;            // batches after one of several threads
+constexpr unsigned kMisses = 16;             // segments not done that are looked at
+
+/// One launch that was made as fast as launches are.
+bool is_quick(const Batch& done) {
+    return done.launches == 1 && done.closed_ns - done.opened_ns <= kQuickNs;
+}
+
+std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
+
+}  // namespace
+
+// ---- batches --------------------------------------------------------------------------------
+
+bool Meter::has_room() const {
+    return last_batch_ - first_batch_ < kBatches - 1 && tail_ - head_ <= kSegments - kTouched;
+}
+
+unsigned Meter::in_flight() const { return last_batch_ - first_batch_; }
+
+std::uint64_t Meter::overdue(std::uint64_t now) const {
+    for (unsigned i = first_batch_; i != last_batch_; ++i) {
+        const Batch& one = batches_[i % kBatches];
+        if (one.finished) continue;
+        const std::uint64_t due = one.opened_ns + expected_ns_;
+        return now > due ? now - due : 0;
+    }
+    return 0;
+}
+
+std::uint64_t Meter::next_look() const {
+    constexpr std::uint64_t kShortest = 20'000;
+    constexpr std::uint64_t kLongest = 1'000'000;
+    return most(kShortest, least(kLongest, expected_ns_ / 4));
+}
+
+/// How many launches the next batch is to have.
+std::uint32_t Meter::next_limit() {
+    if (each_ns_ == 0 || last_batch_ % kSingle == 0) return 1;
+    const std::uint64_t work = most(1, kBatchNs / each_ns_);
+    const bool is_steady = interval_ns_ * kHiddenPart <= each_ns_;
+    const std::uint64_t pace = is_steady ? work : kHiddenNs / interval_ns_ + 1;
+    const std::uint64_t limit =
+        least(least(work, pace), least(most(1, 2 * std::uint64_t{full_limit_}), kMostLaunches));
+    full_limit_ = static_cast<std::uint32_t>(limit);
+    return full_limit_;
+}
+
+/// The same where it goes over many lanes, each of which costs marks of its own.
+std::uint32_t Meter::limit_for_lanes() const {
+    if (touched_ < 2 || limit_ == 1) return limit_;
+    std::uint64_t of_lane = interval_ns_ == 0 ? kMostOfLane : kLaneHiddenNs / interval_ns_;
+    of_lane = most(1, least(of_lane, kMostOfLane));
+    const std::uint64_t work = (2 + touched_ / kLanesMore) * kBatchNs / most(1, each_ns_);
+    return static_cast<std::uint32_t>(most(limit_, least(of_lane * touched_, work)));
+}
+
+bool Meter::open(std::uint64_t now) {
+    if (storage_ == nullptr)
+        storage_ =
+            static_cast<Storage*>(kernel::map(sizeof(Storage), PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (storage_ == nullptr || !has_room()) return false;
+    if (left_ns_ != 0 && limit_ == 1) {
+        const std::uint64_t gap = least(now - left_ns_, 100'000'000);
+        interval_ns_ = (3 * interval_ns_ + gap) / 4;
+    }
+    Batch& fresh = batch(last_batch_);
+    fresh = Batch{};
+    fresh.opened_ns = now;
+    fresh.capped = capped_;
+    limit_ = next_limit();
+    open_ = true;
+    return true;
+}
+
+void Meter::enter(Lane& lane) {
+    if (lane.start == nullptr || lane.epoch.load(std::memory_order_relaxed) != epoch.load())
+        touch(lane, false);
+    limit_ = limit_for_lanes();
+}
+
+bool Meter::make_room() {
+    if (!open_ || batch().launches >= kMostLaunches) return false;
+    if (limit_ <= batch().launches) limit_ = batch().launches + 1;
+    return true;
+}
+
+std::uint32_t Meter::draw(Lane& lane) {
+    if (!open_ && !open(kernel::now_ns())) return 0;
+    enter(lane);
+    Batch& now = batch(last_batch_);
+    const std::uint32_t left = limit_ > now.launches ? limit_ - now.launches : 1;
+    std::uint32_t drawn = limit_ / 4 > 1 ? limit_ / 4 : 1;
+    if (drawn > left) drawn = left;
+    if (drawer_ != this_thread()) {
+        if (drawer_ != nullptr) several_until_ = last_batch_ + kSeveral;
+        drawer_ = this_thread();
+    }
+    // What another thread has drawn and not made is not known when a batch is closed.
+    const bool several = static_cast<std::int32_t>(several_until_ - last_batch_) > 0;
+    if (lane.thread != nullptr || several) drawn = 1;
+    if (drawn == 1) ++outstanding_;
+    const std::uint64_t expected = drawn * each_ns_;
+    now.launches += drawn;
+    now.expected_ns += expected;
+    expected_ns_ += expected;
+    if (now.capped) reserve_time(place_, expected);
+    return drawn;
+}
+
+/// Work of the lane begins here, or where what was closed last ends: when the device is still at that,
+/// or is not known not to be (`chained`).
+void Meter::touch(Lane& lane, bool chained) {
+    const std::uint32_t current = epoch.load(std::memory_order_relaxed);
+    const bool known = lane.epoch.load(std::memory_order_relaxed) == current;
+    if (!known && touched_ < kTouched) {
+        storage_->touched[touched_++] = &lane;
+    } else if (!known) {
+        limit_ = 0;  // the next launch begins another batch
+    }
+    lane.epoch.store(current, std::memory_order_relaxed);
+    lane.batch = last_batch_;
+    if (lane.start != nullptr) return;
+    if (lane.last != nullptr && (chained || !is_done(*lane.last))) {
+        lane.start = lane.last;
+        ++lane.start->uses;
+        return;
+    }
+    lane.start = record(lane);
+    batch(last_batch_).fresh = true;
+    if (lane.start == nullptr || head_ != tail_ || touched_ > 1) return;
+    // Nothing else is under way: this is now.
+    lane.start->at_ns = lane.start->recorded_ns;
+    release(anchor_);
+    anchor_ = lane.start;
+    ++anchor_->uses;
+    busy_.clear();
+}
+
+void Meter::end_lane(Lane& lane) {
+    if (lane.start == nullptr) return;
+    if (lane.thread != nullptr && lane.thread != this_thread()) return;  // its thread will
+    Mark* end = record(lane);
+    if (end == nullptr || tail_ - head_ == kSegments) {
+        release(end);
+        release(lane.start);
+        return;
+    }
+    ++end->uses;
+    release(lane.last);
+    lane.last = end;
+    storage_->segments[tail_++ % kSegments] = Segment{lane.start, end, lane.batch, false};
+    ++batch(lane.batch).segments;
+    lane.start = nullptr;
+}
+
+void Meter::close_own(Lane& lane) {
+    if (lane.start == nullptr) return;
+    // The batch in which it began may have been closed meanwhile.
+    if (!open_ && !open(kernel::now_ns())) return;
+    lane.batch = last_batch_;
+    end_lane(lane);
+}
+
+void Meter::close(std::uint32_t unspent) {
+    if (!open_) return;
+    Batch& done = batch(last_batch_);
+    done.launches -= unspent < done.launches ? unspent : done.launches;
+    const std::uint64_t spare = unspent * each_ns_;
+    if (spare != 0 && spare <= done.expected_ns) {
+        done.expected_ns -= spare;
+        expected_ns_ -= spare;
+        if (done.capped) give_back_time(place_, spare);
+    }
+    done.closed_ns = kernel::now_ns();
+    for (unsigned i = 0; i < touched_; ++i) end_lane(*storage_->touched[i]);
+    touched_ = 0;
+    outstanding_ = 0;
+    is_ending_ = false;
+    open_ = false;
+    done.closed = true;
+    left_ns_ = kernel::now_ns();
+    if (done.launches > 1 && limit_ > 1) {
+        const std::uint64_t pace =
+            least((done.closed_ns - done.opened_ns) / (done.launches - 1), 100'000'000);
+        interval_ns_ = (3 * interval_ns_ + pace) / 4;
+    }
+    ++last_batch_;
+    epoch.fetch_add(1, std::memory_order_release);
+    if (done.segments == 0) finish(done);
+}
+
+void Meter::close_soon(std::uint32_t unspent) {
+    if (outstanding_ == 0 || unspent != 0)
+        close(unspent);
+    else
+        is_ending_ = true;
+}
+
+void Meter::note_copy() {
+    if (open_) batch(last_batch_).whole = true;
+}
+
+void Meter::note_launched() {
+    if (outstanding_ != 0) --outstanding_;
+    if (outstanding_ == 0 && (is_ending_ || !has_left())) close(0);
+}
+
+void Meter::catch_up(Lane& lane) {
+    if (lane.start != nullptr || lane.last == nullptr) return;  // it is, or was never, measured
+    if (!open_ && !open(kernel::now_ns())) return;
+    Batch& whole = batch(last_batch_);
+    ++whole.launches;
+    whole.opened_ns = least(whole.opened_ns, lane.last->recorded_ns);
+    touch(lane, true);
+    end_lane(lane);
+}
+
+void Meter::note_pause() { left_ns_ = kernel::now_ns(); }
+
+// ---- what was done --------------------------------------------------------------------------
+
+void Meter::settle(Segment& segment) {
+    std::int64_t ns = 0;
+    Batch& whole = batch(segment.batch);
+    locate(*segment.start);
+    if (!elapsed(*segment.start, *segment.end, ns)) {
+        g_ledger.remark(place_, abi::kRemarkNoTiming);
+    } else if (ns > 0) {
+        segment.end->at_ns = segment.start->at_ns + static_cast<std::uint64_t>(ns);
+        whole.busy_ns += busy_.add(segment.start->at_ns, segment.end->at_ns);
+    }
+    release(segment.start);
+    release(segment.end);
+    segment.settled = true;
+    --whole.segments;
+    if (whole.closed && whole.segments == 0) finish(whole);
+}
+
+/// What a batch is charged. The marks around it tell the time from its first launch to the end of its
+/// last: idle time is in that where launches were not made at once. Then it is what as many launches
+/// take that were measured alone, between what the marks say with that time and without it.
+std::uint64_t Meter::price(const Batch& done, bool exact) const {
+    std::uint64_t ns = done.busy_ns;
+    const std::uint64_t alone = done.launches * each_ns_;
+    if (!exact && is_quick(done)) {
+        // The first mark is set half of that time before the launch, where nothing is before it.
+        const std::uint64_t before = done.fresh ? (done.closed_ns - done.opened_ns) / 2 : 0;
+        ns = ns > before ? ns - before : 0;
+    } else if (!exact && each_ns_ != 0 && alone < ns - (done.launches == 1 ? 0 : ns / 8)) {
+        const std::uint64_t span = done.closed_ns - done.opened_ns;
+        ns = most(ns > span ? ns - span : 0, alone);
+    }
+    const std::uint64_t passed = kernel::now_ns() - done.opened_ns;
+    return least(ns, passed);
+}
+
+void Meter::adapt(const Batch& done, std::uint64_t ns) {
+    if (done.launches == 0) return;
+    const std::uint64_t each = most(1, ns / done.launches);
+    // Longer ones at once: a batch must not be many of them.
+    each_ns_ = each_ns_ == 0 || each > 4 * each_ns_ ? each : (7 * each_ns_ + each) / 8;
+}
+
+void Meter::finish(Batch& done) {
+    const std::uint64_t span = done.closed_ns - done.opened_ns;
+    const bool exact = done.whole || span <= done.busy_ns / kHiddenPart;
+    const std::uint64_t ns = price(done, exact);
+    g_ledger.totals(place_).gpu_ns.fetch_add(ns, std::memory_order_relaxed);
+    if (done.capped) settle_time(place_, done.expected_ns, ns);
+    expected_ns_ -= least(expected_ns_, done.expected_ns);
+    g_ledger.totals(place_).launches.fetch_add(done.launches, std::memory_order_relaxed);
+    if (exact || is_quick(done) || each_ns_ == 0) adapt(done, ns);
+    done.finished = true;
+    while (first_batch_ != last_batch_ && batch(first_batch_).finished) ++first_batch_;
+}
+
+void Meter::harvest() {
+    unsigned misses = 0;
+    for (unsigned i = head_; i != tail_ && misses < kMisses; ++i) {
+        Segment& segment = storage_->segments[i % kSegments];
+        if (segment.settled) continue;
+        if (is_done(*segment.end))
+            settle(segment);
+        else
+            ++misses;
+    }
+    while (head_ != tail_ && storage_->segments[head_ % kSegments].settled) ++head_;
+    if (head_ != tail_) {
+        const std::uint64_t oldest = batch(first_batch_).opened_ns;
+        busy_.forget_before(oldest > kLate ? oldest - kLate : 0);
+    }
+}
+
+}  // namespace aliquot::guard

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What GPU time a program is charged, by the ledger's own figure against the work that was given to
+// the device; and that a cap is the program's, not a thread's. Figures are of the device's clock;
+// where the wall clock counts, only that something does not go faster, or goes on at all.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "abi/region.h"
+#include "tests/contract/guard/counting.h"
+#include "tests/contract/guard/kinds.h"
+#include "tests/contract/guard/ledger_view.h"
+#include "tests/contract/guard/spin.h"
+
+namespace aliquot::guardkit::checks {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+
+/// A kernel that runs for a time.
+class Spin {
+public:
+    Spin() {
+        CUmodule module = nullptr;
+        if (CU(cuModuleLoadData)(&module, kSimulatedSpin) != CUDA_SUCCESS)
+            CHECK_OK(CU(cuModuleLoadData)(&module, kSpin));
+        CHECK_OK(CU(cuModuleGetFunction)(&function_, module, "spin"));
+        launch_ = CU(cuLaunchKernel);
+        wait_ = CU(cuStreamSynchronize);
+    }
+    CUresult launch(CUstream stream, std::uint64_t nanoseconds) const {
+        void* arguments[] = {&nanoseconds};
+        return launch_(function_, 100, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+    }
+    CUresult wait(CUstream stream) const { return wait_(stream); }
+
+private:
+    CUfunction function_ = nullptr;
+    decltype(&cuLaunchKernel) launch_;
+    decltype(&cuStreamSynchronize) wait_;
+};
+
+CUstream new_stream() {
+    CUstream stream = nullptr;
+    CHECK_OK(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+std::uint64_t charged() { return LedgerView::read().ledger().devices[0].gpu_ns.load(); }
+
+/// What was charged is the work that was done, within a fifth.
+void check_charge(std::uint64_t before, std::uint64_t work) {
+    const std::uint64_t got = charged() - before;
+    CHECK_GE(got, work - work / 5);
+    CHECK_LE(got, work + work / 5);
+}
+
+}  // namespace
+
+void all_threads_are_held_by_a_cap() {
+    const CUcontext context = start_cuda();
+    const Spin spin;
+    const CUstream stream = new_stream();
+    const std::uint64_t began = now_ns();
+    std::vector<std::thread> threads;
+    std::atomic<bool> fine{true};
+    const auto set_context = CU(cuCtxSetCurrent);
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            if (set_context(context) != CUDA_SUCCESS) fine = false;
+            for (int round = 0; round < 60; ++round)
+                if (spin.launch(stream, kMillisecond) != CUDA_SUCCESS) fine = false;
+        });
+    for (std::thread& thread : threads) thread.join();
+    CHECK_OK(spin.wait(stream));
+    CHECK_EQ(fine.load(), true);
+    CHECK_GE((now_ns() - began) / kMillisecond, 700U);  // 240 ms at 25 %, less what a burst allows
+}
+
+void work_on_two_streams_is_charged_once() {
+    start_cuda();
+    const Spin spin;
+    const CUstream streams[] = {new_stream(), new_stream()};
+    for (const CUstream stream : streams) CHECK_OK(spin.wait(stream));
+    const std::uint64_t before = charged();
+    for (int round = 0; round < 40; ++round) {
+        for (const CUstream stream : streams) CHECK_OK(spin.launch(stream, kMillisecond));
+        for (const CUstream stream : streams) CHECK_OK(spin.wait(stream));
+    }
+    check_charge(before, 80 * kMillisecond);
+}
+
+void pauses_of_the_program_are_not_charged() {
+    start_cuda();
+    const Spin spin;
+    const CUstream stream = new_stream();
+    const std::uint64_t before = charged();
+    for (int round = 0; round < 20; ++round) {
+        CHECK_OK(spin.launch(stream, kMillisecond));
+        nap_us(20'000);  // nothing asks whether it is done
+    }
+    CHECK_OK(spin.wait(stream));
+    check_charge(before, 20 * kMillisecond);
+}
+
+void waiting_on_another_stream_is_not_charged() {
+    // The second stream's work comes behind that of the first: while it waits it does nothing.
+    start_cuda();
+    const Spin spin;
+    const CUstream first = new_stream();
+    const CUstream second = new_stream();
+    CUevent event = nullptr;
+    CHECK_OK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+    const std::uint64_t before = charged();
+    for (int round = 0; round < 20; ++round) {
+        CHECK_OK(spin.launch(first, 2 * kMillisecond));
+        CHECK_OK(CU(cuEventRecord)(event, first));
+        CHECK_OK(CU(cuStreamWaitEvent)(second, event, 0));
+        CHECK_OK(spin.launch(second, kMillisecond));
+        CHECK_OK(spin.wait(second));
+        nap_us(3'000);
+    }
+    check_charge(before, 60 * kMillisecond);
+}
+
+void the_stream_after_a_thousand_is_charged() {
+    start_cuda();
+    const Spin spin;
+    std::vector<CUstream> streams(1'100);
+    for (CUstream& stream : streams) {
+        stream = new_stream();
+        CHECK_OK(spin.launch(stream, 1'000));
+    }
+    for (const CUstream stream : streams) CHECK_OK(spin.wait(stream));
+    const std::uint64_t before = charged();
+    for (int round = 0; round < 20; ++round) CHECK_OK(spin.launch(streams.back(), kMillisecond));
+    CHECK_OK(spin.wait(streams.back()));
+    check_charge(before, 20 * kMillisecond);
+}
+
+void a_long_kernel_is_paid_back() {
+    start_cuda();
+    const Spin spin;
+    const CUstream stream = new_stream();
+    CHECK_OK(spin.launch(stream, 600 * kMillisecond));
+    CHECK_OK(spin.wait(stream));
+    const std::uint64_t began = now_ns();
+    CHECK_OK(spin.launch(stream, kMillisecond));
+    // 600 ms at 25 % are 2.4 s, less the 0.6 in which it ran and what a burst allows.
+    CHECK_GE((now_ns() - began) / kMillisecond, 1'600U);
+    CHECK_OK(spin.wait(stream));
+}
+
+void a_ledger_of_another_clock_stops_nobody() {
+    start_cuda();
+    const Spin spin;
+    const CUstream stream = new_stream();
+    CHECK_OK(spin.launch(stream, kMillisecond));
+    CHECK_OK(spin.wait(stream));
+    const int file = ::open(environment("ALIQUOT_GUARD_REGION").c_str(), O_RDWR | O_CLOEXEC);
+    void* const mapped =
+        ::mmap(nullptr, sizeof(abi::Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK_EQ(mapped == MAP_FAILED, false);
+    // As a ledger on disk is after a reboot: the last refill lies in the future.
+    static_cast<abi::Ledger*>(mapped)->devices[0].refilled_ns = now_ns() + 3'600'000 * kMillisecond;
+    const std::uint64_t began = now_ns();
+    for (int round = 0; round < 60; ++round) CHECK_OK(spin.launch(stream, kMillisecond));
+    CHECK_OK(spin.wait(stream));
+    CHECK_LT((now_ns() - began) / kMillisecond, 10'000U);  // 240 ms on a quiet machine
+    ::munmap(mapped, sizeof(abi::Ledger));
+    ::close(file);
+}
+
+void copies_and_fills_are_launches() {
+    start_cuda();
+    CUdeviceptr memory = 0;
+    CHECK_OK(CU(cuMemAlloc_v2)(&memory, 1 << 20));
+    std::vector<char> host(1 << 20);
+    const CUstream stream = new_stream();
+    const auto launches = [] { return LedgerView::read().ledger().devices[0].launches.load(); };
+    const std::uint64_t before = launches();
+    for (int round = 0; round < 10; ++round) {
+        CHECK_OK(CU(cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), stream));
+        CHECK_OK(CU(cuMemsetD8Async)(memory, 1, host.size(), stream));
+        CHECK_OK(CU(cuMemcpyDtoH_v2)(host.data(), memory, host.size()));
+    }
+    CHECK_OK(CU(cuStreamSynchronize)(stream));
+    CHECK_GE(launches() - before, 30U);
+    CHECK_EQ(host[100], 1);
+}
+
+}  // namespace aliquot::guardkit::checks

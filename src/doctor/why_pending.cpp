@@ -274,6 +274,17 @@ auto rank_of(const NodeFit& one) {
                       one.reasons.size(), std::string_view(one.node->name));
 }
 
+/// A label is proposed where it is a person's to set; else the pod is to be changed.
+void add_label_fix(const NodeFit::Reason& reason, Verdict& verdict) {
+    if (reason.remedy.empty()) {
+        verdict.edit("nodeSelector or affinity of the pod: labels that nodes have",
+                     Risk::kRestartPods);
+        return;
+    }
+    verdict.fix(reason.remedy);
+    verdict.note("Or change the pod's nodeSelector or affinity to labels that nodes have.");
+}
+
 PendingCause nearest(const Facts& facts, const Object& pod) {
     auto nodes = fit(facts, pod);
     if (nodes.empty()) return {};
@@ -296,14 +307,7 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
             made = cause("SCH007", pod,
                          std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
                              " nodes have the labels it asks for; " + nearest_text(nodes) + ".");
-            if (!first.remedy.empty()) {
-                made.verdict.fix(first.remedy);
-                made.verdict.note(
-                    "Or change the pod's nodeSelector or affinity to labels that nodes have.");
-            } else {
-                made.verdict.edit("nodeSelector or affinity of the pod: labels that nodes have",
-                                  Risk::kRestartPods);
-            }
+            add_label_fix(first, made.verdict);
             break;
         }
         case Miss::kNotReady:

@@ -43,10 +43,23 @@ bool may_live(const CheckpointEntry& entry, const ClaimEvidence& evidence, const
     if (name == evidence.names.end()) return listed.unexplained;
     if (!listed.active.contains(name->second)) return false;
     // A pod of this name is active; it is this one, unless another uid has the name and processes.
-    return std::ranges::none_of(evidence.names, [&](const auto& other) {
+    const auto& names = evidence.names;
+    return std::none_of(names.begin(), names.end(), [&](const auto& other) {
         return other.first != entry.pod_uid && other.second == name->second && evidence.running &&
                evidence.running->contains(other.first);
     });
+}
+
+/// Whether something is written down that kubelet, which answers, does not list.
+bool has_unlisted(const ClaimEvidence& evidence) {
+    if (!evidence.listed || !evidence.written) return false;
+    const Listed listed(evidence);
+    const auto is_unlisted = [&](const CheckpointEntry& entry) {
+        return std::ranges::any_of(entry.ids, [&](const std::string& id) {
+            return !listed.held.contains({entry.resource, id});
+        });
+    };
+    return std::ranges::any_of(*evidence.written, is_unlisted);
 }
 
 std::string name_of(const CheckpointEntry& entry, const ClaimEvidence& evidence) {
@@ -56,8 +69,7 @@ std::string name_of(const CheckpointEntry& entry, const ClaimEvidence& evidence)
 
 void make_unique(std::vector<DeviceClaim>& claims) {
     std::ranges::sort(claims);
-    const auto [first, last] = std::ranges::unique(claims);
-    claims.erase(first, last);
+    claims.erase(std::unique(claims.begin(), claims.end()), claims.end());
 }
 
 }  // namespace
@@ -88,6 +100,7 @@ DeviceClaims ClaimJudge::judge(const ClaimEvidence& evidence, os::TimePoint now)
             missed.emplace(entry, since);
             if (now - since >= settle) continue;
             claims.unsettled = true;
+            for (DeviceClaim& one : own) one.ending = evidence.running.has_value();
         }
         claims.list.insert(claims.list.end(), own.begin(), own.end());
     }
@@ -116,7 +129,16 @@ std::optional<std::vector<CheckpointEntry>> ClaimReader::read_checkpoint() const
     return *std::move(entries);
 }
 
-std::optional<std::set<std::string>> ClaimReader::running_pods() const {
+const std::optional<std::set<std::string>>& ClaimReader::running_pods() {
+    const os::TimePoint now = clock_.now();
+    if (!walked_ || now - *walked_ >= options_.between_walks) {
+        running_ = walk();
+        walked_ = now;
+    }
+    return running_;
+}
+
+std::optional<std::set<std::string>> ClaimReader::walk() const {
     const HostView view = look_at_proc(root_, options_.proc);
     if (view != HostView::kMachine && view != HostView::kNode) return std::nullopt;
     const auto pids = root_.list(options_.proc, kMostProcesses);
@@ -155,8 +177,7 @@ DeviceClaims ClaimReader::look() {
             }
         }
     }
-    const bool doubtful = evidence.written && !evidence.written->empty();
-    if (doubtful) evidence.running = running_pods();
+    if (has_unlisted(evidence)) evidence.running = running_pods();
     DeviceClaims claims = judge_.judge(evidence, clock_.now());
     if (!claims.problem.empty() && !silent.empty()) claims.problem += ", and " + silent;
     return claims;

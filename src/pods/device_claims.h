@@ -22,6 +22,8 @@ struct DeviceClaim {
     std::string resource;
     std::string id;
     std::string pod;  // "ai/trainer"; empty: its name is not known
+    /// Its pod has no process any more, and kubelet does not list it: soon it is no claim.
+    bool ending = false;
     friend bool operator==(const DeviceClaim&, const DeviceClaim&) = default;
     friend auto operator<=>(const DeviceClaim&, const DeviceClaim&) = default;
 };
@@ -68,6 +70,7 @@ struct ClaimOptions {
     std::string pod_logs = "/var/log/pods";
     std::string container_logs = "/var/log/containers";
     std::chrono::milliseconds list_timeout{1000};
+    std::chrono::milliseconds between_walks{3000};  // through /proc, which may be long
     ClaimJudge::Limits limits{};
 };
 
@@ -81,12 +84,15 @@ public:
 
     /// What kubelet has written down, as if no pod had ended: one file is read, nobody is asked.
     DeviceClaims written();
-    /// Asks kubelet, too. Takes at most list_timeout and a walk through /proc.
+    /// Asks kubelet, too. Takes at most list_timeout and, where something is written down that
+    /// kubelet does not list, a walk through /proc.
     DeviceClaims look();
 
 private:
     [[nodiscard]] std::optional<std::vector<CheckpointEntry>> read_checkpoint() const;
-    [[nodiscard]] std::optional<std::set<std::string>> running_pods() const;
+    /// As it was at most `between_walks` ago.
+    const std::optional<std::set<std::string>>& running_pods();
+    [[nodiscard]] std::optional<std::set<std::string>> walk() const;
 
     const os::Root& root_;
     os::Clock& clock_;
@@ -94,6 +100,8 @@ private:
     List list_;
     LogNames names_;
     ClaimJudge judge_;
+    std::optional<std::set<std::string>> running_;
+    std::optional<os::TimePoint> walked_;
 };
 
 }  // namespace aliquot::pods

@@ -57,6 +57,14 @@ TEST_F(ClaimJudgeTest, WhatKubeletListsIsHeldByThatName) {
     EXPECT_TRUE(stays());
 }
 
+TEST_F(ClaimJudgeTest, WhileItEndsItIsToldApartWhereProcessesCanBeSeen) {
+    EXPECT_TRUE(after().list.at(0).ending);
+    evidence_.running.reset();
+    EXPECT_FALSE(after().list.at(0).ending);
+    evidence_.listed.reset();
+    EXPECT_FALSE(after().list.at(0).ending);
+}
+
 TEST_F(ClaimJudgeTest, WhatNobodyHoldsAnyMoreEndsAfterAWhile) { EXPECT_TRUE(ends_after_a_while()); }
 
 TEST_F(ClaimJudgeTest, WithoutAnAnswerNothingEnds) {

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/text.h"
 #include "gpu/replica_id.h"
-#include "k8s/memory_amount.h"
 
 namespace aliquot::sharing {
 namespace {
@@ -21,21 +19,6 @@ void make_unhealthy(gpu::Health& health, std::string reason, std::string advice 
     health = {.state = gpu::Health::State::kUnhealthy,
               .reason = std::move(reason),
               .advice = std::move(advice)};
-}
-
-/// "4 shares of 16Gi", "1 whole GPU".
-std::string service_text(const OfferedGpu& device) {
-    if (device.replicas == 1) return device.mig ? "1 MIG device" : "1 whole GPU";
-    std::string text = std::to_string(device.replicas) + " shares";
-    if (device.by_mps()) text += " by MPS";
-    if (!device.shares.empty()) return text;
-    if (device.limits.memory_bytes) text += " of " + k8s::bytes_text(*device.limits.memory_bytes);
-    return text;
-}
-
-bool same_presence(const grant::Limits& a, const grant::Limits& b) {
-    return a.memory_bytes.has_value() == b.memory_bytes.has_value() &&
-           a.compute_percent.has_value() == b.compute_percent.has_value() && a.any() == b.any();
 }
 
 /// A device as some offer has it.
@@ -138,22 +121,22 @@ private:
         }
         if (stays) {
             keep(served, std::nullopt);
-            return wait(uuid, service_of(served), {}, facts_.record_problem);
+            return wait(uuid, to_text(served), {}, facts_.record_problem);
         }
         const std::string& why = why_nothing_changes();
         if (!known.empty() || !foreign.empty()) {
             std::set<unsigned> replicas;
             for (const Claim* claim : known) {
-                replicas.insert(gpu::split_device_id(claim->id).replica);
+                if (!claim->ending) replicas.insert(gpu::split_device_id(claim->id).replica);
             }
             keep(served, std::move(replicas));
             freeze(uuid, foreign);
             known.insert(known.end(), foreign.begin(), foreign.end());
-            return wait(uuid, service_of(served), known, why);
+            return wait(uuid, to_text(served), known, why);
         }
         if (!why.empty()) {
             keep(served, std::nullopt);
-            return wait(uuid, service_of(served), {}, why);
+            return wait(uuid, to_text(served), {}, why);
         }
         const bool gone = refreshed(served).second;
         if (!gone && !facts_.withdrawn.contains(uuid)) return close(uuid, served);
@@ -213,10 +196,6 @@ private:
         if (!gone) device.mig = *mig;
         if (gone) make_unhealthy(device.mig->health, "the MIG device was destroyed");
         return {std::move(device), gone};
-    }
-
-    static std::string service_of(const ServedDevice& served) {
-        return served.resource.name + ", " + service_text(served.device);
     }
 
     static ServedDevice served_at(const Place& place) {
@@ -332,94 +311,6 @@ private:
 
 Rollout roll_out(const Offer& wanted, const gpu::Inventory& inventory, const RolloutFacts& facts) {
     return Round(wanted, inventory, facts).decide();
-}
-
-ServedDevices served_by(const Offer& offer) {
-    ServedDevices served;
-    for (const Resource& resource : offer.resources) {
-        for (const OfferedGpu& device : resource.gpus) {
-            if (device.frozen) continue;
-            served.insert_or_assign(device.uuid(),
-                                    ServedDevice{.resource = bare(resource), .device = device});
-        }
-    }
-    return served;
-}
-
-Offer as_served(const ServedDevices& served, const gpu::Inventory& inventory) {
-    std::map<std::string, Resource> resources;
-    for (const auto& entry : served) {
-        ServedDevice one = entry.second;
-        const gpu::Gpu* const gpu = inventory.find(one.device.gpu.uuid);
-        if (gpu == nullptr) continue;
-        one.device.gpu = *gpu;
-        one.device.gpu.mig_devices.clear();
-        one.device.only.reset();
-        if (one.device.mig) {
-            const auto mig =
-                std::ranges::find(gpu->mig_devices, entry.first, &gpu::MigDevice::uuid);
-            if (mig == gpu->mig_devices.end()) continue;
-            one.device.mig = *mig;
-        }
-        resources.try_emplace(one.resource.name, one.resource)
-            .first->second.gpus.push_back(std::move(one.device));
-    }
-    Offer offer;
-    for (auto& entry : resources) {
-        std::ranges::sort(entry.second.gpus, {}, [](const OfferedGpu& one) {
-            return std::pair(one.gpu.index, one.mig ? one.mig->index : 0);
-        });
-        offer.resources.push_back(std::move(entry.second));
-    }
-    return offer;
-}
-
-bool keeps_promises(const ServedDevice& served, const std::string& resource,
-                    const OfferedGpu& offered) {
-    const OfferedGpu& before = served.device;
-    if (served.resource.name != resource || before.replicas != offered.replicas ||
-        before.mechanism() != offered.mechanism()) {
-        return false;
-    }
-    if (before.limits == offered.limits && before.shares == offered.shares) return true;
-    return !before.by_mps() && before.shares.empty() && offered.shares.empty() &&
-           same_presence(before.limits, offered.limits);
-}
-
-bool is_same_service(const ServedDevices& before, const ServedDevices& now) {
-    return std::ranges::equal(before, now, [](const auto& a, const auto& b) {
-        const ServedDevice& one = a.second;
-        const ServedDevice& other = b.second;
-        return a.first == b.first && one.resource.name == other.resource.name &&
-               one.resource.shared == other.resource.shared &&
-               one.resource.fail_requests_greater_than_one ==
-                   other.resource.fail_requests_greater_than_one &&
-               one.device.gpu.uuid == other.device.gpu.uuid &&
-               one.device.index_text() == other.device.index_text() &&
-               one.device.replicas == other.device.replicas &&
-               one.device.shared_by == other.device.shared_by &&
-               one.device.limits == other.device.limits && one.device.shares == other.device.shares;
-    });
-}
-
-std::string to_text(const WaitingDevice& waiting) {
-    constexpr std::size_t kMostNamed = 5;
-    const bool mig = waiting.index.contains(':');
-    std::string text = (mig ? "MIG device " : "GPU ") + waiting.index;
-    text += waiting.served.empty() ? " is not offered" : " stays " + waiting.served + ",";
-    std::vector<std::string> named(waiting.pods.begin(),
-                                   waiting.pods.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                              waiting.pods.size(), kMostNamed)));
-    if (waiting.pods.size() > kMostNamed) {
-        named.push_back(std::to_string(waiting.pods.size() - kMostNamed) + " more");
-    }
-    if (!named.empty()) {
-        text += " until " + join(named) + (waiting.pods.size() == 1 ? " ends" : " end");
-    } else if (waiting.why.empty()) {
-        text += " until a pod that is only starting ends";
-    }
-    if (!waiting.why.empty()) text += (named.empty() ? " since " : "; ") + waiting.why;
-    return text;
 }
 
 }  // namespace aliquot::sharing

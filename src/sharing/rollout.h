@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu/inventory.h"
-#include "sharing/offer.h"
+#include "sharing/served_devices.h"
 
 /// How a new configuration replaces the one that is served: device by device, each when nobody
 /// holds a part of it any more. Pure.
 namespace aliquot::sharing {
 
-/// How a device is served, which is what its holders were promised.
-struct ServedDevice {
-    Resource resource;  // without its devices
-    OfferedGpu device;
-};
-/// By uuid of the GPU or MIG device.
-using ServedDevices = std::map<gpu::Uuid, ServedDevice>;
-
 /// A device id that a pod holds, or may hold.
 struct Claim {
     std::string resource;
-    std::string id;   // "GPU-..", "GPU-..::2", "MIG-.."
-    std::string pod;  // "ai/trainer"; empty: one that is only starting, or not known by name
+    std::string id;       // "GPU-..", "GPU-..::2", "MIG-.."
+    std::string pod;      // "ai/trainer"; empty: one that is only starting, or not known by name
+    bool ending = false;  // it looks as if it had ended: it still counts, but needs no listing
     friend bool operator==(const Claim&, const Claim&) = default;
     friend auto operator<=>(const Claim&, const Claim&) = default;
 };
@@ -40,17 +30,6 @@ struct RolloutFacts {
     std::string claims_problem;     // why there may be more claims; empty: these are all
     std::string record_problem;     // why a change cannot be recorded now; empty: it can
     std::set<gpu::Uuid> withdrawn;  // devices of which kubelet gives nothing away any more
-};
-
-/// A device that is not served as it is configured, since pods hold parts of it.
-struct WaitingDevice {
-    gpu::Uuid uuid;
-    unsigned gpu_index = 0;
-    std::string index;              // "0", of a MIG device "0:1"
-    std::string served;             // "nvidia.com/gpu, 4 shares of 16Gi"; empty: as nothing
-    std::vector<std::string> pods;  // that hold it, sorted, each once; "" is left out
-    std::string why;                // where it is not only these pods
-    friend bool operator==(const WaitingDevice&, const WaitingDevice&) = default;
 };
 
 struct Rollout {
@@ -73,21 +52,5 @@ struct Rollout {
 /// Amounts of limits that the guard keeps change at once, for holders too; a limit that was there
 /// stays one.
 Rollout roll_out(const Offer& wanted, const gpu::Inventory& inventory, const RolloutFacts& facts);
-
-/// What `served` would be if the offer were told to kubelet as it is.
-ServedDevices served_by(const Offer& offer);
-/// The offer that serves each device which is still there as it was served: where no configuration
-/// can be read, nothing else is known to be safe.
-Offer as_served(const ServedDevices& served, const gpu::Inventory& inventory);
-
-/// Whether those who hold parts of a device keep what they were given when it is offered so.
-bool keeps_promises(const ServedDevice& served, const std::string& resource,
-                    const OfferedGpu& offered);
-
-/// Whether both are the same for kubelet and for new containers; health does not count.
-bool is_same_service(const ServedDevices& before, const ServedDevices& now);
-
-/// One line for people: "GPU 0 stays nvidia.com/gpu, 4 shares of 16Gi, until ai/a and ai/b end".
-std::string to_text(const WaitingDevice& waiting);
 
 }  // namespace aliquot::sharing

@@ -368,7 +368,7 @@ TEST(RolloutProperty, NoGpuHasTwoHoldersWhateverIsConfigured) {
         waited += world.waited();
     }
     // The sequences do what they are made for.
-    EXPECT_GT(admitted, 1500U);
+    EXPECT_GT(admitted, 1000U);
     EXPECT_GT(switched, 500U);
     EXPECT_GT(waited, 1500U);
 }

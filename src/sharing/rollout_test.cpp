@@ -87,6 +87,18 @@ TEST(Rollout, AHeldGpuKeepsItsSharesWhileAnIdleOneChanges) {
     EXPECT_EQ(round.served.at(uuid_of(0)).device.limits.memory_bytes, 16 * kGi);
 }
 
+TEST(Rollout, WhatIsJustEndingIsNotGivenToTheNextPod) {
+    const auto inventory = node(1);
+    const RolloutFacts facts{
+        .claims = {{kGpu, "GPU-a::1", "ai/a"},
+                   {.resource = kGpu, .id = "GPU-a::2", .pod = "ai/b", .ending = true}},
+        .withdrawn = {uuid_of(0)}};
+    const auto round = change(shares(4), Config{}, inventory, facts);
+    EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::1"));
+    EXPECT_THAT(round.waiting.at(0).pods, ElementsAre("ai/a", "ai/b"));
+    EXPECT_THAT(round.switched, IsEmpty());
+}
+
 TEST(Rollout, AGpuThatIsHeldWholeGetsNoShares) {
     const auto inventory = node(2);
     const RolloutFacts facts{.claims = {{kGpu, "GPU-a", "ai/a"}}, .withdrawn = {uuid_of(1)}};

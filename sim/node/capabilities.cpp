@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "base/number.h"
-#include "sim/node/mig.h"
+#include "sim/node/instances.h"
 
 namespace aliquot::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "sim/node/mig.h"
+#include "sim/node/instances.h"
 #include "sim/node/model.h"
 #include "sim/node/processes.h"
 #include "sim/node/shared_state.h"

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdio>
 
+#include "sim/node/events.h"
 #include "sim/node/load.h"
+#include "sim/node/mig.h"
 #include "sim/node/model.h"
 #include "sim/node/processes.h"
 #include "sim/node/shared_state.h"
@@ -106,19 +108,6 @@ Result<Done> apply_bad_row(State& state, unsigned gpu, const Model& model, Fault
 }
 
 }  // namespace
-
-void push_event(State& state, unsigned gpu, std::uint64_t type, std::uint64_t data,
-                const Instance& where) {
-    const std::uint64_t sequence = state.next_event;
-    state.events[sequence % kMaxEvents] = {.sequence = sequence,
-                                           .type = type,
-                                           .data = data,
-                                           .gpu = gpu,
-                                           .gpu_instance = where.gpu_instance,
-                                           .compute_instance = where.compute_instance,
-                                           .reserved = 0};
-    std::atomic_ref(state.next_event).store(sequence + 1, std::memory_order_release);
-}
 
 Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64_t value,
                          const Instance& where) {

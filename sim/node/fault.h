@@ -5,15 +5,25 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/node/mig.h"
-#include "sim/node/node.h"
 #include "sim/node/state.h"
 
 namespace aliquot::sim {
 
-/// Adds an event to the ring; sleepers are the caller's affair (SharedState::announce).
-void push_event(State& state, unsigned gpu, std::uint64_t type, std::uint64_t data,
-                const Instance& where = {});
+enum class FaultKind : std::uint8_t {
+    kXid,        // value: the number; sends the event. 79 also loses the GPU
+    kLost,       // every call answers GPU_IS_LOST
+    kCallError,  // every call on the GPU answers NVML error `value`
+    kHang,  // every call on the GPU blocks until the fault is cleared (or `value` ms; 0: no limit)
+    kEccCorrected,  // adds `value` errors; sends the event
+    kEccUncorrected,
+    kThrottle,        // value: bits of NVML clocks event reasons
+    kTemperature,     // value: degrees Celsius; 0: back to what the load gives
+    kRemapPending,    // a memory row is replaced with the next reset
+    kRemapFailed,     // no spare row was left; a reset does not fix it
+    kRetirePending,   // a page is retired with the next reset (GPUs before Ampere)
+    kDriverMismatch,  // of the node: nvmlInit answers LIB_RM_VERSION_MISMATCH
+    kClear,           // undoes all of these but the counts of ECC errors
+};
 
 /// Changes the state as the fault says. `gpu` exists.
 /// where    the instance that an Xid is about; other faults are about the whole GPU

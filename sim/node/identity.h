@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "sim/node/node.h"
+#include "sim/node/options.h"
 #include "sim/node/state.h"
 
 namespace aliquot::sim {

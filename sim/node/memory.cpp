@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "sim/node/mig.h"
+#include "sim/node/instances.h"
 #include "sim/node/processes.h"
 
 namespace aliquot::sim {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/node/instances.h"
 #include "sim/node/mig_profiles.h"
 #include "sim/node/model.h"
 #include "sim/node/state.h"
@@ -32,21 +33,6 @@ struct Made {
     MigAnswer answer = MigAnswer::kDone;
     unsigned id = 0;
 };
-
-/// A GPU instance that exists, with its profile; nullptr for ids that mean none.
-struct FoundGpuInstance {
-    const GpuInstanceState* state = nullptr;
-    const GpuProfile* profile = nullptr;
-    explicit operator bool() const { return state != nullptr; }
-};
-FoundGpuInstance find_gpu_instance(const State& state, unsigned gpu, unsigned id);
-/// A compute instance that exists; nullptr: none.
-const ComputeInstanceState* find_compute_instance(const State& state, unsigned gpu,
-                                                  const Instance& instance);
-
-/// All MIG devices of a GPU by device index.
-std::vector<Instance> mig_devices(const State& state, unsigned gpu);
-std::uint64_t memory_bytes(const GpuProfile& profile);
 
 /// Where an instance of the profile would fit now: bit n is memory slice n.
 unsigned free_starts(const State& state, unsigned gpu, const GpuProfile& profile);

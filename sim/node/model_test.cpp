@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <set>
 
+#include "catalog/gpu_models.h"
 #include "sim/node/fault.h"
 #include "sim/node/identity.h"
 #include "sim/node/load.h"
@@ -163,6 +166,30 @@ TEST(Fault, KnowsWhatTheDriverAdvises) {
     EXPECT_EQ(recovery_action_of(31), 0U);
     EXPECT_EQ(recovery_action_of(48), 1U);
     EXPECT_EQ(recovery_action_of(79), 2U);
+}
+
+// What the product's table knows of a model is not told another way here; the rest (clocks, fans,
+// links) only a body has.
+TEST(Models, AreThoseOfTheCatalogue) {
+    for (const Model& model : models()) {
+        const catalog::GpuModel* const known = catalog::find_gpu_model(model.name);
+        ASSERT_NE(known, nullptr) << model.name;
+        EXPECT_EQ(catalog::find_gpu_model(model.product, model.memory_mib), known) << model.product;
+        char id[8];
+        std::snprintf(id, sizeof id, "%04x", model.pci_device);
+        EXPECT_NE(std::ranges::find(known->pci_ids, std::string_view(id)), known->pci_ids.end())
+            << model.name << ": " << id;
+        EXPECT_EQ(known->compute.major(), model.compute_major) << model.name;
+        EXPECT_EQ(known->compute.minor(), model.compute_minor) << model.name;
+        const auto agree = [&](unsigned told, unsigned here) { return told == 0 || told == here; };
+        EXPECT_TRUE(agree(known->memory_mib, model.memory_mib))
+            << model.name << ": " << known->memory_mib << " and " << model.memory_mib << " MiB";
+        EXPECT_TRUE(agree(known->cuda_cores, model.cores)) << model.name;
+        // The limit that a driver has by default is the data sheet's, to a watt (GTX 1070: 151).
+        EXPECT_TRUE(known->tdp_watts == 0 || model.power_default_watts - known->tdp_watts + 1 <= 2)
+            << model.name << ": " << known->tdp_watts << " and " << model.power_default_watts;
+        EXPECT_EQ(known->has_mig(), model.mig_devices != 0) << model.name;
+    }
 }
 
 }  // namespace

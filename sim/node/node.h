@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/node/fault.h"
+#include "sim/node/options.h"
 #include "sim/node/state.h"
 
 /// The simulated node: GPUs as state in one mapped file that every process of the node shares, so
@@ -21,42 +23,6 @@ namespace aliquot::sim {
 
 /// The file in the state directory.
 inline constexpr std::string_view kStateFile = "node.state";
-
-/// What `aliquot sim up` is asked for: "a2", "h100-80:8".
-struct GpuRequest {
-    std::string model;
-    unsigned count = 1;
-};
-/// errors   kInvalidInput: no such model (the message lists them, or the nearest), count not 1..16
-Result<GpuRequest> parse_gpu_request(std::string_view text);
-
-struct NodeOptions {
-    std::vector<GpuRequest> gpus;
-    std::string driver_version = "580.65.06";
-    int cuda_version = 13000;
-    std::uint64_t seed = 1;  // uuids and serial numbers follow from it
-    /// How GPUs are cut from the beginning: "3g.20gb,1g.5gb*4" for all that have MIG, or
-    /// "1=7g.40gb" for GPU 1. Each entry means other GPUs or overrules those before it; an empty
-    /// layout is MIG mode without instances.
-    std::vector<std::string> mig;
-    unsigned processors = 0;  // told as CPU affinity; 0: those of this machine
-};
-
-enum class FaultKind : std::uint8_t {
-    kXid,        // value: the number; sends the event. 79 also loses the GPU
-    kLost,       // every call answers GPU_IS_LOST
-    kCallError,  // every call on the GPU answers NVML error `value`
-    kHang,  // every call on the GPU blocks until the fault is cleared (or `value` ms; 0: no limit)
-    kEccCorrected,  // adds `value` errors; sends the event
-    kEccUncorrected,
-    kThrottle,        // value: bits of NVML clocks event reasons
-    kTemperature,     // value: degrees Celsius; 0: back to what the load gives
-    kRemapPending,    // a memory row is replaced with the next reset
-    kRemapFailed,     // no spare row was left; a reset does not fix it
-    kRetirePending,   // a page is retired with the next reset (GPUs before Ampere)
-    kDriverMismatch,  // of the node: nvmlInit answers LIB_RM_VERSION_MISMATCH
-    kClear,           // undoes all of these but the counts of ECC errors
-};
 
 /// A MIG device of a GPU.
 struct MigDeviceView {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/node/mig.h"
+#include "sim/node/instances.h"
 #include "sim/node/model.h"
 #include "sim/node/script.h"
 

@@ -103,8 +103,7 @@ public:
         nvml::LateMeters meters(root_, driver_options());
         TelemetryLink telemetry = make_telemetry(meters, pods, observer);
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
-        GrantBook grants;
-        Serving serving = make_serving(guard, grants);
+        Serving serving = make_serving(guard);
         Pages pages({.root = root_,
                      .board = board_,
                      .observations = observer.observations(),
@@ -122,7 +121,7 @@ public:
         log::info("agent.started", {{"version", ALIQUOT_VERSION}});
         Latest<std::uint64_t> served;
         const auto mig = obey_mig_label(root_, clock_, options_, cluster_, driver, observer, served,
-                                        pods, grants);
+                                        pods, serving);
         NodeLoop({.root = root_,
                   .options = options_,
                   .clock = clock_,
@@ -131,7 +130,6 @@ public:
                   .observer = observer,
                   .restore = restore,
                   .pods = pods,
-                  .grants = grants,
                   .mps = mps,
                   .guard = guard,
                   .telemetry = telemetry,
@@ -215,9 +213,8 @@ private:
                  .regions = kRegions}};
     }
 
-    Serving make_serving(GuardLink& guard, GrantBook& grants) const {
+    Serving make_serving(GuardLink& guard) const {
         return {root_,
-                grants,
                 {.kubelet = options_.kubelet,
                  .registration = options_.registration,
                  .cdi_directory = options_.cdi_directory,

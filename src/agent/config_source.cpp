@@ -45,19 +45,13 @@ ReadSource ConfigSource::read() {
     return result;
 }
 
-Result<ReadSource> ConfigSource::read_last_good() {
-    if (file_.empty() && !supply_) {
-        return Error{ErrorCode::kNotFound, "there is no configuration of which a copy is kept"};
-    }
+std::optional<ReadSource> ConfigSource::read_last_good() {
+    if (file_.empty() && !supply_) return std::nullopt;
     auto text = root_.read(last_good_);
-    if (!text) return text.error();
+    if (!text) return std::nullopt;
     ReadSource result{.text = *std::move(text)};
     auto read = sharing::read_config(last_good_, result.text, compatibility_);
-    if (!read.config) {
-        return Error{ErrorCode::kInvalidInput,
-                     last_good_ + ": " +
-                         (read.findings.empty() ? "no configuration" : read.findings[0].message)};
-    }
+    if (!read.config) return std::nullopt;
     result.config = std::move(read.config);
     kept_ = result.text;
     return result;

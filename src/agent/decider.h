@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "agent/grant_book.h"
 #include "base/latest.h"
 #include "kubelet/device_plugin.h"
 #include "sharing/offer.h"
@@ -28,10 +30,8 @@ using CompleteGrant = std::function<Result<Done>(
 /// Answers kubelet for one resource from the newest Basis. Speaks to no driver. Thread-safe.
 class ResourceDecider final : public kubelet::Decider {
 public:
-    /// grants     must outlive this
     /// complete   may be empty
-    ResourceDecider(std::string resource, GrantBook& grants, CompleteGrant complete = {})
-        : resource_(std::move(resource)), grants_(grants), complete_(std::move(complete)) {}
+    explicit ResourceDecider(CompleteGrant complete = {}) : complete_(std::move(complete)) {}
 
     void publish(Basis basis) { basis_.publish(std::move(basis)); }
 
@@ -40,13 +40,16 @@ public:
                                     std::size_t size) noexcept override;
     Result<grant::Grant> allocate(std::span<const std::string> ids) override;
 
-private:
-    Result<grant::Grant> decide(std::span<const std::string> ids) const;
+    /// Whether a part of this GPU or MIG device was granted at most `age` ago.
+    [[nodiscard]] bool granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const;
 
-    const std::string resource_;
-    GrantBook& grants_;
+private:
+    void note_grant(const grant::Grant& grant);
+
     CompleteGrant complete_;
     Latest<Basis> basis_;
+    mutable std::mutex mutex_;
+    std::map<std::string, std::chrono::steady_clock::time_point> granted_;  // the newest of each
 };
 
 }  // namespace aliquot::agent

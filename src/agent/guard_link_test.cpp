@@ -79,7 +79,7 @@ grant::Grant grant_of(std::uint64_t memory, unsigned percent) {
 
 class GuardLinkTest : public testing::Test {
 protected:
-    void SetUp() override { fs::copy_file("/bin/true", library_); }
+    void SetUp() override { fs::copy_file("/proc/self/exe", library_); }
 
     void start(std::chrono::milliseconds grace = 50ms) {
         link_ = std::make_unique<GuardLink>(

@@ -43,8 +43,7 @@ protected:
     os::SystemClock clock_;
     StatusBoard board_{clock_};
     Latest<Observation> observations_;
-    GrantBook grants_;
-    Serving serving_{root_, grants_, {}};
+    Serving serving_{root_, {}};
     NoMeters meters_;
     TelemetryLink telemetry_{
         root_,

@@ -42,7 +42,7 @@ struct Note {
 /// for the first time is told of when it is not healthy.
 std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventory& now);
 
-/// Whether the node serves the configuration that it was asked to, and who keeps what from it.
+/// Whether the node serves the configuration that it was asked to.
 Condition config_condition(const ConfigStatus& told, std::string_view place);
 
 /// What became of kMigConfigLabel.

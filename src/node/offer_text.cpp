@@ -107,15 +107,11 @@ std::vector<ShareStatus> share_statuses(const sharing::Offer& offer) {
     std::vector<ShareStatus> told;
     for (const sharing::Resource& resource : offer.resources) {
         for (const sharing::OfferedGpu& device : resource.gpus) {
-            if (device.frozen) continue;
-            const auto listed =
-                static_cast<unsigned>(device.only ? device.only->size() : device.replicas);
-            if (listed == 0) continue;
             ShareStatus row{
                 .resource = resource.name,
                 .mechanism = device.mechanism(),
                 .model = device.gpu.model,
-                .devices = listed,
+                .devices = device.replicas,
                 .per_gpu = device.replicas,
                 .memory_mib =
                     device.limits.memory_bytes.value_or(device.device_memory_bytes()) >> kMibShift,
@@ -124,9 +120,7 @@ std::vector<ShareStatus> share_statuses(const sharing::Offer& offer) {
                 add(told, std::move(row));
                 continue;
             }
-            for (unsigned i = 0; i < device.shares.size(); ++i) {
-                if (device.only && !device.only->contains(i)) continue;
-                const grant::Limits& share = device.shares[i];
+            for (const grant::Limits& share : device.shares) {
                 ShareStatus one = row;
                 one.devices = 1;
                 one.memory_mib =

@@ -39,7 +39,6 @@ Result<Attachment::Visit> Session::enter() {
     lost_gpu_seen_ = false;
     ready_since_ = SteadyClock::now();
     kernel_gpus_ = addresses(kernel_.gpus());
-    kernel_version_ = kernel_.module_version();
     return visit;
 }
 
@@ -63,11 +62,7 @@ void Session::refresh_when_due() {
     if (!caller_.current()) return;
     const bool due = SteadyClock::now() - ready_since_ >= options_.reopen_after;
     const auto now = addresses(kernel_.gpus());
-    // A driver that is replaced under a running process goes on serving that process, and refuses
-    // every new one: what is true for them is found out by beginning anew.
-    const bool replaced =
-        kernel_.module_version() != kernel_version_ || caller_.attachment()->is_replaced();
-    if ((lost_gpu_seen_ && due) || (!now.empty() && now != kernel_gpus_) || replaced) end();
+    if ((lost_gpu_seen_ && due) || (!now.empty() && now != kernel_gpus_)) end();
 }
 
 Result<Done> Session::list_devices() {

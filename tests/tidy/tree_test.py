@@ -40,9 +40,8 @@ AGREED_CYCLES = {
     "sim/cuda/context sim/cuda/device sim/cuda/driver sim/cuda/pool": "contexts, pools and devices own one another, as in CUDA",
     "sim/cuda/queue sim/cuda/stream": "a stream is a queue that others wait for",
     "sim/kubelet/devices sim/kubelet/kubelet": PART,
-    "sim/node/capabilities sim/node/driver_root sim/node/engine sim/node/fault sim/node/identity sim/node/liveness "
-    "sim/node/memory sim/node/mig sim/node/node sim/node/processes sim/node/script sim/node/shared_state "
-    "sim/node/usage": "the parts of one node work on its one state",
+    "sim/node/engine sim/node/liveness sim/node/memory sim/node/processes sim/node/script sim/node/shared_state "
+    "sim/node/usage": "a process' end settles what it computed, held and was to do next, and each asks who lives",
     "sim/nvml/instances sim/nvml/library": "a library's handles lead back to it",
     "src/admission/wish src/admission/wish_text": PART,
     "src/agent/cluster_options src/agent/options src/agent/telemetry_options": PART,

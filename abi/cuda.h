@@ -96,6 +96,8 @@ typedef struct { char bytes[16]; } CUuuid;
 typedef struct { char reserved[64]; } CUipcMemHandle;
 
 /* ---- cuGetProcAddress -------------------------------------------------------------------- */
+/* The CUDA version whose entry points are all in abi/cuda_symbols.inc: 13.0. */
+#define CUDA_SYMBOLS_VERSION 13000
 typedef int CUdriverProcAddressQueryResult;
 enum {
     CU_GET_PROC_ADDRESS_DEFAULT = 0,
@@ -111,7 +113,7 @@ enum {
     CU_MEM_LOCATION_TYPE_INVALID = 0, CU_MEM_LOCATION_TYPE_DEVICE = 1,
     CU_MEM_LOCATION_TYPE_HOST = 2,    CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
     CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
-    CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+    CU_MEM_ALLOCATION_TYPE_PINNED = 1, CU_MEM_ALLOCATION_TYPE_MANAGED = 2,
     CU_MEM_ATTACH_GLOBAL = 1, CU_MEM_ATTACH_HOST = 2, CU_MEM_ATTACH_SINGLE = 4
 };
 typedef struct { int type; int id; } CUmemLocation;
@@ -195,6 +197,30 @@ CUDA_ABI_SIZE(CUDA_ARRAY3D_DESCRIPTOR, 40);
 typedef struct { size_t size, alignment; unsigned int reserved[4]; } CUDA_ARRAY_MEMORY_REQUIREMENTS;
 CUDA_ABI_SIZE(CUDA_ARRAY_MEMORY_REQUIREMENTS, 32);
 
+enum {
+    CU_RESOURCE_TYPE_ARRAY = 0, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
+    CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL = 0, CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL = 1,
+    CU_MEM_OPERATION_TYPE_MAP = 1, CU_MEM_OPERATION_TYPE_UNMAP = 2, CU_MEM_HANDLE_TYPE_GENERIC = 0
+};
+typedef struct {
+    int resourceType;
+    union { CUmipmappedArray mipmap; CUarray array; } resource;
+    int subresourceType;
+    union {
+        struct {
+            unsigned int level, layer, offsetX, offsetY, offsetZ;
+            unsigned int extentWidth, extentHeight, extentDepth;
+        } sparseLevel;
+        struct { unsigned int layer; unsigned long long offset, size; } miptail;
+    } subresource;
+    int memOperationType;
+    int memHandleType;
+    union { CUmemGenericAllocationHandle memHandle; } memHandle;
+    unsigned long long offset;
+    unsigned int deviceBitMask, flags, reserved[2];
+} CUarrayMapInfo;
+CUDA_ABI_SIZE(CUarrayMapInfo, 96);
+
 /* ---- Graphs ------------------------------------------------------------------------------ */
 typedef struct {
     CUmemPoolProps poolProps;
@@ -238,6 +264,8 @@ typedef struct {
     int result_out;
 } CUDA_GRAPH_INSTANTIATE_PARAMS;
 CUDA_ABI_SIZE(CUDA_GRAPH_INSTANTIATE_PARAMS, 32);
+typedef struct { int result; CUgraphNode errorNode, errorFromNode; } CUgraphExecUpdateResultInfo;
+CUDA_ABI_SIZE(CUgraphExecUpdateResultInfo, 24);
 typedef int CUstreamCaptureMode;
 typedef int CUstreamCaptureStatus;
 enum {
@@ -273,6 +301,7 @@ typedef int CUdevice_attribute;
 typedef int CUfunction_attribute;
 typedef int CUpointer_attribute;
 typedef int CUmemAllocationHandleType;
+typedef int CUmemAllocationType;
 enum {
     CU_EVENT_DEFAULT = 0, CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2,
     CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1
@@ -313,6 +342,19 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* dptr, CUipcMemHandle handle, unsigne
 CUresult cuIpcCloseMemHandle(CUdeviceptr dptr);
 CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp* prop);
 
+CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraph child);
+CUresult cuGraphClone(CUgraph* copy, CUgraph original);
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* errorNode, int* outcome);
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info);
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream);
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset, CUmemGenericAllocationHandle memory, size_t memory_offset, size_t size, unsigned long long flags);
+CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset, size_t size);
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode);
+CUresult cuMemMapArrayAsync(CUarrayMapInfo* mappings, unsigned int count, CUstream stream);
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset, CUdeviceptr address, size_t size, unsigned long long flags);
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type);
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type);
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props);
 CUresult cuMemPoolDestroy(CUmemoryPool pool);
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);
@@ -480,8 +522,6 @@ typedef struct {
 } CUDA_MEMSET_NODE_PARAMS;
 CUDA_ABI_SIZE(CUDA_MEMSET_NODE_PARAMS, 40);
 typedef struct { CUhostFn fn; void* userData; } CUDA_HOST_NODE_PARAMS;
-typedef struct { int result; CUgraphNode errorNode, errorFromNode; } CUgraphExecUpdateResultInfo;
-CUDA_ABI_SIZE(CUgraphExecUpdateResultInfo, 24);
 typedef struct {
     int type;
     union {
@@ -572,7 +612,6 @@ CUresult cuFuncSetSharedSize(CUfunction f, unsigned int bytes);
 CUresult cuGetErrorName(CUresult error, const char** name);
 CUresult cuGetErrorString(CUresult error, const char** text);
 CUresult cuGetExportTable(const void** table, const CUuuid* id);
-CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraph child);
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count);
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData*, size_t count);
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count);
@@ -583,14 +622,11 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNo
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, const CUDA_MEMCPY3D* params, CUcontext);
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, const CUDA_MEMSET_NODE_PARAMS* params, CUcontext);
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph);
-CUresult cuGraphClone(CUgraph* copy, CUgraph original);
 CUresult cuGraphCreate(CUgraph* graph, unsigned int flags);
 CUresult cuGraphDestroyNode(CUgraphNode node);
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags);
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1* params);
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params);
-CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* errorNode, int* outcome);
-CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info);
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count);
 CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edges, size_t* count);
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count);
@@ -607,7 +643,6 @@ CUresult cuGraphNodeGetType(CUgraphNode node, int* type);
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int enabled);
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count);
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData*, size_t count);
-CUresult cuGraphUpload(CUgraphExec exec, CUstream stream);
 CUresult cuGreenCtxDestroy(CUgreenCtx green);
 CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource, int type);
 CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id);
@@ -635,7 +670,6 @@ CUresult cuMemAdvise(CUdeviceptr ptr, size_t bytes, int advice, CUdevice);
 CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t bytes, int advice, CUmemLocation);
 CUresult cuMemAllocHost(void** memory, unsigned int bytesize);
 CUresult cuMemAllocHost_v2(void** memory, size_t bytesize);
-CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags);
 CUresult cuMemFreeHost(void* memory);
 CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr ptr);
 CUresult cuMemGetAddressRange(CUdeviceptr_v1* base, unsigned int* bytes, CUdeviceptr_v1 address);
@@ -708,9 +742,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* dptr, size_t* bytes, CUmodule module,
 CUresult cuModuleGetLoadingMode(int* mode);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice device);
-CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset, CUmemGenericAllocationHandle memory, size_t memory_offset, size_t size, unsigned long long flags);
 CUresult cuMulticastGetGranularity(size_t* granularity, const CUmulticastObjectProp* prop, int);
-CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset, size_t size);
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction f, int blocks_wanted, int);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* count, CUfunction f, int threads, size_t shared);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* count, CUfunction f, int threads, size_t shared, unsigned int);
@@ -726,7 +758,6 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data, unsigned int flags);
-CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData*, size_t count, CUstreamCaptureMode mode);
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags);
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority);
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id);

@@ -97,11 +97,13 @@ void end_context(CUcontext context) {
     }
     --device.contexts;
     if (device.contexts == 0) device.queue.drop();
+    release_held(device, nullptr, true);
     give_all(device, context->id);
     forget_ranges_of(context);
     device.account.shrink(context->overhead_bytes);
     if (device.contexts > 0) return;
     end_pools(device);
+    forget_graph_memory(device);
     device.account.leave();
 }
 

@@ -22,6 +22,13 @@ struct CUmemPoolHandle_st;
 
 namespace aliquot::sim {
 
+struct HeldBlock {
+    const CUstream_st* stream;
+    std::uint64_t position;   // of the queue, at which it is free
+    std::uint64_t bytes = 0;  // that it takes of its pool
+    std::uint16_t heap = 0;   // the pool
+};
+
 /// One device as this process sees it: who it is, what of its memory is whose, and its queue.
 struct Device {
     Device(SharedState& shared, const VisibleDevice& where, int number)
@@ -46,7 +53,10 @@ struct Device {
     Arena low;  // below 4 GiB, for the 32-bit entry points
     std::unique_ptr<Heap> small;
     std::unique_ptr<Heap> small_low;
-    std::vector<CUmemPoolHandle_st*> pools;     // by heap id
+    std::vector<CUmemPoolHandle_st*> pools;  // by heap id
+    /// Freed in a stream, by address: of a pool still, for that stream only, until a host has waited
+    /// for the position or the stream takes memory again.
+    std::map<std::uint64_t, HeldBlock> held_blocks;
     std::atomic<bool> pools_in_use{false};      // a synchronisation may find something to release
     std::map<std::uint64_t, int> shared_files;  // of blocks that other processes may map
     std::map<std::uint64_t, int> graph_addresses;  // of allocation nodes: how many graphs have them
@@ -85,6 +95,11 @@ void give_memory(Device& device, const Allocation& allocation);
 /// Gives back what begins at an address, if it is of cuMemAlloc's kind or a pool's. False: nothing
 /// does.
 bool give_memory_at(Device& device, std::uint64_t address);
+/// Freed in stream order. False: nothing of a pool begins there.
+bool hold_block(Device& device, std::uint64_t address, const HeldBlock& held);
+/// Gives back what may be used by all: what `stream` has freed, or, for nullptr, what was freed by a
+/// position that the device has reached, or, with `all`, everything.
+void release_held(Device& device, const CUstream_st* stream, bool all = false);
 /// The allocation that an address lies in.
 std::optional<Allocation> find_allocation(Device& device, std::uint64_t address);
 /// Gives back all that a context owns.
@@ -92,6 +107,9 @@ void give_all(Device& device, std::uint32_t owner);
 
 /// Whether a program may touch these bytes on the device. Remembers that it did.
 bool touch(Device& device, std::uint64_t address, std::uint64_t bytes);
+
+/// The last context of the device is gone, and with it what graphs hold.
+void forget_graph_memory(Device& device);
 
 /// What a context costs on a device, before it has allocated anything.
 std::uint64_t context_bytes(const Device& device);

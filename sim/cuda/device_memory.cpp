@@ -85,7 +85,9 @@ std::optional<Allocation> find(Device& device, std::uint64_t address) {
     const Arena& arena = arena_of(device, address);
     auto found = arena.blocks_at(address);
     if (!found || found->use != Use::kChunk) return found;
-    return cells_at(arena, *found, address);
+    const auto piece = cells_at(arena, *found, address);
+    if (piece && device.held_blocks.contains(piece->address)) return std::nullopt;
+    return piece;
 }
 
 }  // namespace
@@ -125,6 +127,36 @@ bool give_memory_at(Device& device, std::uint64_t address) {
     if (found->use == Use::kGraph && !found->resident) return false;
     give(device, *found);
     return true;
+}
+
+bool hold_block(Device& device, std::uint64_t address, const HeldBlock& held) {
+    const std::lock_guard lock(device.mutex);
+    const auto found = find(device, address);
+    if (!found || found->address != address || found->heap <= 1) return false;
+    if (device.pools[found->heap]->destroyed) {  // nobody allocates from it any more
+        give(device, *found);
+        return true;
+    }
+    device.held_blocks.emplace(address, HeldBlock{.stream = held.stream,
+                                                  .position = held.position,
+                                                  .bytes = found->span,
+                                                  .heap = found->heap});
+    return true;
+}
+
+void release_held(Device& device, const CUstream_st* stream, bool all) {
+    const std::lock_guard lock(device.mutex);
+    for (auto at = device.held_blocks.begin(); at != device.held_blocks.end();) {
+        const bool free = stream != nullptr ? at->second.stream == stream
+                                            : all || device.queue.reached(at->second.position);
+        if (!free) {
+            ++at;
+            continue;
+        }
+        const std::uint64_t address = at->first;
+        at = device.held_blocks.erase(at);
+        if (const auto found = find(device, address)) give(device, *found);
+    }
 }
 
 bool touch(Device& device, std::uint64_t address, std::uint64_t bytes) {

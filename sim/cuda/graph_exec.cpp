@@ -53,11 +53,10 @@ void change_reserved(Device& device, std::uint64_t bytes, bool grow) {
         std::max(device.graph_reserved_high_bytes, device.graph_reserved_bytes);
 }
 
-/// The memory of allocation nodes is paid for when their graph first runs, and kept until it is
-/// destroyed or trimmed.
-CUresult back(CUgraphExec_st& exec) {
+/// The memory of allocation nodes is paid for when their graph is uploaded or first runs, and kept
+/// until it is destroyed or trimmed. Under the device's lock.
+CUresult pay(CUgraphExec_st& exec) {
     Device& device = *exec.device;
-    const std::lock_guard lock(device.mutex);
     if (exec.backed_bytes < exec.memory_bytes) {
         const std::uint64_t missing = exec.memory_bytes - exec.backed_bytes;
         const CUresult paid = device.account.grow(missing);
@@ -65,6 +64,13 @@ CUresult back(CUgraphExec_st& exec) {
         exec.backed_bytes += missing;
         change_reserved(device, missing, true);
     }
+    return CUDA_SUCCESS;
+}
+
+CUresult back(CUgraphExec_st& exec) {
+    Device& device = *exec.device;
+    const std::lock_guard lock(device.mutex);
+    if (const auto paid = pay(exec); paid != CUDA_SUCCESS) return paid;
     for (const CUgraphNode_st& step : exec.steps) {
         if (step.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
         const auto blocks = device.arena.blocks_at(step.address);
@@ -122,6 +128,22 @@ Instantiated instantiate(const CUgraph_st& graph, std::uint64_t flags) {
     const std::lock_guard lock(execs_mutex);
     execs().insert(exec);
     return {CUDA_SUCCESS, exec};
+}
+
+CUresult upload_graph(CUgraphExec_st& exec) {
+    if (exec.memory_bytes == 0) return CUDA_SUCCESS;
+    const std::lock_guard lock(exec.device->mutex);
+    return pay(exec);
+}
+
+void forget_graph_memory(Device& device) {
+    const std::lock_guard lock(execs_mutex);
+    for (CUgraphExec_st* const exec : execs()) {
+        if (exec->device == &device) exec->backed_bytes = 0;
+    }
+    const std::lock_guard device_lock(device.mutex);
+    device.graph_reserved_bytes = 0;
+    device.graph_used_bytes = 0;
 }
 
 CUresult launch_graph(CUgraphExec_st& exec, CUstream_st& stream) {

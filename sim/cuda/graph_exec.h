@@ -16,6 +16,8 @@ Instantiated instantiate(const CUgraph_st& graph, std::uint64_t flags);
 
 /// Puts all steps into a stream. CUDA_ERROR_OUT_OF_MEMORY: its allocations cannot be paid for.
 CUresult launch_graph(CUgraphExec_st& exec, CUstream_st& stream);
+/// Pays for its allocations before it runs.
+CUresult upload_graph(CUgraphExec_st& exec);
 void destroy_exec(CUgraphExec_st& exec);
 /// Gives back what its allocations do not use now.
 void trim_exec(CUgraphExec_st& exec);

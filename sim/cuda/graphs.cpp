@@ -21,14 +21,22 @@ namespace {
 constexpr int kInstantiated = 0;
 constexpr int kInstantiationFailed = 1;
 constexpr std::uint64_t kKnownFlags = 0xf;
+constexpr std::uint64_t kUpload = 2;
 
 CUresult instantiate_for(CUgraphExec* exec, CUgraph graph, std::uint64_t flags) {
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
     if (exec == nullptr || !valid(graph)) return CUDA_ERROR_INVALID_VALUE;
     if ((flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
     const Instantiated made = instantiate(*graph, flags);
-    if (made.result == CUDA_SUCCESS) *exec = made.exec;
-    return made.result;
+    if (made.result != CUDA_SUCCESS) return made.result;
+    if ((flags & kUpload) != 0) {
+        if (const auto uploaded = upload_graph(*made.exec); uploaded != CUDA_SUCCESS) {
+            destroy_exec(*made.exec);
+            return uploaded;
+        }
+    }
+    *exec = made.exec;
+    return CUDA_SUCCESS;
 }
 
 CUresult instantiate_with_log(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
@@ -78,8 +86,8 @@ CUresult upload(CUgraphExec exec, CUstream handle, bool own_stream) {
     const Current current = current_context();
     if (!current) return current.result;
     if (!valid(exec)) return CUDA_ERROR_INVALID_VALUE;
-    return stream_of(current.context, handle, own_stream) == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                                                                     : CUDA_SUCCESS;
+    if (stream_of(current.context, handle, own_stream) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    return upload_graph(*exec);
 }
 
 CUgraph_st* clone(const CUgraph_st& graph) {

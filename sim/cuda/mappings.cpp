@@ -137,6 +137,7 @@ CUresult export_to_file(void* out, CUmemGenericAllocationHandle handle, int type
     const int exported = ::fcntl(file, F_DUPFD_CLOEXEC, 0);
     if (exported < 0) return CUDA_ERROR_OPERATING_SYSTEM;
     *static_cast<int*>(out) = exported;
+    note_export(*physical);
     return CUDA_SUCCESS;
 }
 
@@ -202,6 +203,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
     if (payer.result != CUDA_SUCCESS) return payer.result;
     // Without a context the device keeps no memory of this process.
     if (payer.device != nullptr && payer.device->contexts == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    const std::lock_guard lock(physical_mutex());
+    drop_closed();
     const PhysicalMade made = make_physical(*prop, size, payer.device);
     if (made.result == CUDA_SUCCESS) *handle = handle_of(*made.physical);
     return made.result;

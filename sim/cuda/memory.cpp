@@ -8,6 +8,7 @@
 #include "sim/cuda/context.h"
 #include "sim/cuda/device.h"
 #include "sim/cuda/driver.h"
+#include "sim/cuda/physical.h"
 #include "sim/cuda/pool.h"
 #include "sim/cuda/ranges.h"
 #include "sim/cuda/trace.h"
@@ -134,6 +135,10 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
     called(__func__);
     const Current current = current_context();
     if (!current) return current.result;
+    if (has_exported_only()) {
+        const std::lock_guard lock(physical_mutex());
+        drop_closed();
+    }
     Account& account = current.context->device->account;
     if (free != nullptr) *free = account.free_bytes();
     if (total != nullptr) *total = account.total_bytes();

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cuda/physical.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cstdlib>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -30,8 +34,40 @@ std::string uuid_text(const CUuuid& uuid) {
     return text;
 }
 
+/// Exported memory of this process, and how much of it only descriptors keep. Under the lock.
+std::set<Physical*>& exported() { return immortal<std::set<Physical*>>(); }
+std::atomic<unsigned> exported_only{0};
+
+bool same_file(int left, int right) {
+    struct stat a {};
+    struct stat b {};
+    return ::fstat(left, &a) == 0 && ::fstat(right, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/// Whether this process has its file open beside us.
+bool is_open_elsewhere(const Physical& physical) {
+    DIR* const directory = ::opendir("/proc/self/fd");
+    if (directory == nullptr) return false;
+    bool open = false;
+    while (const dirent* entry = ::readdir(directory)) {
+        const int file = std::atoi(entry->d_name);
+        if (entry->d_name[0] != '.' && file != physical.file && file != ::dirfd(directory) &&
+            same_file(file, physical.file)) {
+            open = true;
+        }
+    }
+    ::closedir(directory);
+    return open;
+}
+
 void end_if_over(Physical& physical) {
     if (physical.handles > 0 || physical.mappings > 0) return;
+    if (physical.exported && is_open_elsewhere(physical)) {
+        exported_only = 1;
+        return;
+    }
+    exported().erase(&physical);
     if (physical.device != nullptr && physical.device->contexts > 0) {
         physical.device->account.shrink(physical.bytes);
     }
@@ -106,7 +142,26 @@ std::optional<int> device_of_file(int file) {
     return -1;
 }
 
+void note_export(Physical& physical) {
+    physical.exported = true;
+    exported().insert(&physical);
+}
+
+bool has_exported_only() { return exported_only.load(std::memory_order_relaxed) != 0; }
+
+void drop_closed() {
+    if (!has_exported_only()) return;
+    exported_only = 0;
+    const std::set<Physical*> all = exported();
+    for (Physical* const physical : all) end_if_over(*physical);
+}
+
 PhysicalMade import_physical(int file) {
+    for (Physical* const physical : exported()) {
+        if (!same_file(file, physical->file)) continue;
+        ++physical->handles;
+        return {CUDA_SUCCESS, physical};
+    }
     const auto ordinal = device_of_file(file);
     struct stat status {};
     if (!ordinal || ::fstat(file, &status) != 0) return {CUDA_ERROR_INVALID_VALUE, nullptr};

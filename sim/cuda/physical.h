@@ -22,6 +22,7 @@ struct Physical {
     std::uint64_t handles = 1;
     std::uint64_t mappings = 0;
     int file = -1;           // its pages, once they are needed
+    bool exported = false;   // lives as long as a descriptor of its file is open, too
     bool multicast = false;  // stands for memory of several devices, has none itself
     unsigned devices = 0;    // of a multicast object: how many were added
     unsigned devices_wanted = 0;
@@ -45,7 +46,14 @@ void drop_mapping(Physical& physical);
 int file_of(Physical& physical);
 /// The device whose memory such a file holds; -1: of the host. Empty: it is no such file.
 std::optional<int> device_of_file(int file);
-/// An object for a file that another process (or this one) exported.
+/// An object for a file that another process exported; of one that this process did, the same object
+/// with a handle more.
 PhysicalMade import_physical(int file);
+/// Under the lock: it was exported by a descriptor.
+void note_export(Physical& physical);
+/// Under the lock: drops what only descriptors kept that are closed now.
+void drop_closed();
+/// Some memory is kept by descriptors only, as far as is known.
+bool has_exported_only();
 
 }  // namespace aliquot::sim

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cuda/pool.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "sim/cuda/objects.h"
+#include "sim/cuda/ranges.h"
 
 namespace aliquot::sim {
 namespace {
@@ -34,8 +36,10 @@ void trim(CUmemPoolHandle_st& pool, std::uint64_t keep_bytes) {
 /// A pool that was destroyed goes with its last allocation.
 void end_if_over(CUmemPoolHandle_st& pool) {
     if (!pool.destroyed || pool.live > 0) return;
-    trim(pool, 0);
-    pool.device->pools[pool.heap->id()] = nullptr;
+    if (pool.heap) {
+        trim(pool, 0);
+        pool.device->pools[pool.heap->id()] = nullptr;
+    }
     if (pool.shared_file >= 0) ::close(pool.shared_file);
     objects<CUmemPoolHandle_st>().destroy(&pool);
 }
@@ -61,9 +65,39 @@ CUmemPoolHandle_st* make_pool(Device& device, const CUmemPoolProps& props) {
     return pool;
 }
 
-Granted take_from_pool(CUmemPoolHandle_st& pool, std::uint64_t bytes, std::uint32_t owner) {
+CUmemPoolHandle_st* make_host_pool(Device& any, const CUmemPoolProps& props) {
+    const std::lock_guard lock(any.mutex);
+    CUmemPoolHandle_st* const pool = objects<CUmemPoolHandle_st>().make();
+    pool->device = &any;
+    pool->props = props;
+    return pool;
+}
+
+Granted take_from_host(std::uint64_t bytes) {
+    void* const pages =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return {CUDA_ERROR_OUT_OF_MEMORY, 0};
+    const auto address = reinterpret_cast<std::uint64_t>(pages);
+    (void)add_range({.address = address, .bytes = bytes, .device = -1});
+    return {CUDA_SUCCESS, address};
+}
+
+bool give_to_host(std::uint64_t address) {
+    const auto found = find_range(address);
+    if (!found || found->address != address || found->kind != RangeKind::kHost ||
+        found->context != nullptr) {
+        return false;
+    }
+    if (!remove_range(address, RangeKind::kHost)) return false;
+    ::munmap(reinterpret_cast<void*>(address), found->bytes);
+    return true;
+}
+
+Granted take_from_pool(CUmemPoolHandle_st& pool, std::uint64_t bytes, std::uint32_t owner,
+                       const CUstream_st& stream) {
     if (bytes == 0) return {CUDA_ERROR_INVALID_VALUE, 0};
     Device& device = *pool.device;
+    release_held(device, &stream);
     const std::lock_guard lock(device.mutex);
     std::uint64_t address = pool.heap->take(bytes, Use::kPlain, owner);
     if (address == 0) {
@@ -110,12 +144,15 @@ void give_to_pool(Device& device, const Allocation& allocation) {
 }
 
 void trim_pool(CUmemPoolHandle_st& pool, std::uint64_t keep_bytes) {
+    if (!pool.heap) return;
+    release_held(*pool.device, nullptr);
     const std::lock_guard lock(pool.device->mutex);
     trim(pool, keep_bytes);
 }
 
 void release_unused(Device& device) {
     if (!device.pools_in_use.load(std::memory_order_relaxed)) return;
+    release_held(device, nullptr);
     const std::lock_guard lock(device.mutex);
     bool in_use = false;
     for (CUmemPoolHandle_st* const pool : device.pools) {
@@ -127,6 +164,7 @@ void release_unused(Device& device) {
 }
 
 void end_pool(CUmemPoolHandle_st& pool) {
+    release_held(*pool.device, nullptr);
     const std::lock_guard lock(pool.device->mutex);
     pool.destroyed = true;
     end_if_over(pool);

@@ -29,9 +29,17 @@ namespace aliquot::sim {
 
 /// A pool on a device. Under no lock.
 CUmemPoolHandle_st* make_pool(Device& device, const CUmemPoolProps& props);
+/// A pool of host memory, or of managed memory, which lies with the host here: no chunks, nobody
+/// pays.
+CUmemPoolHandle_st* make_host_pool(Device& any, const CUmemPoolProps& props);
+Granted take_from_host(std::uint64_t bytes);
+/// False: no such memory begins there.
+bool give_to_host(std::uint64_t address);
 
 /// Takes memory from a pool; its chunks are paid for when they are added.
-Granted take_from_pool(CUmemPoolHandle_st& pool, std::uint64_t bytes, std::uint32_t owner);
+/// stream   whose freed blocks may be used again
+Granted take_from_pool(CUmemPoolHandle_st& pool, std::uint64_t bytes, std::uint32_t owner,
+                       const CUstream_st& stream);
 void give_to_pool(Device& device, const Allocation& allocation);
 
 /// Gives empty chunks back while more than this is kept. Under no lock.

@@ -46,8 +46,8 @@ CUresult allocate(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, bo
     if (stream->capture.load() != nullptr) return capture_allocation(*stream, address, bytes);
     if (const auto barred = barred_in_legacy(*stream); barred != CUDA_SUCCESS) return barred;
     CUmemPoolHandle_st& from = own_pool ? *pool : *device.current_pool.load();
-    if (!from.heap) return CUDA_ERROR_NOT_SUPPORTED;
-    const Granted granted = take_from_pool(from, bytes, current.context->id);
+    const Granted granted = from.heap ? take_from_pool(from, bytes, current.context->id, *stream)
+                                      : take_from_host(bytes);
     if (granted.result == CUDA_SUCCESS) *address = granted.address;
     return granted.result;
 }
@@ -59,7 +59,9 @@ CUresult release(CUdeviceptr address, CUstream handle, bool own_stream) {
     CUstream_st* const stream = stream_of(current.context, handle, own_stream);
     if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     Device* const device = Driver::get().device_of(address);
-    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (device == nullptr) {
+        return give_to_host(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
     const auto found = find_allocation(*device, address);
     if (!found || found->address != address) return CUDA_ERROR_INVALID_VALUE;
     if (stream->capture.load() != nullptr) {
@@ -69,9 +71,14 @@ CUresult release(CUdeviceptr address, CUstream handle, bool own_stream) {
         return CUDA_SUCCESS;
     }
     if (const auto barred = barred_in_legacy(*stream); barred != CUDA_SUCCESS) return barred;
-    // Memory of a pool can be used again at once: whoever gets it runs after all that came before.
-    // Whole blocks go when the device has done with them.
-    if (found->heap > 1 || device->queue.idle()) {
+    // Memory of a pool can be used again at once by its stream, and by others after a wait. Whole
+    // blocks go when the device has done with them.
+    if (found->heap > 1) {
+        const bool held =
+            hold_block(*device, address, {.stream = stream, .position = device->queue.end()});
+        return held ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (device->queue.idle()) {
         return give_memory_at(*device, address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
     submit(*stream, 0, [device, address] { (void)give_memory_at(*device, address); });
@@ -108,6 +115,35 @@ CUresult tell(CUmemoryPool* pool, CUmemoryPool known) {
     return CUDA_SUCCESS;
 }
 
+/// The pool of a location: of the host and of managed memory there is one each.
+CUresult pool_of(CUmemoryPool* pool, const CUmemLocation* location, CUmemAllocationType type,
+                 bool first) {
+    if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
+    if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    if (!managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+    if (!managed && location->type == CU_MEM_LOCATION_TYPE_DEVICE) {
+        Device* const device = Driver::get().device(location->id);
+        if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+        return tell(pool, first ? device->default_pool : device->current_pool.load());
+    }
+    const bool on_host = location->type == CU_MEM_LOCATION_TYPE_HOST ||
+                         location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    if (!managed && !on_host) return CUDA_ERROR_INVALID_VALUE;
+    static std::mutex mutex;
+    static CUmemoryPool pools[2] = {};
+    const std::lock_guard lock(mutex);
+    CUmemoryPool& known = pools[managed ? 1 : 0];
+    if (known == nullptr) {
+        CUmemPoolProps props{};
+        props.allocType = type;
+        props.location = *location;
+        known = make_host_pool(*Driver::get().device(0), props);
+        known->is_default = true;
+    }
+    return tell(pool, known);
+}
+
 }  // namespace
 
 extern "C" {
@@ -142,6 +178,17 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                CUmemAllocationType type) {
+    called(__func__);
+    return pool_of(pool, location, type, true);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+    called(__func__);
+    return pool_of(pool, location, type, false);
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     called(__func__);
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
@@ -149,7 +196,9 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     if (props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
     if (props->location.type == CU_MEM_LOCATION_TYPE_HOST ||
         props->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) {
-        return CUDA_ERROR_NOT_SUPPORTED;
+        if (props->handleTypes != 0) return CUDA_ERROR_NOT_SUPPORTED;
+        *pool = make_host_pool(*Driver::get().device(0), *props);
+        return CUDA_SUCCESS;
     }
     if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     Device* const device = Driver::get().device(props->location.id);
@@ -188,6 +237,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
         std::memcpy(&pool->reuse[attribute - kReuseFirst], value, sizeof(int));
         return CUDA_SUCCESS;
     }
+    if (!pool->heap) return CUDA_SUCCESS;
     cuuint64_t bytes = 0;
     std::memcpy(&bytes, value, sizeof bytes);
     const std::lock_guard lock(pool->device->mutex);
@@ -219,6 +269,10 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
     settle(*pool);
     const std::lock_guard lock(pool->device->mutex);
     cuuint64_t bytes = 0;
+    if (!pool->heap) {
+        std::memcpy(value, &bytes, sizeof bytes);
+        return CUDA_SUCCESS;
+    }
     switch (attribute) {
         case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
             bytes = pool->release_threshold_bytes;
@@ -231,6 +285,9 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
             break;
         case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
             bytes = pool->heap->used_bytes();
+            for (const auto& [address, held] : pool->device->held_blocks) {
+                if (held.heap == pool->heap->id()) bytes -= std::min(bytes, held.bytes);
+            }
             break;
         case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
             bytes = pool->heap->used_high_bytes;

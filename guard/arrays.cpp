@@ -3,6 +3,7 @@
 
 #include "guard/exports.h"
 #include "guard/memory.h"
+#include "guard/vmm.h"
 
 namespace aliquot::guard {
 namespace {
@@ -59,7 +60,7 @@ CUresult make(Array* array, std::uint64_t wanted, Call call) {
         g_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
         return call();
     const unsigned place = place_of_device(device);
-    if (place == kNone) return call();
+    if (place == kNone) return refuse_uncounted(wanted) ? CUDA_ERROR_OUT_OF_MEMORY : call();
     Record record;
     record.kind = Kind::kArray;
     record.place = static_cast<std::uint8_t>(place);
@@ -91,6 +92,7 @@ CUresult destroy(Array array, Call call) {
     const auto key = reinterpret_cast<std::uintptr_t>(array);
     const bool known = inside && g_memory.take(key, record);
     const CUresult result = call();
+    if (inside && result == CUDA_SUCCESS) drop_array(key);
     if (!known) return result;
     if (result == CUDA_SUCCESS)
         release(record);

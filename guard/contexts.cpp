@@ -16,6 +16,15 @@ std::atomic<std::uint64_t> g_primary[kMaxOrdinals];  // primary contexts by ordi
 
 std::uint64_t key_of(CUcontext context) { return reinterpret_cast<std::uintptr_t>(context); }
 
+/// Memory of pools outlives a context, but not the last one of its device.
+void settle_after_context(unsigned place) {
+    if (place != kNone && g_ledger.own(place).contexts.load() == 0) {
+        drop_pools(place);
+        drop_graph_memory(place);
+    }
+    settle_pools_if_changed();
+}
+
 /// Room for a context before there is one; the driver's own figure comes later.
 bool reserve_context(unsigned place) {
     const std::uint64_t estimate =
@@ -65,8 +74,9 @@ CUresult destroy(CUcontext context, Call call) {
     if (!ours || !inside || result != CUDA_SUCCESS) return result;
     Record record;
     drop_context(key_of(context));
-    if (g_memory.take(key_of(context), record)) g_ledger.count_context(record.place, -1);
-    settle_pools_if_changed();
+    const bool known = g_memory.take(key_of(context), record);
+    if (known) g_ledger.count_context(record.place, -1);
+    settle_after_context(known ? record.place : kNone);
     return result;
 }
 
@@ -110,7 +120,7 @@ CUresult let_go(CUdevice device, bool reset, Call call) {
     const bool after = is_active(device);
     if (reset || !after) drop_context(primary);
     if (!after) g_ledger.count_context(place, -1);
-    settle_pools_if_changed();
+    settle_after_context(place);
     return result;
 }
 

@@ -37,10 +37,8 @@ CUresult launch_graph(CUgraphExec exec, CUstream stream, bool per_thread, Call c
     if (!is_passed()) before_launch(stream, per_thread);
     const CUresult result = call();
     if (!is_passed()) after_launch();
-    if (result == CUDA_SUCCESS) {
-        const Inside inside;
-        if (inside) end_graph(exec);
-    }
+    const Inside inside;
+    if (inside) end_graph(exec, result == CUDA_SUCCESS);
     return result;
 }
 

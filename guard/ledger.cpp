@@ -204,12 +204,33 @@ unsigned Ledger::find(const abi::DeviceUuid& uuid) const {
     return kNone;
 }
 
+/// Under the lock: a place whose device the container does not have and nobody uses; kNone: there is
+/// none. Only a config tells which devices there are.
+unsigned Ledger::foreign_place() const {
+    if (config_ == nullptr) return kNone;
+    for (unsigned i = 0; i < abi::kRegionDevices; ++i) {
+        bool ours = knows(i);
+        for (const abi::DeviceLimits& limits : config_->devices)
+            ours = ours || same(limits.uuid, ledger_->devices[i].uuid);
+        for (unsigned s = 0; s < ledger_->slots_high.load() && s < abi::kRegionSlots; ++s) {
+            const abi::SlotDevice& use = ledger_->slots[s].devices[i];
+            ours = ours || (value(ledger_->slots[s].owner) != 0 &&
+                            (value(use.tracked_bytes) != 0 || value(use.overhead_bytes) != 0 ||
+                             use.contexts.load(std::memory_order_relaxed) != 0));
+        }
+        if (!ours) return i;
+    }
+    return kNone;
+}
+
 unsigned Ledger::place_of(const abi::DeviceUuid& uuid, unsigned container_index) {
     const Locked locked(*this);
     unsigned place = find(uuid);
     if (place == kNone) {
         place = find(abi::DeviceUuid{});
+        if (place == kNone) place = foreign_place();
         if (place == kNone) return kNone;
+        set(ledger_->devices[place].used_bytes, 0);
         ledger_->devices[place].uuid = uuid;
     }
     const std::uint32_t bit = 1U << place;

@@ -117,6 +117,7 @@ private:
     void unlock();
     [[nodiscard]] int reopen() const;
     void set_limits(Device& device, unsigned container_index);
+    [[nodiscard]] unsigned foreign_place() const;
 
     const abi::Config* config_ = nullptr;
     abi::Ledger* ledger_ = nullptr;

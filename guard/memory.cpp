@@ -21,6 +21,7 @@ bool reserve(unsigned place, std::uint64_t bytes, Part part) {
     settle_pools();
     measure_self(place, true);
     if (g_ledger.grow(place, bytes, part)) return true;
+    if (squeeze(place) && g_ledger.grow(place, bytes, part)) return true;
     g_ledger.note_denied(place, bytes);
     log(LogLevel::kInfo, "refused %llu bytes: %llu of %llu are used",
         static_cast<unsigned long long>(bytes),
@@ -29,7 +30,21 @@ bool reserve(unsigned place, std::uint64_t bytes, Part part) {
     return false;
 }
 
-void release(const Record& record) {
+bool refuse_uncounted(std::uint64_t bytes) {
+    if (!g_places_full.load(std::memory_order_relaxed)) return false;
+    static std::atomic<bool> told{false};
+    const bool open = g_ledger.is_fail_open(g_settings);
+    g_ledger.remark(0, abi::kRemarkTableFull);
+    if (!told.exchange(true))
+        log(LogLevel::kError,
+            "no place for another GPU in the ledger %s: %u are entered already, %llu bytes are %s; "
+            "remove the ledger when no program of the container runs",
+            g_settings.ledger, abi::kRegionDevices, static_cast<unsigned long long>(bytes),
+            open ? "not counted" : "refused");
+    return !open;
+}
+
+void release(const Record& record, std::uint64_t stream) {
     switch (record.kind) {
         case Kind::kMemory:
         case Kind::kArray:
@@ -39,7 +54,7 @@ void release(const Record& record) {
             g_ledger.shrink(record.place, record.bytes, Part::kManaged);
             break;
         case Kind::kPool:
-            give_back_to_pool(record.extra, record.bytes);
+            give_back_to_pool(record.extra, record.bytes, stream);
             break;
         default:
             break;
@@ -73,7 +88,7 @@ CUresult allocate(std::uint64_t wanted, Kind kind, Call call, Made made) {
     const Inside inside;
     if (!inside || !is_sensible(wanted)) return call();
     const unsigned place = current_place();
-    if (place == kNone) return call();
+    if (place == kNone) return refuse_uncounted(wanted) ? CUDA_ERROR_OUT_OF_MEMORY : call();
     Record record;
     record.bytes = charged_size(wanted);
     record.kind = kind;
@@ -97,14 +112,14 @@ CUresult allocate(std::uint64_t wanted, Kind kind, Call call, Made made) {
 /// Takes the record away first: once the driver has the memory back, another thread may be given
 /// the same address.
 template <class Call>
-CUresult give_back(std::uint64_t key, Call call) {
+CUresult give_back(std::uint64_t key, Call call, std::uint64_t stream = 0) {
     const Inside inside;
     Record record;
     const bool known = inside && g_memory.take(key, record);
     const CUresult result = call();
     if (!known) return result;
     if (result == CUDA_SUCCESS)
-        release(record);
+        release(record, stream);
     else
         g_memory.put(key, record);
     return result;
@@ -219,12 +234,16 @@ GUARD_EXPORT(cuMemFree) CUresult cuMemFree(CUdeviceptr_v1 dptr) {
 
 GUARD_EXPORT(cuMemFreeAsync) CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream stream) {
     const auto call = [&] { return g_driver.cuMemFreeAsync(dptr, stream); };
-    return guarded() && !is_capturing(stream, false) ? give_back(dptr, call) : call();
+    return guarded() && !is_capturing(stream, false)
+               ? give_back(dptr, call, stream_key(stream, false))
+               : call();
 }
 
 GUARD_EXPORT(cuMemFreeAsync_ptsz) CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream stream) {
     const auto call = [&] { return g_driver.cuMemFreeAsync_ptsz(dptr, stream); };
-    return guarded() && !is_capturing(stream, true) ? give_back(dptr, call) : call();
+    return guarded() && !is_capturing(stream, true)
+               ? give_back(dptr, call, stream_key(stream, true))
+               : call();
 }
 
 GUARD_EXPORT(cuExternalMemoryGetMappedBuffer)

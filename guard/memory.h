@@ -22,7 +22,14 @@ inline bool is_sensible(std::uint64_t bytes) {
 bool reserve(unsigned place, std::uint64_t bytes, Part part = Part::kTracked);
 
 /// Gives back what one record stands for.
-void release(const Record& record);
+/// stream   stream_key() of the one in which it was freed; 0: of none
+void release(const Record& record, std::uint64_t stream = 0);
+
+/// For memory of a device that has no place in the ledger, whose table of devices is full: it would be
+/// counted nowhere. Remarks and logs it.
+/// returns  true: to be refused; false: the device has a place or does not exist, or by policy all
+///          goes through
+bool refuse_uncounted(std::uint64_t bytes);
 
 /// The context is gone, and with it all that was made in it.
 void drop_context(std::uint64_t context);

@@ -1,51 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/pools.h"
 
-#include "guard/exports.h"
 #include "guard/graphs.h"
 #include "guard/memory.h"
-#include "guard/truth.h"
+#include "guard/vmm.h"
 
 namespace aliquot::guard {
 namespace {
 
-struct Pool {
-    CUmemoryPool handle;    // nullptr: a free place
-    std::uint64_t live;     // bytes of its pointers
-    std::uint64_t charged;  // in the ledger
-    std::uint8_t place;
-    bool charges;  // false: another process' memory, or the host's
+/// A block that a stream has freed, and may have again without waiting for anybody.
+struct Freed {
+    std::uint64_t stream;  // stream_key(); 0: a free place
+    std::uint64_t bytes;
 };
-constexpr unsigned kMost = 256;
+constexpr unsigned kFreed = 16;
+
+struct Pool {
+    CUmemoryPool handle;      // nullptr: destroyed, or a free place
+    std::uint64_t live;       // bytes of its pointers
+    std::uint64_t pointers;   // how many
+    std::uint64_t base;       // bytes that the driver said it holds
+    std::uint64_t started;    // bytes of all allocations that were begun
+    std::uint64_t completed;  // and of those that have returned
+    std::uint64_t mark;       // `completed` when the driver was asked
+    std::uint64_t charged;    // in the ledger
+    Freed freed[kFreed];
+    std::uint32_t next_freed;
+    std::uint32_t next_unused;  // + 1; of a free place
+    std::uint8_t place;
+    bool used;
+    bool charges;
+    bool tells;       // the driver knows what it holds
+    bool resting;     // its device was reset: not asked before it is used again
+    bool distrusted;  // what a stream freed is not given to it again
+
+    /// The most that it can hold: everything begun after the driver was asked may be new.
+    [[nodiscard]] std::uint64_t most() const { return base + (started - mark); }
+};
+constexpr std::uint32_t kMost = 1 << 20;
 constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 constexpr std::uint64_t kChunk = std::uint64_t{32} << 20;
 constexpr std::uint64_t kBetween = 10'000'000;
 
-ThreadLock g_lock;  // for g_pools; the ledger's lock may be taken inside
-constinit Pool g_pools[kMost] = {};
-std::atomic<unsigned> g_high{0};
+ThreadLock g_lock;  // for the table; the ledger's lock may be taken inside
+Pool* g_pools;
+constinit Records g_by_handle;
+std::atomic<std::uint32_t> g_made{0};  // places ever used
+std::uint32_t g_unused = 0;            // + 1
 std::atomic<bool> g_changed{false};
 std::atomic<std::uint64_t> g_settled_ns{0};
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
+std::uint64_t key_of(CUmemoryPool handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
-/// The place of a pool in the table; kNone: the table is full. Under the lock.
-unsigned enter(CUmemoryPool handle, unsigned place, bool charges) {
-    unsigned free = kNone;
-    for (unsigned i = 0; i < g_high.load(std::memory_order_relaxed); ++i) {
-        if (g_pools[i].handle == handle) return i;
-        if (g_pools[i].handle == nullptr && free == kNone) free = i;
+/// Under the lock.
+std::uint32_t make_pool() {
+    if (g_pools == nullptr)
+        g_pools =
+            static_cast<Pool*>(kernel::map(kMost * sizeof(Pool), PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    const std::uint32_t made = g_made.load(std::memory_order_relaxed);
+    if (g_pools == nullptr || (g_unused == 0 && made == kMost)) return kNone;
+    if (g_unused == 0) {
+        g_made.store(made + 1, std::memory_order_relaxed);
+        return made;
     }
-    if (free == kNone && g_high < kMost) free = g_high++;
-    if (free == kNone) return kNone;
-    g_pools[free] = Pool{handle, 0, 0, static_cast<std::uint8_t>(place), charges};
-    return free;
+    const std::uint32_t index = g_unused - 1;
+    g_unused = g_pools[index].next_unused;
+    return index;
 }
 
 /// Under the lock: the pool is to be charged with so much.
 void charge(Pool& pool, std::uint64_t bytes) {
+    if (!pool.charges) return;
     if (bytes > pool.charged)
         g_ledger.force(pool.place, bytes - pool.charged, Part::kTracked);
     else if (bytes < pool.charged)
@@ -53,12 +82,81 @@ void charge(Pool& pool, std::uint64_t bytes) {
     pool.charged = bytes;
 }
 
-void settle(unsigned index) {
-    CUmemoryPool handle = nullptr;
-    {
-        const ThreadLocked locked(g_lock);
-        if (g_pools[index].charges) handle = g_pools[index].handle;
-    }
+/// Under the lock.
+void drop_if_over(std::uint32_t index) {
+    Pool& pool = g_pools[index];
+    if (pool.handle != nullptr || pool.pointers != 0) return;
+    charge(pool, 0);
+    pool = Pool{};
+    pool.next_unused = g_unused;
+    g_unused = index + 1;
+}
+
+/// Under the lock: what streams have freed is only there while the pool has it all.
+void check_freed(Pool& pool) {
+    std::uint64_t sum = 0;
+    for (const Freed& freed : pool.freed) sum += freed.bytes;
+    if (pool.base >= pool.live + sum) return;
+    for (Freed& freed : pool.freed) freed = Freed{};
+}
+
+/// Bytes that pools of this device keep beyond what is in use.
+std::uint64_t spare_of(unsigned place) {
+    const ThreadLocked locked(g_lock);
+    std::uint64_t spare = 0;
+    for (std::uint32_t i = 0; i < g_made.load(std::memory_order_relaxed); ++i)
+        if (const Pool& pool = g_pools[i]; pool.used && pool.place == place)
+            spare += pool.charged > pool.live ? pool.charged - pool.live : 0;
+    return spare;
+}
+
+/// The handle of a pool that can be asked; nullptr: not this one.
+CUmemoryPool askable(std::uint32_t index, std::uint64_t& completed) {
+    const ThreadLocked locked(g_lock);
+    const Pool& pool = g_pools[index];
+    completed = pool.completed;
+    return pool.used && pool.charges && !pool.resting ? pool.handle : nullptr;
+}
+
+}  // namespace
+
+std::uint64_t stream_key(CUstream stream, bool per_thread) {
+    static thread_local char own;
+    const auto value = reinterpret_cast<std::uintptr_t>(stream);
+    if (value == CU_STREAM_PER_THREAD_VALUE || (value == 0 && per_thread))
+        return reinterpret_cast<std::uintptr_t>(&own);
+    return value == 0 ? CU_STREAM_LEGACY_VALUE : value;
+}
+
+std::uint32_t enter_pool(CUmemoryPool handle, unsigned place, bool charges) {
+    const ThreadLocked locked(g_lock);
+    Record record;
+    if (g_by_handle.look(key_of(handle), record)) return record.extra;
+    record.kind = Kind::kPool;
+    record.extra = make_pool();
+    if (record.extra == kNone || !g_by_handle.put(key_of(handle), record)) return kNone;
+    Pool& pool = g_pools[record.extra];
+    pool = Pool{};
+    pool.handle = handle;
+    pool.place = static_cast<std::uint8_t>(place);
+    pool.used = true;
+    pool.charges = charges;
+    return record.extra;
+}
+
+std::uint32_t find_pool(CUmemoryPool handle) {
+    Record record;
+    return g_by_handle.look(key_of(handle), record) ? record.extra : kNone;
+}
+
+PoolPlace place_of_pool(std::uint32_t pool) {
+    const ThreadLocked locked(g_lock);
+    return {g_pools[pool].place, g_pools[pool].charges};
+}
+
+void settle_pool(std::uint32_t index) {
+    std::uint64_t completed = 0;
+    CUmemoryPool handle = askable(index, completed);
     cuuint64_t reserved = 0;
     if (handle == nullptr ||
         g_driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) !=
@@ -66,117 +164,88 @@ void settle(unsigned index) {
         return;
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
-    if (pool.handle == handle) charge(pool, reserved > pool.live ? reserved : pool.live);
+    if (pool.handle != handle || pool.resting) return;
+    pool.tells = pool.tells || reserved != 0;
+    pool.base = pool.tells ? reserved : pool.live;
+    pool.mark = completed;
+    charge(pool, pool.most());
+    check_freed(pool);
 }
 
-/// Room for `bytes` more in the pool: what it has spare, or more of the limit.
-bool reserve_in_pool(unsigned index, std::uint64_t bytes) {
+void end_pool(std::uint32_t index) {
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
-    if (pool.charges && pool.live + bytes > pool.charged) {
-        const std::uint64_t missing = pool.live + bytes - pool.charged;
-        std::uint64_t more = round_up(missing, kChunk);
+    Record record;
+    g_by_handle.take(key_of(pool.handle), record);
+    pool.handle = nullptr;
+    drop_if_over(index);
+}
+
+bool may_reuse(std::uint32_t index, std::uint64_t bytes) {
+    const ThreadLocked locked(g_lock);
+    const Pool& pool = g_pools[index];
+    return pool.most() > pool.live && pool.most() + bytes > pool.charged;
+}
+
+bool reserve_in_pool(std::uint32_t index, std::uint64_t bytes) {
+    const ThreadLocked locked(g_lock);
+    Pool& pool = g_pools[index];
+    const std::uint64_t most = pool.most() + bytes;
+    if (most > pool.charged) {
+        std::uint64_t more = round_up(most - pool.charged, kChunk);
         if (!g_ledger.grow(pool.place, more, Part::kTracked)) {
-            more = round_up(missing, kPage);
+            more = round_up(most - pool.charged, kPage);
             if (!g_ledger.grow(pool.place, more, Part::kTracked)) return false;
         }
         pool.charged += more;
     }
-    pool.live += bytes;
+    pool.started += bytes;
     return true;
 }
 
-template <class Call>
-CUresult allocate(CUdeviceptr* dptr, std::uint64_t wanted, CUmemoryPool handle, unsigned place,
-                  Call call) {
-    unsigned index = 0;
-    {
-        const ThreadLocked locked(g_lock);
-        index = enter(handle, place, true);
-    }
-    if (index == kNone) {
-        g_ledger.remark(place, abi::kRemarkTableFull);
-        return call();
-    }
-    Record record;
-    record.kind = Kind::kPool;
-    record.extra = index;
-    record.place = static_cast<std::uint8_t>(place);
-    record.bytes = round_up(wanted, 512);
-    bool granted = reserve_in_pool(index, record.bytes);
-    if (!granted) {
-        g_ledger.reap();
-        settle_pools();
-        measure_self(place, true);
-        granted = reserve_in_pool(index, record.bytes);
-    }
-    if (!granted) {
-        g_ledger.note_denied(place, record.bytes);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    const CUresult result = call();
-    if (result != CUDA_SUCCESS || !g_memory.add(*dptr, record))
-        give_back_to_pool(index, record.bytes);
-    return result;
-}
-
-/// Whether the guard has a say in this one; `place` is then the current device's.
-bool concerns(const CUdeviceptr* dptr, std::uint64_t wanted, unsigned& place) {
-    if (dptr == nullptr || !is_sensible(wanted)) return false;
-    place = current_place();
-    return place != kNone;
-}
-
-template <class Call>
-CUresult allocate_on_stream(CUdeviceptr* dptr, std::uint64_t wanted, CUstream stream,
-                            bool per_thread, CUmemoryPool pool, Call call) {
-    const Inside inside;
-    unsigned place = 0;
-    if (!inside || !concerns(dptr, wanted, place)) return call();
-    if (is_capturing(stream, per_thread)) {
-        const CUresult result = call();
-        if (result == CUDA_SUCCESS) note_captured_memory(stream, wanted, place);
-        return result;
-    }
-    if (pool == nullptr) {
-        CUdevice device = 0;
-        if (g_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-            g_driver.cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS)
-            return call();
-    }
-    return allocate(dptr, wanted, pool, place, call);
-}
-
-template <class Call>
-CUresult create(CUmemoryPool* pool, unsigned place, bool charges, Call call) {
-    const Inside inside;
-    const CUresult result = call();
-    if (!inside || result != CUDA_SUCCESS || pool == nullptr) return result;
+void allocated_in_pool(std::uint32_t index, std::uint64_t bytes, bool success) {
     const ThreadLocked locked(g_lock);
-    enter(*pool, place, charges && place != kNone);
-    return result;
-}
-
-CUresult destroy(CUmemoryPool handle) {
-    const Inside inside;
-    const CUresult result = g_driver.cuMemPoolDestroy(handle);
-    if (!inside || result != CUDA_SUCCESS) return result;
-    const ThreadLocked locked(g_lock);
-    for (unsigned i = 0; i < g_high.load(std::memory_order_relaxed); ++i) {
-        if (g_pools[i].handle != handle) continue;
-        charge(g_pools[i], 0);
-        g_pools[i] = Pool{};
+    Pool& pool = g_pools[index];
+    pool.completed += bytes;
+    if (success) {
+        pool.live += bytes;
+        ++pool.pointers;
+        pool.resting = false;
     }
-    return result;
+    g_changed.store(true, std::memory_order_relaxed);
 }
 
-}  // namespace
-
-void give_back_to_pool(std::uint32_t pool, std::uint64_t bytes) {
+bool reuse_in_pool(std::uint32_t index, std::uint64_t bytes, std::uint64_t stream) {
     const ThreadLocked locked(g_lock);
-    if (pool >= kMost) return;
-    std::uint64_t& live = g_pools[pool].live;
-    live = bytes < live ? live - bytes : 0;
+    Pool& pool = g_pools[index];
+    Freed* best = nullptr;
+    for (Freed& freed : pool.freed)
+        if (freed.stream == stream && freed.bytes >= bytes &&
+            (best == nullptr || freed.bytes < best->bytes))
+            best = &freed;
+    if (best == nullptr || pool.distrusted) return false;
+    best->bytes -= bytes;
+    if (best->bytes == 0) *best = Freed{};
+    // Not new memory: the mark moves with it.
+    pool.started += bytes;
+    pool.mark += bytes;
+    return true;
+}
+
+void distrust_pool(std::uint32_t index) {
+    const ThreadLocked locked(g_lock);
+    g_pools[index].distrusted = true;
+}
+
+void give_back_to_pool(std::uint32_t index, std::uint64_t bytes, std::uint64_t stream) {
+    const ThreadLocked locked(g_lock);
+    if (index >= g_made.load(std::memory_order_relaxed)) return;
+    Pool& pool = g_pools[index];
+    if (!pool.used || pool.pointers == 0) return;
+    pool.live = bytes < pool.live ? pool.live - bytes : 0;
+    --pool.pointers;
+    if (stream != 0) pool.freed[pool.next_freed++ % kFreed] = Freed{stream, bytes};
+    drop_if_over(index);
     g_changed.store(true, std::memory_order_relaxed);
 }
 
@@ -184,108 +253,64 @@ void settle_pools() {
     g_settled_ns.store(kernel::now_ns(), std::memory_order_relaxed);
     g_changed.store(false, std::memory_order_relaxed);
     const CaptureRelaxed relaxed;
-    const unsigned high = g_high.load(std::memory_order_relaxed);
-    for (unsigned i = 0; i < high; ++i) settle(i);
+    const std::uint32_t made = g_made.load(std::memory_order_relaxed);
+    for (std::uint32_t i = 0; i < made; ++i) settle_pool(i);
     settle_graph_memory();
+    settle_exported();
 }
 
-bool has_changed_pools() { return g_changed.load(std::memory_order_relaxed) || has_graph_memory(); }
+bool has_changed_pools() {
+    return g_changed.load(std::memory_order_relaxed) || has_graph_memory() || has_exported_only();
+}
 
 void note_synchronised() {
     if (!has_changed_pools()) return;
     if (kernel::now_ns() - g_settled_ns.load(std::memory_order_relaxed) >= kBetween) settle_pools();
 }
 
+bool squeeze(unsigned place) {
+    if (spare_of(place) == 0 && graph_memory_of(place) == 0) return false;
+    if (g_captures.load(std::memory_order_relaxed) != 0) return false;
+    if (current_place() == place) g_driver.cuCtxSynchronize();
+    for (std::uint32_t i = 0; i < g_made.load(std::memory_order_relaxed); ++i) {
+        std::uint64_t completed = 0;
+        CUmemoryPool handle = askable(i, completed);
+        if (handle != nullptr && place_of_pool(i).place == place)
+            g_driver.cuMemPoolTrimTo(handle, 0);
+    }
+    if (graph_memory_of(place) != 0) g_driver.cuDeviceGraphMemTrim(device_of_place(place));
+    settle_pools();
+    return true;
+}
+
+void drop_pools(unsigned place) {
+    const auto of_pools = [&](const Record& record) {
+        return record.kind == Kind::kPool && record.place == place;
+    };
+    g_memory.take_all(of_pools);
+    const ThreadLocked locked(g_lock);
+    for (std::uint32_t i = 0; i < g_made.load(std::memory_order_relaxed); ++i) {
+        Pool& pool = g_pools[i];
+        if (!pool.used || pool.place != place) continue;
+        pool.live = 0;
+        pool.pointers = 0;
+        pool.base = 0;
+        pool.mark = pool.completed;
+        pool.resting = true;
+        for (Freed& freed : pool.freed) freed = Freed{};
+        charge(pool, pool.most());
+        drop_if_over(i);
+    }
+}
+
 void forget_pools() {
     g_lock.forget();
-    for (Pool& pool : g_pools) pool = Pool{};
-    g_high.store(0, std::memory_order_relaxed);
+    g_by_handle.forget();
+    if (g_pools != nullptr) kernel::unmap(g_pools, kMost * sizeof(Pool));
+    g_pools = nullptr;
+    g_made.store(0, std::memory_order_relaxed);
+    g_unused = 0;
     forget_graphs();
 }
 
 }  // namespace aliquot::guard
-
-using namespace aliquot::guard;
-
-GUARD_EXPORT(cuMemAllocAsync)
-CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytes, CUstream stream) {
-    const auto call = [&] { return g_driver.cuMemAllocAsync(dptr, bytes, stream); };
-    return guarded() ? allocate_on_stream(dptr, bytes, stream, false, nullptr, call) : call();
-}
-
-GUARD_EXPORT(cuMemAllocAsync_ptsz)
-CUresult cuMemAllocAsync_ptsz(CUdeviceptr* dptr, size_t bytes, CUstream stream) {
-    const auto call = [&] { return g_driver.cuMemAllocAsync_ptsz(dptr, bytes, stream); };
-    return guarded() ? allocate_on_stream(dptr, bytes, stream, true, nullptr, call) : call();
-}
-
-GUARD_EXPORT(cuMemAllocFromPoolAsync)
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool,
-                                 CUstream stream) {
-    const auto call = [&] { return g_driver.cuMemAllocFromPoolAsync(dptr, bytes, pool, stream); };
-    return guarded() && pool != nullptr ? allocate_on_stream(dptr, bytes, stream, false, pool, call)
-                                        : call();
-}
-
-GUARD_EXPORT(cuMemAllocFromPoolAsync_ptsz)
-CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool,
-                                      CUstream stream) {
-    const auto call = [&] {
-        return g_driver.cuMemAllocFromPoolAsync_ptsz(dptr, bytes, pool, stream);
-    };
-    return guarded() && pool != nullptr ? allocate_on_stream(dptr, bytes, stream, true, pool, call)
-                                        : call();
-}
-
-GUARD_EXPORT(cuMemPoolCreate)
-CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-    const auto call = [&] { return g_driver.cuMemPoolCreate(pool, props); };
-    if (!guarded() || props == nullptr) return call();
-    const bool on_device = props->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-    const unsigned place = on_device ? place_of_device(props->location.id) : kNone;
-    return create(pool, place, on_device, call);
-}
-
-GUARD_EXPORT(cuMemPoolImportFromShareableHandle)
-CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
-                                            CUmemAllocationHandleType type,
-                                            unsigned long long flags) {
-    const auto call = [&] {
-        return g_driver.cuMemPoolImportFromShareableHandle(pool, handle, type, flags);
-    };
-    return guarded() ? create(pool, kNone, false, call) : call();
-}
-
-GUARD_EXPORT(cuMemPoolDestroy) CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-    return guarded() ? destroy(pool) : g_driver.cuMemPoolDestroy(pool);
-}
-
-GUARD_EXPORT(cuMemPoolTrimTo) CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
-    const bool ours = guarded();
-    const Inside inside;
-    const CUresult result = g_driver.cuMemPoolTrimTo(pool, minBytesToKeep);
-    if (ours && inside && result == CUDA_SUCCESS) settle_pools();
-    return result;
-}
-
-GUARD_EXPORT(cuMemPoolSetAttribute)
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-    const bool ours = guarded();
-    const Inside inside;
-    const CUresult result = g_driver.cuMemPoolSetAttribute(pool, attribute, value);
-    if (ours && inside && result == CUDA_SUCCESS) settle_pools();
-    return result;
-}
-
-GUARD_EXPORT(cuMemPoolImportPointer)
-CUresult cuMemPoolImportPointer(CUdeviceptr* ptr, CUmemoryPool pool, CUmemPoolPtrExportData* data) {
-    const bool ours = guarded();
-    const Inside inside;
-    const CUresult result = g_driver.cuMemPoolImportPointer(ptr, pool, data);
-    if (ours && inside && result == CUDA_SUCCESS && ptr != nullptr) {
-        Record record;
-        record.kind = Kind::kImported;
-        g_memory.put(*ptr, record);
-    }
-    return result;
-}

@@ -5,16 +5,50 @@
 
 #include "abi/cuda.h"
 
-/// Stream-ordered memory. A pool keeps what is freed, so not pointers are charged but what the pool
-/// holds of the device; that is known only by asking the driver now and then.
+/// Stream-ordered memory. A pool keeps what is freed, and for the stream that freed it: so not
+/// pointers are charged but the most that the pool can hold of the device. That is what the driver
+/// said it holds when it was last asked, and all that was allocated from it since; what was freed
+/// since only counts once the driver says so. It is asked after waits and before a refusal.
 namespace aliquot::guard {
 
-/// A pointer of a pool was freed; the memory stays with the pool until the driver gives it up.
-void give_back_to_pool(std::uint32_t pool, std::uint64_t bytes);
+/// Who may use at once what is freed: the stream itself.
+std::uint64_t stream_key(CUstream stream, bool per_thread);
+
+/// The books of one pool: made when first met, by its handle.
+/// place     of its device in the ledger
+/// charges   false: another process' memory, or the host's
+/// returns  its place in the table; kNone: no memory for more books
+std::uint32_t enter_pool(CUmemoryPool handle, unsigned place, bool charges);
+/// kNone: not met yet.
+std::uint32_t find_pool(CUmemoryPool handle);
+struct PoolPlace {
+    unsigned place;
+    bool charges;
+};
+PoolPlace place_of_pool(std::uint32_t pool);
+/// The pool is to be destroyed: what it holds is known exactly now, and later only from its frees.
+void settle_pool(std::uint32_t pool);
+/// It was: it goes with its last pointer, its handle is nobody's.
+void end_pool(std::uint32_t pool);
+
+/// Whether the driver is to be asked around an allocation: it would be charged as new memory, though
+/// the pool may have some to spare.
+bool may_reuse(std::uint32_t pool, std::uint64_t bytes);
+/// Room for `bytes` more that the pool may take of the device.
+/// returns  false: over the limit
+bool reserve_in_pool(std::uint32_t pool, std::uint64_t bytes);
+/// The call that reserve_in_pool() was for has returned.
+void allocated_in_pool(std::uint32_t pool, std::uint64_t bytes, bool success);
+/// Takes from the books a block that this stream has freed, so that the driver needs no more memory.
+bool reuse_in_pool(std::uint32_t pool, std::uint64_t bytes, std::uint64_t stream);
+/// The driver took new memory all the same: not relied upon again.
+void distrust_pool(std::uint32_t pool);
+/// A pointer was freed in this stream; the memory stays with the pool until the driver gives it up.
+void give_back_to_pool(std::uint32_t pool, std::uint64_t bytes, std::uint64_t stream);
 
 /// Asks the driver what each pool, and the memory of graphs, really holds.
 void settle_pools();
-/// Something was freed since, so they may hold less.
+/// Something was allocated or freed since, so they may hold less than they are charged.
 bool has_changed_pools();
 /// Both together: before anybody is told how much is free.
 inline void settle_pools_if_changed() {
@@ -22,11 +56,13 @@ inline void settle_pools_if_changed() {
 }
 /// The program has waited for the device: a good moment, at most each 10 ms.
 void note_synchronised();
-
-/// Before and after a graph is launched: its memory nodes allocate when it runs.
-/// returns  false: over the limit
-bool begin_graph(CUgraphExec exec);
-void end_graph(CUgraphExec exec);
+/// Before a refusal: has the driver give up what pools and graphs of this device keep unused. As
+/// the driver itself does when memory runs out, this waits for the current context's work, unless a
+/// stream is captured now.
+/// returns  whether there was anything
+bool squeeze(unsigned place);
+/// No context is left on the device, and so no memory of pools.
+void drop_pools(unsigned place);
 
 /// In the child of a fork.
 void forget_pools();

@@ -16,6 +16,8 @@ namespace aliquot::guard {
 
 std::atomic<Phase> g_phase{Phase::kCold};
 std::atomic<std::uint32_t> g_captures{0};
+std::atomic<bool> g_places_full{false};
+std::atomic<bool> g_unknown_entries{false};
 constinit Ledger g_ledger;
 constinit Settings g_settings;
 constinit Records g_memory;
@@ -128,9 +130,19 @@ unsigned place_of_device(CUdevice device) {
     abi::DeviceUuid key;
     std::memcpy(key.bytes, uuid.bytes, sizeof key.bytes);
     const unsigned place = g_ledger.place_of(key, container_index(static_cast<unsigned>(device)));
+    if (place == kNone) g_places_full.store(true, std::memory_order_relaxed);
+    if (place != kNone && g_unknown_entries.load(std::memory_order_relaxed))
+        g_ledger.remark(place, abi::kRemarkUnknownEntry);
     if (cached && place != kNone)
         g_places[device].store(static_cast<std::uint8_t>(place + 1), std::memory_order_release);
     return place;
+}
+
+CUdevice device_of_place(unsigned place) {
+    for (unsigned device = 0; device < kMaxOrdinals; ++device)
+        if (g_places[device].load(std::memory_order_acquire) == place + 1)
+            return static_cast<CUdevice>(device);
+    return -1;
 }
 
 unsigned current_place() {

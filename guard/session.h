@@ -45,8 +45,13 @@ bool wants_guarding();
 /// For NVML, which also programs without CUDA use: a look at the ledger, no place in it.
 bool attach_for_view();
 
-/// The place in the ledger of a CUDA device of this process; kNone: not known.
+/// The place in the ledger of a CUDA device of this process; kNone: there is no such device, or no
+/// place for it.
 unsigned place_of_device(CUdevice device);
+/// Some device of this process found no place.
+extern std::atomic<bool> g_places_full;
+/// The device of a place that place_of_device() has given; below 0: none.
+CUdevice device_of_place(unsigned place);
 /// Of the current context's; kNone: there is none.
 unsigned current_place();
 /// The current context, 0: none.
@@ -79,6 +84,9 @@ private:
     CUstreamCaptureMode mode_;
     bool changed_;
 };
+
+/// The driver gave out an entry point that is newer than our table.
+extern std::atomic<bool> g_unknown_entries;
 
 /// Streams of this process that are being captured.
 extern std::atomic<std::uint32_t> g_captures;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual memory management: physical memory by handle, mapped at addresses. It is given back when
-// neither a handle nor a mapping is left: programs release the handle right after mapping it.
 #include "guard/vmm.h"
 
-#include "guard/exports.h"
+#include "guard/exported.h"
 #include "guard/memory.h"
 
 namespace aliquot::guard {
@@ -14,20 +12,35 @@ struct Physical {
     std::uint64_t bytes;
     std::uint32_t handles;
     std::uint32_t mappings;
+    std::uint32_t exports;
+    std::uint32_t held;       // by calls that are under way
     std::uint32_t next_free;  // + 1; 0: none
     std::uint8_t place;
     bool charged;
+    bool bound;      // a multicast object that memory was bound to
+    bool lingering;  // counted in g_lingering
+
+    [[nodiscard]] bool used() const { return handles != 0 || mappings != 0 || held != 0; }
 };
 constexpr std::uint32_t kMost = 1 << 20;
 
 ThreadLock g_lock;  // for the physical memory and the tables' agreement with it
 Physical* g_physical;
-std::uint32_t g_made = 0;      // places ever used
-std::uint32_t g_free = 0;      // + 1
-constinit Records g_handles;   // by handle
-constinit Records g_mappings;  // by address
+std::uint32_t g_made = 0;       // places ever used
+std::uint32_t g_free = 0;       // + 1
+constinit Records g_handles;    // by handle; `context`: references of this one
+constinit Records g_mappings;   // by address; `context`: the same
+constinit Records g_in_arrays;  // by part of an array; `context`: the array
+constinit Records g_bindings;   // by object, memory and offset; `context`: object, `bytes`: offset
+std::atomic<std::uint32_t> g_lingering{0};
+std::atomic<bool> g_arrays{false};
 
-std::uint32_t make_physical(const Physical& content) {
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e37'79b9'7f4a'7c15u;
+    return hash ^ hash >> 29;
+}
+
+PhysicalIndex make_physical(const Physical& content) {
     if (g_physical == nullptr)
         g_physical =
             static_cast<Physical*>(kernel::map(kMost * sizeof(Physical), PROT_READ | PROT_WRITE,
@@ -44,198 +57,286 @@ std::uint32_t make_physical(const Physical& content) {
     return index;
 }
 
-/// Under the lock. returns bytes to give back
-std::uint64_t drop_if_unused(std::uint32_t index, unsigned& place) {
+void drop_if_unused(PhysicalIndex index);
+
+/// Under the lock: what was bound to a multicast object goes with it.
+void drop_bound(PhysicalIndex object) {
+    for (;;) {
+        PhysicalIndex memory = kNone;
+        g_bindings.take_all([&](const Record& record) {
+            if (memory != kNone || record.context != object + 1) return false;
+            memory = record.extra;
+            return true;
+        });
+        if (memory == kNone) return;
+        --g_physical[memory].mappings;
+        drop_if_unused(memory);
+    }
+}
+
+/// Under the lock.
+void drop_if_unused(PhysicalIndex index) {
     Physical& physical = g_physical[index];
-    if (physical.handles != 0 || physical.mappings != 0) return 0;
-    place = physical.place;
-    const std::uint64_t bytes = physical.charged ? physical.bytes : 0;
+    const bool lingering = !physical.used() && physical.exports != 0;
+    if (lingering != physical.lingering) {
+        physical.lingering = lingering;
+        if (lingering)
+            g_lingering.fetch_add(1);
+        else
+            g_lingering.fetch_sub(1);
+    }
+    if (physical.used() || physical.exports != 0) return;
+    if (physical.charged) g_ledger.shrink(physical.place, physical.bytes, Part::kTracked);
+    const bool bound = physical.bound;
+    drop_tokens(index);
+    physical = Physical{};
     physical.next_free = g_free;
     g_free = index + 1;
-    return bytes;
+    if (bound) drop_bound(index);
 }
 
-void remember_handle(std::uint64_t handle, const Physical& content) {
-    const ThreadLocked locked(g_lock);
+/// Under the lock. kNone: no such handle.
+PhysicalIndex find_handle(CUmemGenericAllocationHandle handle) {
     Record record;
-    record.kind = Kind::kHandle;
-    record.extra = make_physical(content);
-    if (record.extra != kNone && g_handles.put(handle, record)) return;
-    // No memory for our books: the charge would never be given back.
-    if (content.charged) g_ledger.shrink(content.place, content.bytes, Part::kTracked);
-    g_ledger.remark(content.place, abi::kRemarkTableFull);
+    return g_handles.look(handle, record) ? record.extra : kNone;
 }
 
-Physical one_handle(std::uint64_t bytes, unsigned place, bool charged) {
+PhysicalIndex hold(PhysicalIndex index) {
+    if (index != kNone) ++g_physical[index].held;
+    return index;
+}
+
+/// Which part of which array.
+std::uint64_t key_of(const CUarrayMapInfo& info) {
+    std::uint64_t key = mix(1, reinterpret_cast<std::uintptr_t>(info.resource.array));
+    key = mix(key, static_cast<std::uint64_t>(info.subresourceType));
+    if (info.subresourceType == CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL) {
+        key = mix(key, info.subresource.miptail.layer);
+        key = mix(key, info.subresource.miptail.offset);
+        return mix(key, info.subresource.miptail.size);
+    }
+    const auto& part = info.subresource.sparseLevel;
+    for (const unsigned value : {part.level, part.layer, part.offsetX, part.offsetY, part.offsetZ,
+                                 part.extentWidth, part.extentHeight, part.extentDepth})
+        key = mix(key, value);
+    return key;
+}
+
+/// Under the lock: adds to a table what counts as a mapping.
+void add_mapping(Records& records, std::uint64_t key, const Record& record) {
+    Record before;
+    if (records.take(key, before)) {
+        --g_physical[before.extra].mappings;
+        drop_if_unused(before.extra);
+    }
+    if (records.put(key, record))
+        ++g_physical[record.extra].mappings;
+    else
+        g_ledger.remark(g_physical[record.extra].place, abi::kRemarkTableFull);
+}
+
+}  // namespace
+
+void remember_handle(CUmemGenericAllocationHandle handle, std::uint64_t bytes, unsigned place,
+                     bool charged) {
+    const ThreadLocked locked(g_lock);
     Physical physical = {};
     physical.bytes = bytes;
     physical.handles = 1;
     physical.place = static_cast<std::uint8_t>(place);
     physical.charged = charged;
-    return physical;
+    Record record;
+    record.kind = Kind::kHandle;
+    record.extra = make_physical(physical);
+    record.context = 1;
+    // Without books the charge stays until the process ends.
+    if (record.extra == kNone || !g_handles.put(handle, record))
+        g_ledger.remark(place, abi::kRemarkTableFull);
 }
 
-CUresult create(CUmemGenericAllocationHandle* handle, size_t size, const CUmemAllocationProp* prop,
-                unsigned long long flags) {
-    const auto call = [&] { return g_driver.cuMemCreate(handle, size, prop, flags); };
-    const Inside inside;
-    const bool on_device = inside && handle != nullptr && prop != nullptr && is_sensible(size) &&
-                           prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-    const unsigned place = on_device ? place_of_device(prop->location.id) : kNone;
-    if (place == kNone) return call();
-    if (!reserve(place, size)) return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUresult result = call();
-    if (result == CUDA_SUCCESS)
-        remember_handle(*handle, one_handle(size, place, true));
+void share_handle(CUmemGenericAllocationHandle handle, PhysicalIndex physical) {
+    const ThreadLocked locked(g_lock);
+    ++g_physical[physical].handles;
+    if (g_handles.update(handle, [](Record& record) { ++record.context; })) return;
+    Record record;
+    record.kind = Kind::kHandle;
+    record.extra = physical;
+    record.context = 1;
+    if (!g_handles.put(handle, record))
+        g_ledger.remark(g_physical[physical].place, abi::kRemarkTableFull);
+}
+
+PhysicalIndex take_handle(CUmemGenericAllocationHandle handle) {
+    const ThreadLocked locked(g_lock);
+    Record record;
+    if (!g_handles.look(handle, record)) return kNone;
+    if (record.context <= 1)
+        g_handles.take(handle, record);
     else
-        g_ledger.shrink(place, size, Part::kTracked);
-    return result;
+        g_handles.update(handle, [](Record& kept) { --kept.context; });
+    --g_physical[record.extra].handles;
+    return hold(record.extra);
 }
 
-template <class Call>
-CUresult import_handle(CUmemGenericAllocationHandle* handle, Call call) {
-    const Inside inside;
-    const CUresult result = call();
-    if (inside && result == CUDA_SUCCESS && handle != nullptr)
-        remember_handle(*handle, one_handle(0, 0, false));
-    return result;
+PhysicalIndex hold_handle(CUmemGenericAllocationHandle handle) {
+    const ThreadLocked locked(g_lock);
+    return hold(find_handle(handle));
 }
 
-/// Our books first: once the driver has released it, another thread may be given the same handle.
-CUresult release_handle(CUmemGenericAllocationHandle handle) {
-    const Inside inside;
-    Record record;
-    bool known = false;
-    if (inside) {
-        const ThreadLocked locked(g_lock);
-        known = g_handles.look(handle, record);
-        if (known && g_physical[record.extra].handles != 0) --g_physical[record.extra].handles;
-        if (known && g_physical[record.extra].handles == 0) g_handles.take(handle, record);
-    }
-    const CUresult result = g_driver.cuMemRelease(handle);
-    if (!known) return result;
-    std::uint64_t bytes = 0;
-    unsigned place = 0;
-    {
-        const ThreadLocked locked(g_lock);
-        if (result == CUDA_SUCCESS) {
-            bytes = drop_if_unused(record.extra, place);
-        } else {
-            ++g_physical[record.extra].handles;
-            g_handles.put(handle, record);
-        }
-    }
-    if (bytes != 0) g_ledger.shrink(place, bytes, Part::kTracked);
-    return result;
-}
-
-CUresult map_handle(CUdeviceptr ptr, size_t size, size_t offset,
-                    CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    const Inside inside;
-    const CUresult result = g_driver.cuMemMap(ptr, size, offset, handle, flags);
-    if (!inside || result != CUDA_SUCCESS) return result;
+PhysicalIndex hold_mapped(std::uint64_t address) {
     const ThreadLocked locked(g_lock);
     Record record;
-    if (!g_handles.look(handle, record)) return result;
+    if (g_mappings.look(address, record)) return hold(record.extra);
+    PhysicalIndex found = kNone;
+    g_mappings.take_all([&](const Record& one) {
+        if (address >= one.context && address - one.context < one.bytes) found = one.extra;
+        return false;
+    });
+    return hold(found);
+}
+
+PhysicalIndex hold_exported(CUmemAllocationHandleType type, const void* exported) {
+    const ThreadLocked locked(g_lock);
+    return hold(find_export(type, exported));
+}
+
+void let_go(PhysicalIndex physical) {
+    if (physical == kNone) return;
+    const ThreadLocked locked(g_lock);
+    --g_physical[physical].held;
+    drop_if_unused(physical);
+}
+
+void note_mapping(PhysicalIndex physical, std::uint64_t address, std::uint64_t bytes) {
+    const ThreadLocked locked(g_lock);
+    Record record;
     record.kind = Kind::kMapping;
-    record.bytes = size;
-    if (g_mappings.put(ptr, record)) ++g_physical[record.extra].mappings;
-    return result;
+    record.extra = physical;
+    record.bytes = bytes;
+    record.context = address;
+    add_mapping(g_mappings, address, record);
 }
 
-CUresult unmap_range(CUdeviceptr ptr, size_t size) {
-    const Inside inside;
-    const CUresult result = g_driver.cuMemUnmap(ptr, size);
-    if (!inside || result != CUDA_SUCCESS) return result;
-    // The range may be that of several mappings, one after the other.
-    for (std::uint64_t at = ptr; at < ptr + size;) {
-        std::uint64_t bytes = 0;
-        unsigned place = 0;
-        {
-            const ThreadLocked locked(g_lock);
-            Record record;
-            if (!g_mappings.take(at, record) || record.bytes == 0) break;
-            at += record.bytes;
-            Physical& physical = g_physical[record.extra];
-            if (physical.mappings != 0) --physical.mappings;
-            bytes = drop_if_unused(record.extra, place);
-        }
-        if (bytes != 0) g_ledger.shrink(place, bytes, Part::kTracked);
+std::size_t count_mappings(std::uint64_t address, std::uint64_t bytes) {
+    const ThreadLocked locked(g_lock);
+    std::size_t count = 0;
+    Record record;
+    for (std::uint64_t at = address;
+         at < address + bytes && g_mappings.look(at, record) && record.bytes != 0;
+         at += record.bytes)
+        ++count;
+    return count;
+}
+
+std::size_t take_mappings(std::uint64_t address, std::uint64_t bytes, TakenMapping* taken,
+                          std::size_t most) {
+    const ThreadLocked locked(g_lock);
+    std::size_t count = 0;
+    Record record;
+    for (std::uint64_t at = address;
+         at < address + bytes && count < most && g_mappings.take(at, record) && record.bytes != 0;
+         at += record.bytes) {
+        --g_physical[record.extra].mappings;
+        taken[count++] = TakenMapping{at, record.bytes, hold(record.extra)};
     }
-    return result;
+    return count;
 }
 
-/// The handle may be a new one for memory whose old handles are gone.
-CUresult retain(CUmemGenericAllocationHandle* handle, void* address) {
-    const Inside inside;
-    const CUresult result = g_driver.cuMemRetainAllocationHandle(handle, address);
-    if (!inside || result != CUDA_SUCCESS || handle == nullptr) return result;
+void end_mapping(const TakenMapping& taken, bool gone) {
+    if (!gone) note_mapping(taken.physical, taken.address, taken.bytes);
+    let_go(taken.physical);
+}
+
+void note_array_mapping(const CUarrayMapInfo& info) {
+    const ThreadLocked locked(g_lock);
+    const PhysicalIndex physical = find_handle(info.memHandle.memHandle);
+    if (physical == kNone) return;
+    g_arrays.store(true, std::memory_order_relaxed);
+    Record record;
+    record.kind = Kind::kMapping;
+    record.extra = physical;
+    record.context = reinterpret_cast<std::uintptr_t>(info.resource.array);
+    add_mapping(g_in_arrays, key_of(info), record);
+}
+
+void drop_array_mapping(const CUarrayMapInfo& info) {
     const ThreadLocked locked(g_lock);
     Record record;
-    bool known = g_handles.look(*handle, record);
-    if (!known && g_mappings.look(reinterpret_cast<std::uintptr_t>(address), record)) {
-        record.kind = Kind::kHandle;
-        known = g_handles.put(*handle, record);
-    }
-    if (known) ++g_physical[record.extra].handles;
-    return result;
+    if (!g_in_arrays.take(key_of(info), record)) return;
+    --g_physical[record.extra].mappings;
+    drop_if_unused(record.extra);
 }
 
-}  // namespace
+void drop_array(std::uint64_t array) {
+    if (!g_arrays.load(std::memory_order_relaxed)) return;
+    const ThreadLocked locked(g_lock);
+    g_in_arrays.take_all([&](const Record& record) {
+        if (record.context != array) return false;
+        --g_physical[record.extra].mappings;
+        drop_if_unused(record.extra);
+        return true;
+    });
+}
+
+void note_binding(CUmemGenericAllocationHandle multicast, std::uint64_t offset,
+                  PhysicalIndex memory) {
+    const ThreadLocked locked(g_lock);
+    const PhysicalIndex object = find_handle(multicast);
+    if (object == kNone || memory == kNone) return;
+    g_physical[object].bound = true;
+    Record record;
+    record.kind = Kind::kMapping;
+    record.extra = memory;
+    record.context = object + 1;
+    record.bytes = offset;
+    record.place = g_physical[memory].place;
+    add_mapping(g_bindings, mix(mix(mix(2, object), memory), offset), record);
+}
+
+void drop_bindings(CUmemGenericAllocationHandle multicast, unsigned place, std::uint64_t offset,
+                   std::uint64_t bytes) {
+    const ThreadLocked locked(g_lock);
+    const PhysicalIndex object = find_handle(multicast);
+    if (object == kNone) return;
+    g_bindings.take_all([&](const Record& record) {
+        if (record.context != object + 1 || record.place != place || record.bytes < offset ||
+            record.bytes - offset >= bytes)
+            return false;
+        --g_physical[record.extra].mappings;
+        drop_if_unused(record.extra);
+        return true;
+    });
+}
+
+void note_export(PhysicalIndex physical, CUmemAllocationHandleType type, const void* exported) {
+    const ThreadLocked locked(g_lock);
+    if (add_export(physical, type, exported)) ++g_physical[physical].exports;
+}
+
+bool has_exported_only() { return g_lingering.load(std::memory_order_relaxed) != 0; }
+
+void settle_exported() {
+    if (!has_exported_only()) return;
+    const ThreadLocked locked(g_lock);
+    look_for_descriptors();
+    for (PhysicalIndex gone = take_closed(); gone != kNone; gone = take_closed()) {
+        --g_physical[gone].exports;
+        drop_if_unused(gone);
+    }
+}
 
 void forget_vmm() {
     g_lock.forget();
     g_handles.forget();
     g_mappings.forget();
+    g_in_arrays.forget();
+    g_bindings.forget();
+    forget_exports();
     if (g_physical != nullptr) kernel::unmap(g_physical, kMost * sizeof(Physical));
     g_physical = nullptr;
     g_made = 0;
     g_free = 0;
+    g_lingering.store(0);
 }
 
 }  // namespace aliquot::guard
-
-using namespace aliquot::guard;
-
-GUARD_EXPORT(cuMemCreate)
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
-                     const CUmemAllocationProp* prop, unsigned long long flags) {
-    return guarded() ? create(handle, size, prop, flags)
-                     : g_driver.cuMemCreate(handle, size, prop, flags);
-}
-
-GUARD_EXPORT(cuMemRelease) CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-    return guarded() ? release_handle(handle) : g_driver.cuMemRelease(handle);
-}
-
-GUARD_EXPORT(cuMemRetainAllocationHandle)
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* addr) {
-    return guarded() ? retain(handle, addr) : g_driver.cuMemRetainAllocationHandle(handle, addr);
-}
-
-GUARD_EXPORT(cuMemMap)
-CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-                  unsigned long long flags) {
-    return guarded() ? map_handle(ptr, size, offset, handle, flags)
-                     : g_driver.cuMemMap(ptr, size, offset, handle, flags);
-}
-
-GUARD_EXPORT(cuMemUnmap) CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
-    return guarded() ? unmap_range(ptr, size) : g_driver.cuMemUnmap(ptr, size);
-}
-
-GUARD_EXPORT(cuMemImportFromShareableHandle)
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* osHandle,
-                                        CUmemAllocationHandleType type) {
-    const auto call = [&] {
-        return g_driver.cuMemImportFromShareableHandle(handle, osHandle, type);
-    };
-    return guarded() ? import_handle(handle, call) : call();
-}
-
-GUARD_EXPORT(cuMulticastCreate)
-CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle,
-                           const CUmulticastObjectProp* prop) {
-    const auto call = [&] { return g_driver.cuMulticastCreate(handle, prop); };
-    return guarded() ? import_handle(handle, call) : call();
-}

@@ -52,6 +52,7 @@ dlsym:
     .cfi_startproc
     hint #34                    /* bti c */
     UNLESS_OURS
+    mov x3, x30                 /* who asks */
     KEEP
     mov x2, #0
     bl guard_symbol
@@ -71,6 +72,7 @@ dlvsym:
     .cfi_startproc
     hint #34
     UNLESS_OURS
+    mov x3, x30
     KEEP
     bl guard_symbol
     mov x11, x0
@@ -97,5 +99,23 @@ dlopen:
 1:  JUMP 16
     .cfi_endproc
     .size dlopen, .-dlopen
+
+    .globl dlmopen
+    .type dlmopen, %function
+dlmopen:
+    .cfi_startproc
+    hint #34
+    cbz x0, 1f                  /* LM_ID_BASE */
+    KEEP
+    bl guard_open_namespace
+    mov x11, x0
+    mov x12, x1
+    RESTORE
+    tbz w12, #0, 1f
+    mov x0, x11
+    ret
+1:  JUMP 32
+    .cfi_endproc
+    .size dlmopen, .-dlmopen
 #endif
     .section .note.GNU-stack, "", %progbits

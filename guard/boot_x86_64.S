@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym, dlvsym and dlopen as the guard exports them. The real ones look at their return address to
+ * dlsym, dlvsym, dlopen and dlmopen as the guard exports them. The real ones look at their return address to
  * know who asks (RTLD_NEXT, $ORIGIN, the caller's search path), so what is not ours must be jumped
  * to, not called.
  *
- * guard_symbol(handle, name, version or null) answers in rax a pointer and in rdx whether that is
- * the answer.
+ * guard_symbol(handle, name, version or null, caller) answers in rax a pointer and in rdx whether
+ * that is the answer; guard_open_namespace(namespace, file, flags) does the same.
  */
 #if defined(__x86_64__)
     .text
@@ -53,6 +53,7 @@ dlsym:
     UNLESS_OURS
     KEEP
     xorl %edx, %edx
+    movq 24(%rsp), %rcx         /* who asks */
     call guard_symbol
     movq %rdx, %rcx
     RESTORE
@@ -78,6 +79,7 @@ dlvsym:
     endbr64
     UNLESS_OURS
     KEEP
+    movq 24(%rsp), %rcx
     call guard_symbol
     movq %rdx, %rcx
     RESTORE
@@ -118,5 +120,31 @@ dlopen:
     jmp *%rax
     .cfi_endproc
     .size dlopen, .-dlopen
+
+    .globl dlmopen
+    .type dlmopen, @function
+dlmopen:
+    .cfi_startproc
+    endbr64
+    testq %rdi, %rdi            /* LM_ID_BASE */
+    jz 1f
+    KEEP
+    call guard_open_namespace
+    movq %rdx, %rcx
+    RESTORE
+    testb %cl, %cl
+    jz 1f
+    ret
+1:  movq guard_loader+32(%rip), %rax
+    testq %rax, %rax
+    jz 4f
+    jmp *%rax
+4:  KEEP
+    call guard_find_loader
+    RESTORE
+    movq guard_loader+32(%rip), %rax
+    jmp *%rax
+    .cfi_endproc
+    .size dlmopen, .-dlmopen
 #endif
     .section .note.GNU-stack, "", %progbits

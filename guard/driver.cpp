@@ -15,6 +15,7 @@ namespace {
 
 ThreadLock g_lock;
 std::atomic<bool> g_driver_found{false};
+std::atomic<void*> g_driver_handle{nullptr};
 std::atomic<bool> g_nvml_found{false};
 
 /// Behind the names that the driver does not have, so that no caller needs to ask.
@@ -37,6 +38,7 @@ void take_driver(void* handle) {
 #include "guard/hooks.inc"
 #undef HOOK
 #undef CALL
+    g_driver_handle.store(handle, std::memory_order_relaxed);
     g_driver_found.store(handle != nullptr, std::memory_order_release);
 }
 
@@ -65,6 +67,8 @@ bool find(std::atomic<bool>& found, const char* library, int flags, void (*take_
 bool find_driver() { return find(g_driver_found, "libcuda.so.1", RTLD_NOLOAD, take_driver); }
 bool find_nvml() { return find(g_nvml_found, "libnvidia-ml.so.1", RTLD_NOLOAD, take_nvml); }
 bool load_nvml() { return find(g_nvml_found, "libnvidia-ml.so.1", 0, take_nvml); }
+
+void* driver_handle() { return g_driver_handle.load(std::memory_order_relaxed); }
 
 bool is_absent(const void* entry) {
     return entry == nullptr || entry == reinterpret_cast<void*>(absent) ||

@@ -42,6 +42,9 @@ bool find_nvml();
 /// Loads NVML where it is not: for the guard's own questions.
 bool load_nvml();
 
+/// The driver that the guard stands in front of: a handle, for what it has no hook for. nullptr: none.
+void* driver_handle();
+
 /// Whether this is the stand-in for an entry point that the library does not have.
 bool is_absent(const void* entry);
 

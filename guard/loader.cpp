@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/loader.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
@@ -138,8 +139,11 @@ int look_for_loader(dl_phdr_info* object, std::size_t, void* data) {
     take(found.dlvsym, "dlvsym");
     take(found.dlopen, "dlopen");
     take(found.dlerror, "dlerror");
+    take(found.dlmopen, "dlmopen");
+    take(found.dlclose, "dlclose");
+    take(found.dladdr, "dladdr");
     return found.dlerror != nullptr && found.dlsym != nullptr && found.dlvsym != nullptr &&
-                   found.dlopen != nullptr
+                   found.dlopen != nullptr && found.dlmopen != nullptr && found.dlclose != nullptr
                ? 1
                : 0;
 }
@@ -172,6 +176,9 @@ extern "C" __attribute__((visibility("hidden"))) void guard_find_loader() {
     dl_iterate_phdr(look_for_loader, &found);
     // Each word by itself: two threads may do this at once, with the same result.
     __atomic_store_n(&guard_loader.dlerror, found.dlerror, __ATOMIC_RELEASE);
+    __atomic_store_n(&guard_loader.dlmopen, found.dlmopen, __ATOMIC_RELEASE);
+    __atomic_store_n(&guard_loader.dlclose, found.dlclose, __ATOMIC_RELEASE);
+    __atomic_store_n(&guard_loader.dladdr, found.dladdr, __ATOMIC_RELEASE);
     __atomic_store_n(&guard_loader.dlsym, found.dlsym, __ATOMIC_RELEASE);
     __atomic_store_n(&guard_loader.dlvsym, found.dlvsym, __ATOMIC_RELEASE);
     __atomic_store_n(&guard_loader.dlopen, found.dlopen, __ATOMIC_RELEASE);
@@ -180,6 +187,69 @@ extern "C" __attribute__((visibility("hidden"))) void guard_find_loader() {
 const Loader& loader() {
     if (__atomic_load_n(&guard_loader.dlopen, __ATOMIC_ACQUIRE) == nullptr) guard_find_loader();
     return guard_loader;
+}
+
+namespace {
+
+/// Of a loaded object in any namespace: what dl_iterate_phdr() tells of those in ours.
+bool object_of(const void* address, Dl_info& info, dl_phdr_info& object) {
+    if (loader().dladdr == nullptr || loader().dladdr(address, &info) == 0 ||
+        info.dli_fbase == nullptr)
+        return false;
+    const auto base = reinterpret_cast<ElfW(Addr)>(info.dli_fbase);
+    const auto* header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
+    if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;
+    object.dlpi_phdr = kernel::as_pointer<const ElfW(Phdr)>(base + header->e_phoff);
+    object.dlpi_phnum = header->e_phnum;
+    object.dlpi_name = info.dli_fname;
+    object.dlpi_addr = base;
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+        if (object.dlpi_phdr[i].p_type != PT_LOAD) continue;
+        object.dlpi_addr = base - object.dlpi_phdr[i].p_vaddr / 4096 * 4096;
+        break;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool is_driver(const void* address) {
+    Dl_info info = {};
+    dl_phdr_info object = {};
+    if (!object_of(address, info, object)) return false;
+    const Dynamic dynamic = dynamic_of(object);
+    // Wrappers export some of the driver's names; nobody but a driver has these.
+    for (const char* name : {"cuInit", "cuMemAlloc_v2", "cuGetExportTable", "cuDriverGetVersion",
+                             "cuDevicePrimaryCtxRetain"})
+        if (function_in(object, dynamic, name) == nullptr) return false;
+    return true;
+}
+
+bool same_object(const void* one, const void* other) {
+    Dl_info first = {};
+    Dl_info second = {};
+    return loader().dladdr != nullptr && loader().dladdr(one, &first) != 0 &&
+           loader().dladdr(other, &second) != 0 && first.dli_fbase == second.dli_fbase;
+}
+
+void* find_for(const void* caller, const char* name) {
+    Dl_info info = {};
+    if (loader().dladdr == nullptr || loader().dladdr(caller, &info) == 0 ||
+        info.dli_fname == nullptr)
+        return nullptr;
+    void* handle = loader().dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void* found = handle == nullptr ? nullptr : loader().dlsym(handle, name);
+    if (handle != nullptr) loader().dlclose(handle);
+    loader().dlerror();
+    return found;
+}
+
+bool namespace_has_driver(void* handle) {
+    const auto* object = static_cast<const link_map*>(handle);
+    while (object->l_prev != nullptr) object = object->l_prev;
+    for (; object != nullptr; object = object->l_next)
+        if (is_driver(object->l_ld)) return true;
+    return false;
 }
 
 bool lies_in(const void* address, const char* name) {

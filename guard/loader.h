@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-/// The dynamic loader's own functions, behind the dlsym, dlvsym and dlopen that the guard exports.
+/// The dynamic loader's own functions, behind the dlsym, dlvsym, dlopen and dlmopen that the guard
+/// exports.
 namespace aliquot::guard {
 
 struct Loader {
@@ -11,6 +12,9 @@ struct Loader {
     void* (*dlvsym)(void* handle, const char* name, const char* version);
     void* (*dlopen)(const char* file, int flags);
     char* (*dlerror)();
+    void* (*dlmopen)(long space, const char* file, int flags);
+    int (*dlclose)(void* handle);
+    int (*dladdr)(const void* address, void* info);
 };
 
 extern "C" {
@@ -26,5 +30,16 @@ const Loader& loader();
 /// Whether the loaded object that contains `address` calls itself (or lies in a file called)
 /// `name`, maybe with something after it: "libcuda.so".
 bool lies_in(const void* address, const char* name);
+
+/// Whether the loaded object that contains `address`, in whatever namespace of the linker and under
+/// whatever name, is a CUDA driver: by what it exports.
+bool is_driver(const void* address);
+/// Whether two addresses lie in the same loaded object.
+bool same_object(const void* one, const void* other);
+/// What dlsym(RTLD_DEFAULT, name) finds for code at `caller` in the scope of its own object, where
+/// nothing is visible to all; nullptr: nothing.
+void* find_for(const void* caller, const char* name);
+/// Whether the handle's namespace of the linker has a CUDA driver.
+bool namespace_has_driver(void* handle);
 
 }  // namespace aliquot::guard

@@ -7,19 +7,47 @@
 namespace aliquot::guard {
 namespace {
 
-/// The driver has answered `*pfn`; puts ours in its place where there is one.
-void replace(const char* symbol, void** pfn, int version, cuuint64_t flags) {
+/// The driver's own answer to the same question, by the entry point that was asked.
+using Ask = CUresult (*)(const char* symbol, void** pfn, int version, cuuint64_t flags);
+
+CUresult ask_first(const char* symbol, void** pfn, int version, cuuint64_t flags) {
+    return g_driver.cuGetProcAddress(symbol, pfn, version, flags);
+}
+CUresult ask_second(const char* symbol, void** pfn, int version, cuuint64_t flags) {
+    CUdriverProcAddressQueryResult status = 0;
+    return g_driver.cuGetProcAddress_v2(symbol, pfn, version, flags, &status);
+}
+
+void pass_on(const char* symbol, int version, cuuint64_t flags) {
+    if (!concerns_us(symbol)) return;
+    if (!g_unknown_entries.exchange(true) && g_phase.load() == Phase::kGuarded)
+        for (unsigned place = 0; place < abi::kRegionDevices; ++place)
+            if (g_ledger.knows(place)) g_ledger.remark(place, abi::kRemarkUnknownEntry);
+    log(LogLevel::kInfo,
+        "the driver has a %s for CUDA %d, flags %llu, which this guard (CUDA %d) does not know; "
+        "it is passed through",
+        symbol, version, static_cast<unsigned long long>(flags), kTableVersion);
+}
+
+/// The driver has answered `*pfn`; puts ours in its place where there is one. A question beyond our
+/// table, by version or by flags, has an answer of ours only if the driver gives the same to the
+/// nearest question within: else it is an interface that came later.
+void replace(const char* symbol, void** pfn, int version, cuuint64_t flags, Ask ask) {
     if (symbol == nullptr || *symbol == '\0' || pfn == nullptr || *pfn == nullptr ||
         !wants_guarding())
         return;
-    const char* exported = route(symbol, version, flags);
-    if (exported == nullptr) {
-        if (concerns_us(symbol))
-            log(LogLevel::kInfo, "the driver has %s (CUDA %d), which this guard does not know",
-                symbol, version);
-        return;
-    }
+    constexpr cuuint64_t kKnownFlags =
+        CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const int near_version = version < kTableVersion ? version : kTableVersion;
+    const cuuint64_t near_flags = flags & kKnownFlags;
+    const char* exported = route(symbol, near_version, near_flags);
+    if (exported == nullptr) return pass_on(symbol, version, flags);
     const Hook* hook = find_hook(exported);
+    if (version > kTableVersion || flags != near_flags) {
+        void* nearest = nullptr;
+        if (ask(symbol, &nearest, near_version, near_flags) != CUDA_SUCCESS || nearest != *pfn)
+            return pass_on(symbol, version, flags);
+    }
     if (hook != nullptr) *pfn = hook->ours;
 }
 
@@ -37,7 +65,7 @@ GUARD_EXPORT(cuGetProcAddress)
 CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags) {
     find_driver();
     const CUresult result = g_driver.cuGetProcAddress(symbol, pfn, cudaVersion, flags);
-    if (result == CUDA_SUCCESS) replace(symbol, pfn, cudaVersion, flags);
+    if (result == CUDA_SUCCESS) replace(symbol, pfn, cudaVersion, flags, ask_first);
     return result;
 }
 
@@ -47,6 +75,6 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cu
     find_driver();
     const CUresult result =
         g_driver.cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, symbolStatus);
-    if (result == CUDA_SUCCESS) replace(symbol, pfn, cudaVersion, flags);
+    if (result == CUDA_SUCCESS) replace(symbol, pfn, cudaVersion, flags, ask_second);
     return result;
 }

@@ -150,8 +150,9 @@ const char* route(const char* base, int version, std::uint64_t flags) {
 }
 
 bool concerns_us(const char* base) {
-    static constexpr const char* kBeginnings[] = {"cuMemAlloc",  "cuMemCreate", "cuArray",
-                                                  "cuMipmapped", "cuLaunch",    "cuGraphLaunch"};
+    static constexpr const char* kBeginnings[] = {
+        "cuMem",       "cuArray",  "cuMipmapped", "cuLaunch",   "cuGraph",
+        "cuMulticast", "cuStream", "cuCtx",       "cuGreenCtx", "cuDevicePrimaryCtx"};
     for (const char* beginning : kBeginnings)
         if (std::strncmp(base, beginning, std::strlen(beginning)) == 0) return true;
     return false;
@@ -176,29 +177,67 @@ Answer answer_for_next(const Hook& hook) {
     return there ? Answer{hook.ours, 1} : kAskTheLoader;
 }
 
+/// A name for which there is no hook: of a driver that is not the one behind the hooks (a copy under
+/// another name, or in another namespace), the answer is that one's, so that all goes one way.
+Answer answer_for_other_driver(void* handle, const char* name) {
+    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !wants_guarding()) return kAskTheLoader;
+    void* found = loader().dlsym(handle, name);
+    if (found == nullptr || !is_driver(found)) return kAskTheLoader;
+    if (!find_driver()) adopt(Family::kCuda, handle);
+    const auto* first = reinterpret_cast<const void*>(g_driver.cuInit);
+    if (driver_handle() == nullptr || same_object(found, first)) return kAskTheLoader;
+    void* real = loader().dlsym(driver_handle(), name);
+    return real == nullptr ? kAskTheLoader : Answer{real, 1};
+}
+
+/// A handle of the object that an address lies in; nullptr: there is none.
+void* handle_of(const void* address) {
+    Dl_info info = {};
+    if (loader().dladdr == nullptr || loader().dladdr(address, &info) == 0) return nullptr;
+    return loader().dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
 }  // namespace
 
 extern "C" {
 
 /// What dlsym and dlvsym answer for a name that may be the driver's. boot_*.S.
+/// caller   where the question comes from
 __attribute__((visibility("hidden"))) Answer guard_symbol(void* handle, const char* name,
-                                                          const char* version) {
-    const bool may_be_ours = (name[0] == 'c' && is_upper(name[2])) ||
-                             (std::strncmp(name, "nvml", 4) == 0 && is_upper(name[4]));
-    const Hook* hook = may_be_ours ? find_hook(name) : nullptr;
-    if (hook == nullptr) return kAskTheLoader;
+                                                          const char* version, const void* caller) {
+    const bool cuda = name[0] == 'c' && is_upper(name[2]);
+    if (!cuda && !(std::strncmp(name, "nvml", 4) == 0 && is_upper(name[4]))) return kAskTheLoader;
+    const Hook* hook = find_hook(name);
+    if (hook == nullptr) return cuda ? answer_for_other_driver(handle, name) : kAskTheLoader;
     if (handle == RTLD_NEXT) return answer_for_next(*hook);
     void* found = ask(handle, name, version);
+    const bool everywhere = found == nullptr && handle == RTLD_DEFAULT;
+    if (everywhere && wants_guarding()) found = find_for(caller, name);
     // Not there: the loader says so itself, and to whom.
     if (found == nullptr || found == hook->ours) return kAskTheLoader;
     if (!present(hook->family)) {
-        const bool cuda = hook->family == Family::kCuda;
-        if (!lies_in(found, cuda ? "libcuda." : "libnvidia-ml.")) return {found, 1};
-        adopt(hook->family, handle);
+        if (!(cuda ? is_driver(found) || lies_in(found, "libcuda.")
+                   : lies_in(found, "libnvidia-ml.")))
+            return {found, 1};
+        adopt(hook->family, handle == RTLD_DEFAULT ? handle_of(found) : handle);
     }
-    if (real_of(*hook) != found) return {found, 1};  // of another library with such a name
-    ask(handle, name, version);  // for dlerror(): the last question was this one
+    // Of another library with such a name: ours to answer only if that is a driver, too.
+    if (real_of(*hook) != found && !(cuda && wants_guarding() && is_driver(found)))
+        return {found, 1};
+    if (!everywhere) ask(handle, name, version);  // for dlerror(): the last question was this one
     return {hook->ours, 1};
+}
+
+/// What dlmopen answers. A namespace of its own, in which the driver would be without the guard, is
+/// not made: the file is opened where the guard is.
+__attribute__((visibility("hidden"))) Answer guard_open_namespace(long space, const char* file,
+                                                                  int flags) {
+    if (!wants_guarding()) return kAskTheLoader;
+    void* handle = loader().dlmopen(space, file, flags);
+    if (handle == nullptr) return kAskTheLoader;  // the loader says so itself
+    if (!namespace_has_driver(handle)) return {handle, 1};
+    loader().dlclose(handle);
+    return {loader().dlopen(file, flags & ~(RTLD_DEEPBIND | RTLD_GLOBAL)), 1};
 }
 
 /// What dlopen is to open with instead of RTLD_DEEPBIND. A library opened like that would find the

@@ -26,6 +26,9 @@ const Hook* find_hook_of(const char* symbol, const void* real);
 /// flags    CU_GET_PROC_ADDRESS_*
 const char* route(const char* base, int version, std::uint64_t flags);
 
+/// The newest CUDA version whose entry points are all in abi/cuda_symbols.inc.
+inline constexpr int kTableVersion = CUDA_SYMBOLS_VERSION;
+
 /// A name that may give out memory or start work, should a newer driver have it.
 bool concerns_us(const char* base);
 

@@ -5,14 +5,19 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <set>
+#include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "tests/contract/guard/counting.h"
 #include "tests/contract/guard/driver.h"
 #include "tests/contract/guard/elf_walk.h"
+#include "tests/contract/guard/ledger_view.h"
 #include "tests/contract/guard/plugin.h"
 
 namespace aliquot::guardkit::checks {
@@ -235,11 +240,144 @@ void nvml_lookups_end_at_the_guard_or_at_nvml() {
     CHECK_GE(hooked_ones, 5U);
 }
 
-void another_linker_namespace_is_a_known_way_around() {
+namespace {
+
+/// Memory by a handle of the driver, found as programs do, is counted and stops at the limit.
+void handle_is_counted(void* library) {
+    const auto find = [&](auto& function, const char* name) {
+        function =
+            reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
+        if (function == nullptr) fail(__FILE__, __LINE__, std::string("no ") + name);
+    };
+    decltype(&cuInit) init = nullptr;
+    decltype(&cuDevicePrimaryCtxRetain) retain = nullptr;
+    decltype(&cuCtxSetCurrent) set_current = nullptr;
+    decltype(&cuMemAlloc_v2) allocate = nullptr;
+    decltype(&cuMemFree_v2) release = nullptr;
+    find(init, "cuInit");
+    find(retain, "cuDevicePrimaryCtxRetain");
+    find(set_current, "cuCtxSetCurrent");
+    find(allocate, "cuMemAlloc_v2");
+    find(release, "cuMemFree_v2");
+    CHECK_OK(init(0));
+    CUcontext context = nullptr;
+    CHECK_OK(retain(&context, 0));
+    CHECK_OK(set_current(context));
+    const std::uint64_t before = counted();
+    CUdeviceptr pointer = 0;
+    CHECK_OK(allocate(&pointer, 64 * kMi));
+    CHECK_EQ(counted(), before + 64 * kMi);
+    CHECK_OK(release(pointer));
+    CHECK_EQ(counted(), before);
+    CHECK_EQ(allocate(&pointer, 5 * kGi), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+/// A copy of the driver's file under a name that says nothing.
+std::string copied_driver() {
+    const std::string folder = environment("ALIQUOT_GUARD_KIT_DRIVER_FOLDER");
+    std::ifstream from(folder + "/libcuda.so.1", std::ios::binary);
+    char name[] = "/tmp/guard-kit-XXXXXX";
+    const int file = ::mkstemp(name);
+    if (!from || file < 0) skip("no copy of the driver can be made");
+    std::ofstream(name, std::ios::binary) << from.rdbuf();
+    ::close(file);
+    return name;
+}
+
+void* open_and_remove(const std::string& path) {
+    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ::unlink(path.c_str());
+    if (library == nullptr) fail(__FILE__, __LINE__, ::dlerror());  // NOLINT(concurrency-mt-unsafe)
+    return library;
+}
+
+}  // namespace
+
+void a_namespace_of_its_own_is_counted() {
     void* const library = ::dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) skip("the driver cannot be loaded in another namespace");
-    // Documented, and so that nobody believes otherwise: what is reached there is the driver's own.
-    CHECK_THAT(!is_guards(::dlsym(library, "cuMemAlloc_v2")));
+    handle_is_counted(library);
+}
+
+void a_plugin_in_a_namespace_of_its_own_is_counted() {
+    void* const plugin = ::dlmopen(LM_ID_NEWLM, environment("ALIQUOT_GUARD_KIT_PLUGIN").c_str(),
+                                   RTLD_NOW | RTLD_LOCAL);
+    if (plugin == nullptr) skip("the plug-in cannot be loaded in another namespace");
+    plugin_is_counted(plugin);
+}
+
+void other_libraries_keep_their_namespaces() {
+    void* const library = ::dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
+    CHECK_NE(static_cast<const void*>(library), static_cast<const void*>(nullptr));
+    Lmid_t space = LM_ID_BASE;
+    CHECK_EQ(::dlinfo(library, RTLD_DI_LMID, &space), 0);
+    CHECK_NE(space, LM_ID_BASE);
+    CHECK_EQ(static_cast<const void*>(::dlmopen(LM_ID_NEWLM, "/no/such/file", RTLD_NOW)),
+             static_cast<const void*>(nullptr));
+    const char* const text = ::dlerror();  // NOLINT(concurrency-mt-unsafe)
+    CHECK_THAT(text != nullptr && std::strstr(text, "/no/such/file") != nullptr);
+}
+
+void a_copy_of_the_driver_is_counted() { handle_is_counted(open_and_remove(copied_driver())); }
+
+void a_second_copy_of_the_driver_is_counted() {
+    start_cuda();
+    handle_is_counted(open_and_remove(copied_driver()));
+}
+
+void a_local_plugin_finds_the_guard_by_default() {
+    void* const plugin = open_plugin(RTLD_LOCAL);
+    const auto find = plugin_function<decltype(&plugin_default)>(plugin, "plugin_default");
+    for (const char* name : kMustHook) {
+        if (walk_for("libcuda.so", name) == nullptr) continue;
+        if (!is_guards(find(name)))
+            fail(__FILE__, __LINE__, std::string(name) + " goes past the guard");
+    }
+    CHECK_EQ(static_cast<const void*>(find("cuNoSuchThing")), static_cast<const void*>(nullptr));
+    // Elsewhere in the program it stays unseen.
+    CHECK_EQ(static_cast<const void*>(::dlsym(RTLD_DEFAULT, "cuMemAlloc_v2")),
+             static_cast<const void*>(nullptr));
+}
+
+void a_driver_two_versions_ahead_is_not_held_back() {
+    (void)cuda_library();
+    const auto ask = CU(cuGetProcAddress_v2);
+    const auto bare = BARE(cuGetProcAddress_v2);
+    int ahead = 0;
+    int ours = 0;
+    for (const SymbolRow& row : symbol_rows()) {
+        for (const int version : {13000, 13010, 13020}) {
+            for (const cuuint64_t flags : {0, 1, 2, 4, 6}) {
+                void* got = nullptr;
+                void* drivers = nullptr;
+                void* known = nullptr;
+                CUdriverProcAddressQueryResult got_status = 7;
+                CUdriverProcAddressQueryResult status = 7;
+                const CUresult result = ask(row.base, &got, version, flags, &got_status);
+                CHECK_EQ(result, bare(row.base, &drivers, version, flags, &status));
+                CHECK_EQ(got_status, status);
+                if (result != CUDA_SUCCESS || drivers == nullptr) continue;
+                CHECK_OK(bare(row.base, &known, 13000, flags & 3, &status));
+                const bool newer = known != drivers;
+                if (newer) CHECK_EQ(static_cast<const void*>(got), drivers);
+                if (!newer && version > 13000) {
+                    void* usual = nullptr;
+                    CHECK_OK(ask(row.base, &usual, 13000, flags & 3, &status));
+                    CHECK_EQ(static_cast<const void*>(got), static_cast<const void*>(usual));
+                }
+                ahead += newer ? 1 : 0;
+                ours += is_guards(got) ? 1 : 0;
+            }
+        }
+    }
+    CHECK_GT(ahead, 0);
+    CHECK_GT(ours, 0);
+    // A name that our table has not at all.
+    void* got = nullptr;
+    CHECK_OK(ask("cuMemAllocTomorrow", &got, 13020, 0, nullptr));
+    CHECK_THAT(got != nullptr && !is_guards(got));
+    start_cuda();
+    CHECK_THAT((LedgerView::read().remarks() & abi::kRemarkUnknownEntry) != 0);
 }
 
 void reading_the_tables_is_a_known_way_around() {

@@ -237,7 +237,7 @@ GUARD_EXPORT(cuStreamBeginCaptureToGraph)
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                      const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
                                      size_t count, CUstreamCaptureMode mode) {
-    guarded();
+    if (guarded()) before_wait();  // its work so far ends here
     const CUresult result =
         g_driver.cuStreamBeginCaptureToGraph(stream, graph, dependencies, edges, count, mode);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);
@@ -249,7 +249,7 @@ CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
                                           const CUgraphNode* dependencies,
                                           const CUgraphEdgeData* edges, size_t count,
                                           CUstreamCaptureMode mode) {
-    guarded();
+    if (guarded()) before_wait();  // its work so far ends here
     const CUresult result =
         g_driver.cuStreamBeginCaptureToGraph_ptsz(stream, graph, dependencies, edges, count, mode);
     if (result == CUDA_SUCCESS) g_captures.fetch_add(1);

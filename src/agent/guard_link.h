@@ -98,6 +98,7 @@ private:
     void recall();
     void run(const std::stop_token& stop);
     void listen();
+    void try_again();
     void track_new();
     void change_limits();
     void look();
@@ -118,6 +119,7 @@ private:
     std::mutex mutex_;     // guards what follows, up to the thread's own
     std::string version_;  // of the installed guard; empty: none yet
     std::string problem_;  // why the last region could not be made; empty: it could
+    os::TimePoint next_try_{};
     Wish wish_;
     bool wish_is_new_ = false;
     guard_region::ContextEstimates estimates_;

@@ -13,6 +13,7 @@
 namespace aliquot::agent {
 namespace {
 
+constexpr std::chrono::seconds kBetweenTries{5};  // to make a share after one could not be
 constexpr std::chrono::milliseconds kBetweenNamings{2000};
 
 unsigned multiprocessors_of(const gpu::Gpu& gpu) {
@@ -76,9 +77,22 @@ void GuardLink::run(const std::stop_token& stop) {
     do {
         track_new();
         change_limits();
+        try_again();
         look();
         collect();
     } while (clock_.sleep_for(options_.between_looks, stop));
+}
+
+/// While the last share could not be made: tries by a region that nobody gets, so that the node says so for as long as
+/// it is so.
+void GuardLink::try_again() {
+    const std::scoped_lock lock(mutex_);
+    if (problem_.empty() || clock_.now() < next_try_) return;
+    next_try_ = clock_.now() + kBetweenTries;
+    const auto version = library_version();
+    auto made = version ? directory_.create({}, {}) : Result<guard_region::Record>(version.error());
+    problem_ = made ? "" : made.error().message;
+    if (made) (void)directory_.remove(made->id);
 }
 
 void GuardLink::track_new() {

@@ -76,6 +76,7 @@ void NodeSync::tell_mig(const node::MigStatus& status) {
 }
 
 void NodeSync::tell_guard(const GuardSnapshot& snapshot) {
+    writer_.set_limits_problem(snapshot.problem);
     std::vector<node::Note> notes;
     {
         const std::scoped_lock lock(mutex_);

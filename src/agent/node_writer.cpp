@@ -95,6 +95,13 @@ node::MigStatus NodeWriter::set(const node::MigStatus& status) {
     return std::exchange(mig_status_, status);
 }
 
+void NodeWriter::set_limits_problem(const std::string& problem) {
+    const std::scoped_lock lock(mutex_);
+    if (limits_problem_ == problem) return;
+    limits_problem_ = problem;
+    wake();
+}
+
 void NodeWriter::look_again() {
     const std::scoped_lock lock(mutex_);
     wake();
@@ -136,7 +143,8 @@ void NodeWriter::add_statuses(node::DesiredNode& desired) const {
     desired.annotations[node::kAgent] = ALIQUOT_VERSION;
     if (config_status_) {
         desired.annotations[node::kConfig] = node::to_json(*config_status_);
-        desired.conditions.push_back(node::config_condition(*config_status_, requests_.place()));
+        desired.conditions.push_back(
+            node::config_condition(*config_status_, requests_.place(), limits_problem_));
     }
     desired.conditions.push_back(node::health_condition(facts_->inventory, facts_->driver_problem));
     const bool has_mig = mig_status_.state != node::MigStatus::State::kNone;

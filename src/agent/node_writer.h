@@ -51,6 +51,8 @@ public:
     node::MigStatus set(const node::MigStatus& status);
     /// The Node may have become another one.
     void look_again();
+    /// Why shares with limits cannot be given out; empty: they can.
+    void set_limits_problem(const std::string& problem);
 
     /// Waits until everything set so far is written (or refused by the server). False: not within
     /// `limit`.
@@ -81,6 +83,7 @@ private:
     std::optional<NodeFacts> facts_;
     std::optional<node::ConfigStatus> config_status_;
     node::MigStatus mig_status_;
+    std::string limits_problem_;
     std::uint64_t wanted_ = 0;   // grows with everything that may have to be written
     std::uint64_t written_ = 0;  // what of it has been looked at
 

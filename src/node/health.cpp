@@ -141,11 +141,16 @@ std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventor
     return notes;
 }
 
-Condition config_condition(const ConfigStatus& told, std::string_view place) {
+Condition config_condition(const ConfigStatus& told, std::string_view place,
+                           std::string_view refused) {
     Condition condition{.type = kGpuConfigServed, .good = told.served};
     if (!told.served) {
         condition.reason = "ConfigRefused";
         condition.message = told.problem + "; the last good configuration is served";
+    } else if (!refused.empty()) {
+        condition.good = false;
+        condition.reason = "LimitsNotKept";
+        condition.message = "no share with limits can be given out: " + std::string(refused);
     } else if (told.key.empty()) {
         condition.reason = "BuiltIn";
         condition.message = "whole GPUs: nothing is configured in " + std::string(place);

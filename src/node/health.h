@@ -43,7 +43,9 @@ struct Note {
 std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventory& now);
 
 /// Whether the node serves the configuration that it was asked to.
-Condition config_condition(const ConfigStatus& told, std::string_view place);
+/// refused   why no share with limits can be given out at the moment; empty: it can
+Condition config_condition(const ConfigStatus& told, std::string_view place,
+                           std::string_view refused = {});
 
 /// What became of kMigConfigLabel.
 struct MigStatus {

@@ -103,6 +103,16 @@ TEST(ConfigCondition, SaysWhatIsServed) {
     EXPECT_EQ(bad.message, "x:1:2: no; the last good configuration is served");
 }
 
+// Pods were refused with an exact reason, and the node said that all is well.
+TEST(ConfigCondition, IsFalseWhileSharesWithLimitsCannotBeMade) {
+    const auto full = config_condition({.key = "x"}, "p", "/run/x: No space left on device");
+    EXPECT_FALSE(full.good);
+    EXPECT_EQ(full.reason, "LimitsNotKept");
+    EXPECT_THAT(full.message, HasSubstr("No space left on device"));
+    EXPECT_EQ(config_condition({.key = "x", .served = false, .problem = "no"}, "p", "full").reason,
+              "ConfigRefused");
+}
+
 TEST(MigCondition, SaysWhatItWaitsFor) {
     const auto waits = mig_condition({.state = MigStatus::State::kPending,
                                       .config = "all-1g.5gb",

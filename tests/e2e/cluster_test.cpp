@@ -2,6 +2,10 @@
 //
 // The agent in a cluster: what its Node asks for, and what it tells there.
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "tests/e2e/cluster_node.h"
 
@@ -239,6 +243,32 @@ TEST_F(ClusterNode, HasAFilterOfSystemCallsAndNoMoreCapabilitiesThanItNeeds) {
     for (const char* const set : {"CapEff", "CapPrm", "CapInh", "CapAmb"}) {
         EXPECT_EQ(std::stoull(field(set), nullptr, 16) & ~kMost, 0U) << set << ' ' << field(set);
     }
+}
+
+// Pods were refused with an exact reason while the node said that all is well.
+TEST_F(ClusterNode, SaysSoWhileThereIsNoRoomForShares) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root mounts";
+    make_gpus("a2", 1);
+    configure({{"default",
+                "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
+                "    - {name: nvidia.com/gpu, replicas: 4, memory: 3Gi, compute: 25}\n"}});
+    const auto full = root_.resolve("/run");
+    std::filesystem::create_directories(full);
+    if (::mount("none", full.c_str(), "tmpfs", 0, "size=4m") != 0)
+        GTEST_SKIP() << "no mounts are allowed here";
+    start_agent({"--guard-library", ALIQUOT_LIB_DIR "/libaliquot-guard.so"});
+    EXPECT_TRUE(offers(kGpu, 4));
+    std::ofstream(full / "fill") << std::string(8U << 20U, 'x');
+    EXPECT_FALSE(admit("refused", kGpu));
+    EXPECT_TRUE(soon([&] { return condition("GpuConfigServed")["reason"] == "LimitsNotKept"; }));
+    EXPECT_THAT(condition("GpuConfigServed")["message"].get<std::string>(),
+                testing::HasSubstr("No space left on device"));
+    std::filesystem::remove(full / "fill");
+    EXPECT_TRUE(soon([&] { return condition("GpuConfigServed")["status"] == "True"; }));
+    EXPECT_TRUE(admit("given", kGpu));
+    agent_->terminate(60s);
+    agent_.reset();
+    ::umount2(full.c_str(), MNT_DETACH);
 }
 
 TEST_F(ClusterNode, IsCleanAfterCleaningUp) {

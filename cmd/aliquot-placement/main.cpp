@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "cli/standard_output.h"
 #include "cmd/aliquot-placement/commands.h"
 
 int main(int argc, char** argv) {
@@ -8,5 +9,6 @@ int main(int argc, char** argv) {
         {"simulate", aliquot::cli::add_simulate_command},
         {"explain", aliquot::cli::add_explain_command},
     });
+    const aliquot::cli::StandardOutput output;
     return aliquot::cli::run(argc, argv, kCommands);
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <chrono>
-#include <fstream>
+#include <filesystem>
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <vector>
 
 #include "cmd/aliquot-placement/commands.h"
 #include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
+#include "os/replace_file.h"
 #include "sim/trace/outcome_text.h"
 #include "sim/trace/plot.h"
 
@@ -77,12 +81,20 @@ std::vector<std::string> policies_of(Context& context, const SimulateOptions& wo
     return policies;
 }
 
-bool open(Context& context, const std::string& name, std::ofstream& file) {
+/// Before hours of work rather than after them.
+bool can_write(Context& context, const std::string& name) {
     if (name.empty()) return true;
-    file.open(name, std::ios::binary | std::ios::trunc);
-    if (file) return true;
+    const auto folder = std::filesystem::absolute(name).parent_path();
+    const bool there = ::access(name.c_str(), F_OK) == 0;
+    if (::access(there ? name.c_str() : folder.c_str(), W_OK) == 0) return true;
     fail(context, kUsage, name + ": cannot write it; a file in a folder that exists was expected");
     return false;
+}
+
+void write(Context& context, const std::string& name, const std::ostringstream& text) {
+    if (name.empty()) return;
+    const auto written = os::write_output(name, text.view());
+    if (!written) fail(context, kCouldNotRun, written.error().message);
 }
 
 void print(Context& context, const SimulateOptions& words, const sim::trace::Scenario& scenario,
@@ -103,9 +115,9 @@ void simulate(Context& context, const SimulateOptions& words) {
     }
     const auto scenario = read_scenario(words.placement);
     if (!scenario) return fail(context, kUsage, scenario.error().message);
-    std::ofstream curve;
-    std::ofstream log;
-    if (!open(context, words.curve, curve) || !open(context, words.log, log)) return;
+    if (!can_write(context, words.curve) || !can_write(context, words.log)) return;
+    std::ostringstream curve;
+    std::ostringstream log;
 
     sim::trace::ExperimentOptions options;
     options.replay = replay_options(words.placement);
@@ -128,13 +140,14 @@ void simulate(Context& context, const SimulateOptions& words) {
         outcomes.push_back(*std::move(outcome));
     }
     print(context, words, *scenario, outcomes);
+    write(context, words.log, log);
     if (words.curve.empty()) return;
     if (words.curve.ends_with(".svg")) {
         sim::trace::draw_plot(curve, outcomes);
     } else {
         sim::trace::print_curve(curve, outcomes);
     }
-    if (!curve.flush()) fail(context, kCouldNotRun, words.curve + ": writing it failed");
+    write(context, words.curve, curve);
 }
 
 }  // namespace

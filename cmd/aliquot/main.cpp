@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "cmd/aliquot/placement_handover.h"
 #include "cmd/aliquot/sim_command.h"
 #include "cmd/aliquot/up_command.h"
@@ -17,5 +18,6 @@ int main(int argc, char** argv) {
         {"explain", aliquot::list_explain_command},
     });
     if (const auto exit_code = aliquot::hand_over(argc, argv)) return *exit_code;
+    const aliquot::cli::StandardOutput output;
     return aliquot::cli::run(argc, argv, kCommands);
 }

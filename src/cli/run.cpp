@@ -9,6 +9,7 @@
 
 #include "base/nearest_word.h"
 #include "cli/command.h"
+#include "cli/standard_output.h"
 #include "command_line/command.h"
 
 namespace aliquot::cli {
@@ -87,10 +88,9 @@ std::span<const Command> wanted_by(std::string_view word, std::span<const Comman
 
 /// A closed pipe (`aliquot ... | head`) is no error worth a word; a full disk is.
 int finish(Context& context) {
-    errno = 0;
     context.out.flush();
-    if (context.out.good()) return context.exit_code;
-    const int problem = errno;
+    const auto* const output = dynamic_cast<const StandardOutput*>(context.out.rdbuf());
+    const int problem = output == nullptr ? 0 : output->problem();
     if (problem != 0 && problem != EPIPE) {
         context.err << "aliquot: cannot write the output: "
                     << std::error_code(problem, std::generic_category()).message() << '\n';

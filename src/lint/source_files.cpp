@@ -235,32 +235,4 @@ Result<Done> read_source_file(SourceFile& file) {
     return Done{};
 }
 
-Result<Done> replace_file(const std::string& path, const std::string& bytes) {
-    std::error_code problem;
-    const fs::path real = fs::canonical(path, problem);  // through a link: the file, not the link
-    const std::string target = problem ? path : real.string();
-    struct stat status {};
-    if (::stat(target.c_str(), &status) != 0) return error_of(path, "cannot write it", errno);
-    std::string temporary = target + ".aliquot-XXXXXX";
-    const int descriptor = ::mkstemp(temporary.data());
-    if (descriptor < 0) return error_of(path, "cannot write beside it", errno);
-    int failed = ::fchmod(descriptor, status.st_mode & 07777U) == 0 ? 0 : errno;
-    std::string_view rest = bytes;
-    while (failed == 0 && !rest.empty()) {
-        const ssize_t count = ::write(descriptor, rest.data(), rest.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) {
-            failed = count < 0 ? errno : EIO;
-            break;
-        }
-        rest.remove_prefix(static_cast<std::size_t>(count));
-    }
-    if (failed == 0 && ::fsync(descriptor) != 0) failed = errno;
-    ::close(descriptor);
-    if (failed == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) failed = errno;
-    if (failed == 0) return Done{};
-    ::unlink(temporary.c_str());
-    return error_of(path, "cannot write it", failed);
-}
-
 }  // namespace aliquot::lint

@@ -44,7 +44,4 @@ Result<std::vector<SourceFile>> find_source_files(const std::vector<std::string>
 /// errors   kPermission, kNotFound, kInvalidInput: above 10 MiB
 Result<Done> read_source_file(SourceFile& file);
 
-/// Writes a file anew through a temporary one beside it; its mode stays.
-Result<Done> replace_file(const std::string& path, const std::string& bytes);
-
 }  // namespace aliquot::lint

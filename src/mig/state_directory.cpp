@@ -99,9 +99,7 @@ Result<Done> StateDirectory::write_wish(const LastWish& wish) const {
 }
 
 Result<Done> StateDirectory::write(const std::string& file, const std::string& text) const {
-    auto written = root_->write_atomically(file, text, 0600);
-    if (!written) return written;
-    return settle();
+    return root_->write_atomically(file, text, 0600);
 }
 
 Result<Done> StateDirectory::settle() const {

@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "os/replace_file.h"
 
 namespace aliquot::os {
 namespace {
@@ -21,16 +21,6 @@ namespace {
 bool leaves_tree(std::string_view path) {
     return std::filesystem::path(path).relative_path().lexically_normal().native().starts_with(
         "..");
-}
-
-bool write_all(int fd, std::string_view content) {
-    while (!content.empty()) {
-        const ssize_t written = ::write(fd, content.data(), content.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        content.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
 }
 
 FileStatus::Kind kind_of(mode_t mode) {
@@ -44,14 +34,6 @@ FileStatus::Kind kind_of(mode_t mode) {
 }
 
 }  // namespace
-
-Error error_from_errno(int number, std::string_view subject) {
-    ErrorCode code = ErrorCode::kUnavailable;
-    if (number == ENOENT || number == ENOTDIR) code = ErrorCode::kNotFound;
-    if (number == EACCES || number == EPERM || number == EROFS) code = ErrorCode::kPermission;
-    if (number == EEXIST || number == EBUSY || number == ENOTEMPTY) code = ErrorCode::kConflict;
-    return {code, std::string(subject) + ": " + std::generic_category().message(number)};
-}
 
 Root::Root(std::filesystem::path base) : base_(std::move(base)) {
     if (base_.empty()) base_ = "/";
@@ -91,28 +73,7 @@ Result<Done> Root::write_atomically(std::string_view path, std::string_view cont
     std::filesystem::create_directories(file.parent_path(), problem);
     if (problem) return error_from_errno(problem.value(), file.parent_path().native());
 
-    static std::atomic<unsigned> counter{0};
-    // A dot first: readers of drop-in directories (CDI, NFD) skip such names.
-    const auto temporary =
-        file.parent_path() / ("." + file.filename().native() + ".tmp" + std::to_string(::getpid()) +
-                              "." + std::to_string(counter.fetch_add(1)));
-    {
-        const Descriptor fd(
-            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-        if (fd.get() < 0) return error_from_errno(errno, temporary.native());
-        if (!write_all(fd.get(), content) || ::fchmod(fd.get(), mode) != 0 ||
-            ::fsync(fd.get()) != 0) {
-            const int number = errno;
-            ::unlink(temporary.c_str());
-            return error_from_errno(number, file.native());
-        }
-    }
-    if (::rename(temporary.c_str(), file.c_str()) != 0) {
-        const int number = errno;
-        ::unlink(temporary.c_str());
-        return error_from_errno(number, file.native());
-    }
-    return Done{};
+    return replace_file(file, content, mode);
 }
 
 Result<Done> Root::remove(std::string_view path) const {

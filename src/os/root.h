@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "os/errno_error.h"
 
 namespace aliquot::os {
 
@@ -55,8 +56,7 @@ public:
     [[nodiscard]] Result<std::string> read(std::string_view path,
                                            std::size_t limit_bytes = 1 << 20) const;
 
-    /// Writes a file so that a reader sees the old content or the new, never a part: temporary file
-    /// in the same directory, fsync, rename. Makes missing directories (0755).
+    /// replace_file() (os/replace_file.h) with missing directories made (0755).
     /// errors   kPermission, kUnavailable (no space, read-only); nothing is left behind
     [[nodiscard]] Result<Done> write_atomically(std::string_view path, std::string_view content,
                                                 std::uint32_t mode = 0644) const;
@@ -77,8 +77,5 @@ public:
 private:
     std::filesystem::path base_;
 };
-
-/// The Error for a failed system call on `subject`: maps ENOENT, EACCES/EPERM and the rest.
-Error error_from_errno(int number, std::string_view subject);
 
 }  // namespace aliquot::os

@@ -147,6 +147,17 @@ TEST_F(PlacementProgram, IsNamedWhereItIsNotBesideAliquot) {
     EXPECT_TRUE(said.contains("/aliquot-placement: No such file or directory: ")) << said;
 }
 
+TEST_F(PlacementProgram, AFullDiskIsToldForEveryFileItWrites) {
+    for (const char* const words : {"--log /dev/full", "--curve full.csv", "--curve full.svg"}) {
+        std::filesystem::remove(temporary_.path() / "full.csv");
+        std::filesystem::remove(temporary_.path() / "full.svg");
+        (void)shell("ln -s /dev/full full.csv; ln -s /dev/full full.svg");
+        const auto said = simulate(std::string("--seed 3 ") + words + " 2>&1 >/dev/null");
+        EXPECT_EQ(code_, 3) << words;
+        EXPECT_TRUE(said.ends_with(": No space left on device\n")) << said;
+    }
+}
+
 TEST_F(PlacementProgram, ExplainsTheDecisionThatTheSimulationTook) {
     (void)simulate("--seed 3 --log log.csv");
     const std::string log = read("log.csv");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "cli/commands.h"
@@ -16,6 +16,7 @@
 #include "lint/baseline.h"
 #include "lint/fix.h"
 #include "lint/run.h"
+#include "os/replace_file.h"
 
 namespace aliquot::cli {
 namespace {
@@ -74,10 +75,10 @@ void print_all(Context& context, const lint::Run& run, const LintOptions& words)
             continue;
         }
         const std::string path = word.substr(equals + 1);
-        std::ofstream file(path, std::ios::binary);
-        print(file, run, format, false);
-        file.flush();
-        if (!file) fail(context, kCouldNotRun, path + ": cannot be written");
+        std::ostringstream text;
+        print(text, run, format, false);
+        const auto written = os::write_output(path, text.view());
+        if (!written) fail(context, kCouldNotRun, written.error().message);
     }
 }
 
@@ -100,7 +101,7 @@ void fix_all(Context& context, const lint::Run& run, const lint::Facts* facts,
             if (!words.diff) context.out << text;
             continue;
         }
-        const auto done = lint::replace_file(file->name, text);
+        const auto done = os::write_output(file->name, text);
         if (!done) fail(context, kCouldNotRun, done.error().message);
     }
     if (words.fix && !words.diff) {
@@ -122,10 +123,8 @@ void write_settings(Context& context) {
     std::error_code problem;
     if (std::filesystem::exists(path, problem))
         return fail(context, kUsage, path + ": is already there");
-    std::ofstream file(path, std::ios::binary);
-    file << lint::settings_template();
-    file.flush();
-    if (!file) return fail(context, kCouldNotRun, path + ": cannot be written");
+    const auto written = os::write_output(path, lint::settings_template());
+    if (!written) return fail(context, kCouldNotRun, written.error().message);
     context.out << "wrote " << path << '\n';
 }
 

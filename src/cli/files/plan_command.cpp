@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -13,6 +12,7 @@
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
+#include "os/replace_file.h"
 
 namespace aliquot::cli {
 namespace {
@@ -111,15 +111,11 @@ void print_files(Context& context, const plan::Plan& made, const std::string& fo
 void write_files(Context& context, const plan::Plan& made, const std::string& directory) {
     std::error_code problem;
     std::filesystem::create_directories(directory, problem);
+    if (problem) return fail(context, kCouldNotRun, directory + ": " + problem.message());
     for (const plan::File& file : made.files) {
         const auto path = std::filesystem::path(directory) / file.name;
-        std::ofstream out(path, std::ios::binary | std::ios::trunc);
-        out << file.text;
-        out.close();
-        if (!out) {
-            fail(context, kCouldNotRun, path.string() + ": cannot write it");
-            return;
-        }
+        const auto written = os::write_output(path, file.text);
+        if (!written) return fail(context, kCouldNotRun, written.error().message);
         context.err << "wrote " << path.string() << '\n';
     }
 }

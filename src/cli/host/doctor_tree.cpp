@@ -11,7 +11,7 @@
 #include "base/nearest_word.h"
 #include "bundle/bundle.h"
 #include "bundle/redact.h"
-#include "os/root.h"
+#include "os/replace_file.h"
 
 namespace aliquot::cli {
 namespace {
@@ -57,8 +57,7 @@ bool save_tree(Context& context, const bundle::Tree& tree, const std::vector<std
         fail(context, kCouldNotRun, bytes.error().message);
         return false;
     }
-    const auto path = std::filesystem::absolute(file).native();
-    const auto written = os::Root("/").write_atomically(path, *bytes, 0600);
+    const auto written = os::write_output(file, *bytes, 0600);
     if (!written) {
         fail(context, kCouldNotRun, "cannot save: " + written.error().message);
         return false;

@@ -202,6 +202,13 @@ void Builder::place(Value node, const Weight& weight) {
     }
 }
 
+/// Whether a ':' comes before the line ends, as far as a key can be long.
+bool is_followed_by_colon(std::string_view rest) {
+    constexpr std::size_t kLongestKey = 1024 + 8;  // by YAML's own rule, and blanks
+    const auto end = rest.substr(0, kLongestKey).find_first_of(":\n");
+    return end == std::string_view::npos ? rest.size() <= kLongestKey : rest[end] == ':';
+}
+
 void Builder::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
     // yaml-cpp says the same of `~`, `null` and of a value that is not there at all; of the latter
     // it gives the place of whatever comes next.
@@ -215,10 +222,7 @@ void Builder::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
         const Mark key = open_.back().node.entries.back().first.mark;
         if (node.scalar.empty() || node.mark.line != key.line) {
             // On a line of its own a written null cannot be told from the key `null` that follows.
-            if (rest.find_first_of(":\n") == std::string_view::npos ||
-                rest[rest.find_first_of(":\n")] == ':') {
-                node.scalar.clear();
-            }
+            if (!node.scalar.empty() && is_followed_by_colon(rest)) node.scalar.clear();
             if (node.scalar.empty()) node.mark = key;
         }
         if (node.scalar.empty() && !open_.back().flow) {

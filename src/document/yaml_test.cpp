@@ -210,5 +210,20 @@ TEST(Yaml, DescribesValuesForMessages) {
     EXPECT_LT(describe(read(std::string(500, 'x'))).size(), 100U);
 }
 
+TEST(Yaml, ANullIsToldFromAKeyOfThatName) {
+    const auto entries = [](const char* text) {
+        const auto stream = parse_yaml(text);
+        EXPECT_TRUE(stream.errors.empty()) << text;
+        std::string told;
+        for (const auto& [key, value] : stream.documents[0].entries) {
+            told += key.scalar + "=" + value.scalar + " ";
+        }
+        return told;
+    };
+    EXPECT_EQ(entries("a:\nnull: 1\n"), "a= null=1 ");
+    EXPECT_EQ(entries("a: null\nb: 1\n"), "a=null b=1 ");
+    EXPECT_EQ(entries("{a, b: ~, c}"), "a= b=~ c= ");
+}
+
 }  // namespace
 }  // namespace aliquot::document

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <span>
 
 #include "base/nearest_word.h"
@@ -95,11 +96,10 @@ Result<Done> AccessReader::check_mapping(const Value& node, std::string_view nam
         return at(node.mark, std::string(name) + ": " + document::describe(node) +
                                  " found, a mapping expected");
     }
+    std::map<std::string_view, unsigned> times;
+    for (const Value::Entry& entry : node.entries) ++times[entry.first.scalar];
     for (const Value::Entry& entry : node.entries) {
-        const auto same = std::count_if(
-            node.entries.begin(), node.entries.end(),
-            [&](const Value::Entry& other) { return other.first.scalar == entry.first.scalar; });
-        if (same > 1) {
+        if (times[entry.first.scalar] > 1) {
             return at(entry.first.mark, std::string(name) + ": '" + entry.first.scalar +
                                             "' stands there twice; remove one");
         }

@@ -70,16 +70,16 @@ private:
     }
 
     void no_duplicates(const Value& mapping) {
-        std::vector<std::string_view> seen;
+        std::set<std::string_view> seen;
         for (const Value::Entry& entry : mapping.entries) {
             const std::string_view key = entry.first.scalar;
             if (entry.first.is_mapping() || entry.first.is_sequence() || key.empty()) {
                 complain(entry.first.mark,
                          "a key is " + document::describe(entry.first) + ", expected a name");
-            } else if (std::ranges::find(seen, key) != seen.end()) {
+            } else if (seen.contains(key)) {
                 complain(entry.first.mark, "'" + std::string(key) + "' stands here twice");
             }
-            seen.push_back(key);
+            seen.insert(key);
         }
     }
 

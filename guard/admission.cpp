@@ -23,6 +23,7 @@ constexpr std::uint64_t kLongestSleep = 50'000'000;  // then look whether the ca
 /// While others want the GPU: as much work is with the device at once.
 constexpr unsigned kInFlight = 2;
 constexpr std::uint64_t kInFlightNs = 2'000'000;
+constexpr std::int64_t kRound = 5'000'000;   // is saved up before several streams go on
 constexpr std::int64_t kPlenty = 4'000'000;  // saved up: no thread has to wait for another
 constexpr std::uint32_t kUnmetered = 128;
 
@@ -103,10 +104,11 @@ private:
         if (goes_on_ && !queued_ && gate_.line.is_empty() && !turns.joined()) return For::kNothing;
         meter_.harvest();
         const std::int64_t left = share_.cap_ppm == 0 ? 0 : time_left(place_, share_.cap_ppm, now_);
+        const bool is_round = !gate_.is_paying && meter_.has_several_lanes();
         // In order, where there is not enough for all.
         const bool first = queued_ ? gate_.line.is_first(ticket_, now_) : gate_.line.is_empty();
-        const bool is_plenty =
-            share_.cap_ppm == 0 ? !turns.joined() || turns.is_mine() : left > kPlenty;
+        const bool is_plenty = share_.cap_ppm == 0 ? !turns.joined() || turns.is_mine()
+                                                   : left > (is_round ? 0 : kPlenty);
         if (!first && !is_plenty) return For::kLine;
         if (turns.joined() && !waived_) {
             if (turns.is_mine()) turns.resume();
@@ -116,7 +118,10 @@ private:
             if (!turns.is_mine() && share_.cap_ppm == 0) return For::kTurn;
         }
         if (share_.cap_ppm != 0 && !goes_on_) {
-            until_allowed_ = time_to_pay(left, share_.cap_ppm);
+            // What runs at once is to be launched at once: rounds of it, not one after the other.
+            const bool in_rounds = gate_.is_paying && meter_.has_several_lanes();
+            until_allowed_ = time_to_pay(in_rounds ? left - kRound : left, share_.cap_ppm);
+            gate_.is_paying = until_allowed_ != 0;
             if (until_allowed_ != 0 && turns.joined() && turns.is_mine() && meter_.in_flight() == 0)
                 turns.rest();
             if (until_allowed_ != 0) return For::kTime;
@@ -279,6 +284,7 @@ void forget_admission() {
         gate.meter.forget();
         gate.line.forget();
         gate.draining_ns = 0;
+        gate.is_paying = false;
         gate.is_busy.store(0);
     }
     for (Turns& turns : g_turns) turns.forget();

@@ -20,6 +20,7 @@ struct Gate {
     Meter meter;
     WaitingLine line;                       // under the meter's lock
     std::uint64_t draining_ns = 0;          // under it: since when, to pass the turn on; 0: not
+    bool is_paying = false;                 // under it: a debt is being paid
     std::atomic<std::uint32_t> is_busy{0};  // something may be under way
 };
 

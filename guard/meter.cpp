@@ -144,6 +144,8 @@ void Meter::touch(Lane& lane, bool chained) {
         limit_ = 0;  // the next launch begins another batch
     }
     lane.epoch.store(current, std::memory_order_relaxed);
+    if (lane_ != &lane && lane_ != nullptr) lanes_until_ = last_batch_ + kSeveral;
+    lane_ = &lane;
     lane.batch = last_batch_;
     if (lane.start != nullptr) return;
     if (lane.last != nullptr && (chained || !is_done(*lane.last))) {
@@ -283,8 +285,10 @@ std::uint64_t Meter::price(const Batch& done, bool exact) const {
 void Meter::adapt(const Batch& done, std::uint64_t ns) {
     if (done.launches == 0) return;
     const std::uint64_t each = most(1, ns / done.launches);
-    // Longer ones at once: a batch must not be many of them.
-    each_ns_ = each_ns_ == 0 || each > 4 * each_ns_ ? each : (7 * each_ns_ + each) / 8;
+    // Longer ones at once: a batch must not be many of them. Of those that run at once the first alone
+    // takes time.
+    const bool is_longer = each > 4 * each_ns_ && !has_several_lanes();
+    each_ns_ = each_ns_ == 0 || is_longer ? each : (7 * each_ns_ + each) / 8;
 }
 
 void Meter::finish(Batch& done) {

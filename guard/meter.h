@@ -75,6 +75,10 @@ public:
     bool make_room();
     /// There is room for another batch.
     [[nodiscard]] bool has_room() const;
+    /// Of late the work was in more than one stream, so that it may run at once.
+    [[nodiscard]] bool has_several_lanes() const {
+        return static_cast<std::int32_t>(lanes_until_ - last_batch_) > 0;
+    }
     /// Batches that are with the device, and what they are expected to take.
     [[nodiscard]] unsigned in_flight() const;
     [[nodiscard]] std::uint64_t in_flight_ns() const { return expected_ns_; }
@@ -154,6 +158,8 @@ private:
     std::uint32_t outstanding_ = 0;  // single launches that were drawn and are not made yet
     bool is_ending_ = false;         // to be closed when they are
     const void* drawer_ = nullptr;   // the thread that drew last
+    const Lane* lane_ = nullptr;     // that came last
+    unsigned lanes_until_ = 0;       // the batch from which on there is one again
     unsigned several_until_ = 0;     // the batch from which on threads may draw many again
     std::uint32_t full_limit_ = 0;   // of late, without single ones
     std::uint64_t expected_ns_ = 0;

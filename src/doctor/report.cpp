@@ -56,37 +56,81 @@ public:
 
     void run() {
         if (!report_.title.empty()) out_ << one_line(report_.title) << "\n";
-        for (unsigned level = 0; level < kLevels; ++level) category(static_cast<Level>(level));
+        chain();
         root_cause();
+        for (unsigned level = 0; level < kLevels; ++level) category(static_cast<Level>(level));
         summary();
     }
 
 private:
-    void category(Level level) {
-        bool headed = false;
+    /// What became of the checks of one level.
+    struct Tally {
+        unsigned ok = 0;
+        unsigned unknown = 0;
+        unsigned bad = 0;
+        unsigned failed = 0;
         unsigned blocked = 0;
         unsigned beside = 0;
         std::string blocker;
+
+        [[nodiscard]] unsigned judged() const { return ok + unknown + bad; }
+    };
+
+    [[nodiscard]] Tally tally(Level level) const {
+        Tally all;
         for (const Judged& one : report_.checks) {
             if (one.level != level) continue;
-            if (one.verdict.outcome == Outcome::kSkipped) {
-                (one.blocked_by.empty() ? beside : blocked) += 1;
-                if (!one.blocked_by.empty()) blocker = one.blocked_by;
-                continue;
+            const Outcome outcome = one.verdict.outcome;
+            if (outcome == Outcome::kOk) ++all.ok;
+            if (outcome == Outcome::kUnknown) ++all.unknown;
+            if (outcome == Outcome::kFailed) ++all.failed;
+            if (is_bad(one)) ++all.bad;
+            if (outcome != Outcome::kSkipped) continue;
+            (one.blocked_by.empty() ? all.beside : all.blocked) += 1;
+            if (!one.blocked_by.empty()) all.blocker = one.blocked_by;
+        }
+        return all;
+    }
+
+    /// "hardware ok > kernel driver FAILED > user libraries ..."
+    void chain() {
+        std::string_view between = "\n";
+        for (unsigned number = 0; number < kLevels; ++number) {
+            const auto level = static_cast<Level>(number);
+            const Tally all = tally(level);
+            if (all.judged() + all.blocked == 0) continue;
+            out_ << between << to_text(level) << ' ';
+            between = " > ";
+            if (all.failed > 0) {
+                paint(Outcome::kFailed, "FAILED");
+            } else if (all.bad > 0) {
+                paint(Outcome::kWarning, "warning");
+            } else if (all.ok > 0) {
+                paint(Outcome::kOk, "ok");
+            } else {
+                paint(Outcome::kSkipped, all.blocked > 0 ? "not judged" : "unknown");
             }
-            if (options_.quiet && !is_bad(one)) continue;
-            if (!headed) out_ << '\n' << to_text(level) << '\n';
-            headed = true;
-            check(one);
         }
-        if (options_.quiet || blocked + beside == 0) return;
-        if (!headed) out_ << '\n' << to_text(level) << '\n';
-        if (blocked > 0) {
-            note(std::to_string(blocked) + (blocked == 1 ? " check" : " checks") +
-                 " not run: " + blocker + " failed");
+        if (between == " > ") out_ << '\n';
+    }
+
+    void category(Level level) {
+        const Tally all = tally(level);
+        const bool shown =
+            options_.verbose ? all.judged() + all.blocked + all.beside > 0 : all.bad > 0;
+        if (!shown) return;
+        out_ << '\n' << to_text(level) << '\n';
+        for (const Judged& one : report_.checks) {
+            if (one.level != level || one.verdict.outcome == Outcome::kSkipped) continue;
+            if (options_.verbose || is_bad(one)) check(one);
         }
-        if (beside > 0 && !headed) {
-            note(std::to_string(beside) + (beside == 1 ? " check" : " checks") +
+        if (!options_.verbose) return;
+        if (all.blocked > 0) {
+            note(std::to_string(all.blocked) + (all.blocked == 1 ? " check" : " checks") +
+                 " not run: " + all.blocker + " failed");
+        }
+        if (all.beside > 0 && all.judged() + all.blocked == 0) {
+            note(std::to_string(all.beside) + (all.beside == 1 ? " check" : " checks") +
                  " without an occasion here");
         }
     }
@@ -181,6 +225,7 @@ private:
             std::snprintf(text.data(), text.size(), "  (%.1f s)", options_.seconds);
             out_ << text.data();
         }
+        if (!options_.verbose) out_ << "; -v shows every check";
         out_ << '\n';
     }
 

@@ -10,11 +10,12 @@ namespace aliquot::doctor {
 struct PrintOptions {
     bool colour = false;
     bool unicode = false;  // marks beyond ASCII
-    bool quiet = false;    // only what is not well
+    bool verbose = false;  // every check, not only what is not well
     double seconds = -1;   // how long it took; negative: not told
 };
 
-/// By level, one line per check, then the root cause with its evidence and its fix.
+/// The chain of layers in a line, the root cause with its fix, then by level what is not well with what was
+/// read; the rest as counts, or one line per check with `verbose`.
 void print_text(std::ostream& out, const Report& report, const PrintOptions& options);
 /// Only warnings and failures, one line each: "DRV003 failed  nouveau holds the GPU ...".
 void print_short(std::ostream& out, const Report& report);

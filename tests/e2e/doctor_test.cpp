@@ -66,6 +66,10 @@ TEST_F(DoctorProgram, NamesOneRootCauseWhereverItsOptionsStand) {
     const auto plain = run({"doctor", "host", "--root", tree_.native()});
     EXPECT_TRUE(plain.contains("Root cause: DRV003. nouveau holds the GPU")) << plain;
     EXPECT_TRUE(plain.contains("[xx] DRV003")) << plain;
+    EXPECT_LT(plain.find("Root cause"), plain.find("[xx] DRV003")) << plain;
+    EXPECT_TRUE(plain.contains("kernel driver FAILED > user libraries not judged")) << plain;
+    EXPECT_FALSE(plain.contains("[ok]")) << plain;
+    EXPECT_TRUE(run({"doctor", "host", "--root", tree_.native(), "-v"}).contains("[ok]"));
 }
 
 TEST_F(DoctorProgram, JudgesASavedBundleAsTheHostWas) {

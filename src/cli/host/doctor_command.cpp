@@ -47,6 +47,7 @@ struct DoctorOptions {
     bool before_install = false;
     bool fix = false;
     bool yes = false;
+    bool verbose = false;
 };
 
 std::string environment(const char* name) {
@@ -259,7 +260,10 @@ void print(Context& context, const DoctorOptions& words, const doctor::Report& r
     } else {
         const bool unicode = context.out_is_terminal && speaks_utf8();
         doctor::print_text(context.out, report,
-                           {.colour = context.colour, .unicode = unicode, .seconds = seconds});
+                           {.colour = context.colour,
+                            .unicode = unicode,
+                            .verbose = words.verbose,
+                            .seconds = seconds});
     }
 }
 
@@ -350,6 +354,8 @@ void add_doctor_command(command_line::Command& program, Context& context) {
     command->add_flag("--pre", words->before_install, "Only what must hold before an installation");
     command->add_option("--explain", words->explain, "Explain what a check examines, and why")
         ->option_text("ID");
+    command->add_flag("-v,--verbose", words->verbose,
+                      "Show every check, not only what is not well");
     command->add_flag("--fix", words->fix, "Offer safe changes, each with its diff");
     command->add_flag("-y,--yes", words->yes, "With --fix: apply them without asking");
     command->add_option("--fail-on", words->fail_on, "The lowest severity that sets exit code 1")

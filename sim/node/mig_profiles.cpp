@@ -81,6 +81,14 @@ unsigned multiprocessors_of(const Model& model, unsigned slices) {
     return first.multiprocessors / first.slices * slices;
 }
 
+std::span<const GpuProfile> profiles_named(std::string_view model) {
+    const std::vector<GpuProfile>& all = all_profiles();
+    const auto first = std::ranges::find(all, model, &GpuProfile::model);
+    const auto last =
+        std::find_if(first, all.end(), [&](const GpuProfile& one) { return one.model != model; });
+    return {first, last};
+}
+
 }  // namespace
 
 unsigned GpuProfile::placement_count() const {
@@ -88,11 +96,14 @@ unsigned GpuProfile::placement_count() const {
 }
 
 std::span<const GpuProfile> gpu_profiles(const Model& model) {
-    const std::vector<GpuProfile>& all = all_profiles();
-    const auto first = std::ranges::find(all, model.name, &GpuProfile::model);
-    const auto last =
-        std::find_if(first, all.end(), [&](const GpuProfile& p) { return p.model != model.name; });
-    return {first, last};
+    // Looked for with nearly every question to the driver: by the model's place among models().
+    static const auto& kByModel = *new std::vector<std::span<const GpuProfile>>([] {
+        std::vector<std::span<const GpuProfile>> made;
+        for (const Model& one : models()) made.push_back(profiles_named(one.name));
+        return made;
+    }());
+    const auto place = static_cast<std::size_t>(&model - models().data());
+    return place < kByModel.size() ? kByModel[place] : profiles_named(model.name);
 }
 
 const GpuProfile* find_gpu_profile(const Model& model, unsigned id) {

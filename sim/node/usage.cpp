@@ -113,14 +113,15 @@ Shares shares_on(const State& state, unsigned gpu, const Members& members) {
         shares.load.memory_bytes += std::min(process.memory_bytes, kMostBytes);
         if (Room* const room = shares.room_of(process); room != nullptr) enter(*room, process);
     }
-    const Model* const model = find_model(state.gpus[gpu].model.view());
     for (unsigned i = 0; i < members.count; ++i) {
         const ProcessState& process = state.processes[members.entries[i]];
         if (process.where().whole_gpu()) shares.milli += shares.of(process);
     }
     if (shares.whole.contexts > 1) shares.switching = kSwitchingMilli;
-    if (state.gpus[gpu].mig_current != 0 && model != nullptr) {
-        add_instances(state, gpu, *model, shares);
+    // Each question to the driver passes here, also while nothing runs.
+    if (state.gpus[gpu].mig_current != 0 && members.count > 0) {
+        const Model* const model = find_model(state.gpus[gpu].model.view());
+        if (model != nullptr) add_instances(state, gpu, *model, shares);
     }
     shares.milli = std::min(shares.milli, kWholeMilli);
     shares.load.sm_percent = (shares.milli + 500) / 1000;

@@ -208,14 +208,7 @@ Result<Done> describe_driver(const fs::path& directory, const State& state) {
     for (const auto* name : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) {
         if (auto made = write(directory / "dev" / name, ""); !made) return made;
     }
-    const std::string version = std::string(state.driver_version.view());
-    if (auto made =
-            write(directory / "proc/driver/nvidia/version",
-                  "NVRM version: NVIDIA UNIX x86_64 Kernel Module  " + version +
-                      "  (simulated)\nGCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n");
-        !made) {
-        return made;
-    }
+    if (auto made = describe_module(directory, state); !made) return made;
     if (auto made = write(directory / "proc/modules",
                           "nvidia_uvm 1974272 0 - Live 0x0000000000000000\n"
                           "nvidia 14331904 1 nvidia_uvm, Live 0x0000000000000000\n");
@@ -243,6 +236,14 @@ Result<Done> make_driver_root(const fs::path& directory, const State& state,
                               const fs::path& library, const fs::path& smi) {
     if (auto made = make_programs(directory, state, library, smi); !made) return made;
     return describe_driver(directory, state);
+}
+
+Result<Done> describe_module(const fs::path& directory, const State& state) {
+    const std::string version =
+        std::string(state.driver_version.view()) + (state.driver_mismatch == 0 ? "" : ".99");
+    return write(directory / "proc/driver/nvidia/version",
+                 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  " + version +
+                     "  (simulated)\nGCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n");
 }
 
 fs::path first_taken_name(const fs::path& directory) {

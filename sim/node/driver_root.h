@@ -20,6 +20,10 @@ Result<Done> make_driver_root(const std::filesystem::path& directory, const Stat
                               const std::filesystem::path& library,
                               const std::filesystem::path& smi);
 
+/// Writes what the kernel module says of its version, which is another one than the library's after
+/// FaultKind::kDriverMismatch.
+Result<Done> describe_module(const std::filesystem::path& directory, const State& state);
+
 /// The first name in `directory` that make_driver_root() would use and that is taken; empty: none.
 std::filesystem::path first_taken_name(const std::filesystem::path& directory);
 

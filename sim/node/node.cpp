@@ -299,7 +299,11 @@ Result<Done> Node::inject(unsigned gpu, FaultKind kind, std::uint64_t value,
         const auto state = shared.lock();
         if (!state) return locked_up(directory());
         if (gpu >= (*state)->gpu_count) return no_such_gpu(**state, gpu);
+        const std::uint32_t before = (*state)->driver_mismatch;
         if (auto applied = apply_fault(**state, gpu, kind, value, where); !applied) return applied;
+        if ((*state)->driver_mismatch != before) {
+            if (auto told = describe_module(directory(), **state); !told) return told;
+        }
     }
     shared.announce();
     return Done{};

@@ -103,7 +103,8 @@ public:
         nvml::LateMeters meters(root_, driver_options());
         TelemetryLink telemetry = make_telemetry(meters, pods, observer);
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
-        Serving serving = make_serving(guard);
+        GrantBook grants;
+        Serving serving = make_serving(guard, grants);
         Pages pages({.root = root_,
                      .board = board_,
                      .observations = observer.observations(),
@@ -121,7 +122,7 @@ public:
         log::info("agent.started", {{"version", ALIQUOT_VERSION}});
         Latest<std::uint64_t> served;
         const auto mig = obey_mig_label(root_, clock_, options_, cluster_, driver, observer, served,
-                                        pods, serving);
+                                        pods, grants);
         NodeLoop({.root = root_,
                   .options = options_,
                   .clock = clock_,
@@ -130,6 +131,7 @@ public:
                   .observer = observer,
                   .restore = restore,
                   .pods = pods,
+                  .grants = grants,
                   .mps = mps,
                   .guard = guard,
                   .telemetry = telemetry,
@@ -213,8 +215,9 @@ private:
                  .regions = kRegions}};
     }
 
-    Serving make_serving(GuardLink& guard) const {
+    Serving make_serving(GuardLink& guard, GrantBook& grants) const {
         return {root_,
+                grants,
                 {.kubelet = options_.kubelet,
                  .registration = options_.registration,
                  .cdi_directory = options_.cdi_directory,

@@ -42,24 +42,23 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
                                             const Options& options, Cluster& cluster,
                                             LateDriver& driver, Observer& observer,
                                             const Latest<std::uint64_t>& served,
-                                            kubelet::PodResources& pods, const Serving& serving) {
+                                            kubelet::PodResources& pods, const GrantBook& grants) {
     if (!cluster.link || !options.cluster.mig) return nullptr;
     return std::make_unique<MigRequests>(
         root, clock,
-        MigRequests::Sources{
-            .driver = driver,
-            .cluster = *cluster.link,
-            .observer = observer,
-            .served = served,
-            .pods = pods,
-            .granted_within =
-                [&serving](const gpu::Uuid& device, std::chrono::milliseconds age) {
-                    return serving.granted_within(device, age);
-                },
-            .evict = [&cluster](const std::string& pod_namespace,
-                                const std::string& pod) -> Result<Done> {
-                return cluster.api->evict({pod_namespace, pod}).result();
-            }},
+        MigRequests::Sources{.driver = driver,
+                             .cluster = *cluster.link,
+                             .observer = observer,
+                             .served = served,
+                             .pods = pods,
+                             .granted_within =
+                                 [&grants](const gpu::Uuid& device, std::chrono::milliseconds age) {
+                                     return grants.granted_within(device, age);
+                                 },
+                             .evict = [&cluster](const std::string& pod_namespace,
+                                                 const std::string& pod) -> Result<Done> {
+                                 return cluster.api->evict({pod_namespace, pod}).result();
+                             }},
         MigRequests::Options{.state_directory = options.state_directory + "/mig",
                              .rules = {.drain = options.cluster.drain,
                                        .drain_timeout = options.cluster.drain_timeout},

@@ -29,6 +29,6 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
                                             const Options& options, Cluster& cluster,
                                             LateDriver& driver, Observer& observer,
                                             const Latest<std::uint64_t>& served,
-                                            kubelet::PodResources& pods, const Serving& serving);
+                                            kubelet::PodResources& pods, const GrantBook& grants);
 
 }  // namespace aliquot::agent

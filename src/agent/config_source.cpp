@@ -45,13 +45,19 @@ ReadSource ConfigSource::read() {
     return result;
 }
 
-std::optional<ReadSource> ConfigSource::read_last_good() {
-    if (file_.empty() && !supply_) return std::nullopt;
+Result<ReadSource> ConfigSource::read_last_good() {
+    if (file_.empty() && !supply_) {
+        return Error{ErrorCode::kNotFound, "there is no configuration of which a copy is kept"};
+    }
     auto text = root_.read(last_good_);
-    if (!text) return std::nullopt;
+    if (!text) return text.error();
     ReadSource result{.text = *std::move(text)};
     auto read = sharing::read_config(last_good_, result.text, compatibility_);
-    if (!read.config) return std::nullopt;
+    if (!read.config) {
+        return Error{ErrorCode::kInvalidInput,
+                     last_good_ + ": " +
+                         (read.findings.empty() ? "no configuration" : read.findings[0].message)};
+    }
     result.config = std::move(read.config);
     kept_ = result.text;
     return result;

@@ -44,8 +44,9 @@ public:
 
     ReadSource read();
 
-    /// The copy that keep() left; empty when there is none or it does not read any more.
-    std::optional<ReadSource> read_last_good();
+    /// The copy that keep() left.
+    /// errors   kNotFound: there is none; else it cannot be read or understood any more
+    Result<ReadSource> read_last_good();
 
     /// Has the file changed (its identity, not only its text) since the last read()?
     bool changed();

@@ -3,23 +3,40 @@
 
 #include <utility>
 
+#include "agent/served_record.h"
 #include "base/log.h"
 
 namespace aliquot::agent {
 
 Configuration::Configuration(const os::Root& root, const Options& options, StatusBoard& board,
                              SupplyConfig supply)
-    : options_(options),
+    : root_(root),
+      options_(options),
       source_(root, supply ? "" : options.config_file, options.state_directory,
               options.compatibility, std::move(supply)),
       board_(board) {}
+
+std::string Configuration::served_instead() const {
+    switch (standing_) {
+        case Standing::kAsked:
+        case Standing::kLastGood:
+            return "the last good configuration is served";
+        case Standing::kAsBefore:
+            return "there is no good configuration to go back to (" + last_good_problem_ +
+                   "), so each device stays as it was served, and new ones are not offered";
+        case Standing::kBuiltIn:
+            return "there never was a good configuration here, so whole GPUs are served";
+    }
+    return "";
+}
 
 node::ConfigStatus Configuration::told() const {
     const node::ConfigChoice& choice = source_.supplied().choice;
     return {.source = choice.source,
             .key = choice.key,
             .served = refused_.empty(),
-            .problem = refused_};
+            .problem = refused_,
+            .instead = refused_.empty() ? "" : served_instead()};
 }
 
 Result<Done> Configuration::load() {
@@ -29,23 +46,36 @@ Result<Done> Configuration::load() {
         is_new_ = true;
         return Done{};
     }
-    refuse(settle_problem_);
+    const std::string why = settle_problem_;
+    const bool found = fall_back();
+    refuse(why);
+    if (found) return Done{};
+    return Error{ErrorCode::kInvalidInput, refused_};
+}
+
+bool Configuration::stand_on(const ReadSource& read, Standing standing) {
+    auto settings = settled(read);
+    if (!settings) return false;
+    settings_ = *std::move(settings);
+    standing_ = standing;
+    return true;
+}
+
+/// To what is known to be good. False: to nothing. An agent that reads a file, alone on its machine,
+/// ends then: whoever starts it sees why.
+bool Configuration::fall_back() {
     auto last = source_.read_last_good();
     if (last) {
-        if (auto settings = settled(*last)) {
-            log::warning("config.last_good", {{"file", source_.file()}});
-            settings_ = *std::move(settings);
-            return Done{};
-        }
+        if (stand_on(*last, Standing::kLastGood)) return true;
+        last_good_problem_ = settle_problem_;
+    } else {
+        last_good_problem_ = last.error().message;
     }
-    if (source_.supplied().version > 0) {
-        if (auto settings = settled({.config = sharing::Config{}})) {
-            log::warning("config.built_in", {{"why", refused_}});
-            settings_ = *std::move(settings);
-            return Done{};
-        }
-    }
-    return Error{ErrorCode::kInvalidInput, refused_};
+    if (source_.supplied().version == 0) return false;
+    const bool never = !last && last.error().code == ErrorCode::kNotFound &&
+                       !root_.exists(served_record_path(options_.state_directory));
+    return stand_on({.config = sharing::Config{}},
+                    never ? Standing::kBuiltIn : Standing::kAsBefore);
 }
 
 bool Configuration::reload(bool forced) {
@@ -56,8 +86,12 @@ bool Configuration::reload(bool forced) {
         refuse(settle_problem_);
         return false;
     }
-    before_ = settings_;
+    if (!is_new_) {  // else what is served is still that of before
+        before_ = settings_;
+        standing_before_ = standing_;
+    }
     settings_ = *std::move(settings);
+    standing_ = Standing::kAsked;
     is_new_ = true;
     return true;
 }
@@ -84,18 +118,17 @@ void Configuration::accept() {
 
 bool Configuration::reject(const std::string& why) {
     if (!is_new_) return false;
-    refuse(why);
     is_new_ = false;
-    if (before_) {
+    bool found = before_.has_value();
+    if (found) {
         settings_ = *std::exchange(before_, std::nullopt);
-        return true;
+        standing_ = standing_before_;
+        if (standing_ == Standing::kAsked) standing_ = Standing::kLastGood;
+    } else {
+        found = fall_back();
     }
-    auto last = source_.read_last_good();
-    auto settings = last ? settled(*last) : std::nullopt;
-    if (!settings) return false;
-    log::warning("config.last_good", {{"file", source_.file()}});
-    settings_ = *std::move(settings);
-    return true;
+    refuse(why);
+    return found;
 }
 
 std::optional<Settings> Configuration::settled(const ReadSource& read) {
@@ -118,9 +151,8 @@ std::optional<Settings> Configuration::settled(const ReadSource& read) {
 
 void Configuration::refuse(const std::string& why) {
     refused_ = why;
-    log::error(
-        "config.refused",
-        {{"file", source_.file()}, {"why", why}, {"serving", "the last good configuration"}});
+    log::error("config.refused",
+               {{"file", source_.file()}, {"why", why}, {"serving", served_instead()}});
     board_.set_config({.file = source_.file(),
                        .state = ConfigState::kRefused,
                        .problem = why,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,13 +17,22 @@ namespace aliquot::agent {
 /// The configuration that is served, and how a new one replaces it. Not thread-safe.
 class Configuration {
 public:
+    /// What settings() stand for.
+    enum class Standing : std::uint8_t {
+        kAsked,     // the configuration that is asked for
+        kLastGood,  // the last one that was good: what is asked for is not
+        kAsBefore,  // none that can be read: each device stays as it was served (settings() are the
+                    // built-in ones, for what is not about devices)
+        kBuiltIn,   // there never was a good one here: whole GPUs
+    };
+
     /// root, options, board   must outlive this
     /// supply                 as ConfigSource's
     Configuration(const os::Root& root, const Options& options, StatusBoard& board,
                   SupplyConfig supply = {});
 
-    /// The first reading: the file, else the last good one. What is supplied, but wrong, and was
-    /// never right gives the built-in configuration: whole GPUs.
+    /// The first reading: the file, else the last good one. What is supplied, but wrong, gives the
+    /// built-in configuration where no device was ever served, else devices stay as they were.
     /// errors   kInvalidInput: there is none to serve
     Result<Done> load();
     /// Looks at the file again; true when there are settings to try.
@@ -33,6 +43,7 @@ public:
     bool reject(const std::string& why);
 
     [[nodiscard]] const Settings& settings() const { return settings_; }
+    [[nodiscard]] Standing standing() const { return standing_; }
     [[nodiscard]] const ReadSource& pending() const { return pending_; }
     /// What became of the last reading of what is supplied.
     [[nodiscard]] node::ConfigStatus told() const;
@@ -40,13 +51,20 @@ public:
 private:
     std::optional<Settings> settled(const ReadSource& read);
     void refuse(const std::string& why);
+    bool fall_back();
+    bool stand_on(const ReadSource& read, Standing standing);
+    [[nodiscard]] std::string served_instead() const;
 
+    const os::Root& root_;
     const Options& options_;
     ConfigSource source_;
     StatusBoard& board_;
     ReadSource pending_;
     Settings settings_;
+    Standing standing_ = Standing::kAsked;
     std::optional<Settings> before_;
+    Standing standing_before_ = Standing::kAsked;
+    std::string last_good_problem_;  // why there is no last good one
     std::string settle_problem_;
     std::string refused_;  // why the last reading is not served; empty: it is
     bool is_new_ = false;

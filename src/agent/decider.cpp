@@ -38,39 +38,28 @@ std::vector<std::string> ResourceDecider::prefer(std::span<const std::string> av
     }
 }
 
-Result<grant::Grant> ResourceDecider::allocate(std::span<const std::string> ids) {
+Result<grant::Grant> ResourceDecider::decide(std::span<const std::string> ids) const {
     const auto basis = basis_.get().value;
     if (!basis) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
     auto grant = sharing::make_grant(basis->resource, basis->grant, ids, make_nonce());
-    if (!grant) {
-        log::warning("allocate.refused",
-                     {{"resource", basis->resource.name}, {"why", grant.error().message}});
-        return grant;
-    }
-    if (complete_) {
-        const auto completed = complete_(basis->resource.name, ids, *grant);
-        if (!completed) return completed.error();
-    }
-    note_grant(*grant);
-    std::string gpus;
-    for (const auto& share : grant->shares) gpus += (gpus.empty() ? "" : ",") + share.gpu_uuid;
-    log::info("allocate",
-              {{"resource", basis->resource.name}, {"devices", ids.size()}, {"gpus", gpus}});
+    if (!grant || !complete_) return grant;
+    const auto completed = complete_(resource_, ids, *grant);
+    if (!completed) return completed.error();
     return grant;
 }
 
-void ResourceDecider::note_grant(const grant::Grant& grant) {
-    constexpr std::size_t kMostRemembered = 1024;
-    const auto now = std::chrono::steady_clock::now();
-    const std::scoped_lock lock(mutex_);
-    if (granted_.size() >= kMostRemembered) granted_.clear();
-    for (const auto& share : grant.shares) granted_[share.gpu_uuid] = now;
-}
-
-bool ResourceDecider::granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const {
-    const std::scoped_lock lock(mutex_);
-    const auto found = granted_.find(device.text);
-    return found != granted_.end() && std::chrono::steady_clock::now() - found->second <= age;
+Result<grant::Grant> ResourceDecider::allocate(std::span<const std::string> ids) {
+    const auto begun = grants_.begin(resource_, ids);
+    auto grant = begun ? decide(ids) : Result<grant::Grant>(begun.error());
+    if (!grant) {
+        if (begun) grants_.undo(resource_, ids);
+        log::warning("allocate.refused", {{"resource", resource_}, {"why", grant.error().message}});
+        return grant;
+    }
+    std::string gpus;
+    for (const auto& share : grant->shares) gpus += (gpus.empty() ? "" : ",") + share.gpu_uuid;
+    log::info("allocate", {{"resource", resource_}, {"devices", ids.size()}, {"gpus", gpus}});
+    return grant;
 }
 
 }  // namespace aliquot::agent

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "agent/grant_book.h"
 #include "base/latest.h"
 #include "kubelet/device_plugin.h"
 #include "sharing/offer.h"
@@ -30,8 +28,10 @@ using CompleteGrant = std::function<Result<Done>(
 /// Answers kubelet for one resource from the newest Basis. Speaks to no driver. Thread-safe.
 class ResourceDecider final : public kubelet::Decider {
 public:
+    /// grants     must outlive this
     /// complete   may be empty
-    explicit ResourceDecider(CompleteGrant complete = {}) : complete_(std::move(complete)) {}
+    ResourceDecider(std::string resource, GrantBook& grants, CompleteGrant complete = {})
+        : resource_(std::move(resource)), grants_(grants), complete_(std::move(complete)) {}
 
     void publish(Basis basis) { basis_.publish(std::move(basis)); }
 
@@ -40,16 +40,13 @@ public:
                                     std::size_t size) noexcept override;
     Result<grant::Grant> allocate(std::span<const std::string> ids) override;
 
-    /// Whether a part of this GPU or MIG device was granted at most `age` ago.
-    [[nodiscard]] bool granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const;
-
 private:
-    void note_grant(const grant::Grant& grant);
+    Result<grant::Grant> decide(std::span<const std::string> ids) const;
 
+    const std::string resource_;
+    GrantBook& grants_;
     CompleteGrant complete_;
     Latest<Basis> basis_;
-    mutable std::mutex mutex_;
-    std::map<std::string, std::chrono::steady_clock::time_point> granted_;  // the newest of each
 };
 
 }  // namespace aliquot::agent

@@ -8,7 +8,6 @@
 #include <array>
 
 #include "base/log.h"
-#include "gpu/replica_id.h"
 #include "guard_region/guard_library.h"
 #include "guard_region/node_page.h"
 #include "k8s/memory_amount.h"
@@ -57,16 +56,14 @@ std::filesystem::path guard_library(const std::string& given) {
 
 std::vector<guard_region::Limits> limits_for(const sharing::Resource& resource,
                                              std::span<const std::string> ids) {
-    std::map<std::string, unsigned> replicas;
-    for (const std::string& id : ids) {
-        const auto replica = gpu::parse_replica_id(id);
-        ++replicas[replica ? replica->gpu.text : id];
-    }
     std::vector<guard_region::Limits> limits;
     for (const sharing::OfferedGpu& offered : resource.gpus) {
-        const auto found = replicas.find(offered.uuid().text);
-        if (found == replicas.end() || offered.by_mps()) continue;
-        const grant::Grant::Share share = sharing::share_of(offered, found->second);
+        if (offered.by_mps() || offered.frozen) continue;
+        const auto held = std::ranges::count_if(ids, [&](const std::string& id) {
+            return sharing::replica_of(offered, id).has_value();
+        });
+        if (held == 0) continue;
+        const grant::Grant::Share share = sharing::share_of(offered, static_cast<unsigned>(held));
         limits.push_back(guard_region::limits_of(share.gpu_uuid, share.limits));
     }
     return limits;

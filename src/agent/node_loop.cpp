@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "agent/free_space.h"
 #include "agent/node_labels.h"
+#include "agent/paths.h"
 #include "base/log.h"
 #include "labels/sysfs.h"
 
@@ -14,28 +16,32 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kNever = std::chrono::hours(1);
 constexpr milliseconds kDaemonGlance{100};  // at what MPS daemons do: they tell nobody
-constexpr milliseconds kHolderTimeout{1000};
-constexpr milliseconds kGrantAge{10'000};  // until kubelet surely lists the pod
 
-HolderQuestions questions(const NodeLoop::Parts& parts) {
-    return {.list = [&pods = parts.pods] { return pods.list(kHolderTimeout); },
-            .just_granted =
-                [&serving = parts.serving](const gpu::Uuid& device) {
-                    return serving.granted_within(device, kGrantAge);
-                }};
+ConfigRollout::Sources sources(const NodeLoop::Parts& parts) {
+    return {
+        .grants = parts.grants,
+        .pods = [&pods = parts.pods](auto timeout) { return pods.pods(timeout); },
+        .allocatable = [&pods = parts.pods](auto timeout) { return pods.allocatable(timeout); }};
+}
+
+ConfigRollout::Options rollout_options(const Options& options) {
+    ConfigRollout::Options rollout{.record = served_record_path(options.state_directory)};
+    rollout.claims.checkpoint = options.kubelet.plugin_directory() + "/kubelet_internal_checkpoint";
+    return rollout;
 }
 
 }  // namespace
 
 NodeLoop::NodeLoop(const Parts& parts)
     : parts_(parts),
-      held_(parts.clock, questions(parts), {}),
+      rollout_(parts.root, parts.clock, sources(parts), rollout_options(parts.options)),
       driver_root_(parts.configuration.settings().driver_root) {}
 
 void NodeLoop::run() {
     while (!parts_.signals.stop().stop_requested()) {
         const bool news = wait_for_news();
         reload_configuration();
+        look_at_free_space();
         tell_configuration();
         if (!seen_.value || (!news && !reloaded_ && !again_)) continue;
         mps_version_ = parts_.mps.version();
@@ -47,15 +53,16 @@ void NodeLoop::run() {
         }
         const bool done = reconcile();
         if (done) parts_.served.publish(seen_.version);
-        again_ = !done || held_.any();
+        again_ = !done || rollout_.next_look();
         tell_configuration();
     }
 }
 
 bool NodeLoop::wait_for_news() {
     const std::uint64_t before = seen_.version;
-    const milliseconds limit = std::min<milliseconds>(parts_.options.config_interval,
-                                                      parts_.mps.idle() ? kNever : kDaemonGlance);
+    const milliseconds glance = parts_.mps.idle() ? kNever : kDaemonGlance;
+    const milliseconds limit = std::min<milliseconds>(
+        {parts_.options.config_interval, glance, rollout_.next_look().value_or(kNever)});
     seen_ = parts_.observer.observations().wait_newer(before, before == 0 ? milliseconds(0) : limit,
                                                       parts_.signals.stop());
     parts_.board.beat();
@@ -70,14 +77,32 @@ void NodeLoop::reload_configuration() {
     log::warning("config.needs_restart", {{"for", "nvidiaDriverRoot"}});
 }
 
+void NodeLoop::look_at_free_space() {
+    std::string shortage =
+        shortage_in(parts_.root, {parts_.options.state_directory, std::string(kRegions)});
+    // Bytes come and go; who reads it wants to know whether there is room.
+    if (shortage.empty() == shortage_.empty()) return;
+    shortage_ = std::move(shortage);
+    if (shortage_.empty()) log::info("storage.has_room");
+    if (!shortage_.empty()) log::error("storage.full", {{"why", shortage_}});
+}
+
 void NodeLoop::tell_configuration() {
-    if (parts_.cluster != nullptr) parts_.cluster->tell_config(parts_.configuration.told());
+    // While idle GPUs are just being changed neither the old nor the new one is served.
+    if (rollout_.is_closing()) return;
+    if (parts_.cluster == nullptr) return;
+    node::ConfigStatus told = parts_.configuration.told();
+    told.shortage = shortage_;
+    parts_.cluster->tell_config(told);
 }
 
 Result<sharing::Offer> NodeLoop::decide_once(const gpu::Inventory& inventory) {
-    const Settings& settings = parts_.configuration.settings();
-    if (auto problem = parts_.mps.objection(settings)) return *std::move(problem);
-    return sharing::make_offer(settings.config, inventory);
+    const Configuration& configuration = parts_.configuration;
+    if (configuration.standing() == Configuration::Standing::kAsBefore) {
+        return sharing::as_served(rollout_.served(), inventory);
+    }
+    if (auto problem = parts_.mps.objection(configuration.settings())) return *std::move(problem);
+    return sharing::make_offer(configuration.settings().config, inventory);
 }
 
 Result<sharing::Offer> NodeLoop::decide(const gpu::Inventory& inventory) {
@@ -90,34 +115,40 @@ Result<sharing::Offer> NodeLoop::decide(const gpu::Inventory& inventory) {
 
 bool NodeLoop::reconcile() {
     const gpu::Inventory inventory = offerable(*seen_.value);
-    auto offer = decide(inventory);
-    if (!offer) return false;
+    const auto wanted = decide(inventory);
+    if (!wanted) return false;
+    auto round = rollout_.begin(*wanted, inventory);
+    if (!round) return false;
+    sharing::Offer& offer = round->offer;
     // While the driver has told of no GPU yet, nothing is known of what an earlier agent has left.
-    if (!inventory.gpus.empty() || seen_.value->driver_problem.empty()) parts_.mps.apply(*offer);
+    if (!inventory.gpus.empty() || seen_.value->driver_problem.empty()) parts_.mps.apply(offer);
     parts_.board.set_mps(parts_.mps.statuses());
-    held_.amend(*offer, inventory);
-    parts_.board.set_remarks(offer->remarks);
+    parts_.board.set_remarks(offer.remarks);
     Settings settings = parts_.configuration.settings();
     parts_.mps.complete(settings.grant);
-    parts_.guard.apply(settings.config.sharing.guard, *offer);
-    parts_.telemetry.apply(*offer);
+    parts_.guard.apply(settings.config.sharing.guard, offer);
+    parts_.telemetry.apply(offer);
     // Failures are logged where they arise; the next round tries again.
-    const bool done = parts_.serving.apply(settings, *offer, inventory).ok();
-    parts_.features.apply(settings, *offer, inventory);
+    const bool done = parts_.serving.apply(settings, offer, inventory).ok();
+    rollout_.finish(offer);
+    parts_.features.apply(settings, offer, inventory);
     parts_.configuration.accept();  // after the act: it writes to the disk, and kubelet waits
-    tell_cluster(settings, *offer);
+    tell_cluster(settings, *round);
     return done;
 }
 
-void NodeLoop::tell_cluster(const Settings& settings, const sharing::Offer& offer) {
+void NodeLoop::tell_cluster(const Settings& settings, const sharing::Rollout& round) {
     if (parts_.cluster == nullptr) return;
+    // While idle GPUs are just being changed it is not yet so that nothing waits any more.
+    if (!rollout_.is_closing()) told_waiting_ = round.waiting;
     const Observation& seen = *seen_.value;
-    parts_.cluster->tell({.labels = node_labels(parts_.root, settings, offer, seen.inventory,
+    parts_.cluster->tell({.labels = node_labels(parts_.root, settings, round.offer, seen.inventory,
                                                 parts_.options.label_profiles),
                           .inventory = seen.inventory,
                           .driver_problem = seen.driver_problem,
                           .has_board = labels::has_nvidia_gpu(parts_.root),
-                          .shares = node::share_statuses(offer)});
+                          .shares = node::share_statuses(round.offer),
+                          .waiting = told_waiting_});
 }
 
 }  // namespace aliquot::agent

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "agent/config_rollout.h"
 #include "agent/configuration.h"
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
-#include "agent/held_devices.h"
 #include "agent/mig_restore.h"
 #include "agent/mps_link.h"
 #include "agent/node_sync.h"
@@ -34,6 +34,7 @@ public:
         Observer& observer;
         MigRestore& restore;
         kubelet::PodResources& pods;
+        GrantBook& grants;
         MpsLink& mps;
         GuardLink& guard;
         TelemetryLink& telemetry;
@@ -54,6 +55,7 @@ private:
     /// nothing is new and nothing was left undone.
     bool wait_for_news();
     void reload_configuration();
+    void look_at_free_space();
     void tell_configuration();
     /// What is to be offered. An offer that the newest configuration does not allow rejects it, for
     /// the one before. errors: not even that one fits
@@ -61,12 +63,14 @@ private:
     Result<sharing::Offer> decide_once(const gpu::Inventory& inventory);
     /// One round. False: not everything could be done, so another one is due.
     bool reconcile();
-    void tell_cluster(const Settings& settings, const sharing::Offer& offer);
+    void tell_cluster(const Settings& settings, const sharing::Rollout& round);
 
     const Parts parts_;
-    HeldDevices held_;
+    ConfigRollout rollout_;
     Latest<Observation>::Seen seen_;
     std::uint64_t mps_version_ = 0;
+    std::vector<sharing::WaitingDevice> told_waiting_;
+    std::string shortage_;     // of room for what pods with limits need; empty: there is room
     std::string driver_root_;  // that needs a restart to be another one
     bool reloaded_ = false;
     bool again_ = false;  // the last round did not do everything

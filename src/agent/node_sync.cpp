@@ -52,7 +52,12 @@ void NodeSync::tell_config(const node::ConfigStatus& status) {
         note({.warning = true,
               .reason = "GpuConfigRefused",
               .action = "Configure",
-              .text = status.problem + "; the last good configuration is served"});
+              .text = node::config_condition(status, requests_.place()).message});
+    } else if (!status.shortage.empty()) {
+        note({.warning = true,
+              .reason = "GpuStorageFull",
+              .action = "Configure",
+              .text = status.shortage});
     } else if (before) {
         note({.reason = "GpuConfigServed",
               .action = "Configure",

@@ -62,7 +62,9 @@ TEST_F(ANodeSync, WritesLabelsAnnotationsAndTaints) {
     ASSERT_TRUE(link.flush(kSoon));
     EXPECT_EQ(at("/metadata/labels/nvidia.com~1gpu.count"), "1");
     EXPECT_EQ(at("/metadata/labels/role"), "gpu");
-    EXPECT_EQ(at("/metadata/annotations/aliquot.dev~1owned-labels"), "nvidia.com/gpu.count");
+    EXPECT_EQ(at("/metadata/annotations/aliquot.dev~1owned-labels"),
+              "aliquot.dev/config.state,nvidia.com/gpu.count");
+    EXPECT_EQ(at("/metadata/labels/aliquot.dev~1config.state"), "served");
     EXPECT_THAT(at("/metadata/annotations/aliquot.dev~1gpus"), HasSubstr("NVIDIA A2"));
     EXPECT_EQ(at("/spec/taints/0/key"), "nvidia.com/gpu");
     EXPECT_THAT(node(), HasSubstr("GpuHealthy"));

@@ -142,9 +142,14 @@ std::optional<node::DesiredNode> NodeWriter::desired(const k8s::Node& node) cons
 void NodeWriter::add_statuses(node::DesiredNode& desired) const {
     desired.annotations[node::kAgent] = ALIQUOT_VERSION;
     if (config_status_) {
-        desired.annotations[node::kConfig] = node::to_json(*config_status_);
+        node::ConfigStatus told = *config_status_;
+        told.waiting = facts_->waiting;
+        desired.annotations[node::kConfig] = node::to_json(told);
         desired.conditions.push_back(
-            node::config_condition(*config_status_, requests_.place(), limits_problem_));
+            node::config_condition(told, requests_.place(), limits_problem_));
+        if (options_.labels == ClusterOptions::Labels::kNode && !desired.labels.empty()) {
+            desired.labels[node::kConfigStateLabel] = node::state_text(told);
+        }
     }
     desired.conditions.push_back(node::health_condition(facts_->inventory, facts_->driver_problem));
     const bool has_mig = mig_status_.state != node::MigStatus::State::kNone;

@@ -29,6 +29,7 @@ struct NodeFacts {
     std::string driver_problem;
     bool has_board = false;  // a GPU of NVIDIA's is on the bus, whatever the driver says
     std::vector<node::ShareStatus> shares;
+    std::vector<sharing::WaitingDevice> waiting;  // are not served as is configured
 };
 
 /// Writes what the agent knows to its Node: labels, annotations, taints, conditions, and to a

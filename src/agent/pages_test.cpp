@@ -43,7 +43,8 @@ protected:
     os::SystemClock clock_;
     StatusBoard board_{clock_};
     Latest<Observation> observations_;
-    Serving serving_{root_, {}};
+    GrantBook grants_;
+    Serving serving_{root_, grants_, {}};
     NoMeters meters_;
     TelemetryLink telemetry_{
         root_,

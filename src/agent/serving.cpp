@@ -64,8 +64,8 @@ std::string without_last_slash(std::string path) {
 
 }  // namespace
 
-Serving::Serving(const os::Root& root, Options options)
-    : root_(root), options_(std::move(options)) {}
+Serving::Serving(const os::Root& root, GrantBook& grants, Options options)
+    : root_(root), grants_(grants), options_(std::move(options)) {}
 
 Serving::~Serving() {
     for (auto& [name, served] : served_) {
@@ -122,7 +122,8 @@ Result<Done> Serving::serve(const sharing::Resource& resource, Basis basis) {
         found->second.devices = std::move(devices);
         return Done{};
     }
-    Served served{.decider = std::make_unique<ResourceDecider>(options_.complete)};
+    Served served{.decider =
+                      std::make_unique<ResourceDecider>(resource.name, grants_, options_.complete)};
     served.decider->publish(std::move(basis));
     kubelet::PluginOptions plugin{.resource = resource.name,
                                   .socket_name = sharing::socket_name(resource.name),
@@ -179,13 +180,6 @@ Result<Done> Serving::write_cdi(const Settings& settings, const gpu::Inventory& 
     auto written = cdi_file_->write(*spec);
     if (!written) log::error("cdi.not_written", {{"why", written.error().message}});
     return written;
-}
-
-bool Serving::granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const {
-    const std::scoped_lock lock(mutex_);
-    return std::ranges::any_of(served_, [&](const auto& entry) {
-        return entry.second.decider->granted_within(device, age);
-    });
 }
 
 std::vector<ServedResource> Serving::status() const {

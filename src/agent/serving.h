@@ -27,7 +27,7 @@ struct ServedResource {
 
 /// Carries out an offer: one device plugin per resource, and the CDI file. Changes only what
 /// differs: a resource that stays is never re-registered because another one came or went. Not
-/// thread-safe, except granted_within() and status().
+/// thread-safe, except status().
 class Serving {
 public:
     struct Options {
@@ -37,8 +37,8 @@ public:
         CompleteGrant complete{};  // of every grant; may be empty
     };
 
-    /// root   must outlive this
-    Serving(const os::Root& root, Options options);
+    /// root, grants   must outlive this
+    Serving(const os::Root& root, GrantBook& grants, Options options);
     ~Serving();  // stops all plugins and removes the CDI file
 
     /// Makes kubelet see `offer` under `settings`. A resource whose socket cannot be made is logged
@@ -46,9 +46,6 @@ public:
     /// errors   the first thing that could not be done
     Result<Done> apply(const Settings& settings, const sharing::Offer& offer,
                        const gpu::Inventory& inventory);
-
-    /// Whether a part of this GPU or MIG device was granted at most `age` ago.
-    [[nodiscard]] bool granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const;
 
     [[nodiscard]] std::vector<ServedResource> status() const;
 
@@ -64,8 +61,9 @@ private:
     void withdraw_all_but(const sharing::Offer& offer);
 
     const os::Root& root_;
+    GrantBook& grants_;
     Options options_;
-    mutable std::mutex mutex_;  // guards served_ against those two
+    mutable std::mutex mutex_;  // guards served_ against that
     std::map<std::string, Served> served_;
     std::optional<cdi::SpecFile> cdi_file_;
 };

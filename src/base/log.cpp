@@ -5,12 +5,14 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
 
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "base/json_text.h"
+#include "base/line_output.h"
 
 namespace aliquot::log {
 namespace {
@@ -39,6 +41,46 @@ private:
     std::function<void(std::string_view)> function_;
 };
 
+std::string line_of(spdlog::level::level_enum level, Format format, std::string_view event,
+                    Fields fields);
+
+/// stderr that nobody may read: the agent's pods must start all the same.
+class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit StderrSink(Format format) : format_(format) {}
+
+protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        if (output_.may_tell_of_dropped()) {
+            const std::string line = line_of(spdlog::level::warn, format_, "log.dropped",
+                                             {{"lines", output_.take_dropped()}});
+            spdlog::details::log_msg note(message);
+            note.level = spdlog::level::warn;
+            note.payload = {line.data(), line.size()};
+            put(note);
+        }
+        put(message);
+    }
+    void flush_() override {}
+
+private:
+    void put(const spdlog::details::log_msg& message) {
+        spdlog::memory_buf_t text;
+        formatter_->format(message, text);
+        (void)output_.write({text.data(), text.size()});
+    }
+
+    Format format_;
+    LineOutput output_{STDERR_FILENO};
+};
+
+spdlog::sink_ptr stderr_sink(Format format) {
+    if (::isatty(STDERR_FILENO) != 0) {
+        return std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>();
+    }
+    return std::make_shared<StderrSink>(format);
+}
+
 std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, Format format,
                                             spdlog::level::level_enum level) {
     // The line itself is built here, so that text and JSON carry the same fields.
@@ -57,8 +99,7 @@ struct State {
     std::mutex mutex;  // guards what follows
     Format format = Format::kText;
     std::shared_ptr<spdlog::logger> logger =
-        make_logger(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(), Format::kText,
-                    spdlog::level::info);
+        make_logger(stderr_sink(Format::kText), Format::kText, spdlog::level::info);
 };
 
 State& state() {
@@ -75,16 +116,8 @@ std::string timestamp() {
     return {buffer.data(), buffer.size()};
 }
 
-void write(spdlog::level::level_enum level, std::string_view event, Fields fields) {
-    std::shared_ptr<spdlog::logger> logger;
-    Format format{};
-    {
-        State& shared = state();
-        const std::scoped_lock lock(shared.mutex);
-        logger = shared.logger;
-        format = shared.format;
-    }
-    if (!logger->should_log(level)) return;
+std::string line_of(spdlog::level::level_enum level, Format format, std::string_view event,
+                    Fields fields) {
     std::string line;
     if (format == Format::kJson) {
         const auto name = spdlog::level::to_string_view(level);
@@ -104,6 +137,20 @@ void write(spdlog::level::level_enum level, std::string_view event, Fields field
             line += needs_quotes(field.value) ? json_quoted(field.value) : field.value;
         }
     }
+    return line;
+}
+
+void write(spdlog::level::level_enum level, std::string_view event, Fields fields) {
+    std::shared_ptr<spdlog::logger> logger;
+    Format format{};
+    {
+        State& shared = state();
+        const std::scoped_lock lock(shared.mutex);
+        logger = shared.logger;
+        format = shared.format;
+    }
+    if (!logger->should_log(level)) return;
+    const std::string line = line_of(level, format, event, fields);
     logger->log(level, spdlog::string_view_t(line.data(), line.size()));
 }
 
@@ -129,8 +176,7 @@ void configure(Level level, Format format) {
     State& shared = state();
     const std::scoped_lock lock(shared.mutex);
     shared.format = format;
-    shared.logger = make_logger(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(), format,
-                                to_spdlog(level));
+    shared.logger = make_logger(stderr_sink(format), format, to_spdlog(level));
 }
 
 void set_sink(std::function<void(std::string_view line)> sink) {
@@ -138,8 +184,7 @@ void set_sink(std::function<void(std::string_view line)> sink) {
     const std::scoped_lock lock(shared.mutex);
     const auto level = shared.logger->level();
     if (!sink) {
-        shared.logger = make_logger(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(),
-                                    shared.format, level);
+        shared.logger = make_logger(stderr_sink(shared.format), shared.format, level);
         return;
     }
     shared.logger =

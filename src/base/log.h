@@ -9,7 +9,9 @@
 #include <type_traits>
 
 /// Structured logs: an event name, then fields. `log::info("plugin.registered", {{"resource",
-/// name}})`. One line per event on stderr, text for people or JSON for the cluster. Thread-safe.
+/// name}})`. One line per event on stderr, text for people or JSON for the cluster. Thread-safe. Where
+/// nobody reads stderr, lines are dropped instead of keeping their writer (base/line_output.h), and a
+/// line log.dropped says how many.
 /// Never give a field a secret.
 namespace aliquot::log {
 

@@ -240,7 +240,7 @@ constexpr Check kSchedulingChecks[] = {
     {"SCH003", Level::kScheduling, false, "", judge_misspelt},
     {"SCH004", Level::kScheduling, false, "", judge_one_share},
     {"SCH005", Level::kScheduling, false, "", judge_too_many},
-    {"SCH006", Level::kScheduling, false, "NODE005 NODE007", judge_taint},
+    {"SCH006", Level::kScheduling, false, "NODE005", judge_taint},
     {"SCH007", Level::kScheduling, false, "", judge_selector},
     {"SCH008", Level::kScheduling, false, "", judge_other_resource},
     {"SCH009", Level::kScheduling, false, "", judge_quota},

@@ -146,8 +146,13 @@ private:
         if (message == nullptr) message = at_path(event.body, {"note"});
         if (message == nullptr) return;
         const std::string reason = text_at(event.body, {"reason"});
+        const std::size_t before = facts_.said.size();
         say(pod, (reason.empty() ? "" : reason + ": ") + text_of(message), event.path,
             message->mark.line);
+        const bool of_node = text_at(object, {"kind"}) == "Node";
+        if (of_node && facts_.said.size() > before) {
+            facts_.said.back().node = text_at(object, {"name"});
+        }
     }
 
     void take_state(const std::string& pod, const std::string& path, const Value& status) {
@@ -215,16 +220,24 @@ std::vector<const Object*> ClusterFacts::pods_on(std::string_view node) const {
     return pods;
 }
 
-ClusterFacts cluster_of(const Tree& tree) {
-    ClusterFacts facts = ClusterReader(tree).run();
+void index_pods(ClusterFacts& facts) {
+    facts.pods_by_node.clear();
     const auto& pods = facts.all("Pod");
     for (std::size_t i = 0; i < pods.size(); ++i) {
         const std::string node = node_of(pods[i]);
-        if (node.empty() || is_finished(pods[i])) continue;
-        facts.pods_by_node[node].push_back(i);
+        if (!node.empty() && !is_finished(pods[i])) facts.pods_by_node[node].push_back(i);
+    }
+}
+
+ClusterFacts cluster_of(const Tree& tree) {
+    ClusterFacts facts = ClusterReader(tree).run();
+    index_pods(facts);
+    for (const auto& [node, pods] : facts.pods_by_node) {
         auto& held = facts.held[node];
-        for (const auto& [name, count] : requests(pods[i])) held[name] += count;
-        held["pods"] += 1;
+        for (const std::size_t at : pods) {
+            for (const auto& [name, count] : requests(facts.all("Pod")[at])) held[name] += count;
+            held["pods"] += 1;
+        }
     }
     return facts;
 }

@@ -40,6 +40,7 @@ struct Said {
     std::string text;
     std::string path;
     unsigned line = 0;
+    std::string node = {};  // of an event of a Node
 };
 
 /// The cluster's objects, by kind, from k8s/*.json and *.yaml.
@@ -54,6 +55,8 @@ struct ClusterFacts {
     /// What the pods of a node that are not finished ask for, "pods" among it; by node.
     std::map<std::string, std::map<std::string, double>, std::less<>> held;
     std::map<std::string, std::vector<std::size_t>, std::less<>> pods_by_node;
+    /// All nodes, where `objects` has been narrowed to some of them (narrow.h); else empty.
+    std::vector<Object> every_node;
 
     [[nodiscard]] const std::vector<Object>& all(std::string_view kind) const;
     [[nodiscard]] const Object* find(std::string_view kind, std::string_view space,
@@ -65,6 +68,9 @@ struct ClusterFacts {
 };
 
 ClusterFacts cluster_of(const Tree& tree);
+
+/// Works out `pods_by_node` from the pods that are there.
+void index_pods(ClusterFacts& cluster);
 
 // Words of pods and nodes.
 /// "nvidia.com/gpu" -> count, summed over containers (limits, else requests); any extended resource

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "doctor/facts.h"
+#include "doctor/narrow.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -157,6 +158,12 @@ Facts facts_of(Tree tree, const Target& target) {
     read_runtime(facts);
     read_toolkit(facts);
     read_kubelet(facts);
+    if (target.kind == Target::Kind::kPod) {
+        const auto slash = std::min(target.name.find('/'), target.name.size());
+        const std::string name = target.name.substr(std::min(slash + 1, target.name.size()));
+        const Object* const pod = facts.cluster.find("Pod", target.name.substr(0, slash), name);
+        if (pod != nullptr) narrow_to_pod(facts, *pod);
+    }
     read_pending(facts);
     return facts;
 }

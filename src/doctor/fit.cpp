@@ -2,6 +2,7 @@
 #include "doctor/fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 
@@ -44,7 +45,7 @@ void check_taints(const k8s::Pod& pod, const k8s::Node& node, NodeFit& fit) {
     }
     // A Node without conditions was written by hand, and is taken for a ready one.
     if (node.find("Ready") != nullptr && !node.is_ready()) {
-        fit.reasons.push_back({Miss::kNotReady, "the node is not ready", "", ""});
+        fit.reasons.push_back({Miss::kNotReady, std::string(kNodeNotReady), "", ""});
     }
 }
 
@@ -53,17 +54,43 @@ std::string text_of(const k8s::Requirement& requirement) {
                    requirement.values.empty() ? "" : " ", join(requirement.values, ",")});
 }
 
+/// A label that tells what a machine is: whoever sets it by hand makes the label a lie.
+bool is_of_hardware(std::string_view key) {
+    constexpr std::array<std::string_view, 14> kPrefixes{"nvidia.com/",
+                                                         "feature.node.kubernetes.io/",
+                                                         "node.kubernetes.io/",
+                                                         "kubernetes.io/",
+                                                         "beta.kubernetes.io/",
+                                                         "topology.kubernetes.io/",
+                                                         "failure-domain.beta.kubernetes.io/",
+                                                         "cloud.google.com/",
+                                                         "eks.amazonaws.com/",
+                                                         "kubernetes.azure.com/",
+                                                         "karpenter.",
+                                                         "k8s.amazonaws.com/",
+                                                         "amd.com/",
+                                                         "aliquot.dev/"};
+    constexpr std::array<std::string_view, 5> kWords{"gpu", "accelerator", "instance-type", "zone",
+                                                     "product"};
+    const std::string name = lower(key);
+    return std::ranges::any_of(kPrefixes,
+                               [&](std::string_view one) { return name.starts_with(one); }) ||
+           std::ranges::any_of(kWords, [&](std::string_view one) { return name.contains(one); });
+}
+
 void check_labels(const k8s::NodeSelector& where, const k8s::Labels& labels, NodeFit& fit) {
     if (where.labels.empty() && !where.has_terms) return;
     for (const auto& [key, value] : where.labels) {
         const auto found = labels.find(key);
         if (found != labels.end() && found->second == value) continue;
-        fit.reasons.push_back({Miss::kLabel,
-                               concat({"nodeSelector ", key, "=", value, ": the node has ",
-                                       found == labels.end() ? "no such label" : found->second}),
-                               concat({"kubectl label node ", fit.node->name, " ", key, "=", value,
-                                       found == labels.end() ? "" : " --overwrite"}),
-                               key});
+        fit.reasons.push_back(
+            {Miss::kLabel,
+             concat({"nodeSelector ", key, "=", value, ": the node has ",
+                     found == labels.end() ? "no such label" : found->second}),
+             found != labels.end() || is_of_hardware(key)
+                 ? std::string()
+                 : concat({"kubectl label node ", fit.node->name, " ", key, "=", value}),
+             key});
     }
     if (!where.has_terms) return;
     std::string missing;
@@ -110,7 +137,9 @@ std::vector<NodeFit> fit(const Facts& facts, const Object& pod) {
     const k8s::Pod read = k8s::read_pod(pod.body);
     auto wanted = read.requests();
     wanted["pods"] = 1;
-    for (const Object& node : facts.cluster.all("Node")) {
+    const auto& nodes =
+        facts.cluster.every_node.empty() ? facts.cluster.all("Node") : facts.cluster.every_node;
+    for (const Object& node : nodes) {
         NodeFit one{.node = &node};
         const k8s::Node offer = k8s::read_node(node.body);
         check_taints(read, offer, one);

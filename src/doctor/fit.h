@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doctor/check.h"
 
 namespace aliquot::doctor {
+
+/// What is said of a node whose condition Ready is not True.
+inline constexpr std::string_view kNodeNotReady = "the node is not ready";
 
 /// Why one node does not take a pod; empty misses: it would.
 struct NodeFit {

@@ -43,7 +43,7 @@ public:
         for (const Check& check : all_checks_sorted()) {
             if (!belongs(facts_, check, scope_)) continue;
             Judged judged{.id = std::string(check.id), .level = check.level};
-            judged.blocked_by = blocker_of(check);
+            judged.blocked_by = keeps_pending(check.id) ? std::string() : blocker_of(check);
             if (judged.blocked_by.empty()) {
                 judged.verdict = check.judge(facts_);
             } else {
@@ -74,6 +74,13 @@ private:
         auto all = all_checks();
         std::ranges::stable_sort(all, {}, [](const Check& check) { return check.level; });
         return all;
+    }
+
+    /// What keeps the pod waiting that is asked about is told, whatever else is wrong.
+    [[nodiscard]] bool keeps_pending(std::string_view id) const {
+        if (facts_.target.kind != Target::Kind::kPod) return false;
+        const auto cause = facts_.pending.find(facts_.target.name);
+        return cause != facts_.pending.end() && cause->second == id;
     }
 
     [[nodiscard]] std::string blocker_of(const Check& check) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 
 #include "base/nearest_word.h"
 #include "base/text.h"
@@ -46,6 +47,13 @@ std::map<std::string, double> offered(const Facts& facts) {
     }
     std::erase_if(most, [](const auto& one) { return one.second <= 0; });
     return most;
+}
+
+bool has_in_capacity(const Facts& facts, const std::string& name) {
+    return std::ranges::any_of(facts.cluster.all("Node"), [&](const Object& node) {
+        return k8s::quantity_value(text_at(node.body, {"status", "capacity", name})).value_or(0) >
+               0;
+    });
 }
 
 std::string count_text(double count) { return std::to_string(static_cast<long>(count)); }
@@ -129,6 +137,8 @@ PendingCause names(const Facts& facts, const Object& pod) {
     const auto most = offered(facts);
     for (const auto& [name, count] : gpu_requests(pod)) {
         if (most.contains(name)) continue;
+        // The name is right: the node has such GPUs, and none of them is well.
+        if (has_in_capacity(facts, name)) return {"NODE002", {}};
         std::vector<std::string_view> known;
         std::vector<std::string> list;
         for (const auto& [one, amount] : most) {
@@ -253,14 +263,33 @@ std::string holders(const Facts& facts, const std::string& resource, const std::
     return join(names) + (count > 5 ? " and " + std::to_string(count - 5) + " more" : "");
 }
 
+/// Nodes that could have the GPUs and have the labels come first, then those whose labels differ, then
+/// those that are not ready; among equals those with the fewest reasons, and by name.
+auto rank_of(const NodeFit& one) {
+    const auto misses = [&one](Miss miss) {
+        return std::ranges::any_of(one.reasons,
+                                   [miss](const auto& reason) { return reason.miss == miss; });
+    };
+    return std::tuple(!one.offers_gpus, misses(Miss::kLabel), misses(Miss::kNotReady),
+                      one.reasons.size(), std::string_view(one.node->name));
+}
+
+/// A label is proposed where it is a person's to set; else the pod is to be changed.
+void add_label_fix(const NodeFit::Reason& reason, Verdict& verdict) {
+    if (reason.remedy.empty()) {
+        verdict.edit("nodeSelector or affinity of the pod: labels that nodes have",
+                     Risk::kRestartPods);
+        return;
+    }
+    verdict.fix(reason.remedy);
+    verdict.note("Or change the pod's nodeSelector or affinity to labels that nodes have.");
+}
+
 PendingCause nearest(const Facts& facts, const Object& pod) {
     auto nodes = fit(facts, pod);
     if (nodes.empty()) return {};
-    // Nodes that could have the GPUs first, then those with the fewest reasons.
-    std::ranges::stable_sort(nodes, [](const NodeFit& a, const NodeFit& b) {
-        if (a.offers_gpus != b.offers_gpus) return a.offers_gpus;
-        return a.reasons.size() < b.reasons.size();
-    });
+    std::ranges::stable_sort(
+        nodes, [](const NodeFit& a, const NodeFit& b) { return rank_of(a) < rank_of(b); });
     const NodeFit& best = nodes.front();
     if (best.reasons.empty()) return {};
     const auto& first = *std::ranges::min_element(best.reasons, {}, &NodeFit::Reason::miss);
@@ -278,13 +307,13 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
             made = cause("SCH007", pod,
                          std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
                              " nodes have the labels it asks for; " + nearest_text(nodes) + ".");
-            if (!first.remedy.empty()) made.verdict.fix(first.remedy);
-            made.verdict.note(
-                "Or change the pod's nodeSelector or affinity to labels that nodes have.");
+            add_label_fix(first, made.verdict);
             break;
         }
         case Miss::kNotReady:
-            made = cause("SCH006", pod, nearest_text(nodes) + ".");
+            // Of a node that is not ready its own check says why.
+            made = cause(first.text == kNodeNotReady ? "NODE007" : "SCH006", pod,
+                         nearest_text(nodes) + ".");
             made.verdict.fix(first.remedy.starts_with("kubectl")
                                  ? first.remedy
                                  : "kubectl describe node " + best.node->name);

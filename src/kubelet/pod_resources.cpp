@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -78,12 +79,23 @@ PodResources::PodResources(const os::Root& root, const std::string& socket_path)
 
 PodResources::~PodResources() = default;
 
-Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout) {
+Result<ActivePods> PodResources::pods(std::chrono::milliseconds timeout) {
     const auto response =
         implementation_->call<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse>(
             &v1::PodResourcesLister::Stub::List, "PodResources List", timeout);
     if (!response) return response.error();
-    return holders_in(*response);
+    ActivePods active{.pods = {}, .holders = holders_in(*response)};
+    for (const auto& pod : response->pod_resources()) {
+        active.pods.emplace_back(pod.namespace_(), pod.name());
+    }
+    std::ranges::sort(active.pods);
+    return active;
+}
+
+Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout) {
+    auto active = pods(timeout);
+    if (!active) return active.error();
+    return std::move(active->holders);
 }
 
 Result<std::vector<std::string>> PodResources::allocatable(std::chrono::milliseconds timeout) {

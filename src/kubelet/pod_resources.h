@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,12 @@ struct Holder {
     friend bool operator==(const Holder&, const Holder&) = default;
 };
 
+/// The pods that kubelet runs, with or without devices.
+struct ActivePods {
+    std::vector<std::pair<std::string, std::string>> pods;  // namespace and name, sorted
+    std::vector<Holder> holders;                            // as PodResources::list() returns them
+};
+
 /// Client of kubelet's PodResources v1 socket. Thread-safe. Ask at most once a second, and no more
 /// than ten times in a row: kubelet limits all its clients together.
 class PodResources {
@@ -31,6 +38,9 @@ public:
     /// Every container that holds a device, sorted by namespace, pod, container, resource.
     /// errors   kUnavailable: no kubelet, too many requests, or `timeout` passed
     Result<std::vector<Holder>> list(std::chrono::milliseconds timeout);
+
+    /// The same with the names of all pods.
+    Result<ActivePods> pods(std::chrono::milliseconds timeout);
 
     /// All healthy devices (not the free ones) of all resources, sorted: what kubelet may give away.
     /// errors   as list(); kUnsupported: a kubelet that has no such call

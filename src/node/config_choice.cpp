@@ -8,6 +8,7 @@
 
 #include "base/json_value.h"
 #include "base/nearest_word.h"
+#include "base/number.h"
 #include "node/names.h"
 
 namespace aliquot::node {
@@ -47,6 +48,45 @@ std::string missing(const std::string& asked_by, const std::string& key,
     return message;
 }
 
+constexpr std::size_t kMostPods = 16;  // an annotation holds so much
+
+Json waiting_json(const std::vector<sharing::WaitingDevice>& waiting) {
+    Json list = Json::array();
+    for (const sharing::WaitingDevice& one : waiting) {
+        Json pods = Json::array();
+        for (const std::string& pod : one.pods) {
+            if (pods.size() < kMostPods) pods.push_back(pod);
+        }
+        list.push_back({{"device", one.index},
+                        {"uuid", one.uuid.text},
+                        {"served", one.served},
+                        {"pods", std::move(pods)},
+                        {"why", one.why}});
+    }
+    return list;
+}
+
+std::vector<sharing::WaitingDevice> read_waiting(const Json& list) {
+    std::vector<sharing::WaitingDevice> waiting;
+    if (!list.is_array()) return waiting;
+    for (const Json& one : list) {
+        const std::string index = text_at(one, "device");
+        waiting.push_back(
+            {.uuid = {text_at(one, "uuid")},
+             .gpu_index = parse_number<unsigned>(index.substr(0, index.find(':'))).value_or(0),
+             .index = index,
+             .served = text_at(one, "served"),
+             .pods = {},
+             .why = text_at(one, "why")});
+        const Json& pods = member(one, "pods");
+        if (!pods.is_array()) continue;
+        for (const Json& pod : pods) {
+            if (pod.is_string()) waiting.back().pods.push_back(pod.get<std::string>());
+        }
+    }
+    return waiting;
+}
+
 }  // namespace
 
 std::string_view to_text(Source source) { return kSources.at(static_cast<std::size_t>(source)); }
@@ -81,11 +121,20 @@ std::string file_name(const ConfigChoices& choices, const ConfigChoice& choice) 
     return choices.place.substr(slash == std::string::npos ? 0 : slash + 1) + "/" + choice.key;
 }
 
+std::string_view state_text(const ConfigStatus& told) {
+    if (!told.served) return "refused";
+    return told.waiting.empty() ? "served" : "pending";
+}
+
 std::string to_json(const ConfigStatus& told) {
-    return dumped(Json{{"source", to_text(told.source)},
-                       {"key", told.key},
-                       {"state", told.served ? "served" : "refused"},
-                       {"problem", told.problem}});
+    Json json{{"source", to_text(told.source)},
+              {"key", told.key},
+              {"state", state_text(told)},
+              {"problem", told.problem}};
+    if (!told.instead.empty()) json["instead"] = told.instead;
+    if (!told.shortage.empty()) json["shortage"] = told.shortage;
+    if (!told.waiting.empty()) json["waiting"] = waiting_json(told.waiting);
+    return dumped(json);
 }
 
 std::optional<ConfigStatus> parse_config_status(std::string_view json) {
@@ -93,10 +142,14 @@ std::optional<ConfigStatus> parse_config_status(std::string_view json) {
     if (!root.is_object()) return std::nullopt;
     const auto source = std::ranges::find(kSources, text_at(root, "source"));
     if (source == kSources.end()) return std::nullopt;
+    const std::string state = text_at(root, "state");
     return ConfigStatus{.source = static_cast<Source>(source - kSources.begin()),
                         .key = text_at(root, "key"),
-                        .served = text_at(root, "state") == "served",
-                        .problem = text_at(root, "problem")};
+                        .served = state == "served" || state == "pending",
+                        .problem = text_at(root, "problem"),
+                        .instead = text_at(root, "instead"),
+                        .shortage = text_at(root, "shortage"),
+                        .waiting = read_waiting(member(root, "waiting"))};
 }
 
 }  // namespace aliquot::node

@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "sharing/served_devices.h"
 
 namespace aliquot::node {
 
@@ -50,8 +53,15 @@ struct ConfigStatus {
     std::string key;
     bool served = true;   // else an earlier one is
     std::string problem;  // why not; one line
+    std::string instead;  // what is served then; one line
+    /// Why pods with limits are refused though all is served; one line; empty: they are not.
+    std::string shortage;
+    /// Devices that pods hold, which stay as they were until these have ended.
+    std::vector<sharing::WaitingDevice> waiting;
     friend bool operator==(const ConfigStatus&, const ConfigStatus&) = default;
 };
+/// "served", "pending" (but for devices that pods hold), "refused": the value of kConfigStateLabel.
+std::string_view state_text(const ConfigStatus& told);
 std::string to_json(const ConfigStatus& told);
 /// Empty: the text is no such annotation.
 std::optional<ConfigStatus> parse_config_status(std::string_view json);

@@ -76,7 +76,7 @@ std::string GpuNode::models() const {
 bool GpuNode::is_well() const {
     const auto bad = [&](const char* type) {
         const auto* const found = object.find(type);
-        return found != nullptr && !found->is_true();
+        return found != nullptr && !found->is_true() && found->reason != kConfigPending;
     };
     return unhealthy_gpus() == 0 && !bad(kGpuHealthy) && !bad(kGpuConfigServed) &&
            !bad(kMigConfigServed);

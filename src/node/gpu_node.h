@@ -37,7 +37,7 @@ struct GpuNode {
     [[nodiscard]] unsigned unhealthy_gpus() const;
     /// "1x NVIDIA A2, 2x NVIDIA A100-SXM4-80GB"; without an agent by gpu-feature-discovery's labels.
     [[nodiscard]] std::string models() const;
-    /// Neither a GPU is unhealthy nor a configuration refused.
+    /// Neither a GPU is unhealthy nor a configuration refused; one that waits for pods is well.
     [[nodiscard]] bool is_well() const;
 };
 

@@ -143,10 +143,13 @@ std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventor
 
 Condition config_condition(const ConfigStatus& told, std::string_view place,
                            std::string_view refused) {
-    Condition condition{.type = kGpuConfigServed, .good = told.served};
+    Condition condition{.type = kGpuConfigServed,
+                        .good = told.served && told.waiting.empty() && told.shortage.empty()};
     if (!told.served) {
         condition.reason = "ConfigRefused";
-        condition.message = told.problem + "; the last good configuration is served";
+        condition.message =
+            told.problem + "; " +
+            (told.instead.empty() ? "the last good configuration is served" : told.instead);
     } else if (!refused.empty()) {
         condition.good = false;
         condition.reason = "LimitsNotKept";
@@ -161,6 +164,19 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
                                  ? "by the node's label"
                                  : "the " + std::string(to_text(told.source)) + " one") +
                             ")";
+    }
+    if (told.served && !told.waiting.empty()) condition.reason = kConfigPending;
+    if (!told.shortage.empty()) {
+        condition.reason = "StorageFull";
+        condition.message = told.shortage + "; " + condition.message;
+    }
+    constexpr std::size_t kMostNamed = 8;
+    for (std::size_t i = 0; i < told.waiting.size() && i < kMostNamed; ++i) {
+        condition.message += "; " + sharing::to_text(told.waiting[i]);
+    }
+    if (told.waiting.size() > kMostNamed) {
+        condition.message +=
+            "; and so " + std::to_string(told.waiting.size() - kMostNamed) + " more devices";
     }
     return condition;
 }

@@ -42,7 +42,7 @@ struct Note {
 /// for the first time is told of when it is not healthy.
 std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventory& now);
 
-/// Whether the node serves the configuration that it was asked to.
+/// Whether the node serves the configuration that it was asked to, and who keeps what from it.
 /// refused   why no share with limits can be given out at the moment; empty: it can
 Condition config_condition(const ConfigStatus& told, std::string_view place,
                            std::string_view refused = {});

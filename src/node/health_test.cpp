@@ -113,6 +113,35 @@ TEST(ConfigCondition, IsFalseWhileSharesWithLimitsCannotBeMade) {
               "ConfigRefused");
 }
 
+TEST(ConfigCondition, NamesWhatWaitsForWhom) {
+    ConfigStatus told{.source = ConfigChoice::Source::kLabel, .key = "x"};
+    for (unsigned i = 0; i < 10; ++i) {
+        told.waiting.push_back({.uuid = {"GPU-" + std::to_string(i)},
+                                .gpu_index = i,
+                                .index = std::to_string(i),
+                                .served = "nvidia.com/gpu, 1 whole GPU",
+                                .pods = {"ai/a", "ai/b"},
+                                .why = {}});
+    }
+    const auto waits = config_condition(told, "p");
+    EXPECT_FALSE(waits.good);
+    EXPECT_EQ(waits.reason, "ConfigPending");
+    EXPECT_THAT(waits.message,
+                HasSubstr("GPU 0 stays nvidia.com/gpu, 1 whole GPU, until ai/a, ai/b end"));
+    EXPECT_THAT(waits.message, HasSubstr("and so 2 more devices"));
+    EXPECT_EQ(state_text(told), "pending");
+    EXPECT_EQ(parse_config_status(to_json(told)), told);
+}
+
+TEST(ConfigCondition, NamesAFullFileSystemFirst) {
+    const ConfigStatus told{.key = "x", .shortage = "/run/aliquot has 0 left"};
+    const auto full = config_condition(told, "p");
+    EXPECT_FALSE(full.good);
+    EXPECT_EQ(full.reason, "StorageFull");
+    EXPECT_THAT(full.message, testing::StartsWith("/run/aliquot has 0 left; "));
+    EXPECT_EQ(parse_config_status(to_json(told)), told);
+}
+
 TEST(MigCondition, SaysWhatItWaitsFor) {
     const auto waits = mig_condition({.state = MigStatus::State::kPending,
                                       .config = "all-1g.5gb",

@@ -12,15 +12,18 @@ inline constexpr char kMigStateLabel[] = "nvidia.com/mig.config.state";
 // Ours: annotations that the agent writes.
 inline constexpr char kOwnedLabels[] = "aliquot.dev/owned-labels";  // keys, comma-separated
 inline constexpr char kOwnedTaints[] = "aliquot.dev/owned-taints";  // KEY:EFFECT, comma-separated
-inline constexpr char kAgent[] = "aliquot.dev/agent";               // its version
-inline constexpr char kConfig[] = "aliquot.dev/config";             // JSON, node/config_choice.h
-inline constexpr char kGpus[] = "aliquot.dev/gpus";                 // JSON, node/offer_text.h
-inline constexpr char kShares[] = "aliquot.dev/shares";             // JSON, node/offer_text.h
+inline constexpr char kConfigStateLabel[] = "aliquot.dev/config.state";  // node/config_choice.h
+inline constexpr char kAgent[] = "aliquot.dev/agent";                    // its version
+inline constexpr char kConfig[] = "aliquot.dev/config";  // JSON, node/config_choice.h
+inline constexpr char kGpus[] = "aliquot.dev/gpus";      // JSON, node/offer_text.h
+inline constexpr char kShares[] = "aliquot.dev/shares";  // JSON, node/offer_text.h
 inline constexpr char kMigProblem[] = "aliquot.dev/mig.config.problem";
 
 // Conditions; True is good.
 inline constexpr char kGpuHealthy[] = "GpuHealthy";
 inline constexpr char kGpuConfigServed[] = "GpuConfigServed";
+/// The reason of kGpuConfigServed while pods hold GPUs that are to be served in another way.
+inline constexpr char kConfigPending[] = "ConfigPending";
 inline constexpr char kMigConfigServed[] = "MigConfigServed";
 
 inline constexpr char kUnhealthyTaint[] = "aliquot.dev/gpu-unhealthy";

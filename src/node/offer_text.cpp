@@ -107,11 +107,15 @@ std::vector<ShareStatus> share_statuses(const sharing::Offer& offer) {
     std::vector<ShareStatus> told;
     for (const sharing::Resource& resource : offer.resources) {
         for (const sharing::OfferedGpu& device : resource.gpus) {
+            if (device.frozen) continue;
+            const auto listed =
+                static_cast<unsigned>(device.only ? device.only->size() : device.replicas);
+            if (listed == 0) continue;
             ShareStatus row{
                 .resource = resource.name,
                 .mechanism = device.mechanism(),
                 .model = device.gpu.model,
-                .devices = device.replicas,
+                .devices = listed,
                 .per_gpu = device.replicas,
                 .memory_mib =
                     device.limits.memory_bytes.value_or(device.device_memory_bytes()) >> kMibShift,
@@ -120,7 +124,9 @@ std::vector<ShareStatus> share_statuses(const sharing::Offer& offer) {
                 add(told, std::move(row));
                 continue;
             }
-            for (const grant::Limits& share : device.shares) {
+            for (unsigned i = 0; i < device.shares.size(); ++i) {
+                if (device.only && !device.only->contains(i)) continue;
+                const grant::Limits& share = device.shares[i];
                 ShareStatus one = row;
                 one.devices = 1;
                 one.memory_mib =

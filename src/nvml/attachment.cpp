@@ -18,11 +18,26 @@ Holds& holds() {
     return *all;
 }
 
+std::optional<os::FileStatus::Identity> identity_of(const std::string& path) {
+    const auto status = os::Root("/").status(path);
+    if (!status) return std::nullopt;  // between the old file and the new one
+    return status->identity;
+}
+
 }  // namespace
 
 Attachment::Attachment(std::unique_ptr<os::DynamicLibrary> file, const os::Root& root,
                        const std::string& driver_root)
-    : path_(file->path()), kernel_(root, driver_root), file_(std::move(file)) {}
+    : path_(file->path()),
+      kernel_(root, driver_root),
+      identity_(identity_of(path_)),
+      file_(std::move(file)) {}
+
+bool Attachment::is_replaced() {
+    const auto now = identity_of(path_);
+    const std::lock_guard lock(mutex_);
+    return now && now != identity_;
+}
 
 Result<std::shared_ptr<Attachment>> Attachment::open(const os::Root& root,
                                                      const std::string& driver_root) {
@@ -134,6 +149,8 @@ Result<Attachment::Visit> Attachment::Caller::start(std::unique_lock<std::mutex>
     Attachment& hold = *attachment_;
     hold.busy_ = true;
     std::unique_ptr<os::DynamicLibrary> file = std::move(hold.file_);
+    const auto identity = identity_of(hold.path_);
+    if (identity && identity != hold.identity_) file.reset();  // the loader takes the new file then
     lock.unlock();
 
     library_.reset();
@@ -164,6 +181,7 @@ Result<Attachment::Visit> Attachment::Caller::start(std::unique_lock<std::mutex>
     hold.let_go_ = false;
     hold.changed_.notify_all();
     hold.file_ = std::move(file);
+    if (identity) hold.identity_ = identity;
     if (!outcome) return std::move(outcome).error();
     hold.started_ = true;
     generation_ = ++hold.generation_;

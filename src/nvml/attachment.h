@@ -42,6 +42,8 @@ public:
     Attachment& operator=(const Attachment&) = delete;
 
     [[nodiscard]] const std::string& path() const { return path_; }
+    /// Whether another file lies at the path than the one that was opened.
+    [[nodiscard]] bool is_replaced();
 
     /// Whether the hold outlasts the last Visit. While some GPU waits for a reset nobody may have
     /// it open between two questions.
@@ -76,6 +78,7 @@ private:
     KernelFiles kernel_;
     std::mutex mutex_;
     std::condition_variable changed_;
+    std::optional<os::FileStatus::Identity> identity_;  // of the file when it was opened
     std::unique_ptr<os::DynamicLibrary> file_;  // nullptr: closed, and could not be opened again
     std::uint64_t generation_ = 0;              // counts starts
     unsigned inside_ = 0;

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/time_text.h"
+
 namespace aliquot::nvml {
 namespace {
 
@@ -27,6 +29,7 @@ struct CallThread::Job {
     std::function<void()> body;
     SteadyClock::time_point begun;
     SteadyClock::time_point started;
+    std::chrono::system_clock::time_point started_at;
     bool finished = false;
     bool left_behind = false;  // its caller has gone
 };
@@ -54,9 +57,13 @@ struct CallThread::State {
 
     [[nodiscard]] bool stuck() const { return running && running->left_behind; }
 
-    Error stuck_error(const std::string& what) const {
+    /// The same for as long as it hangs, whoever asks: it is told to people and written to the Node.
+    [[nodiscard]] Error stuck_error() const {
+        const char* const function = position->load();
         return {ErrorCode::kUnavailable,
-                what + ": the NVIDIA driver hangs: " + running_text() +
+                "the NVIDIA driver hangs since " + rfc3339(running->started_at) + ": '" +
+                    running->what + "'" +
+                    (function != nullptr ? " is in " + std::string(function) : " has not ended") +
                     "; it is asked again when that returns. Look at dmesg (NVRM, Xid); a GPU "
                     "reset or a reboot fixes it"};
     }
@@ -69,6 +76,7 @@ struct CallThread::State {
             running = std::move(queue.front());
             queue.pop_front();
             running->started = SteadyClock::now();
+            running->started_at = std::chrono::system_clock::now();
             const std::shared_ptr<Job> job = running;
             lock.unlock();
             job->body();
@@ -117,7 +125,7 @@ CallThread::~CallThread() {
 Result<CallThread::Begun> CallThread::begin(const std::string& what, std::function<void()> job) {
     State& state = *state_;
     const std::lock_guard lock(state.mutex);
-    if (state.stuck()) return state.stuck_error(what);
+    if (state.stuck()) return state.stuck_error();
     if (state.queue.size() >= kQueueLimit) {
         return Error{ErrorCode::kUnavailable, what + ": " + std::to_string(kQueueLimit) +
                                                   " calls wait for the NVIDIA driver already; " +
@@ -143,10 +151,10 @@ Result<Done> CallThread::wait(const Begun& begun, SteadyClock::time_point end) {
     if (state.running == mine) {
         mine->left_behind = true;
         state.progress.notify_all();  // whoever waits behind it need not wait out its deadline
-        return state.stuck_error(mine->what);
+        return state.stuck_error();
     }
     std::erase(state.queue, mine);
-    if (state.stuck()) return state.stuck_error(mine->what);
+    if (state.stuck()) return state.stuck_error();
     return Error{ErrorCode::kUnavailable, mine->what + ": the NVIDIA driver was busy for " +
                                               seconds_text(SteadyClock::now() - mine->begun) +
                                               ": " + state.running_text()};

@@ -74,6 +74,11 @@ TEST(CallThread, LeavesAHangingJobBehindAndRecoversWhenItReturns) {
     EXPECT_FALSE(ran);
     EXPECT_THAT(refused.error().message, HasSubstr("'sample of GPU-1'"));
     EXPECT_THAT(refused.error().message, HasSubstr("nvmlDeviceGetMemoryInfo"));
+    // As long as it is the same hang it is the same text, whoever asks: nothing new is written.
+    std::this_thread::sleep_for(150ms);  // a message that counted time would have counted
+    const auto again = thread.run("probe", kLong, [] {});
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().message, refused.error().message);
 
     gate->opened.set_value();
     const auto after = run_when_free(thread, [&ran] { ran = true; });

@@ -203,6 +203,28 @@ TEST(Driver, SaysHowToMendAVersionMismatchAndRecoversFromIt) {
     EXPECT_TRUE(driver->enumerate());
 }
 
+TEST(Driver, NoticesAKernelModuleThatIsReplacedUnderIt) {
+    const Bench bench(kNew);
+    const auto load = [&bench](const std::string& version) {
+        ASSERT_TRUE(bench.root().write_atomically(
+            "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  " +
+                                               version + "  Thu Oct 19\nGCC version: 12\n"));
+    };
+    load("535.129.03");
+    const auto driver = bench.driver();
+    ASSERT_TRUE(driver->enumerate());
+    ASSERT_TRUE(driver->probe({uuid("GPU-0")}));
+    load("580.65.06");
+    bench->init_error = 18;
+    const auto conflict = driver->probe({uuid("GPU-0")});
+    ASSERT_FALSE(conflict);
+    EXPECT_EQ(conflict.error().code, ErrorCode::kConflict);
+    EXPECT_THAT(conflict.error().message, HasSubstr("580.65.06"));
+    EXPECT_FALSE(driver->enumerate());
+    bench->init_error = 0;  // the library has followed
+    EXPECT_TRUE(driver->probe({uuid("GPU-0")}));
+}
+
 TEST(Driver, OpensTheLibraryAnewWhenTheDriverWasReplaced) {
     const Bench bench(kNew);
     bench->init_error = 18;

@@ -39,6 +39,7 @@ Result<Attachment::Visit> Session::enter() {
     lost_gpu_seen_ = false;
     ready_since_ = SteadyClock::now();
     kernel_gpus_ = addresses(kernel_.gpus());
+    kernel_version_ = kernel_.module_version();
     return visit;
 }
 
@@ -62,7 +63,11 @@ void Session::refresh_when_due() {
     if (!caller_.current()) return;
     const bool due = SteadyClock::now() - ready_since_ >= options_.reopen_after;
     const auto now = addresses(kernel_.gpus());
-    if ((lost_gpu_seen_ && due) || (!now.empty() && now != kernel_gpus_)) end();
+    // A driver that is replaced under a running process goes on serving that process, and refuses
+    // every new one: what is true for them is found out by beginning anew.
+    const bool replaced =
+        kernel_.module_version() != kernel_version_ || caller_.attachment()->is_replaced();
+    if ((lost_gpu_seen_ && due) || (!now.empty() && now != kernel_gpus_) || replaced) end();
 }
 
 Result<Done> Session::list_devices() {

@@ -92,8 +92,9 @@ private:
     bool lost_gpu_seen_ = false;
     std::chrono::steady_clock::time_point ready_since_;
     std::chrono::steady_clock::time_point listening_since_;
-    std::vector<gpu::PciAddress> kernel_gpus_;  // when the hold was taken
-    std::vector<Device> devices_;               // by the driver's index
+    std::vector<gpu::PciAddress> kernel_gpus_;  // when the hold was taken, as what follows
+    std::string kernel_version_;
+    std::vector<Device> devices_;  // by the driver's index
     std::map<nvmlDevice_t, KnownProfiles> profiles_;
     FaultEvents faults_;
     bool faults_wanted_ = false;

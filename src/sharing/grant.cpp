@@ -27,14 +27,15 @@ Result<std::vector<Chosen>> resolve(const Resource& resource, std::span<const st
             return Error{ErrorCode::kInvalidInput, resource.name + ": device '" + id + "' twice"};
         }
         const auto offered = std::ranges::find_if(resource.gpus, [&](const OfferedGpu& candidate) {
-            if (candidate.replicas == 1) return candidate.uuid().text == id;
-            const auto replica = gpu::parse_replica_id(id);
-            return replica && replica->gpu == candidate.uuid() &&
-                   replica->index < candidate.replicas;
+            return replica_of(candidate, id).has_value();
         });
         if (offered == resource.gpus.end()) {
             return Error{ErrorCode::kNotFound,
                          resource.name + ": no device '" + id + "' on this node"};
+        }
+        if (offered->frozen) {
+            return Error{ErrorCode::kUnavailable,
+                         resource.name + ": device '" + id + "': " + offered->gpu.health.reason};
         }
         const auto known = std::ranges::find(chosen, &*offered, &Chosen::offered);
         if (known != chosen.end()) {

@@ -125,10 +125,21 @@ grant::Grant::Share share_of(const OfferedGpu& offered, unsigned replicas) {
             .guarded = !offered.by_mps() && offered.limits.any()};
 }
 
+std::optional<unsigned> replica_of(const OfferedGpu& device, std::string_view id) {
+    const gpu::DeviceIdView view = gpu::split_device_id(id);
+    const bool whole = view.device.size() == id.size();
+    if (!view.valid || view.device != device.uuid().text || whole != (device.replicas == 1) ||
+        view.replica >= device.replicas) {
+        return std::nullopt;
+    }
+    return view.replica;
+}
+
 std::vector<grant::Device> Resource::devices() const {
     std::vector<grant::Device> result;
     for (const OfferedGpu& offered : gpus) {
         for (unsigned i = 0; i < offered.replicas; ++i) {
+            if (offered.only && !offered.only->contains(i)) continue;
             std::string id = offered.replicas == 1 ? offered.uuid().text
                                                    : to_text(gpu::ReplicaId{offered.uuid(), i});
             result.push_back({.id = std::move(id),

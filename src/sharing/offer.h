@@ -3,8 +3,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,6 +26,11 @@ struct OfferedGpu {
     /// Of one replica. By MPS: the largest of a share, and they hold for each process.
     grant::Limits limits;
     std::vector<grant::Limits> shares;  // by replica, where they differ; empty: all alike
+    /// The replicas that are listed to kubelet, while the device waits for those who hold them
+    /// (sharing/rollout.h); empty optional: all.
+    std::optional<std::set<unsigned>> only;
+    /// It is held by a promise that is not known: nothing of it is granted.
+    bool frozen = false;
 
     /// How its containers share it in the end: limits on turns are the guard's to keep.
     [[nodiscard]] grant::Mechanism mechanism() const;
@@ -41,6 +48,9 @@ struct OfferedGpu {
 /// What a container gets that holds `replicas` of a device's replicas that are all alike.
 grant::Grant::Share share_of(const OfferedGpu& offered, unsigned replicas);
 
+/// Which replica of the device `id` names, 0 for a whole one; empty: it is no id of this device.
+std::optional<unsigned> replica_of(const OfferedGpu& device, std::string_view id);
+
 /// One extended resource that this node offers.
 struct Resource {
     std::string name;  // "nvidia.com/gpu"
@@ -48,7 +58,7 @@ struct Resource {
     bool fail_requests_greater_than_one = false;
     std::vector<OfferedGpu> gpus;  // by index of the GPU, then of the MIG device
 
-    /// Every device as kubelet sees it: in that order, then by replica.
+    /// Every listed device as kubelet sees it: in that order, then by replica.
     [[nodiscard]] std::vector<grant::Device> devices() const;
 };
 
@@ -87,7 +97,8 @@ std::string socket_name(std::string_view resource);
 /// Replicas: never two of one device while another has room; between devices the one with fewest
 /// (kDistributed) or most (kPacked) replicas in use. MIG devices: the same, and first by how much
 /// of the GPU they are cut from is in use. Whole GPUs: the set with the best links, so
-/// that what remains is as well connected as can be among equals. Ties go to the lower index. Ids
+/// that what remains is as well connected as can be among equals. What is listed of a device that
+/// waits to be free is taken last. Ties go to the lower index. Ids
 /// that are not of `resource` are passed over; the answer may then be short.
 /// Deterministic; O(n log n) for replicas.
 /// links    as in gpu::Inventory, by position in resource.gpus; may be empty

@@ -105,12 +105,7 @@ std::optional<Error> limit_each(const std::string& place, const SharedResource& 
 
 /// The share of an id; empty: it is not of this GPU.
 std::optional<unsigned> share_of(const OfferedGpu& offered, const std::string& id) {
-    if (!offered.by_mps()) return std::nullopt;
-    const auto replica = gpu::parse_replica_id(id);
-    if (!replica || replica->gpu != offered.gpu.uuid || replica->index >= offered.replicas) {
-        return std::nullopt;
-    }
-    return replica->index;
+    return offered.by_mps() ? replica_of(offered, id) : std::nullopt;
 }
 
 /// The daemon's limits are those of the largest share; a smaller one is told to the process itself.

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -261,24 +262,51 @@ void choose_whole(Chooser& chooser, const Links& links, std::size_t size) {
     }
 }
 
-}  // namespace
+bool is_draining(const OfferedGpu& offered) { return offered.only.has_value(); }
 
-std::vector<std::string> prefer(const Resource& resource, const Links& links,
-                                AllocationPolicy policy, std::span<const std::string> available,
-                                std::span<const std::string> must_include, std::size_t size) {
-    Chooser chooser(resource, available, must_include);
-    const bool mps = std::ranges::any_of(resource.gpus, &OfferedGpu::by_mps);
-    const bool instances = std::ranges::any_of(
-        resource.gpus, [](const OfferedGpu& offered) { return offered.mig.has_value(); });
-    if (mps) {
+/// By what the devices are that serve as they are configured.
+void choose(Chooser& chooser, const Resource& resource, const Links& links, AllocationPolicy policy,
+            std::size_t size) {
+    const auto any = [&](auto is) {
+        return std::ranges::any_of(resource.gpus, [&](const OfferedGpu& offered) {
+            return !is_draining(offered) && is(offered);
+        });
+    };
+    if (any([](const OfferedGpu& offered) { return offered.by_mps(); })) {
         choose_on_one_gpu(chooser, policy, size);
-    } else if (instances) {
+    } else if (any([](const OfferedGpu& offered) { return offered.mig.has_value(); })) {
         choose_instances(chooser, resource, policy, size);
     } else if (resource.shared) {
         choose_replicas(chooser, policy, size);
     } else {
         choose_whole(chooser, links, size);
     }
+}
+
+}  // namespace
+
+std::vector<std::string> prefer(const Resource& resource, const Links& links,
+                                AllocationPolicy policy, std::span<const std::string> available,
+                                std::span<const std::string> must_include, std::size_t size) {
+    if (std::ranges::none_of(resource.gpus, is_draining)) {
+        Chooser chooser(resource, available, must_include);
+        choose(chooser, resource, links, policy, size);
+        return chooser.result();
+    }
+    // What was given back of a device that waits to be free is taken only where nothing else is.
+    std::set<std::string_view> draining;
+    for (const OfferedGpu& offered : resource.gpus) {
+        if (is_draining(offered)) draining.insert(offered.uuid().text);
+    }
+    std::vector<std::string> others;
+    for (const std::string& id : available) {
+        if (!draining.contains(gpu::device_of(id))) others.push_back(id);
+    }
+    Chooser first(resource, others, must_include);
+    choose(first, resource, links, policy, size);
+    if (first.count() >= size) return first.result();
+    Chooser chooser(resource, available, must_include);
+    choose_replicas(chooser, policy, size);
     return chooser.result();
 }
 

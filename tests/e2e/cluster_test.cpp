@@ -100,6 +100,19 @@ TEST_F(ClusterNode, TellsOfAGpuThatFallsOffTheBus) {
     EXPECT_TRUE(offers(kGpu, 2));
 }
 
+TEST_F(ClusterNode, TellsOfADriverThatIsReplacedWhileItRuns) {
+    make_gpus("a2", 2);
+    start_agent();
+    ASSERT_TRUE(offers(kGpu, 2));
+    ASSERT_TRUE(gpus_->inject(0, sim::FaultKind::kDriverMismatch, 0));
+    ASSERT_TRUE(offers(kGpu, 0));  // no new program could use them
+    ASSERT_TRUE(soon([&] { return condition("GpuHealthy")["status"] == "False"; }));
+    EXPECT_THAT(condition("GpuHealthy")["message"].get<std::string>(),
+                HasSubstr("different versions"));
+    ASSERT_TRUE(gpus_->inject(0, sim::FaultKind::kClear, 0));
+    EXPECT_TRUE(offers(kGpu, 2));
+}
+
 TEST_F(ClusterNode, TellsOfADriverThatNeverAnswered) {
     // A board on the bus, and no driver.
     const std::string board = "/sys/bus/pci/devices/0000:01:00.0";
@@ -132,6 +145,8 @@ TEST_F(ClusterNode, IsServedWhileTheApiServerIsGone) {
     ASSERT_TRUE(offers(kGpu, 2));
     api_->clear_faults();
     configure({{"default", replicas(4)}});
+    EXPECT_TRUE(offers(kGpu, 1));  // of two shares the one that is held, until it is free
+    kubelet_->remove("a");
     EXPECT_TRUE(offers(kGpu, 4));
 }
 

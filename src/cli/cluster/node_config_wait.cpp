@@ -28,6 +28,13 @@ void wait_for_change(kube_client::Api& api, const std::string& node, const std::
     if (watch) (void)(*watch)->next(std::chrono::seconds(1));
 }
 
+/// "GPU 0 stays nvidia.com/gpu, 4 shares of 16Gi, until ai/a ends, and 3 more devices wait".
+std::string waiting_text(const node::ConfigStatus& told) {
+    const std::string first = sharing::to_text(told.waiting.front());
+    const std::size_t more = told.waiting.size() - 1;
+    return more == 0 ? first : first + ", and " + std::to_string(more) + " more devices wait";
+}
+
 }  // namespace
 
 ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigStatus>& told,
@@ -37,10 +44,13 @@ ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigS
     const bool by_label = told->source == node::ConfigChoice::Source::kLabel;
     if (wait.key.empty()) {
         if (by_label) return ConfigAnswer::kNone;
+        if (told->served && !told->waiting.empty()) return ConfigAnswer::kPending;
         return told->served ? ConfigAnswer::kServed : ConfigAnswer::kRefused;
     }
     if (!by_label || told->key != wait.key) return ConfigAnswer::kNone;
-    if (told->served) return ConfigAnswer::kServed;
+    if (told->served) {
+        return told->waiting.empty() ? ConfigAnswer::kServed : ConfigAnswer::kPending;
+    }
     const bool old = wait.before == told && waited < kOldAnswer;
     return old ? ConfigAnswer::kNone : ConfigAnswer::kRefused;
 }
@@ -66,6 +76,11 @@ void wait_until_served(Context& context, kube_client::Api& api, const ClusterOpt
             }
             if (answer == ConfigAnswer::kRefused) {
                 fail(context, kFindings, "node/" + wait.node + " refuses it: " + told->problem);
+                break;
+            }
+            if (left <= Milliseconds(0) && answer == ConfigAnswer::kPending) {
+                fail(context, kFindings,
+                     "node/" + wait.node + " serves it, but " + waiting_text(*told));
                 break;
             }
             if (left <= Milliseconds(0)) {

@@ -24,7 +24,12 @@ void wait_until_served(Context& context, kube_client::Api& api, const ClusterOpt
                        const std::vector<ConfigWait>& waits, std::chrono::seconds timeout);
 
 /// Whether the agent has answered. Pure.
-enum class ConfigAnswer : std::uint8_t { kNone, kServed, kRefused };
+enum class ConfigAnswer : std::uint8_t {
+    kNone,
+    kServed,
+    kPending,  // served, but for GPUs that pods hold
+    kRefused,
+};
 /// waited   since the label was written: an old refusal of the same key is no answer at once
 ConfigAnswer answer_of(const ConfigWait& wait, const std::optional<node::ConfigStatus>& told,
                        std::chrono::milliseconds waited);

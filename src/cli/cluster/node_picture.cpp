@@ -69,8 +69,17 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
     if (node.config) {
         config["source"] = node::to_text(node.config->source);
         config["key"] = node.config->key;
-        config["state"] = node.config->served ? "served" : "refused";
+        config["state"] = node::state_text(*node.config);
         config["problem"] = node.config->problem;
+        Json waiting = Json::array();
+        for (const sharing::WaitingDevice& one : node.config->waiting) {
+            waiting.push_back({{"device", one.index},
+                               {"uuid", one.uuid.text},
+                               {"served", one.served},
+                               {"pods", one.pods},
+                               {"why", one.why}});
+        }
+        config["waiting"] = std::move(waiting);
     }
     return {{"name", node.name()},
             {"ready", node.object.is_ready()},
@@ -136,7 +145,8 @@ std::string config_text(const node::GpuNode& node) {
         return node.object.label(node::kConfigLabel).value_or("");
     }
     const std::string key = node.config->key.empty() ? "whole GPUs" : node.config->key;
-    return node.config->served ? key : key + " (refused)";
+    const std::string_view state = node::state_text(*node.config);
+    return state == "served" ? key : key + " (" + std::string(state) + ")";
 }
 
 std::string mig_text(const node::GpuNode& node) {

@@ -15,7 +15,7 @@
 namespace aliquot::bundle {
 namespace {
 
-constexpr std::string_view kHidden = "***";
+constexpr std::string_view kLineMark = "***";
 constexpr std::string_view kBlank = " \t\r";
 constexpr std::string_view kUrlStops = " \t\"'<>`|";
 constexpr std::size_t kLongestName = 80;
@@ -365,7 +365,7 @@ std::string Line::result() {
         if (end <= done) continue;
         if (begin > done || out.empty()) {
             out += text_.substr(done, std::max(begin, done) - done);
-            out += kHidden;
+            out += kLineMark;
         }
         done = end;
     }

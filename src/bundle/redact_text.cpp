@@ -9,7 +9,7 @@
 namespace aliquot::bundle {
 namespace {
 
-constexpr std::string_view kHidden = "***";
+constexpr std::string_view kTextMark = "***";
 
 std::size_t indentation(std::string_view line) {
     return std::min(line.find_first_not_of(" \t"), line.size());
@@ -27,7 +27,7 @@ public:
             const auto end = line.find("-----END");
             if (end == std::string_view::npos) return {};
             in_key_ = false;
-            return std::string(kHidden) + "\n";
+            return std::string(kTextMark) + "\n";
         }
         in_key_ = false;
         if (below_ && ++lines_ < kMostLines) {
@@ -35,7 +35,7 @@ public:
             const std::size_t in = indentation(line);
             const bool item = in == *below_ && line.substr(in).starts_with("- ");
             if (in > *below_ || item)
-                return std::string(line.substr(0, in)) + std::string(kHidden) + "\n";
+                return std::string(line.substr(0, in)) + std::string(kTextMark) + "\n";
         }
         below_.reset();
         RedactedLine one = redacted_line(line);
@@ -66,7 +66,7 @@ private:
             return trim(before).empty() ? "" : before + "\n";
         }
         const auto rest = line.find("-----", end + 8);
-        return before + std::string(kHidden) +
+        return before + std::string(kTextMark) +
                (rest == std::string_view::npos ? "\n" : Redactor().line(line.substr(rest + 5)));
     }
 

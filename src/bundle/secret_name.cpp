@@ -16,9 +16,9 @@ bool is_one_of(const std::array<std::string_view, N>& list, std::string_view wor
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+bool is_numeral(char c) { return c >= '0' && c <= '9'; }
 
 /// "dbPass", "DB_PASS" and "db-pass" are "db" and "pass".
 std::vector<std::string> words_in(std::string_view name) {
@@ -30,16 +30,16 @@ std::vector<std::string> words_in(std::string_view name) {
     };
     for (std::size_t i = 0; i < name.size(); ++i) {
         const char c = name[i];
-        if (!is_upper(c) && !is_lower(c) && !is_digit(c)) {
+        if (!is_capital(c) && !is_small(c) && !is_numeral(c)) {
             end();
             continue;
         }
         const bool begins =
-            is_upper(c) && i > 0 &&
-            (is_lower(name[i - 1]) || is_digit(name[i - 1]) ||
-             (is_upper(name[i - 1]) && i + 1 < name.size() && is_lower(name[i + 1])));
+            is_capital(c) && i > 0 &&
+            (is_small(name[i - 1]) || is_numeral(name[i - 1]) ||
+             (is_capital(name[i - 1]) && i + 1 < name.size() && is_small(name[i + 1])));
         if (begins) end();
-        word += is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+        word += is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c;
     }
     end();
     return words;

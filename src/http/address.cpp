@@ -22,8 +22,8 @@ namespace {
 constexpr int kBacklog = 1024;  // a burst waits; what is not in it waits a second
 /// What the kernel keeps of one connection on its way in and out, each doubled by it. What a peer does
 /// not read, or sends unasked, counts against our own limit of memory.
-constexpr int kMostReceived = 32 << 10;
-constexpr int kMostSent = 64 << 10;
+constexpr int kReceiveBuffer = 32 << 10;
+constexpr int kSendBuffer = 64 << 10;
 constexpr std::string_view kUnix = "unix:";
 
 struct SocketAddress {
@@ -108,8 +108,8 @@ Result<Descriptor> bind_and_listen(const SocketAddress& where, std::string_view 
     const int on = 1;
     const int off = 0;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kMostReceived, sizeof kMostReceived);
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kMostSent, sizeof kMostSent);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     if (where.storage.ss_family == AF_INET6) {
         ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }

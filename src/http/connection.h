@@ -19,6 +19,8 @@ namespace aliquot::http {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
+inline SteadyTime now() { return std::chrono::steady_clock::now(); }
+
 class StreamPipe;
 
 /// An answer as bytes.

@@ -28,8 +28,6 @@ constexpr int kMostAccepted = 64;          // at once
 constexpr milliseconds kAcceptPause{100};  // when there are no descriptors left
 constexpr milliseconds kLongWait{60'000};
 
-SteadyTime now() { return std::chrono::steady_clock::now(); }
-
 /// The rest is for all else that the process does.
 std::size_t a_quarter_of_descriptors() {
     rlimit limit{};

@@ -20,8 +20,6 @@ constexpr std::size_t kSmall = std::size_t{16} << 10U;
 /// What a handler makes of a large body is several times as large.
 constexpr std::size_t kLargeBody = std::size_t{256} << 10U;
 
-SteadyTime now() { return std::chrono::steady_clock::now(); }
-
 Answer not_allowed(const std::vector<std::string>& methods) {
     std::string allowed;
     for (const std::string& name : methods) {
@@ -79,7 +77,8 @@ bool Loop::read_request(std::uint64_t id, Connection& connection) {
 
 std::optional<Answer> Loop::answer_at_once(const Head& head, const Auth& auth) const {
     const Request& request = head.request;
-    const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+    const std::string_view method =
+        request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
     if (!options_.methods.empty() && !has(options_.methods, method)) {
         return not_allowed(options_.methods);
     }

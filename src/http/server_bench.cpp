@@ -2,6 +2,9 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <deque>
 #include <fstream>
 #include <thread>
 
@@ -76,6 +79,71 @@ void BM_ScrapeTls(benchmark::State& state) {
     ::unlink((folder + ".key").c_str());
 }
 BENCHMARK(BM_ScrapeTls);
+
+/// A scrape with a password, by a connection of its own each time, while 1,000 slow clients, guessers
+/// and malformed requests come without end, from one address (0) or from a thousand (1).
+void BM_ScrapeBesideAttackers(benchmark::State& state) {
+    const auto body = metrics_text();
+    // alice:secret
+    const auto server = Server::listen(
+        {.address = "127.0.0.1:0",
+         .access = {.users = {{"alice",
+                               "$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a"}}}},
+        [&](const Request&) { return Answer{.shared_body = body}; });
+    if (!server) return state.SkipWithError(server.error().message.c_str());
+    const unsigned port = (*server)->port();
+    const bool many = state.range(0) != 0;
+    const auto from = [many](unsigned number) {
+        return many ? 0x7f010000U + number % 1000 : 0x7f000001U;
+    };
+    const auto scrape = [&] {
+        TestClient client(port);
+        const auto answer = client.get("/metrics", "Authorization: Basic YWxpY2U6c2VjcmV0\r\n");
+        return answer && answer->status == 200;
+    };
+    unsigned refused = scrape() ? 0 : 1;
+    std::vector<std::jthread> attackers;
+    attackers.emplace_back([&](const std::stop_token& stop) {  // slow: 1,000 are held at once
+        std::deque<std::unique_ptr<TestClient>> held;
+        for (unsigned i = 0; !stop.stop_requested(); ++i) {
+            held.push_back(std::make_unique<TestClient>(port, from(i)));
+            held.back()->send("GET /metrics HTTP/1.1\r\nHo");
+            if (held.size() > 1000) held.pop_front();
+        }
+    });
+    for (unsigned k = 0; k < 4; ++k) {  // wrong passwords
+        attackers.emplace_back([&, k](const std::stop_token& stop) {
+            for (unsigned i = 0; !stop.stop_requested(); ++i) {
+                TestClient client(port, from(i * 4 + k));
+                client.get("/metrics", "Authorization: Basic YWxpY2U6" +
+                                           std::to_string(1000 + (i * 4 + k) % 9000) + "\r\n");
+            }
+        });
+    }
+    attackers.emplace_back([&](const std::stop_token& stop) {  // malformed
+        for (unsigned i = 0; !stop.stop_requested(); ++i) {
+            TestClient client(port, from(i));
+            client.send("GET / HTTP/1.1\r\nno colon\r\n\r\n");
+        }
+    });
+    double longest = 0;
+    for (auto _ : state) {
+        const auto begin = std::chrono::steady_clock::now();
+        if (!scrape()) ++refused;
+        const std::chrono::duration<double, std::milli> took =
+            std::chrono::steady_clock::now() - begin;
+        longest = std::max(longest, took.count());
+    }
+    for (auto& one : attackers) one.request_stop();
+    state.counters["longest_ms"] = longest;
+    state.counters["refused"] = refused;
+}
+BENCHMARK(BM_ScrapeBesideAttackers)
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->MinTime(10)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace aliquot::http

@@ -11,7 +11,7 @@ namespace aliquot::agent {
 namespace {
 
 /// A region, the guard's library and a record with its successor beside it.
-constexpr std::uint64_t kNeededBytes = 4U << 20U;
+constexpr std::uint64_t kNeededBytes = 1U << 20U;
 constexpr std::uint64_t kNeededFiles = 16;
 
 }  // namespace

@@ -16,12 +16,12 @@ using ::testing::IsEmpty;
 constexpr std::uint64_t kMi = 1U << 20U;
 
 TEST(FreeSpace, IsShortOfBytesOrOfFiles) {
-    EXPECT_THAT(shortage("/run/a", {.bytes = 4 * kMi, .files = 16}), IsEmpty());
-    EXPECT_THAT(shortage("/run/a", {.bytes = 4 * kMi}), IsEmpty());
-    EXPECT_THAT(shortage("/run/a", {.bytes = 3 * kMi, .files = 16}),
-                AllOf(HasSubstr("/run/a has 3Mi left, 4Mi are needed"), HasSubstr("make room")));
+    EXPECT_THAT(shortage("/run/a", {.bytes = kMi, .files = 16}), IsEmpty());
+    EXPECT_THAT(shortage("/run/a", {.bytes = kMi}), IsEmpty());
+    EXPECT_THAT(shortage("/run/a", {.bytes = kMi / 2, .files = 16}),
+                AllOf(HasSubstr("/run/a has 512Ki left, 1Mi are needed"), HasSubstr("make room")));
     EXPECT_THAT(shortage("/run/a", {.bytes = 0}), HasSubstr("/run/a has 0 left"));
-    EXPECT_THAT(shortage("/run/a", {.bytes = 4 * kMi, .files = 15}), HasSubstr("15 files"));
+    EXPECT_THAT(shortage("/run/a", {.bytes = kMi, .files = 15}), HasSubstr("15 files"));
 }
 
 TEST(FreeSpace, OfADirectoryThatIsNotThereYetIsItsParents) {

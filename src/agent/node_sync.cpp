@@ -55,7 +55,7 @@ void NodeSync::tell_config(const node::ConfigStatus& status) {
               .text = node::config_condition(status, requests_.place()).message});
     } else if (!status.shortage.empty()) {
         note({.warning = true,
-              .reason = "GpuStorageFull",
+              .reason = "GpuLimitsNotKept",
               .action = "Configure",
               .text = status.shortage});
     } else if (before) {

@@ -150,10 +150,11 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
         condition.message =
             told.problem + "; " +
             (told.instead.empty() ? "the last good configuration is served" : told.instead);
-    } else if (!refused.empty()) {
+    } else if (!refused.empty() || !told.shortage.empty()) {
         condition.good = false;
-        condition.reason = "LimitsNotKept";
-        condition.message = "no share with limits can be given out: " + std::string(refused);
+        condition.reason = kLimitsNotKept;
+        condition.message = "no share with limits can be given out: " +
+                            (refused.empty() ? told.shortage : std::string(refused));
     } else if (told.key.empty()) {
         condition.reason = "BuiltIn";
         condition.message = "whole GPUs: nothing is configured in " + std::string(place);
@@ -165,10 +166,8 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
                                  : "the " + std::string(to_text(told.source)) + " one") +
                             ")";
     }
-    if (told.served && !told.waiting.empty()) condition.reason = kConfigPending;
-    if (!told.shortage.empty()) {
-        condition.reason = "StorageFull";
-        condition.message = told.shortage + "; " + condition.message;
+    if (told.served && !told.waiting.empty() && condition.reason != kLimitsNotKept) {
+        condition.reason = kConfigPending;
     }
     constexpr std::size_t kMostNamed = 8;
     for (std::size_t i = 0; i < told.waiting.size() && i < kMostNamed; ++i) {

@@ -133,12 +133,12 @@ TEST(ConfigCondition, NamesWhatWaitsForWhom) {
     EXPECT_EQ(parse_config_status(to_json(told)), told);
 }
 
-TEST(ConfigCondition, NamesAFullFileSystemFirst) {
+TEST(ConfigCondition, IsFalseWhileAFileSystemIsFull) {
     const ConfigStatus told{.key = "x", .shortage = "/run/aliquot has 0 left"};
     const auto full = config_condition(told, "p");
     EXPECT_FALSE(full.good);
-    EXPECT_EQ(full.reason, "StorageFull");
-    EXPECT_THAT(full.message, testing::StartsWith("/run/aliquot has 0 left; "));
+    EXPECT_EQ(full.reason, "LimitsNotKept");
+    EXPECT_THAT(full.message, HasSubstr("/run/aliquot has 0 left"));
     EXPECT_EQ(parse_config_status(to_json(told)), told);
 }
 

@@ -24,6 +24,8 @@ inline constexpr char kGpuHealthy[] = "GpuHealthy";
 inline constexpr char kGpuConfigServed[] = "GpuConfigServed";
 /// The reason of kGpuConfigServed while pods hold GPUs that are to be served in another way.
 inline constexpr char kConfigPending[] = "ConfigPending";
+/// While pods that want limits are refused.
+inline constexpr char kLimitsNotKept[] = "LimitsNotKept";
 inline constexpr char kMigConfigServed[] = "MigConfigServed";
 
 inline constexpr char kUnhealthyTaint[] = "aliquot.dev/gpu-unhealthy";

@@ -228,10 +228,13 @@ void end_exec(CUgraphExec exec, const GraphDemand& demand, bool backed, bool suc
     if (any && backed) settle_graph_memory();
 }
 
-void forget_exec(CUgraphExec exec) {
+GraphDemand take_exec(CUgraphExec exec) {
+    GraphDemand demand = {};
     Record record;
     for (unsigned place = 0; place < abi::kRegionDevices; ++place)
-        if (is_noted(place)) g_execs.take(key_of(exec, place), record);
+        if (is_noted(place) && g_execs.take(key_of(exec, place), record))
+            demand.bytes[place] = record.bytes;
+    return demand;
 }
 
 bool begin_graph(CUgraphExec exec) {

@@ -30,8 +30,9 @@ GraphDemand demand_of(CUgraph graph);
 bool begin_exec(const GraphDemand& demand, bool backed);
 /// It was, or was not.
 void end_exec(CUgraphExec exec, const GraphDemand& demand, bool backed, bool success);
-/// It is destroyed.
-void forget_exec(CUgraphExec exec);
+/// It is to be destroyed: taken out of the books before the driver is asked, since it may give the
+/// same handle to another thread at once. end_exec() puts it back.
+GraphDemand take_exec(CUgraphExec exec);
 /// The program had unused memory of graphs trimmed.
 void note_graph_trim();
 

@@ -21,7 +21,7 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     const bool backed = (flags & kUpload) != 0;
     if (!begin_exec(demand, backed)) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = call();
-    if (result == CUDA_SUCCESS) forget_exec(*exec);  // of one that had this address before
+    if (result == CUDA_SUCCESS) take_exec(*exec);  // of one that had this address before
     end_exec(*exec, demand, backed, result == CUDA_SUCCESS);
     return result;
 }
@@ -174,20 +174,22 @@ GUARD_EXPORT(cuGraphUpload_ptsz) CUresult cuGraphUpload_ptsz(CUgraphExec exec, C
 GUARD_EXPORT(cuGraphExecDestroy) CUresult cuGraphExecDestroy(CUgraphExec exec) {
     const bool ours = guarded();
     const Inside inside;
+    if (!ours || !inside || !has_graph_memory()) return g_driver.cuGraphExecDestroy(exec);
+    const GraphDemand demand = take_exec(exec);
     const CUresult result = g_driver.cuGraphExecDestroy(exec);
-    if (ours && inside && result == CUDA_SUCCESS && has_graph_memory()) {
-        forget_exec(exec);
+    if (result == CUDA_SUCCESS)
         settle_graph_memory();
-    }
+    else
+        end_exec(exec, demand, false, true);
     return result;
 }
 
 GUARD_EXPORT(cuGraphDestroy) CUresult cuGraphDestroy(CUgraph graph) {
     const bool ours = guarded();
     const Inside inside;
-    const CUresult result = g_driver.cuGraphDestroy(graph);
-    if (ours && inside && result == CUDA_SUCCESS && has_graph_memory()) forget_graph(graph);
-    return result;
+    // First: the driver may give the same handle to another thread at once.
+    if (ours && inside && has_graph_memory()) forget_graph(graph);
+    return g_driver.cuGraphDestroy(graph);
 }
 
 GUARD_EXPORT(cuDeviceGraphMemTrim) CUresult cuDeviceGraphMemTrim(CUdevice device) {

@@ -63,7 +63,7 @@ struct Wanted {
 template <class Call>
 CUresult allocate_granted(const Wanted& wanted, std::uint64_t reserved, Call call) {
     const CUresult result = call();
-    allocated_in_pool(wanted.pool, reserved, result == CUDA_SUCCESS);
+    allocated_in_pool(wanted.pool, reserved, wanted.bytes, wanted.stream, result == CUDA_SUCCESS);
     if (result != CUDA_SUCCESS) return result;
     Record record;
     record.kind = Kind::kPool;
@@ -84,7 +84,7 @@ template <class Call, class Free>
 bool allocate_again(const Wanted& wanted, Call call, Free free, CUresult& result) {
     if (!reuse_in_pool(wanted.pool, wanted.bytes, wanted.stream)) return false;
     const CUdeviceptr before = *wanted.pointer;
-    result = allocate_granted(wanted, wanted.bytes, call);
+    result = allocate_granted(wanted, 0, call);
     settle_pool(wanted.pool);
     const std::uint64_t limit = g_ledger.device(wanted.place).memory_limit();
     if (result != CUDA_SUCCESS || limit == 0 || g_ledger.used(wanted.place) <= limit) return true;
@@ -101,20 +101,21 @@ template <class Call, class Free>
 CUresult allocate(const Wanted& wanted, Call call, Free free) {
     const bool again = may_reuse(wanted.pool, wanted.bytes);
     if (again) settle_pool(wanted.pool);
-    if (reserve_in_pool(wanted.pool, wanted.bytes)) {
-        const CUresult result = allocate_granted(wanted, wanted.bytes, call);
+    if (const std::uint64_t reserved = reserve_in_pool(wanted.pool, wanted.bytes)) {
+        const CUresult result = allocate_granted(wanted, reserved, call);
         if (again) settle_pool(wanted.pool);
         return result;
     }
     g_ledger.reap();
     settle_pools();
     measure_self(wanted.place, true);
-    if (reserve_in_pool(wanted.pool, wanted.bytes))
-        return allocate_granted(wanted, wanted.bytes, call);
+    if (const std::uint64_t reserved = reserve_in_pool(wanted.pool, wanted.bytes))
+        return allocate_granted(wanted, reserved, call);
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     if (allocate_again(wanted, call, free, result)) return result;
-    if (squeeze(wanted.place) && reserve_in_pool(wanted.pool, wanted.bytes))
-        return allocate_granted(wanted, wanted.bytes, call);
+    squeeze(wanted.place);
+    if (const std::uint64_t reserved = reserve_in_pool(wanted.pool, wanted.bytes, true))
+        return allocate_granted(wanted, reserved, call);
     g_ledger.note_denied(wanted.place, wanted.bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -172,9 +173,14 @@ CUresult ask_for_pool(CUmemoryPool* pool, const CUmemLocation* location, CUmemAl
 CUresult destroy(CUmemoryPool handle) {
     const Inside inside;
     const std::uint32_t index = inside ? find_pool(handle) : kNone;
-    if (index != kNone) settle_pool(index);
+    if (index == kNone) return g_driver.cuMemPoolDestroy(handle);
+    settle_pool(index);
+    close_pool(index);
     const CUresult result = g_driver.cuMemPoolDestroy(handle);
-    if (index != kNone && result == CUDA_SUCCESS) end_pool(index);
+    if (result == CUDA_SUCCESS)
+        end_pool(index);
+    else
+        reopen_pool(index);
     return result;
 }
 

@@ -20,18 +20,22 @@ struct Pool {
     std::uint64_t live;       // bytes of its pointers
     std::uint64_t pointers;   // how many
     std::uint64_t base;       // bytes that the driver said it holds
-    std::uint64_t started;    // bytes of all allocations that were begun
-    std::uint64_t completed;  // and of those that have returned
+    std::uint64_t started;    // what all allocations that were begun may have made it grow
+    std::uint64_t completed;  // and those that have returned
     std::uint64_t mark;       // `completed` when the driver was asked
     std::uint64_t charged;    // in the ledger
     Freed freed[kFreed];
+    std::uint64_t stream;  // that has allocated from it; 0: none
     std::uint32_t next_freed;
+    std::uint32_t asking;       // threads that use the handle now
     std::uint32_t next_unused;  // + 1; of a free place
     std::uint8_t place;
     bool used;
+    bool closed;  // its handle is being destroyed
     bool charges;
     bool tells;       // the driver knows what it holds
     bool resting;     // its device was reset: not asked before it is used again
+    bool mixed;       // several streams have: one may be given what another freed
     bool distrusted;  // what a stream freed is not given to it again
 
     /// The most that it can hold: everything begun after the driver was asked may be new.
@@ -44,6 +48,8 @@ constexpr std::uint64_t kBetween = 10'000'000;
 
 ThreadLock g_lock;  // for the table; the ledger's lock may be taken inside
 Pool* g_pools;
+std::uint64_t g_granule = kChunk;  // pools of this driver grow by this, or by multiples...
+bool g_told = false;               // ...as far as one of them has told
 constinit Records g_by_handle;
 std::atomic<std::uint32_t> g_made{0};  // places ever used
 std::uint32_t g_unused = 0;            // + 1
@@ -54,6 +60,12 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
 std::uint64_t key_of(CUmemoryPool handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+
+/// What an allocation can make a pool grow: a large one does not share a piece, small ones fill at
+/// least half of theirs. Under the lock.
+std::uint64_t growth_of(std::uint64_t bytes) {
+    return bytes > g_granule / 2 ? round_up(bytes, g_granule) : 2 * bytes;
+}
 
 /// Under the lock.
 std::uint32_t make_pool() {
@@ -100,6 +112,16 @@ void check_freed(Pool& pool) {
     for (Freed& freed : pool.freed) freed = Freed{};
 }
 
+/// Under the lock: the smallest block of a stream's that is large enough; nullptr: none.
+Freed* best_of(Pool& pool, std::uint64_t bytes, std::uint64_t stream) {
+    Freed* best = nullptr;
+    for (Freed& freed : pool.freed)
+        if (freed.stream == stream && freed.bytes >= bytes &&
+            (best == nullptr || freed.bytes < best->bytes))
+            best = &freed;
+    return best;
+}
+
 /// Bytes that pools of this device keep beyond what is in use.
 std::uint64_t spare_of(unsigned place) {
     const ThreadLocked locked(g_lock);
@@ -110,12 +132,18 @@ std::uint64_t spare_of(unsigned place) {
     return spare;
 }
 
-/// The handle of a pool that can be asked; nullptr: not this one.
+/// The handle of a pool that can be asked, until asked(); nullptr: not this one.
 CUmemoryPool askable(std::uint32_t index, std::uint64_t& completed) {
     const ThreadLocked locked(g_lock);
-    const Pool& pool = g_pools[index];
+    Pool& pool = g_pools[index];
     completed = pool.completed;
-    return pool.used && pool.charges && !pool.resting ? pool.handle : nullptr;
+    if (!pool.used || !pool.charges || pool.resting || pool.closed) return nullptr;
+    if (pool.handle != nullptr) ++pool.asking;
+    return pool.handle;
+}
+void asked(std::uint32_t index) {
+    const ThreadLocked locked(g_lock);
+    --g_pools[index].asking;
 }
 
 }  // namespace
@@ -141,6 +169,7 @@ std::uint32_t enter_pool(CUmemoryPool handle, unsigned place, bool charges) {
     pool.place = static_cast<std::uint8_t>(place);
     pool.used = true;
     pool.charges = charges;
+
     return record.extra;
 }
 
@@ -158,56 +187,91 @@ void settle_pool(std::uint32_t index) {
     std::uint64_t completed = 0;
     CUmemoryPool handle = askable(index, completed);
     cuuint64_t reserved = 0;
-    if (handle == nullptr ||
-        g_driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) !=
-            CUDA_SUCCESS)
-        return;
+    if (handle == nullptr) return;
+    const CUresult result =
+        g_driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
+    --pool.asking;
+    if (result != CUDA_SUCCESS) return;
     if (pool.handle != handle || pool.resting) return;
     pool.tells = pool.tells || reserved != 0;
+    g_told = g_told || reserved != 0;
+    while (reserved % g_granule != 0 && g_granule > kPage) g_granule /= 2;
     pool.base = pool.tells ? reserved : pool.live;
     pool.mark = completed;
     charge(pool, pool.most());
     check_freed(pool);
+    if (pool.base == 0) {
+        pool.stream = 0;
+        pool.mixed = false;
+    }
+}
+
+void close_pool(std::uint32_t index) {
+    for (;;) {
+        {
+            const ThreadLocked locked(g_lock);
+            Pool& pool = g_pools[index];
+            Record record;
+            if (!pool.closed) g_by_handle.take(key_of(pool.handle), record);
+            pool.closed = true;
+            if (pool.asking == 0) return;  // a question to the driver takes no time
+        }
+        kernel::call(SYS_sched_yield);
+    }
+}
+
+void reopen_pool(std::uint32_t index) {
+    const ThreadLocked locked(g_lock);
+    Pool& pool = g_pools[index];
+    pool.closed = false;
+    Record record;
+    record.kind = Kind::kPool;
+    record.extra = index;
+    g_by_handle.put(key_of(pool.handle), record);
 }
 
 void end_pool(std::uint32_t index) {
     const ThreadLocked locked(g_lock);
-    Pool& pool = g_pools[index];
-    Record record;
-    g_by_handle.take(key_of(pool.handle), record);
-    pool.handle = nullptr;
+    g_pools[index].handle = nullptr;
     drop_if_over(index);
 }
 
 bool may_reuse(std::uint32_t index, std::uint64_t bytes) {
     const ThreadLocked locked(g_lock);
     const Pool& pool = g_pools[index];
-    return pool.most() > pool.live && pool.most() + bytes > pool.charged;
+    return pool.most() > pool.live && pool.most() + growth_of(bytes) > pool.charged;
 }
 
-bool reserve_in_pool(std::uint32_t index, std::uint64_t bytes) {
+std::uint64_t reserve_in_pool(std::uint32_t index, std::uint64_t bytes, bool tight) {
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
-    const std::uint64_t most = pool.most() + bytes;
+    const bool guess = tight && !g_told;
+    const std::uint64_t growth = guess ? round_up(bytes, kPage) : growth_of(bytes);
+    const std::uint64_t most = pool.most() + growth;
     if (most > pool.charged) {
         std::uint64_t more = round_up(most - pool.charged, kChunk);
         if (!g_ledger.grow(pool.place, more, Part::kTracked)) {
-            more = round_up(most - pool.charged, kPage);
-            if (!g_ledger.grow(pool.place, more, Part::kTracked)) return false;
+            more = round_up(most - pool.charged, guess ? kPage : g_granule);
+            if (!g_ledger.grow(pool.place, more, Part::kTracked)) return 0;
         }
         pool.charged += more;
     }
-    pool.started += bytes;
-    return true;
+    pool.started += growth;
+    return growth;
 }
 
-void allocated_in_pool(std::uint32_t index, std::uint64_t bytes, bool success) {
+void allocated_in_pool(std::uint32_t index, std::uint64_t reserved, std::uint64_t bytes,
+                       std::uint64_t stream, bool success) {
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
-    pool.completed += bytes;
+    pool.completed += reserved;
     if (success) {
+        pool.mixed = pool.mixed || (pool.stream != 0 && pool.stream != stream);
+        pool.stream = stream;
+        // The driver may have given it what the stream had freed.
+        if (Freed* best = reserved == 0 ? nullptr : best_of(pool, bytes, stream)) *best = Freed{};
         pool.live += bytes;
         ++pool.pointers;
         pool.resting = false;
@@ -218,17 +282,10 @@ void allocated_in_pool(std::uint32_t index, std::uint64_t bytes, bool success) {
 bool reuse_in_pool(std::uint32_t index, std::uint64_t bytes, std::uint64_t stream) {
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
-    Freed* best = nullptr;
-    for (Freed& freed : pool.freed)
-        if (freed.stream == stream && freed.bytes >= bytes &&
-            (best == nullptr || freed.bytes < best->bytes))
-            best = &freed;
-    if (best == nullptr || pool.distrusted) return false;
+    Freed* best = best_of(pool, bytes, stream);
+    if (best == nullptr || pool.distrusted || pool.mixed) return false;
     best->bytes -= bytes;
     if (best->bytes == 0) *best = Freed{};
-    // Not new memory: the mark moves with it.
-    pool.started += bytes;
-    pool.mark += bytes;
     return true;
 }
 
@@ -275,8 +332,9 @@ bool squeeze(unsigned place) {
     for (std::uint32_t i = 0; i < g_made.load(std::memory_order_relaxed); ++i) {
         std::uint64_t completed = 0;
         CUmemoryPool handle = askable(i, completed);
-        if (handle != nullptr && place_of_pool(i).place == place)
-            g_driver.cuMemPoolTrimTo(handle, 0);
+        if (handle == nullptr) continue;
+        if (place_of_pool(i).place == place) g_driver.cuMemPoolTrimTo(handle, 0);
+        asked(i);
     }
     if (graph_memory_of(place) != 0) g_driver.cuDeviceGraphMemTrim(device_of_place(place));
     settle_pools();

@@ -28,18 +28,26 @@ struct PoolPlace {
 PoolPlace place_of_pool(std::uint32_t pool);
 /// The pool is to be destroyed: what it holds is known exactly now, and later only from its frees.
 void settle_pool(std::uint32_t pool);
-/// It was: it goes with its last pointer, its handle is nobody's.
+/// Its handle must not be used any more: waits until nobody is asking the driver about it, and nobody
+/// will, unless it is reopened.
+void close_pool(std::uint32_t pool);
+void reopen_pool(std::uint32_t pool);
+/// After close_pool(): it was destroyed, and goes with its last pointer.
 void end_pool(std::uint32_t pool);
 
 /// Whether the driver is to be asked around an allocation: it would be charged as new memory, though
 /// the pool may have some to spare.
 bool may_reuse(std::uint32_t pool, std::uint64_t bytes);
-/// Room for `bytes` more that the pool may take of the device.
-/// returns  false: over the limit
-bool reserve_in_pool(std::uint32_t pool, std::uint64_t bytes);
-/// The call that reserve_in_pool() was for has returned.
-void allocated_in_pool(std::uint32_t pool, std::uint64_t bytes, bool success);
+/// Room for what the pool may take of the device for an allocation: whole pieces of the size in which
+/// this driver gives memory to pools, as far as that is known.
+/// tight   with nothing known of the driver, pages of 2 MiB are believed to do
+/// returns  how much it may take; 0: over the limit
+std::uint64_t reserve_in_pool(std::uint32_t pool, std::uint64_t bytes, bool tight = false);
+/// The call that `reserved` was for has returned.
+void allocated_in_pool(std::uint32_t pool, std::uint64_t reserved, std::uint64_t bytes,
+                       std::uint64_t stream, bool success);
 /// Takes from the books a block that this stream has freed, so that the driver needs no more memory.
+/// Only in a pool that no other stream uses.
 bool reuse_in_pool(std::uint32_t pool, std::uint64_t bytes, std::uint64_t stream);
 /// The driver took new memory all the same: not relied upon again.
 void distrust_pool(std::uint32_t pool);

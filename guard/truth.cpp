@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "guard/kernel.h"
+#include "guard/pools.h"
 #include "guard/session.h"
 
 namespace aliquot::guard {
@@ -56,6 +57,17 @@ bool ask(const abi::DeviceUuid& uuid, std::uint64_t& bytes) {
     return false;
 }
 
+/// Memory is charged before the driver gives it and until after it has it back. So a figure taken
+/// while other threads allocate is too low, never too high: the highest of the last ones counts.
+std::uint64_t highest(unsigned place, std::uint64_t overhead) {
+    constexpr unsigned kLast = 4;
+    static std::uint64_t last[abi::kRegionDevices][kLast] = {};
+    static unsigned next[abi::kRegionDevices] = {};
+    last[place][next[place]++ % kLast] = overhead;
+    for (const std::uint64_t one : last[place]) overhead = one > overhead ? one : overhead;
+    return overhead;
+}
+
 void measure(unsigned place) {
     if (!g_started) {
         if (g_without) return;
@@ -63,6 +75,8 @@ void measure(unsigned place) {
         g_without = !g_started;
         if (g_without) return g_ledger.remark(place, abi::kRemarkNoTruth);
     }
+    // Pools are charged with the most that they can hold: what is too much would be missing below.
+    settle_pools();
     const abi::SlotDevice& own = g_ledger.own(place);
     const std::uint32_t changes = own.changes.load();
     std::uint64_t bytes = 0;
@@ -72,7 +86,7 @@ void measure(unsigned place) {
     const std::uint64_t resident = tracked - (managed < tracked ? managed : tracked);
     // Something was allocated in between: that figure would be booked as overhead.
     if (own.changes.load() != changes) return;
-    g_ledger.set_overhead(place, bytes > resident ? bytes - resident : 0);
+    g_ledger.set_overhead(place, highest(place, bytes > resident ? bytes - resident : 0));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -154,6 +155,50 @@ void a_ledger_whose_slots_are_all_taken() {
     const long long result = worker.number("init");
     CHECK_NE(result, 0LL);
     CHECK_EQ(allocate(kGi), CUDA_SUCCESS);  // we go on
+}
+
+namespace {
+
+/// Every place of a new ledger is a device's that there is not.
+void fill_with_junk() {
+    Worker worker = Worker::start();  // makes the ledger
+    CHECK_EQ(worker.number("init"), 0);
+    CHECK_EQ(worker.finish(), 0);
+    const int file = ::open(region().c_str(), O_RDWR | O_CLOEXEC);
+    CHECK_GE(file, 0);
+    for (std::size_t i = 0; i < abi::kRegionDevices; ++i) {
+        abi::DeviceUuid junk;
+        std::memset(junk.bytes, static_cast<int>(i + 1), sizeof junk.bytes);
+        const auto at =
+            static_cast<off_t>(offsetof(abi::Ledger, devices) + i * sizeof(abi::DeviceLedger) +
+                               offsetof(abi::DeviceLedger, uuid));
+        CHECK_EQ(::pwrite(file, &junk, sizeof junk, at), static_cast<long>(sizeof junk));
+    }
+    ::close(file);
+}
+
+}  // namespace
+
+void junk_devices_in_the_ledger_are_no_way_out() {
+    fill_with_junk();
+    start_cuda();
+    const bool open = environment("ALIQUOT_GUARD_FAIL") == "open";
+    CHECK_EQ(allocate(64 * kMi), open ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+    CUdeviceptr pointer = 0;
+    CHECK_EQ(CU(cuMemAllocAsync)(&pointer, 64 * kMi, nullptr),
+             open ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK_THAT((LedgerView::read().ledger().devices[0].remarks & abi::kRemarkTableFull) != 0);
+}
+
+void junk_devices_give_way_to_those_of_the_config() {
+    ConfigFile config;
+    set_limit(config, kGi);
+    fill_with_junk();
+    start_cuda();
+    CHECK_EQ(memory_view().total, kGi);
+    CHECK_EQ(allocate(64 * kMi), CUDA_SUCCESS);
+    CHECK_EQ(counted(), 64 * kMi);
+    CHECK_EQ(allocate(kGi), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 void limits_come_from_the_config() {

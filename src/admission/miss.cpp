@@ -10,9 +10,9 @@
 namespace aliquot::admission {
 namespace {
 
-constexpr unsigned kMibShift = 20;
+constexpr unsigned kBitsOfMib = 20;
 
-std::string memory_text(std::uint64_t mib) { return k8s::bytes_text(mib << kMibShift); }
+std::string memory_text(std::uint64_t mib) { return k8s::bytes_text(mib << kBitsOfMib); }
 
 std::string joined(const std::vector<std::string>& parts, const char* last) {
     std::string text;

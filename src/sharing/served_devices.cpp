@@ -9,7 +9,7 @@
 namespace aliquot::sharing {
 namespace {
 
-Resource bare(const Resource& resource) {
+Resource without_devices(const Resource& resource) {
     Resource copy = resource;
     copy.gpus.clear();
     return copy;
@@ -38,7 +38,7 @@ ServedDevices served_by(const Offer& offer) {
         for (const OfferedGpu& device : resource.gpus) {
             if (device.frozen) continue;
             served.insert_or_assign(device.uuid(),
-                                    ServedDevice{.resource = bare(resource), .device = device});
+                                    ServedDevice{.resource = without_devices(resource), .device = device});
         }
     }
     return served;

@@ -41,8 +41,9 @@ TEST(ThreadPool, NeverRunsTwoSlowTasksAtOnce) {
 TEST(ThreadPool, ATaskMaySubmitMoreUntilThePoolEnds) {
     std::atomic<int> runs{0};
     std::latch some(10);
+    std::function<void()> again;  // outlives the pool, whose threads copy it to the end
     ThreadPool pool(2, "pool-test");
-    std::function<void()> again = [&] {
+    again = [&] {
         if (++runs <= 10) some.count_down();
         pool.submit(again);
     };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -73,6 +74,21 @@ std::optional<minutes> take_offset(std::string_view& text) {
 
 std::string rfc3339(system_clock::time_point time) { return write(time, false); }
 std::string rfc3339_micro(system_clock::time_point time) { return write(time, true); }
+
+std::optional<milliseconds> parse_duration(std::string_view text) {
+    constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
+        {{"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}, {"d", 24 * 3600e3}}};
+    const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789."));
+    const auto number = parse_decimal(digits);
+    text.remove_prefix(digits.size());
+    for (const auto& [name, scale] : kUnits) {
+        if (!number || text != name) continue;
+        constexpr double kMost = 292.0 * 365 * 24 * 3600e3;
+        if (*number * scale > kMost) return std::nullopt;
+        return milliseconds(static_cast<std::int64_t>(*number * scale + 0.5));
+    }
+    return std::nullopt;
+}
 
 std::optional<system_clock::time_point> parse_rfc3339(std::string_view text) {
     std::array<int, 6> parts{};  // year to second

@@ -40,5 +40,19 @@ TEST(TimeText, RefusesWhatIsNoTime) {
     }
 }
 
+TEST(TimeText, ReadsDurationsOfOneUnit) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(parse_duration("500ms"), 500ms);
+    EXPECT_EQ(parse_duration("90s"), 90s);
+    EXPECT_EQ(parse_duration("2.5m"), 150s);
+    EXPECT_EQ(parse_duration("24h"), 24h);
+    EXPECT_EQ(parse_duration("30d"), 720h);
+    EXPECT_EQ(parse_duration("0s"), 0s);
+    for (const char* const text : {"", "s", "90", "-1s", "+1s", "1e3s", "0x1s", "1 s", "1s ",
+                                   "1m30s", "nans", "infs", "1.2.3s", "5w", "5S", "99999999999d"}) {
+        EXPECT_FALSE(parse_duration(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace aliquot

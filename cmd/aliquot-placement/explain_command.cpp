@@ -56,19 +56,19 @@ void add_explain_command(command_line::Command& program, Context& context) {
         "# what if it came then");
     auto words = std::make_shared<ExplainOptions>();
     add_placement_options(*command, words->placement);
-    command->add_option("--pod", words->pod, "The task: its name, or its row in the list, from 0")
-        ->required()
-        ->option_text("NAME|ROW");
     command
-        ->add_option("--after", words->after,
-                     "Ask what it would get after so many arrivals; without it: what it got")
-        ->option_text("NUMBER");
-    command->add_option("--top", words->top, "How many other nodes to show (5)")
-        ->range(0U, 1000U)
-        ->option_text("NUMBER");
-    command->add_option("-o,--output", words->placement.format, "Output format")
-        ->one_of({"text", "json", "yaml"})
-        ->option_text("FORMAT (text, json, yaml)");
+        ->add_option("--pod", words->pod, "The task: its name, or its row in the list, from 0",
+                     "NAME|ROW")
+        ->required();
+    command->add_option("--after", words->after,
+                        "Ask what it would get after so many arrivals; without it: what it got",
+                        "NUMBER");
+    command->add_option("--top", words->top, "How many other nodes to show (5)", "NUMBER")
+        ->range(0U, 1000U);
+    command
+        ->add_option("-o,--output", words->placement.format, "Output format",
+                     "FORMAT (text, json, yaml)")
+        ->one_of({"text", "json", "yaml"});
     command->callback([words, &context] { explain(context, *words); });
 }
 

@@ -61,56 +61,54 @@ Result<std::vector<placement::TaskType>> find_workload(const PlacementOptions& w
 }  // namespace
 
 void add_placement_options(command_line::Command& command, PlacementOptions& words) {
-    command.add_option("--nodes", words.nodes, "Node list: sn,cpu_milli,memory_mib,gpu,model")
-        ->required()
-        ->option_text("CSV");
+    command
+        .add_option("--nodes", words.nodes, "Node list: sn,cpu_milli,memory_mib,gpu,model", "CSV")
+        ->required();
     command
         .add_option("--pods", words.pods,
-                    "Task list: name,cpu_milli,memory_mib,num_gpu,gpu_milli and more")
-        ->required()
-        ->option_text("CSV");
-    command
-        .add_option("--order", words.order,
-                    "Order file: ranks of the nodes (N,row,rank) and arrivals (P,row); without it, "
-                    "the order is drawn from --seed")
-        ->option_text("CSV");
+                    "Task list: name,cpu_milli,memory_mib,num_gpu,gpu_milli and more", "CSV")
+        ->required();
+    command.add_option(
+        "--order", words.order,
+        "Order file: ranks of the nodes (N,row,rank) and arrivals (P,row); without it, "
+        "the order is drawn from --seed",
+        "CSV");
     std::vector<std::string> policies;
     for (const std::string_view word : placement::policy_words()) policies.emplace_back(word);
-    command.add_option("--policy", words.policy, "Which score chooses the place")
-        ->one_of(policies)
-        ->option_text(
-            "POLICY (aliquot, fgd, best-fit, dot-product, packing, clustering, random, "
-            "spread)");
+    command
+        .add_option("--policy", words.policy, "Which score chooses the place",
+                    "POLICY (aliquot, fgd, best-fit, dot-product, packing, clustering, random, "
+                    "spread)")
+        ->one_of(policies);
     command
         .add_option("--inflate", words.inflate,
-                    "Tasks arrive until their GPU demand is this many times the capacity (1.3)")
-        ->range(0.001, 1000.0)
-        ->option_text("NUMBER");
-    command
-        .add_option(
-            "--seed", words.seed,
-            "Random seed of the order when there is no --order, and of the policy random (1)")
-        ->option_text("NUMBER");
-    command
-        .add_option("--workload", words.workload,
-                    "Keep room for the tasks of this list (columns as --pods, and weight), not for "
-                    "those of --pods")
-        ->option_text("CSV");
+                    "Tasks arrive until their GPU demand is this many times the capacity (1.3)",
+                    "NUMBER")
+        ->range(0.001, 1000.0);
+    command.add_option(
+        "--seed", words.seed,
+        "Random seed of the order when there is no --order, and of the policy random (1)",
+        "NUMBER");
+    command.add_option(
+        "--workload", words.workload,
+        "Keep room for the tasks of this list (columns as --pods, and weight), not for "
+        "those of --pods",
+        "CSV");
     command.add_flag("--learn", words.learn,
                      "Learn what to keep room for from the arrivals, as a cluster must");
     command.add_flag("--departures", words.departures,
                      "Tasks come at creation_time and leave at deletion_time");
     command
         .add_option("--migrate", words.migrate,
-                    "Allow moving running tasks: at most this share of the arrivals, each once")
-        ->range(0.0, 1.0)
-        ->option_text("SHARE");
+                    "Allow moving running tasks: at most this share of the arrivals, each once",
+                    "SHARE")
+        ->range(0.0, 1.0);
     command
         .add_option("--patience", words.patience,
                     "When the cluster is nearly full, a share of a GPU waits for so many arrivals "
-                    "before it takes a place that leaves an unusable rest (0; policy aliquot)")
-        ->range(std::size_t{0}, std::size_t{1'000'000})
-        ->option_text("ARRIVALS");
+                    "before it takes a place that leaves an unusable rest (0; policy aliquot)",
+                    "ARRIVALS")
+        ->range(std::size_t{0}, std::size_t{1'000'000});
 }
 
 sim::trace::ReplayOptions replay_options(const PlacementOptions& words) {

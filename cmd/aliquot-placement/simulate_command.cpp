@@ -175,21 +175,23 @@ void add_simulate_command(command_line::Command& program, Context& context) {
     std::vector<std::string> known{"all"};
     for (const std::string_view word : placement::policy_words()) known.emplace_back(word);
     command
-        ->add_option("--compare", words->compare, "Run several policies, one after another; or all")
+        ->add_option("--compare", words->compare, "Run several policies, one after another; or all",
+                     "POLICY,POLICY,...")
         ->delimiter(',')
-        ->one_of(known)
-        ->option_text("POLICY,POLICY,...");
-    command->add_option("--at", words->at, "Loads, in percent of the capacity, to print (100,130)")
+        ->one_of(known);
+    command
+        ->add_option("--at", words->at, "Loads, in percent of the capacity, to print (100,130)",
+                     "LOAD,LOAD,...")
         ->delimiter(',')
-        ->range(std::int64_t{0}, std::int64_t{100'000})
-        ->option_text("LOAD,LOAD,...");
-    command->add_option("--curve", words->curve, "Write all loads: a .csv table or an .svg plot")
-        ->option_text("FILE");
-    command->add_option("--log", words->log, "Write every placement, drop, move and end as CSV")
-        ->option_text("FILE");
-    command->add_option("-o,--output", words->placement.format, "Output format")
-        ->one_of({"text", "json", "yaml"})
-        ->option_text("FORMAT (text, json, yaml)");
+        ->range(std::int64_t{0}, std::int64_t{100'000});
+    command->add_option("--curve", words->curve, "Write all loads: a .csv table or an .svg plot",
+                        "FILE");
+    command->add_option("--log", words->log, "Write every placement, drop, move and end as CSV",
+                        "FILE");
+    command
+        ->add_option("-o,--output", words->placement.format, "Output format",
+                     "FORMAT (text, json, yaml)")
+        ->one_of({"text", "json", "yaml"});
     command->callback([words, &context] { simulate(context, *words); });
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/number.h"
+#include "base/time_text.h"
 #include "cmd/aliquot/up_session.h"
 #include "command_line/command.h"
 #include "k8s/names.h"
@@ -27,14 +28,12 @@ struct Words {
 };
 
 /// "90", "90s", "5m", "1h"
-std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
-    constexpr unsigned kMost = 1'000'000;
-    const auto number = take_number<unsigned>(text);
-    if (!number || *number == 0 || *number > kMost) return std::nullopt;
-    if (text.empty() || text == "s") return std::chrono::seconds(*number);
-    if (text == "m") return std::chrono::minutes(*number);
-    if (text == "h") return std::chrono::hours(*number);
-    return std::nullopt;
+std::optional<std::chrono::seconds> parse_timeout(std::string_view text) {
+    const auto whole = parse_number<unsigned>(text);
+    const auto time = whole ? std::chrono::seconds(*whole) : parse_duration(text);
+    constexpr std::chrono::seconds kMost{1'000'000};
+    if (!time || *time < std::chrono::seconds(1) || *time > kMost) return std::nullopt;
+    return std::chrono::floor<std::chrono::seconds>(*time);
 }
 
 /// Empty: the words are right and `options` is complete.
@@ -51,7 +50,7 @@ std::string settle(Words& words) {
         options.node_labels[key] = value;
     }
     if (!words.timeout.empty()) {
-        options.timeout = parse_duration(words.timeout);
+        options.timeout = parse_timeout(words.timeout);
         if (!options.timeout) {
             return "--timeout " + words.timeout + ": expected a time such as 90s, 5m or 1h";
         }

@@ -1,35 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <optional>
 
 #include "cmd/finding-table/catalogue.h"
+#include "cmd/table_tool/table_tool.h"
 
 namespace aliquot::finding_table {
 namespace {
 
+using namespace table_tool;
+
+constexpr std::string_view kProgram = "finding-table";
 constexpr std::string_view kUsage =
     "usage: finding-table FINDINGS.yaml --table OUT.cpp\n"
     "       finding-table FINDINGS.yaml --page lint|doctor OUT.md\n"
     "       finding-table FINDINGS.yaml --compare lint|doctor PAGE.md    1: the page is stale\n";
-
-std::optional<std::string> read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return std::nullopt;
-    return std::string{std::istreambuf_iterator<char>(file), {}};
-}
-
-int fail(const std::string& message) {
-    std::cerr << "finding-table: " << message << '\n';
-    return 1;
-}
-
-int write_file(const std::string& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    return file.good() ? 0 : fail(path + ": cannot be written");
-}
 
 int run(const std::vector<std::string>& words) {
     const bool table = words.size() == 4 && words[2] == "--table";
@@ -40,15 +24,14 @@ int run(const std::vector<std::string>& words) {
         return 2;
     }
     const auto text = read_file(words[1]);
-    if (!text) return fail(words[1] + ": cannot be read");
+    if (!text) return fail(kProgram, words[1] + ": cannot be read");
     const auto catalogue = read_catalogue(words[1], *text);
-    if (!catalogue) return fail(catalogue.error().message);
-    if (table) return write_file(words[3], write_table(*catalogue));
+    if (!catalogue) return fail(kProgram, catalogue.error().message);
+    if (table) return write_file(kProgram, words[3], write_table(*catalogue));
     const std::string made = write_page(*catalogue, words[3]);
-    if (words[2] == "--page") return write_file(words[4], made);
-    if (read_file(words[4]) == made) return 0;
-    return fail(words[4] + " is stale: run finding-table " + words[1] + " --page " + words[3] +
-                ' ' + words[4]);
+    if (words[2] == "--page") return write_file(kProgram, words[4], made);
+    return compare_file(kProgram, words[4], made,
+                        words[1] + " --page " + words[3] + ' ' + words[4]);
 }
 
 }  // namespace

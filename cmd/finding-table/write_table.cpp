@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/finding-table/catalogue.h"
+#include "cmd/table_tool/table_tool.h"
 
 namespace aliquot::finding_table {
-namespace {
-
-std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\' || c == '?') result += '\\';
-        result += c;
-    }
-    return result + '"';
-}
-
-}  // namespace
-
 std::string write_table(const Catalogue& catalogue) {
     std::string out =
         "// Made by finding-table from api/findings.yaml.\n"
@@ -26,10 +14,11 @@ std::string write_table(const Catalogue& catalogue) {
         const std::string_view severity = entry.severity == "error"     ? "kError"
                                           : entry.severity == "warning" ? "kWarning"
                                                                         : "kInfo";
-        out += "    {" + quoted(entry.id) + ", Severity::" + std::string(severity) + ", " +
-               quoted(entry.tool) + ",\n     " + quoted(entry.what) + ",\n     " +
-               quoted(entry.why) + ",\n     " + quoted(entry.fix) + ",\n     " + quoted(entry.doc) +
-               "},\n";
+        out += "    {" + table_tool::literal(entry.id) + ", Severity::" + std::string(severity) +
+               ", " + table_tool::literal(entry.tool) + ",\n     " +
+               table_tool::literal(entry.what) + ",\n     " + table_tool::literal(entry.why) +
+               ",\n     " + table_tool::literal(entry.fix) + ",\n     " +
+               table_tool::literal(entry.doc) + "},\n";
     }
     out +=
         "}};\n\n}  // namespace\n\nstd::span<const Rule> rules() { return kRules; }\n\n"

@@ -2,18 +2,10 @@
 #include <algorithm>
 
 #include "cmd/metric-table/families.h"
+#include "cmd/table_tool/table_tool.h"
 
 namespace aliquot::metric_table {
 namespace {
-
-std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\' || c == '?') result += '\\';
-        result += c;
-    }
-    return result + '"';
-}
 
 /// "kNative" of "native".
 std::string enumerator(std::string word) {
@@ -22,13 +14,13 @@ std::string enumerator(std::string word) {
 }
 
 std::string row(const Family& family) {
-    return "    {" + quoted(family.name) + ", " + quoted(family.help) + ",\n     " +
-           quoted(family.unit) + ", " + quoted(family.labels) +
-           ",\n     Group::" + enumerator(family.group) + ", Type::" + enumerator(family.type) +
-           ", " + (family.split.empty() ? "false" : "true") + ", " +
-           (family.listed.empty() ? "false" : "true") + ", " +
-           (family.field.empty() ? "0" : family.field) + ", " + quoted(family.old) + ", " +
-           quoted(family.now) + "},\n";
+    return "    {" + table_tool::literal(family.name) + ", " + table_tool::literal(family.help) +
+           ",\n     " + table_tool::literal(family.unit) + ", " +
+           table_tool::literal(family.labels) + ",\n     Group::" + enumerator(family.group) +
+           ", Type::" + enumerator(family.type) + ", " + (family.split.empty() ? "false" : "true") +
+           ", " + (family.listed.empty() ? "false" : "true") + ", " +
+           (family.field.empty() ? "0" : family.field) + ", " + table_tool::literal(family.old) +
+           ", " + table_tool::literal(family.now) + "},\n";
 }
 
 }  // namespace
@@ -47,8 +39,9 @@ std::string write_table(const Catalogue& catalogue) {
     out += "}};\n\nconstexpr std::array<Withheld, " + std::to_string(catalogue.withheld.size()) +
            "> kWithheld{{\n";
     for (const Withheld& withheld : catalogue.withheld) {
-        out += "    {" + quoted(withheld.name) + ", " + quoted(withheld.old) + ",\n     " +
-               quoted(withheld.why) + "},\n";
+        out += "    {" + table_tool::literal(withheld.name) + ", " +
+               table_tool::literal(withheld.old) + ",\n     " + table_tool::literal(withheld.why) +
+               "},\n";
     }
     out +=
         "}};\n\n}  // namespace\n\nstd::span<const Family> families() { return kFamilies; }\n\n"

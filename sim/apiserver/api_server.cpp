@@ -213,12 +213,6 @@ std::string ApiServer::kubeconfig_file() const {
     return directory.empty() ? "" : directory + "/kubeconfig";
 }
 
-Result<ApiServer::KeyPair> ApiServer::issue_certificate(const ApiUser& user) const {
-    auto pair = implementation_->world.authority->issue_client(user.name, user.groups);
-    if (!pair) return std::move(pair).error();
-    return KeyPair{pair->certificate, pair->key};
-}
-
 std::string ApiServer::issue_token(const ApiUser& user) {
     std::string token = "token-" + make_uuid();
     World& world = implementation_->world;
@@ -259,27 +253,6 @@ ApiServer::Reply ApiServer::request(std::string_view method, std::string_view ta
 
 void ApiServer::inject(ApiFault fault) { implementation_->world.faults.inject(std::move(fault)); }
 void ApiServer::clear_faults() { implementation_->world.faults.clear(); }
-
-unsigned ApiServer::break_watches(std::string_view resource) {
-    const unsigned reached =
-        implementation_->world.faults.order(resource, WatchHandle::Order::kBreak);
-    implementation_->world.store.interrupt();
-    return reached;
-}
-
-unsigned ApiServer::expire_watches(std::string_view resource) {
-    const unsigned reached =
-        implementation_->world.faults.order(resource, WatchHandle::Order::kExpire);
-    implementation_->world.store.interrupt();
-    return reached;
-}
-
-void ApiServer::hold_watches(std::string_view resource) {
-    implementation_->world.faults.hold(resource);
-}
-void ApiServer::release_watches(std::string_view resource) {
-    implementation_->world.faults.release(resource);
-}
 
 void ApiServer::cut_connections() {
     if (implementation_->plain != nullptr) implementation_->plain->cut_connections();

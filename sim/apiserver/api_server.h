@@ -32,11 +32,6 @@ public:
     /// A kubeconfig for the administrator with all in it (HTTPS, client certificate).
     [[nodiscard]] const std::string& kubeconfig() const;
     [[nodiscard]] std::string kubeconfig_file() const;  // empty without a directory
-    struct KeyPair {
-        std::string certificate, key;  // PEM
-    };
-    /// A certificate for a user, signed by the server's CA. errors   kInternal
-    [[nodiscard]] Result<KeyPair> issue_certificate(const ApiUser& user) const;
     /// A token that is good for a user from now on.
     std::string issue_token(const ApiUser& user);
     /// A kubeconfig with a token of the user's, over TLS: what a pod of that service account may do.
@@ -63,14 +58,6 @@ public:
 
     void inject(ApiFault fault);
     void clear_faults();
-    /// Cuts the watches of a resource ("pods"; empty: all) in the middle of a line; returns how
-    /// many.
-    unsigned break_watches(std::string_view resource = "");
-    /// Ends them with an ERROR event of code 410.
-    unsigned expire_watches(std::string_view resource = "");
-    /// Holds back the events of a resource's watches until release_watches(); others go on.
-    void hold_watches(std::string_view resource);
-    void release_watches(std::string_view resource = "");
     /// Cuts every connection.
     void cut_connections();
     /// Forgets the history: older watches and continue tokens are 410 from now on.

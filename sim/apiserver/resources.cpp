@@ -136,13 +136,6 @@ ResourcePtr Resources::find_any(std::string_view group, std::string_view name) c
     return found;
 }
 
-bool Resources::has_group_version(std::string_view group, std::string_view version) const {
-    const auto every = all();
-    return std::ranges::any_of(every, [&](const ResourcePtr& one) {
-        return one->group == group && one->version == version;
-    });
-}
-
 void Resources::set_custom(const std::string& definition, std::vector<ResourcePtr> resources) {
     const std::unique_lock lock(guard_);
     if (resources.empty()) {

@@ -64,7 +64,6 @@ public:
     [[nodiscard]] ResourcePtr find_any(std::string_view group, std::string_view name) const;
     /// In the order they are listed in discovery.
     [[nodiscard]] std::vector<ResourcePtr> all() const;
-    [[nodiscard]] bool has_group_version(std::string_view group, std::string_view version) const;
 
     /// Replaces the resources of one custom resource definition; none removes them.
     void set_custom(const std::string& definition, std::vector<ResourcePtr> resources);

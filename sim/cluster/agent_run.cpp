@@ -5,6 +5,8 @@
 #include <fstream>
 #include <utility>
 
+#include "base/text.h"
+
 namespace aliquot::sim::cluster {
 namespace {
 
@@ -67,8 +69,7 @@ std::string last_words(const std::filesystem::path& log, unsigned lines) {
         last.push_back(line);
         if (last.size() > lines) last.pop_front();
     }
-    std::string text;
-    for (const std::string& line : last) text += (text.empty() ? "" : "\n") + line;
+    std::string text = join(last, "\n");
     return text;
 }
 

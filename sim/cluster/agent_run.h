@@ -30,7 +30,6 @@ public:
     /// SIGTERM, so that it removes its CDI file and sockets.
     void stop();
 
-    [[nodiscard]] bool is_running() const { return process_.has_value(); }
     [[nodiscard]] unsigned restarts() const { return restarts_; }
     [[nodiscard]] pid_t pid() const { return process_ ? process_->pid() : -1; }
 

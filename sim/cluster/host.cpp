@@ -5,6 +5,7 @@
 #include <array>
 #include <system_error>
 
+#include "base/text.h"
 #include "nvml/driver.h"
 #include "os/spawner.h"
 
@@ -186,8 +187,7 @@ Environment Host::agent_environment() const {
 }
 
 Environment Host::driver_environment(const std::vector<std::string>& gpus) const {
-    std::string list;
-    for (const std::string& uuid : gpus) list += (list.empty() ? "" : ",") + uuid;
+    std::string list = join(gpus, ",");
     Environment environment;
     environment["PATH"] = options_.program_directory.native() + ":" + kSystemPath;
     if (!node_) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/sentence.h"
 
 namespace aliquot::sim::cluster {
 
@@ -41,7 +42,7 @@ std::string suggestion(std::string_view key, std::span<const std::string_view> k
             best_distance = d;
         }
     }
-    return best.empty() ? std::string() : ", did you mean '" + std::string(best) + "'?";
+    return did_you_mean(best);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "sim/node/mig.h"
 #include "sim/node/processes.h"
 
@@ -44,10 +45,9 @@ Result<Done> read_item(const Model& model, std::string_view item, std::vector<Wa
     }
     one.profile = find_gpu_profile(model, name);
     if (one.profile == nullptr) {
-        std::string known;
-        for (const GpuProfile& profile : gpu_profiles(model)) {
-            known += (known.empty() ? "" : ", ") + std::string(profile.name);
-        }
+        std::string known = listed(gpu_profiles(model), [](const GpuProfile& profile) {
+            return std::string(profile.name);
+        });
         return malformed(item, std::string(model.name) + " has no such profile; it has " +
                                    (known.empty() ? "no MIG" : known));
     }

@@ -16,6 +16,7 @@
 
 #include "base/number.h"
 #include "k8s/memory_amount.h"
+#include "os/process_stat.h"
 #include "sim/node/engine.h"
 #include "sim/node/instances.h"
 #include "sim/node/liveness.h"
@@ -28,21 +29,6 @@ namespace aliquot::sim {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // a sum of them cannot overflow
-constexpr int kStateFieldAfterName = 0;
-constexpr int kStartTimeFieldAfterName = 19;  // field 22; the name is field 2
-
-/// Field `number` (0 is the one after the closing parenthesis of the name) of a stat line.
-std::string_view field(std::string_view after_name, int number) {
-    for (;;) {
-        const auto begin = after_name.find_first_not_of(' ');
-        if (begin == std::string_view::npos) return {};
-        after_name.remove_prefix(begin);
-        const auto end = after_name.find(' ');
-        if (number-- == 0) return after_name.substr(0, end);
-        if (end == std::string_view::npos) return {};
-        after_name.remove_prefix(end);
-    }
-}
 
 /// Entries whose fields can be used; others exist only in a damaged file.
 bool plausible(const State& state, const ProcessState& process) {
@@ -140,14 +126,10 @@ std::optional<std::uint64_t> start_time_of(std::uint32_t pid) {
     const ssize_t length = ::read(file, buffer.data(), buffer.size());
     ::close(file);
     if (length <= 0) return std::nullopt;
-    std::string_view line(buffer.data(), static_cast<std::size_t>(length));
-    const auto name_end = line.rfind(')');  // the name may hold spaces and parentheses
-    if (name_end == std::string_view::npos) return std::nullopt;
-    line.remove_prefix(name_end + 1);
-    const std::string_view status = field(line, kStateFieldAfterName);
-    if (status == "Z" || status == "X") return std::nullopt;
-    const std::string_view digits = field(line, kStartTimeFieldAfterName);
-    return parse_number<std::uint64_t>(digits);
+    const auto stat =
+        os::parse_stat(std::string_view(buffer.data(), static_cast<std::size_t>(length)));
+    if (!stat || stat->state == 'Z' || stat->state == 'X') return std::nullopt;
+    return stat->start_ticks;
 }
 
 std::uint64_t own_pid_namespace() {

@@ -8,6 +8,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "base/time_text.h"
 #include "k8s/memory_amount.h"
 #include "sim/node/memory.h"
 #include "sim/node/processes.h"
@@ -26,19 +27,6 @@ Error bad(std::string_view item, const std::string& expected) {
             "load script: '" + std::string(item.substr(0, 64)) + "': expected " + expected};
 }
 
-/// "10s", "500ms", "2.5s", "1m".
-std::optional<std::chrono::milliseconds> parse_time(std::string_view text) {
-    const auto number = take_number<double>(text);
-    if (!number || *number < 0) return std::nullopt;
-    double scale = 0;
-    if (text == "ms") scale = 1;
-    if (text == "s") scale = 1000;
-    if (text == "m") scale = 60'000;
-    const double milliseconds = *number * scale;
-    if (scale == 0 || !(milliseconds <= static_cast<double>(kLongest.count()))) return std::nullopt;
-    return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds + 0.5));
-}
-
 std::optional<unsigned> parse_percent(std::string_view text) {
     if (!text.ends_with('%')) return std::nullopt;
     text.remove_suffix(1);
@@ -50,8 +38,10 @@ std::optional<unsigned> parse_percent(std::string_view text) {
 Result<Done> add(LoadScript& script, std::string_view item) {
     if (script.period.count() != 0) return bad(item, "nothing after 'again'");
     const auto colon = item.find(':');
-    const auto at = parse_time(item.substr(0, colon));
-    if (!at || colon == std::string_view::npos) {
+    const std::string_view time = item.substr(0, colon);
+    const bool short_unit = time.ends_with('s') || time.ends_with('m');  // ms, s, m
+    const auto at = short_unit ? parse_duration(time) : std::nullopt;
+    if (!at || *at > kLongest || colon == std::string_view::npos) {
         return bad(item, "TIME:PERCENT%[:MEMORY], as 10s:80%:2Gi");
     }
     const std::string_view rest = item.substr(colon + 1);

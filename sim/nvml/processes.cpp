@@ -98,6 +98,32 @@ std::vector<Use> uses_since(const State& state, unsigned slot, std::uint64_t las
     return uses;
 }
 
+/// The same as samples of either call.
+template <class Sample>
+nvmlReturn_t list_uses(const Gpu& gpu, const State& state, std::uint64_t last_seen, unsigned* count,
+                       Sample* samples, std::uint64_t& when) {
+    if (gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
+    const auto active = uses_since(state, gpu.slot, last_seen, when);
+    if (samples == nullptr) {
+        *count = static_cast<unsigned>(std::max<std::size_t>(active.size(), 1));
+        return NVML_ERROR_INSUFFICIENT_SIZE;
+    }
+    if (active.empty()) {
+        *count = 0;
+        return NVML_ERROR_NOT_FOUND;
+    }
+    const auto result = begin_list(count, samples, active.size());
+    if (result != NVML_SUCCESS) return result;
+    for (std::size_t i = 0; i < active.size(); ++i) {
+        samples[i] = {};
+        samples[i].pid = active[i].pid;
+        samples[i].timeStamp = when;
+        samples[i].smUtil = active[i].percent;
+        samples[i].memUtil = memory_share(active[i].percent);
+    }
+    return NVML_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -168,27 +194,8 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
                                              unsigned int* count, unsigned long long lastSeen) {
     return with_state_of(device, [&](const Gpu& gpu, const State& state) -> nvmlReturn_t {
         if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-        if (gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
         std::uint64_t when = 0;
-        const auto active = uses_since(state, gpu.slot, lastSeen, when);
-        if (samples == nullptr) {
-            *count = static_cast<unsigned>(std::max<std::size_t>(active.size(), 1));
-            return NVML_ERROR_INSUFFICIENT_SIZE;
-        }
-        if (active.empty()) {
-            *count = 0;
-            return NVML_ERROR_NOT_FOUND;
-        }
-        const auto result = begin_list(count, samples, active.size());
-        if (result != NVML_SUCCESS) return result;
-        for (std::size_t i = 0; i < active.size(); ++i) {
-            samples[i] = {};
-            samples[i].pid = active[i].pid;
-            samples[i].timeStamp = when;
-            samples[i].smUtil = active[i].percent;
-            samples[i].memUtil = memory_share(active[i].percent);
-        }
-        return NVML_SUCCESS;
+        return list_uses(gpu, state, lastSeen, count, samples, when);
     });
 }
 
@@ -199,30 +206,11 @@ nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
         if (info->version != nvmlProcessesUtilizationInfo_v1) {
             return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
         }
-        if (gpu.mig()) return NVML_ERROR_NOT_SUPPORTED;
         std::uint64_t when = 0;
-        const auto active = uses_since(state, gpu.slot, info->lastSeenTimeStamp, when);
-        if (info->procUtilArray == nullptr) {
-            info->processSamplesCount =
-                static_cast<unsigned>(std::max<std::size_t>(active.size(), 1));
-            return NVML_ERROR_INSUFFICIENT_SIZE;
-        }
-        if (active.empty()) {
-            info->processSamplesCount = 0;
-            return NVML_ERROR_NOT_FOUND;
-        }
-        const auto result =
-            begin_list(&info->processSamplesCount, info->procUtilArray, active.size());
-        if (result != NVML_SUCCESS) return result;
-        for (std::size_t i = 0; i < active.size(); ++i) {
-            info->procUtilArray[i] = {};
-            info->procUtilArray[i].timeStamp = when;
-            info->procUtilArray[i].pid = active[i].pid;
-            info->procUtilArray[i].smUtil = active[i].percent;
-            info->procUtilArray[i].memUtil = memory_share(active[i].percent);
-        }
-        info->lastSeenTimeStamp = when;
-        return NVML_SUCCESS;
+        const auto result = list_uses(gpu, state, info->lastSeenTimeStamp,
+                                      &info->processSamplesCount, info->procUtilArray, when);
+        if (result == NVML_SUCCESS) info->lastSeenTimeStamp = when;
+        return result;
     });
 }
 

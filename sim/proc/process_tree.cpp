@@ -13,8 +13,8 @@
 #include <system_error>
 
 #include "base/number.h"
+#include "os/process_stat.h"
 #include "pods/cgroup.h"
-#include "pods/process_stat.h"
 
 namespace aliquot::sim {
 namespace {
@@ -86,10 +86,10 @@ std::optional<std::uint32_t> pid_of(std::string_view name) {
     return pid != 0 ? pid : std::nullopt;
 }
 
-std::optional<pods::ProcessStat> real_stat(const os::Root& machine, std::uint32_t pid) {
+std::optional<os::ProcessStat> real_stat(const os::Root& machine, std::uint32_t pid) {
     const auto text = machine.read("/" + std::to_string(pid) + "/stat", kMostStatBytes);
     if (!text) return std::nullopt;
-    auto stat = pods::parse_stat(*text);
+    auto stat = os::parse_stat(*text);
     if (!stat || stat->has_ended()) return std::nullopt;
     return stat;
 }
@@ -245,10 +245,6 @@ void ProcessTree::hide(std::uint32_t pid) {
     others_.erase(pid);
 }
 
-void ProcessTree::remove_process(std::uint32_t pid) {
-    if (processes_.erase(pid) > 0) hide(pid);
-}
-
 void ProcessTree::remove_pod(const std::string& pod_uid) {
     const auto pod = pods_.find(pod_uid);
     if (pod == pods_.end()) return;
@@ -272,7 +268,7 @@ void ProcessTree::show_other(std::uint32_t pid) {
 
 void ProcessTree::refresh() {
     const os::Root machine(options_.real_proc);
-    std::map<std::uint32_t, pods::ProcessStat> running;
+    std::map<std::uint32_t, os::ProcessStat> running;
     const auto names = machine.list("/", kMostProcesses);
     if (!names) return;
     for (const std::string& name : *names) {

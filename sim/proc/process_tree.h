@@ -78,8 +78,6 @@ public:
     /// container   empty: a process of the host, and pod_uid is not looked at
     Result<Done> put_process(const std::string& pod_uid, const std::string& container,
                              const Scripted& process);
-    /// It ends. Nothing when it is not there.
-    void remove_process(std::uint32_t pid);
 
     /// The pod was deleted: its processes and its log directories go.
     void remove_pod(const std::string& pod_uid);

@@ -9,10 +9,10 @@
 #include <functional>
 #include <thread>
 
+#include "os/process_stat.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "pods/cgroup.h"
-#include "pods/process_stat.h"
 
 namespace aliquot::sim {
 namespace {
@@ -66,7 +66,7 @@ TEST_F(ProcessTreeTest, ShowsARealProcessInItsPodsCgroup) {
     const auto pid = static_cast<std::uint32_t>(process.pid());
     ASSERT_TRUE(tree_.add_process(kUid, "main", process.pid()));
     EXPECT_EQ(place(pid), (pods::CgroupPlace{kUid, *id}));
-    const auto stat = pods::parse_stat(read("/proc/" + std::to_string(pid) + "/stat"));
+    const auto stat = os::parse_stat(read("/proc/" + std::to_string(pid) + "/stat"));
     ASSERT_TRUE(stat);
     EXPECT_EQ(stat->pid, pid);
     EXPECT_EQ(stat->parent, static_cast<std::uint32_t>(::getpid()));

@@ -62,7 +62,6 @@ std::string whole_watts(unsigned milliwatts) { return std::to_string((milliwatts
 
 std::string on_off(unsigned state) { return state != 0 ? "On" : "Off"; }
 std::string enabled_disabled(unsigned state) { return state != 0 ? "Enabled" : "Disabled"; }
-std::string yes_no(bool state) { return state ? "Yes" : "No"; }
 
 std::string compute_mode_name(unsigned mode) {
     switch (mode) {

@@ -7,6 +7,7 @@
 
 #include "admission/wish_text.h"
 #include "base/nearest_word.h"
+#include "base/sentence.h"
 
 namespace aliquot::admission {
 namespace {
@@ -33,10 +34,7 @@ struct Written {
 };
 
 std::string names_of(const PodFacts& pod) {
-    std::string names;
-    for (const ContainerFacts& one : pod.containers) {
-        names += (names.empty() ? "" : ", ") + one.name;
-    }
+    std::string names = listed(pod.containers, [](const ContainerFacts& one) { return one.name; });
     return names;
 }
 

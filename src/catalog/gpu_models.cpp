@@ -59,7 +59,7 @@ GpuModel gpu_model_of(const std::vector<std::string_view>& row) {
     model.mig_family = row[9];
     model.mps = row[10] == "limits" ? MpsClass::kLimits : MpsClass::kOld;
     model.nvlink = row[11];
-    model.last_branch = row[12];
+    if (row[12].starts_with('R')) model.last_branch = count_of(row[12].substr(1));
     model.min_driver = row[13];
     model.tdp_watts = count_of(row[14]);
     model.cuda_cores = count_of(row[15]);

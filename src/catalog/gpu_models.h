@@ -30,14 +30,16 @@ struct GpuModel {
     unsigned memory_mib = 0;      // of one GPU as the driver tells it; 0: not known
     std::string_view mig_family;  // for mig_profiles(); "ask": only the driver knows; empty: none
     MpsClass mps = MpsClass::kOld;
-    std::string_view nvlink;       // "600", "bridge", "bridge:200", "c2c" or empty
-    std::string_view last_branch;  // "R470", "R580" or "current"
-    std::string_view min_driver;   // empty: not known to matter
-    unsigned tdp_watts = 0;        // 0: not known, as of the two below
+    std::string_view nvlink;      // "600", "bridge", "bridge:200", "c2c" or empty
+    unsigned last_branch = 0;     // of drivers for it: 470; 0: those of today have it
+    std::string_view min_driver;  // empty: not known to matter
+    unsigned tdp_watts = 0;       // 0: not known, as of the two below
     unsigned cuda_cores = 0;
     unsigned tensor_cores = 0;
 
     [[nodiscard]] bool has_mig() const { return !mig_family.empty(); }
+    /// The catalogue has them, and mig_profiles() tells.
+    [[nodiscard]] bool has_known_mig() const { return has_mig() && mig_family != "ask"; }
 };
 
 /// All models, oldest architecture first. Read once, at the first call; any thread.

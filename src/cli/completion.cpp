@@ -217,10 +217,9 @@ void add_completion_command(command_line::Command& program, Context& context) {
         "source <(aliquot completion zsh)      # in ~/.zshrc, after compinit\n"
         "aliquot completion fish | source      # in ~/.config/fish/config.fish");
     auto shell = std::make_shared<std::string>();
-    command->add_option("SHELL", *shell, "bash, zsh or fish")
+    command->add_option("SHELL", *shell, "bash, zsh or fish", " ")
         ->required()
-        ->one_of({"bash", "zsh", "fish"})
-        ->option_text(" ");
+        ->one_of({"bash", "zsh", "fish"});
     command->callback([shell, &program, &context] {
         std::vector<CompletedCommand> all;
         collect(program, {}, all);

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "base/nearest_word.h"
+#include "base/sentence.h"
 #include "cli/command.h"
 #include "cli/standard_output.h"
 #include "command_line/command.h"
@@ -48,14 +49,12 @@ std::string explain_extra(const command_line::Command& command, const std::strin
                           : command.commands().empty() ? "unexpected argument '"
                                                        : "unknown command '";
     message += name + '\'';
-    if (!near.empty()) message += ", did you mean '" + std::string(near) + "'?";
+    message += did_you_mean(near);
     return message;
 }
 
-std::string one_line(std::string text) {
-    for (char& c : text) {
-        if (static_cast<unsigned char>(c) < 0x20U || c == 0x7f) c = ' ';
-    }
+std::string without_end(std::string text) {
+    text = one_line(text);
     while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
     return text;
 }
@@ -63,10 +62,10 @@ std::string one_line(std::string text) {
 void refuse(const command_line::Command& program, Context& context,
             const command_line::Parsed& parsed) {
     const command_line::Command& command = program.deepest();
-    std::string message =
-        parsed.unwanted.empty() ? one_line(parsed.text) : explain_extra(command, parsed.unwanted);
+    std::string message = parsed.unwanted.empty() ? without_end(parsed.text)
+                                                  : explain_extra(command, parsed.unwanted);
     if (message.back() != '?') message += ';';
-    fail(context, kUsage, one_line(message) + " see '" + command.path() + " --help'");
+    fail(context, kUsage, without_end(message) + " see '" + command.path() + " --help'");
 }
 
 /// A command that only holds others says what they are.
@@ -103,7 +102,7 @@ int finish(Context& context) {
 
 void fail(Context& context, int exit_code, const std::string& message) {
     context.out.flush();
-    context.err << "aliquot: " << one_line(message) << '\n';
+    context.err << "aliquot: " << without_end(message) << '\n';
     context.exit_code = exit_code;
 }
 
@@ -127,9 +126,9 @@ int run(int argc, char** argv, std::span<const Command> commands) {
     program.fallthrough();
     program.require_subcommand(0, 1);
     std::string colour = "auto";
-    program.add_option("--color", colour, "Use colour in the output: auto, always or never")
-        ->one_of({"auto", "always", "never"})
-        ->option_text("WHEN");
+    program
+        .add_option("--color", colour, "Use colour in the output: auto, always or never", "WHEN")
+        ->one_of({"auto", "always", "never"});
     program.parse_complete_callback(
         [&] { context.colour = wants_colour(colour, context.out_is_terminal); });
     for (const Command& command : wanted_by(argc > 1 ? argv[1] : "", commands)) {

@@ -22,9 +22,8 @@ void add_version_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand("version", "Show the version");
     command->footer("aliquot version\naliquot version -o json");
     auto format = std::make_shared<std::string>("text");
-    command->add_option("-o,--output", *format, "Output format")
-        ->one_of({"text", "json", "yaml"})
-        ->option_text("FORMAT (text, json, yaml)");
+    command->add_option("-o,--output", *format, "Output format", "FORMAT (text, json, yaml)")
+        ->one_of({"text", "json", "yaml"});
     command->callback([format, &context] {
         const std::string version = ALIQUOT_VERSION;
         if (*format == "json") {

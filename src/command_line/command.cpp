@@ -169,8 +169,10 @@ Command* Command::add_subcommand(const std::string& name, const std::string& des
 }
 
 template <Value T>
-Option* Command::add_option(const std::string& names, T& target, const std::string& description) {
-    return &options_.emplace_back(*app_.add_option(names, target, description));
+Option* Command::add_option(const std::string& names, T& target, const std::string& description,
+                            const std::string& shown) {
+    Option& option = options_.emplace_back(*app_.add_option(names, target, description));
+    return shown.empty() ? &option : option.option_text(shown);
 }
 
 Option* Command::add_flag(const std::string& names, bool& target, const std::string& description) {
@@ -282,8 +284,9 @@ std::vector<Description> Command::options() const {
     return all;
 }
 
-#define ALIQUOT_VALUE(...) \
-    template Option* Command::add_option(const std::string&, __VA_ARGS__&, const std::string&)
+#define ALIQUOT_VALUE(...)                                                                     \
+    template Option* Command::add_option(const std::string&, __VA_ARGS__&, const std::string&, \
+                                         const std::string&)
 ALIQUOT_VALUE(std::string);
 ALIQUOT_VALUE(int);
 ALIQUOT_VALUE(unsigned);

@@ -122,9 +122,11 @@ public:
     Command& operator=(const Command&) = delete;
 
     Command* add_subcommand(const std::string& name, const std::string& description);
-    /// `names`: "-o,--output", or "NAME" for a positional argument. `target` outlives parse().
+    /// `names`: "-o,--output", or "NAME" for a positional argument. `target` outlives parse(). `shown`: see
+    /// option_text().
     template <Value T>
-    Option* add_option(const std::string& names, T& target, const std::string& description = "");
+    Option* add_option(const std::string& names, T& target, const std::string& description = "",
+                       const std::string& shown = "");
     Option* add_flag(const std::string& names, bool& target, const std::string& description = "");
     void set_help_flag(const std::string& names, const std::string& description);
     void set_version_flag(const std::string& names, const std::string& version,

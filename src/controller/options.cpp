@@ -2,9 +2,9 @@
 #include "controller/options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
+#include "base/time_text.h"
 #include "command_line/command.h"
 #include "http/address.h"
 
@@ -28,62 +28,52 @@ struct DurationTexts {
 
 void add_names(command_line::Command& app, Options& options) {
     app.add_option("--namespace", options.namespace_name,
-                   "where Secret and Lease are [POD_NAMESPACE]")
-        ->option_text("NS (aliquot-system)");
-    app.add_option("--service", options.service, "the Service; the certificate is for its names")
-        ->option_text("NAME (aliquot-webhook)");
-    app.add_option("--secret", options.secret, "where authority and certificate are kept")
-        ->option_text("NAME (aliquot-webhook)");
-    app.add_option("--lease", options.lease, "which replica keeps them")
-        ->option_text("NAME (aliquot-controller)");
+                   "where Secret and Lease are [POD_NAMESPACE]", "NS (aliquot-system)");
+    app.add_option("--service", options.service, "the Service; the certificate is for its names",
+                   "NAME (aliquot-webhook)");
+    app.add_option("--secret", options.secret, "where authority and certificate are kept",
+                   "NAME (aliquot-webhook)");
+    app.add_option("--lease", options.lease, "which replica keeps them",
+                   "NAME (aliquot-controller)");
     app.add_option("--webhook-configuration", options.webhook_configuration,
-                   "MutatingWebhookConfiguration whose caBundle is kept right")
-        ->option_text("NAME (aliquot)");
+                   "MutatingWebhookConfiguration whose caBundle is kept right", "NAME (aliquot)");
     app.add_option("--certificate-names", options.certificate_names,
-                   "further names of the certificate: DNS:host, IP:10.0.0.7")
-        ->delimiter(',')
-        ->option_text("LIST");
+                   "further names of the certificate: DNS:host, IP:10.0.0.7", "LIST")
+        ->delimiter(',');
     app.add_option("--kubeconfig", options.kubeconfig,
-                   "how to reach the API server, outside of a pod")
-        ->option_text("FILE");
-    app.add_option("--context", options.context, "context of the kubeconfig")->option_text("NAME");
+                   "how to reach the API server, outside of a pod", "FILE");
+    app.add_option("--context", options.context, "context of the kubeconfig", "NAME");
 }
 
 void add_behaviour(command_line::Command& app, Options& options, DurationTexts& texts) {
-    app.add_option("--webhook-listen", options.webhook_listen, "HTTPS: POST /mutate/pods")
-        ->option_text("ADDRESS:PORT (:8443)");
+    app.add_option("--webhook-listen", options.webhook_listen, "HTTPS: POST /mutate/pods",
+                   "ADDRESS:PORT (:8443)");
     app.add_option("--webhook-client-ca", options.webhook_client_ca,
                    "answer only who shows a certificate of this authority, as the API server does\n"
-                   "when its AdmissionConfiguration names one for webhooks")
-        ->option_text("FILE");
+                   "when its AdmissionConfiguration names one for webhooks",
+                   "FILE");
     app.add_option("--webhook-client-names", options.webhook_client_names,
-                   "and has one of these common names")
-        ->delimiter(',')
-        ->option_text("LIST");
-    app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics")
-        ->option_text("ADDRESS:PORT (:8081)");
+                   "and has one of these common names", "LIST")
+        ->delimiter(',');
+    app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics",
+                   "ADDRESS:PORT (:8081)");
     app.add_option("--runtime-class", options.runtime_class,
-                   "runtimeClassName for pods with GPUs that have none")
-        ->option_text("NAME");
-    app.add_option("--authority-lifetime", texts.authority, "how long an authority is valid")
-        ->option_text("DURATION (8760h)");
+                   "runtimeClassName for pods with GPUs that have none", "NAME");
+    app.add_option("--authority-lifetime", texts.authority, "how long an authority is valid",
+                   "DURATION (8760h)");
     app.add_option("--certificate-lifetime", texts.certificate,
-                   "how long a certificate is valid; renewed after two thirds")
-        ->option_text("DURATION (2160h)");
+                   "how long a certificate is valid; renewed after two thirds", "DURATION (2160h)");
     app.add_option("--trust-delay", texts.trust_delay,
-                   "how long a new authority is only trusted before it signs")
-        ->option_text("DURATION (5m)");
+                   "how long a new authority is only trusted before it signs", "DURATION (5m)");
     app.add_option("--lease-duration", texts.lease_duration,
-                   "how long a leader that is gone is waited for")
-        ->option_text("DURATION (15s)");
-    app.add_option("--drain", texts.drain, "answers so long after SIGTERM, not ready any more")
-        ->option_text("DURATION (5s)");
-    app.add_option("--log-format", texts.log_format, "text or json")
-        ->one_of({"text", "json"})
-        ->option_text("FORMAT (text)");
-    app.add_option("--log-level", texts.log_level, "debug, info, warning, error, off")
-        ->one_of({"debug", "info", "warning", "error", "off"})
-        ->option_text("LEVEL (info)");
+                   "how long a leader that is gone is waited for", "DURATION (15s)");
+    app.add_option("--drain", texts.drain, "answers so long after SIGTERM, not ready any more",
+                   "DURATION (5s)");
+    app.add_option("--log-format", texts.log_format, "text or json", "FORMAT (text)")
+        ->one_of({"text", "json"});
+    app.add_option("--log-level", texts.log_level, "debug, info, warning, error, off",
+                   "LEVEL (info)")
+        ->one_of({"debug", "info", "warning", "error", "off"});
 }
 
 log::Level level_of(const std::string& word) {
@@ -149,23 +139,13 @@ std::vector<std::string> Options::all_names() const {
 }
 
 Result<std::chrono::seconds> parse_duration(std::string_view text) {
-    long long number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, number);
-    long long unit = 0;
-    if (problem == std::errc{} && stop + 1 == end) {
-        constexpr long long kHour = 3600;
-        if (*stop == 's') unit = 1;
-        if (*stop == 'm') unit = 60;
-        if (*stop == 'h') unit = kHour;
-        if (*stop == 'd') unit = 24 * kHour;
-    }
-    if (unit == 0 || number < 0 || number > kLongest.count() / unit) {
+    const auto duration = aliquot::parse_duration(text);
+    if (!duration || duration->count() % 1000 != 0 || *duration > kLongest) {
         return Error{
             ErrorCode::kInvalidInput,
             "'" + std::string(text) + "' is not a duration; expected as 90s, 5m, 24h or 30d"};
     }
-    return std::chrono::seconds(number * unit);
+    return std::chrono::floor<std::chrono::seconds>(*duration);
 }
 
 std::variant<Options, Answer> read_options(int argc, const char* const* argv,

@@ -2,10 +2,10 @@
 #include "detect/model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string>
 
+#include "base/number.h"
 #include "detect/embedded.h"
 
 namespace aliquot::detect {
@@ -18,11 +18,7 @@ std::size_t slot_of(const Trait& trait) {
     return (static_cast<std::size_t>(trait.form) * kWidth + trait.first) * kWidth + trait.second;
 }
 
-float number_of(std::string_view text) {
-    float number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
+float number_of(std::string_view text) { return take_number<float>(text).value_or(0); }
 
 /// Every trait that can be, by its name.
 std::vector<std::pair<std::string, std::size_t>> all_traits() {

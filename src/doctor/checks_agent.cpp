@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
@@ -36,13 +37,9 @@ Place place_of(const Object& node, const Value& condition) {
                 " " + text_at(condition, {"reason"}) + ": " + text_at(condition, {"message"})};
 }
 
-std::string count_text(std::size_t count, const char* what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// The rest of a sentence about several nodes alike.
 void count_others(Verdict& verdict, std::size_t nodes) {
-    if (nodes > 1) verdict.message += " (" + count_text(nodes - 1, "more node") + " alike)";
+    if (nodes > 1) verdict.message += " (" + counted(nodes - 1, "more node") + " alike)";
 }
 
 bool without_agent(const Facts& facts) {

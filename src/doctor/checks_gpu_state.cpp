@@ -53,7 +53,7 @@ Verdict judge_mig_pending(const Facts& facts) {
 Verdict judge_mig_empty(const Facts& facts) {
     if (!answered(facts)) return not_answered(facts);
     const NvmlGpu* const gpu = first_gpu(facts, [](const NvmlGpu& one) {
-        return one.mig_current == "Enabled" && one.mig_instances && *one.mig_instances == 0;
+        return one.in_mig_mode() && one.mig_instances && *one.mig_instances == 0;
     });
     if (gpu == nullptr) return ok("no GPU is in MIG mode without an instance");
     auto verdict = failed(name_of(*gpu) +

@@ -281,8 +281,7 @@ Verdict judge_supported(const Facts& facts) {
     for (const PciDevice& gpu : facts.host.pci_gpus()) {
         for (const catalog::GpuModel* const model :
              catalog::gpu_models_with_pci_id(id_text(gpu.device))) {
-            if (!model->last_branch.starts_with('R')) continue;
-            const auto last = leading_number(model->last_branch.substr(1)).value_or(0);
+            const unsigned last = model->last_branch;
             if (last == 0 || branch <= last) continue;
             const bool refused =
                 std::ranges::any_of(facts.host.kernel_log, [](const LogLine& line) {
@@ -293,16 +292,16 @@ Verdict judge_supported(const Facts& facts) {
                 std::ranges::find(facts.host.gpus.value, gpu.address, &KernelGpu::address) ==
                     facts.host.gpus.value.end() &&
                 (!facts.host.gpus.unknown() || refused);
-            const std::string text =
-                std::string(model->name) + " (" + std::string(model->architecture) +
-                ") is not supported by driver " + facts.host.driver.value + "; " +
-                std::string(model->last_branch) + " is the last branch.";
+            const std::string text = std::string(model->name) + " (" +
+                                     std::string(model->architecture) +
+                                     ") is not supported by driver " + facts.host.driver.value +
+                                     "; " + "R" + std::to_string(last) + " is the last branch.";
             auto verdict = dead ? failed(text) : warning(text);
             verdict.because(facts.host.driver.place,
-                            "a driver of branch " + std::string(model->last_branch) + " or older");
+                            "a driver of branch R" + std::to_string(last) + " or older");
             verdict.because(Evidence{.path = gpu.place.path + "/device",
                                      .value = "10de:" + id_text(gpu.device)});
-            verdict.note("Install the driver branch " + std::string(model->last_branch.substr(1)) +
+            verdict.note("Install the driver branch " + std::to_string(last) +
                          " and hold its packages.");
             return verdict;
         }

@@ -142,8 +142,8 @@ Verdict judge_checkpoint(const Facts& facts) {
     std::vector<std::string> present;
     for (const KernelGpu& gpu : facts.host.gpus.value) present.push_back(gpu.uuid);
     for (const NvmlGpu& gpu : facts.nvml.gpus) present.push_back(gpu.uuid);
-    const bool any_mig = std::ranges::any_of(
-        facts.nvml.gpus, [](const NvmlGpu& gpu) { return gpu.mig_current == "Enabled"; });
+    const bool any_mig =
+        std::ranges::any_of(facts.nvml.gpus, [](const NvmlGpu& gpu) { return gpu.in_mig_mode(); });
     if (std::ranges::all_of(present, [](const std::string& one) { return one.empty(); })) {
         return ok("the checkpoint can be read");
     }

@@ -155,7 +155,7 @@ Verdict judge_fit(const Facts& facts) {
     for (const NvmlGpu& gpu : facts.nvml.gpus) {
         const auto major = leading_number(gpu.compute_capability);
         const bool old = major && *major < 7;
-        const bool mig = gpu.mig_current == "Enabled";
+        const bool mig = gpu.in_mig_mode();
         if (!old && !mig && !facts.host.wsl) continue;
         auto verdict =
             failed(old ? "GPU " + std::to_string(gpu.index) + " (compute capability " +

@@ -209,9 +209,8 @@ Verdict judge_known_bug(const Facts& facts) {
     std::string where = facts.host.driver.place.path;
     bool mixed =
         std::ranges::any_of(facts.nvml.gpus,
-                            [](const NvmlGpu& one) { return one.mig_current == "Enabled"; }) &&
-        std::ranges::any_of(facts.nvml.gpus,
-                            [](const NvmlGpu& one) { return one.mig_current != "Enabled"; });
+                            [](const NvmlGpu& one) { return one.in_mig_mode(); }) &&
+        std::ranges::any_of(facts.nvml.gpus, [](const NvmlGpu& one) { return !one.in_mig_mode(); });
     for (const Object& node : facts.cluster.all("Node")) {
         const auto labels = labels_of(node);
         bool mig = false;

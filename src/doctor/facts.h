@@ -124,6 +124,7 @@ struct NvmlGpu {
     std::optional<bool> persistence;
     std::string compute_mode;              // "Default", "Exclusive_Process"
     std::string mig_current, mig_pending;  // "Enabled", "Disabled"
+    [[nodiscard]] bool in_mig_mode() const { return mig_current == "Enabled"; }
     std::optional<unsigned> mig_instances;
     std::optional<std::uint64_t> ecc_uncorrected;  // volatile
     std::optional<std::uint64_t> ecc_corrected;

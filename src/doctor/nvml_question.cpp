@@ -4,10 +4,15 @@
 #include "base/json_text.h"
 #include "doctor/facts.h"
 #include "doctor/live.h"
+#include "document/json.h"
 #include "nvml/driver.h"
 
 namespace aliquot::doctor {
 namespace {
+
+using document::make_mapping;
+using document::make_sequence;
+using document::Node;
 
 std::string failure(const Error& error) {
     int code = nvml_code_of(error.message);
@@ -16,46 +21,39 @@ std::string failure(const Error& error) {
            "}\n";
 }
 
-std::string sample_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
+void add_sample(nvml::Driver& driver, const gpu::Gpu& gpu, Node& node) {
     const auto sample = driver.sample(gpu.uuid);
-    if (!sample) return {};
-    std::string text = ",\"memory_used_mib\":" + std::to_string(sample->memory_used_bytes >> 20U) +
-                       ",\"memory_total_mib\":" + std::to_string(sample->memory_total_bytes >> 20U);
-    if (sample->gpu_busy_percent) {
-        text += ",\"utilization\":" + std::to_string(*sample->gpu_busy_percent);
-    }
-    if (sample->temperature_celsius) {
-        text += ",\"temperature\":" + std::to_string(*sample->temperature_celsius);
-    }
-    return text;
+    if (!sample) return;
+    append(node, "memory_used_mib", sample->memory_used_bytes >> 20U);
+    append(node, "memory_total_mib", sample->memory_total_bytes >> 20U);
+    if (sample->gpu_busy_percent) append(node, "utilization", *sample->gpu_busy_percent);
+    if (sample->temperature_celsius) append(node, "temperature", *sample->temperature_celsius);
 }
 
-std::string process_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
+void add_processes(nvml::Driver& driver, const gpu::Gpu& gpu, Node& node) {
     const auto processes = driver.processes(gpu.uuid);
-    if (!processes) return {};
-    std::string text = ",\"processes\":[";
-    bool first = true;
-    for (const gpu::Process& one : *processes) {
-        text += first ? "" : ",";
-        text += "{\"pid\":" + std::to_string(one.pid) +
-                ",\"memory_mib\":" + std::to_string(one.memory_bytes.value_or(0) >> 20U) + "}";
-        first = false;
-    }
-    return text + "]";
+    if (!processes) return;
+    append(node, "processes", make_sequence(*processes, [](const gpu::Process& one) {
+               return make_mapping(
+                   {{"pid", one.pid}, {"memory_mib", one.memory_bytes.value_or(0) >> 20U}});
+           }));
 }
 
-std::string gpu_text(nvml::Driver& driver, const gpu::Gpu& gpu) {
-    std::string text =
-        "{\"index\":" + std::to_string(gpu.index) + ",\"uuid\":" + json_quoted(gpu.uuid.text) +
-        ",\"name\":" + json_quoted(gpu.model) +
-        ",\"address\":" + json_quoted(gpu::to_text(gpu.pci)) + ",\"compute_capability\":\"" +
-        std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) + "\"";
-    if (gpu.mig_capable) {
-        text += std::string(",\"mig\":{\"current\":\"") +
-                (gpu.mig_enabled ? "Enabled" : "Disabled") + "\"}";
-    }
-    if (!gpu.health.ok()) return text + ",\"problem\":" + json_quoted(gpu.health.reason) + "}";
-    return text + sample_text(driver, gpu) + process_text(driver, gpu) + "}";
+Node gpu_node(nvml::Driver& driver, const gpu::Gpu& gpu) {
+    const char* const mig = gpu.mig_enabled ? "Enabled" : "Disabled";
+    Node node =
+        make_mapping({{"index", gpu.index},
+                      {"uuid", gpu.uuid.text},
+                      {"name", gpu.model},
+                      {"address", gpu::to_text(gpu.pci)},
+                      {"compute_capability",
+                       std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor)},
+                      {"mig", document::only_if(gpu.mig_capable, make_mapping({{"current", mig}}))},
+                      {"problem", document::only_if(!gpu.health.ok(), gpu.health.reason)}});
+    if (!gpu.health.ok()) return node;
+    add_sample(driver, gpu, node);
+    add_processes(driver, gpu, node);
+    return node;
 }
 
 }  // namespace
@@ -73,7 +71,7 @@ std::string answer_nvml_question(const std::string& driver_root) {
                        ",\"gpus\":[";
     bool first = true;
     for (const gpu::Gpu& gpu : inventory->gpus) {
-        text += (first ? "\n" : ",\n") + gpu_text(**driver, gpu);
+        text += (first ? "\n" : ",\n") + document::to_json_line(gpu_node(**driver, gpu));
         first = false;
     }
     return text + "\n]}\n";

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "doctor/text.h"
 #include "document/json.h"
+#include "findings/xml.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -262,23 +263,7 @@ Value node_of(const Judged& one) {
                          {"doc", "docs/rules/doctor.md#" + lower(one.id)}});
 }
 
-std::string xml(std::string_view text) {
-    std::string safe;
-    for (const char c : clip(text, 4000)) {
-        if (c == '<') {
-            safe += "&lt;";
-        } else if (c == '>') {
-            safe += "&gt;";
-        } else if (c == '&') {
-            safe += "&amp;";
-        } else if (c == '"') {
-            safe += "&quot;";
-        } else {
-            safe += c;
-        }
-    }
-    return safe;
-}
+std::string xml(std::string_view text) { return findings::xml_escaped(clip(text, 4000)); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/time_text.h"
 
@@ -37,20 +38,6 @@ std::optional<std::int64_t> time_of(std::string_view text) {
     return std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count();
 }
 
-std::string clip(std::string_view text, std::size_t limit) {
-    std::string result(trim(text));
-    for (char& c : result) {
-        if (static_cast<unsigned char>(c) < 0x20U || c == 0x7f) c = ' ';
-    }
-    if (result.size() <= limit) return result;
-    result.resize(limit);
-    while (!result.empty() && (static_cast<unsigned char>(result.back()) & 0xc0U) == 0x80U) {
-        result.pop_back();  // not inside a letter of several bytes
-    }
-    if (!result.empty() && (static_cast<unsigned char>(result.back()) & 0x80U) != 0) {
-        result.pop_back();
-    }
-    return result + "...";
-}
+std::string clip(std::string_view text, std::size_t limit) { return one_line(trim(text), limit); }
 
 }  // namespace aliquot::doctor

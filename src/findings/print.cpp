@@ -6,6 +6,7 @@
 
 #include "base/columns.h"
 #include "base/json_value.h"
+#include "base/sentence.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
 
@@ -24,16 +25,6 @@ std::string_view colour_of(Severity severity) {
             return "\x1b[1;36m";
     }
     return "";
-}
-
-/// A message quotes what was found, which may be any bytes: keeps a terminal and a line whole.
-std::string one_line(std::string_view text) {
-    std::string safe;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        safe += byte < 0x20U || byte == 0x7fU ? ' ' : c;
-    }
-    return safe;
 }
 
 std::string without_controls(std::string_view line) {

@@ -9,6 +9,7 @@
 #include "base/json_value.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
+#include "findings/xml.h"
 
 namespace aliquot::findings {
 namespace {
@@ -81,27 +82,6 @@ std::string github_escaped(std::string_view text, bool property) {
             result += "%2C";
         } else {
             result += c;
-        }
-    }
-    return result;
-}
-
-std::string xml_escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '<') {
-            result += "&lt;";
-        } else if (c == '>') {
-            result += "&gt;";
-        } else if (c == '&') {
-            result += "&amp;";
-        } else if (c == '"') {
-            result += "&quot;";
-        } else if (c == '\n') {
-            result += "&#10;";
-        } else {
-            result += byte < 0x20U && c != '\t' ? ' ' : c;
         }
     }
     return result;

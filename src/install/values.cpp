@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/number.h"
 #include "findings/finding.h"
 #include "k8s/names.h"
 #include "k8s/taint.h"
@@ -47,10 +47,8 @@ bool is_cidr(std::string_view text) {
     std::array<unsigned char, 16> bytes{};
     const bool four = ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1;
     if (!four && ::inet_pton(AF_INET6, host.c_str(), bytes.data()) != 1) return false;
-    unsigned bits = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data() + slash + 1, end, bits);
-    return problem == std::errc{} && stop == end && bits <= (four ? 32U : 128U);
+    const auto bits = parse_number<unsigned>(text.substr(slash + 1));
+    return bits && *bits <= (four ? 32U : 128U);
 }
 
 Result<Done> check_one_of(const std::string& what, std::string_view word,

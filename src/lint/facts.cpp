@@ -50,7 +50,7 @@ void read_object(const Value& object, Facts& facts, int depth) {
     constexpr int kDeepest = 4;
     const std::string kind = text_at(object, "kind");
     const std::string name = text_at(object, "metadata.name");
-    if (ends_with(kind, "List") && depth < kDeepest) {
+    if (kind.ends_with("List") && depth < kDeepest) {
         if (const Value* items = object.find("items")) {
             for (const Value& item : items->items) read_object(item, facts, depth + 1);
         }

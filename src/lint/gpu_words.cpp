@@ -87,7 +87,7 @@ bool is_gpu_image(std::string_view reference) {
     constexpr std::array<std::string_view, 6> kAboutGpus{"console", "plugin",    "dashboard",
                                                          "webhook", "scheduler", "exporter"};
     if (any_part(image.repository, kAboutGpus)) return false;  // it speaks of them
-    return image.tag.find("gpu") != std::string::npos || ends_with(image.repository, "-gpu");
+    return image.tag.find("gpu") != std::string::npos || image.repository.ends_with("-gpu");
 }
 
 bool is_gpu_image(const Image& image) { return is_gpu_image(image.text); }
@@ -114,8 +114,8 @@ bool serves_kubelet(const PodSpec& pod) {
     return std::any_of(pod.volumes->items.begin(), pod.volumes->items.end(), [](const Value& one) {
         const std::string path = text_at(one, "hostPath.path");
         return path.find("/kubelet/device-plugins") != std::string::npos ||
-               path.find("/kubelet/plugins") != std::string::npos || ends_with(path, "/run/cdi") ||
-               ends_with(path, "/etc/cdi");
+               path.find("/kubelet/plugins") != std::string::npos || path.ends_with("/run/cdi") ||
+               path.ends_with("/etc/cdi");
     });
 }
 

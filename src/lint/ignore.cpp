@@ -100,7 +100,7 @@ void Ignores::read_comments(const File& file) {
         const std::string_view before = trim(text.substr(0, column));
         std::string_view rest = text.substr(std::min(column + kWord.size(), text.size()));
         at += kWord.size();
-        if (starts_with(rest, kFile)) {
+        if (rest.starts_with(kFile)) {
             add(rest.substr(kFile.size()), 1, kToTheEnd);
         } else if (before == "<!--") {
             const unsigned next = next_line_with_text(file, line);

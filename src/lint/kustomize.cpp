@@ -22,7 +22,7 @@ std::string joined(std::string_view directory, std::string_view path) {
             }
         }
     }
-    std::string result = starts_with(directory, "/") ? "/" : "";
+    std::string result = directory.starts_with("/") ? "/" : "";
     for (const std::string_view step : steps) {
         if (!result.empty() && result.back() != '/') result += '/';
         result += step;

@@ -92,7 +92,7 @@ std::optional<Literal> Reader::heredoc_at(std::size_t at) {
     const auto newline = text.find('\n', at);
     if (newline == std::string_view::npos) return std::nullopt;
     std::string_view word = trim(text.substr(at + 2, newline - at - 2));
-    if (starts_with(word, "-")) word.remove_prefix(1);
+    if (word.starts_with("-")) word.remove_prefix(1);
     constexpr std::size_t kLongestWord = 40;
     if (word.empty() || word.size() > kLongestWord || word.find(' ') != std::string_view::npos ||
         endless_ > kMostEndless) {
@@ -130,7 +130,7 @@ bool Reader::take(const Literal& literal) {
     if (words.size() < 8) return true;
     if (words.find('\n') == std::string_view::npos) {
         const bool cuda =
-            starts_with(words, "nvidia/cuda:") || starts_with(words, "nvcr.io/nvidia/cuda:");
+            words.starts_with("nvidia/cuda:") || words.starts_with("nvcr.io/nvidia/cuda:");
         if (cuda && words.find(' ') == std::string_view::npos) {
             Image image = read_image(words);
             image.source = Image::Source::kStatement;
@@ -174,7 +174,7 @@ void read_told_lines(File& file, int block, const ReadLimits& limits) {
         const std::string_view line = std::string_view(text).substr(begin, end - begin);
         const bool command =
             continued || syntax::told_command(line) == line.find_first_not_of(" \t");
-        continued = command && ends_with(trim(line), "\\");
+        continued = command && trim(line).ends_with("\\");
         if (!command || trim(line).empty()) {
             std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin),
                       text.begin() + static_cast<std::ptrdiff_t>(end), ' ');

@@ -125,7 +125,7 @@ void Adder::add_node(const Value& node, int holder, int depth) {
     if (index < 0 || depth > kDeepestList) return;
     const std::string kind = file_.objects[static_cast<std::size_t>(index)].kind;  // those move
     const Value* items = node.find("items");
-    if (role == Role::kObject && ends_with(kind, "List") && items != nullptr) {
+    if (role == Role::kObject && kind.ends_with("List") && items != nullptr) {
         for (const Value& item : items->items) add_node(item, index, depth + 1);
         return;
     }
@@ -194,7 +194,7 @@ void read_documents(File& file, int block, const ReadLimits& limits, int depth) 
         const auto index = static_cast<int>(i);
         const Role role = file.objects[i].role;
         const bool part = file.objects[i].holder >= static_cast<int>(first);
-        const bool list = role == Role::kObject && ends_with(file.objects[i].kind, "List");
+        const bool list = role == Role::kObject && file.objects[i].kind.ends_with("List");
         if (list) continue;
         if (file.objects[i].inner) {  // the rest of it is read with what it stands in
             read_pods(file, index);
@@ -211,7 +211,7 @@ void read_documents(File& file, int block, const ReadLimits& limits, int depth) 
 void read_written(File& file, int block, const ReadLimits& limits) {
     if (!file.mentions("gpu") && !file.mentions("nvidia")) return;
     const std::string_view name = std::string_view(file.name).substr(file.name.rfind('/') + 1);
-    if (starts_with(name, "test_") || ends_with(name, "_test.py")) return;  // what a test expects
+    if (name.starts_with("test_") || name.ends_with("_test.py")) return;  // what a test expects
     const Block written = file.blocks[static_cast<std::size_t>(block)];
     std::vector<syntax::WrittenObject> objects =
         written.language == Language::kHcl

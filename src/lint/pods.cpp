@@ -182,7 +182,7 @@ void Walker::visit(const Value& node, const Value* metadata, std::optional<doubl
     for (const auto& [key, value] : node.entries) {
         const std::string below = path.empty() ? key.scalar : path + '.' + key.scalar;
         const bool amounts = (key.scalar == "resources" || key.scalar == "extraResource" ||
-                              ends_with(key.scalar, "Resources")) &&
+                              key.scalar.ends_with("Resources")) &&
                              (value.find("limits") != nullptr || value.find("requests") != nullptr);
         if (amounts && object_.role != Role::kFragment) {
             add_resources_holder(node, value, path, replicas);

@@ -138,13 +138,13 @@ bool Reader::read_directive() {
     if (file_.kind != FileKind::kRst) return false;
     const std::string_view whole = text(line_);
     const auto word = syntax::code_directive(whole);
-    const bool literal = !word && ends_with(trim(whole), "::") && !starts_with(trim(whole), "..");
+    const bool literal = !word && trim(whole).ends_with("::") && !trim(whole).starts_with("..");
     if (!word && !literal) return false;
     if (literal) read_statement();
     const unsigned opened = literal ? line_ - 1 : line_;
     const std::size_t indent = syntax::indent_of(text(opened));
     unsigned first = opened + 1;
-    while (first <= count_ && starts_with(trim(text(first)), ":") &&
+    while (first <= count_ && trim(text(first)).starts_with(":") &&
            syntax::indent_of(text(first)) > indent)
         ++first;
     const unsigned last = end_of_deeper(first, indent);
@@ -230,9 +230,9 @@ unsigned Reader::end_of_heredoc(unsigned line) const {
 /// cat <<EOF | kubectl apply -f -
 bool Reader::opens_document(unsigned line) const {
     std::string_view words = trim(text(line));
-    if (starts_with(words, "sudo ")) words.remove_prefix(5);
-    return (starts_with(words, "cat <") || starts_with(words, "cat >") ||
-            starts_with(words, "tee ")) &&
+    if (words.starts_with("sudo ")) words.remove_prefix(5);
+    return (words.starts_with("cat <") || words.starts_with("cat >") ||
+            words.starts_with("tee ")) &&
            end_of_heredoc(line) > line;
 }
 
@@ -243,7 +243,7 @@ bool Reader::read_indented() {
     const std::size_t indent = syntax::indent_of(whole);
     const bool text_file = file_.kind == FileKind::kText;
     if (indent < 4 && !text_file && whole.front() != '\t') {
-        if (syntax::prompt_length(whole) == 0 && !starts_with(whole, "apiVersion:")) return false;
+        if (syntax::prompt_length(whole) == 0 && !whole.starts_with("apiVersion:")) return false;
     }
     // distribution=$(. /etc/os-release; ...) \ of a longer command
     const auto substitution = trim(whole).find("=$(");
@@ -281,7 +281,7 @@ bool Reader::read_bare_commands() {
     while (last < count_) {
         const std::string_view next = text(last + 1);
         if (trim(next).empty() || syntax::fence_of(next, file_.kind)) break;
-        if (!ends_with(trim(text(last)), "\\") && !syntax::is_surely_command(next) &&
+        if (!trim(text(last)).ends_with("\\") && !syntax::is_surely_command(next) &&
             !opens_document(last + 1)) {
             break;
         }
@@ -324,7 +324,7 @@ void Reader::read_inline(const Statement& statement) {
         const Image image = read_image(code);
         if (!image.repository.empty() && !image.tag.empty() &&
             image.repository.find('/') != std::string::npos && !contains(code, "://") &&
-            !starts_with(code, "/") && !starts_with(code, ".")) {
+            !code.starts_with("/") && !code.starts_with(".")) {
             file_.images.push_back(image);
             file_.images.back().source = Image::Source::kStatement;
             file_.images.back().mark = mark;
@@ -342,7 +342,7 @@ void Reader::read_plain_image(const Statement& statement) {
     const std::size_t begin = words.substr(0, at).rfind(' ') + 1;  // 0 of npos
     const std::size_t end = std::min(words.find_first_of(" ,;()\"'|<>", begin), words.size());
     Image image = read_image(words.substr(begin, end - begin));
-    if (image.repository != "nvidia/cuda" || image.tag.empty() || ends_with(image.tag, ".")) return;
+    if (image.repository != "nvidia/cuda" || image.tag.empty() || image.tag.ends_with(".")) return;
     image.source = Image::Source::kStatement;
     image.mark = {statement.mark.line, statement.mark.column + static_cast<unsigned>(begin)};
     file_.images.push_back(std::move(image));

@@ -38,9 +38,9 @@ std::vector<Run> yaml_runs(const std::vector<std::string_view>& lines) {
         const bool begins = line == "resources:" || line == "spec:" || line == "env:" ||
                             line == "nodeSelector:" || line == "tolerations:" ||
                             line == "sharing:" || line == "containers:" || line == "metadata:" ||
-                            line == "---" || starts_with(line, "apiVersion: ");
+                            line == "---" || line.starts_with("apiVersion: ");
         if (!begins ||
-            (i > 0 && (ends_with(trim(lines[i - 1]), "\\") || opens_quote(lines[i - 1])))) {
+            (i > 0 && (trim(lines[i - 1]).ends_with("\\") || opens_quote(lines[i - 1])))) {
             continue;
         }
         Run run{i + 1, i + 1};
@@ -51,7 +51,7 @@ std::vector<Run> yaml_runs(const std::vector<std::string_view>& lines) {
             const bool key = colon != std::string_view::npos &&
                              next.substr(0, colon).find(' ') == std::string_view::npos &&
                              (colon + 1 == next.size() || next[colon + 1] == ' ');
-            if (next.front() != ' ' && !starts_with(next, "- ") && !key && next != "---") break;
+            if (next.front() != ' ' && !next.starts_with("- ") && !key && next != "---") break;
             run.last = j + 1;
         }
         runs.push_back(run);

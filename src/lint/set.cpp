@@ -105,7 +105,7 @@ std::vector<const File*> Set::neighbours(const File& file) const {
     if (roots_.find(file.directory) == roots_.end()) return result;
     const std::string below = file.directory.empty() ? "" : file.directory + '/';
     for (auto other = directories_.lower_bound(below);
-         other != directories_.end() && starts_with(other->first, below); ++other) {
+         other != directories_.end() && other->first.starts_with(below); ++other) {
         if (result.size() > kMost) break;
         if (other->first != file.directory) take(other->second);
     }

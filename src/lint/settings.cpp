@@ -132,10 +132,10 @@ std::string settings_template() {
 }
 
 bool is_ignored(const Settings& settings, std::string_view path) {
-    while (starts_with(path, "./")) path.remove_prefix(2);
+    while (path.starts_with("./")) path.remove_prefix(2);
     return std::any_of(settings.ignored_paths.begin(), settings.ignored_paths.end(),
                        [path](std::string_view pattern) {
-                           while (ends_with(pattern, "/")) pattern.remove_suffix(1);
+                           while (pattern.ends_with("/")) pattern.remove_suffix(1);
                            if (pattern.find('/') == std::string_view::npos) {
                                const auto parts = split(path, '/');
                                return std::any_of(parts.begin(), parts.end(),

@@ -26,8 +26,6 @@ bool is_management(const PodSpec& pod);
 
 using syntax::contains;
 using syntax::contains_word;
-using syntax::ends_with;
-using syntax::starts_with;
 /// The nearest of `known` when it is near enough to be meant; empty: none.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 

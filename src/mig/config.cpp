@@ -8,6 +8,7 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/sentence.h"
 #include "document/yaml.h"
 #include "k8s/memory_amount.h"
 
@@ -94,10 +95,9 @@ private:
             const std::string_view key = entry.first.scalar;
             if (std::ranges::find(known, key) != known.end()) continue;
             const auto near = nearest_word(key, known);
-            complain(entry.first.mark,
-                     "'" + std::string(key.substr(0, 64)) + "' is not a field of " +
-                         std::string(name) +
-                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+            complain(entry.first.mark, "'" + std::string(key.substr(0, 64)) +
+                                           "' is not a field of " + std::string(name) +
+                                           did_you_mean(near));
         }
         return true;
     }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "mig/search.h"
 
 namespace aliquot::mig {
@@ -16,10 +17,8 @@ Error malformed(std::string_view item, const std::string& problem) {
 }
 
 std::string starts_text(const Profile& profile) {
-    std::string text;
-    for (const unsigned start : profile.starts) {
-        text += (text.empty() ? "" : ", ") + std::to_string(start);
-    }
+    std::string text =
+        listed(profile.starts, [](const unsigned start) { return std::to_string(start); });
     return text;
 }
 

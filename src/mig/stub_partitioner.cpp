@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/sentence.h"
 #include "mig/plan.h"
 
 namespace aliquot::mig {
@@ -54,8 +55,8 @@ std::string StubPartitioner::text(unsigned gpu) const {
         parts.emplace_back(instance.start, std::move(name));
     }
     std::ranges::sort(parts);
-    std::string text;
-    for (const auto& [start, name] : parts) text += (text.empty() ? "" : ",") + name;
+    std::string text = listed(
+        parts, [](const auto& entry) { return entry.second; }, ",");
     return text.empty() ? "none" : text;
 }
 

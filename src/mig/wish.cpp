@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "k8s/memory_amount.h"
 
@@ -82,10 +83,8 @@ std::string whole_name(gpu::MigProfileName name) {
 }
 
 std::string known_names(const Geometry& geometry) {
-    std::string names;
-    for (const Profile& profile : geometry.profiles) {
-        names += (names.empty() ? "" : ", ") + profile.name;
-    }
+    std::string names =
+        listed(geometry.profiles, [](const Profile& profile) { return profile.name; });
     return names;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/sentence.h"
+#include "base/text.h"
 #include "os/exchange.h"
 
 namespace aliquot::mps {
@@ -17,16 +19,8 @@ bool says_any(std::string_view text, std::initializer_list<std::string_view> wor
 
 /// The program's last words, on one line.
 std::string shown(const std::string& output) {
-    std::string text;
-    for (const char c : output) {
-        if (c == '\n' || c == '\r') {
-            if (!text.empty() && text.back() != ' ') text += ' ';
-        } else if (c >= ' ') {
-            text += c;
-        }
-    }
-    while (text.ends_with(' ')) text.pop_back();
-    return text.empty() ? "nothing" : "'" + text.substr(0, kLongestQuote) + "'";
+    const std::string text = one_line(join(words_of(output), " "), kLongestQuote);
+    return text.empty() ? "nothing" : "'" + text + "'";
 }
 
 /// Only what is in uuids: nothing else may come into a command.

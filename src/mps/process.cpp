@@ -9,7 +9,7 @@
 #include <array>
 
 #include "base/number.h"
-#include "base/text.h"
+#include "os/process_stat.h"
 
 namespace aliquot::mps {
 namespace {
@@ -60,27 +60,12 @@ std::string container_in(std::string_view text) {
 }  // namespace
 
 std::optional<ProcessFacts> parse_stat(std::string_view line) {
-    const auto name_begin = line.find('(');
-    const auto name_end = line.rfind(')');  // the name may hold parentheses and spaces
-    if (name_begin == std::string_view::npos || name_end == std::string_view::npos ||
-        name_end < name_begin) {
-        return std::nullopt;
-    }
-    ProcessFacts facts;
-    facts.name = line.substr(name_begin + 1, name_end - name_begin - 1);
-    const auto pid = parse_number<pid_t>(trim(line.substr(0, name_begin)));
-    const auto fields = words_of(line.substr(name_end + 1));  // from field 3 on
-    constexpr std::size_t kState = 0;
-    constexpr std::size_t kGroup = 2;
-    constexpr std::size_t kStart = 19;
-    if (!pid || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X")
-        return {};
-    const auto group = parse_number<pid_t>(fields[kGroup]);
-    const auto start = parse_number<decltype(facts.id.start_ticks)>(fields[kStart]);
-    if (!group || !start) return {};
-    facts.id = {.pid = *pid, .start_ticks = *start};
-    facts.group = *group;
-    return facts;
+    auto stat = os::parse_stat(line);
+    if (!stat || stat->state == 'Z' || stat->state == 'X') return std::nullopt;
+    return ProcessFacts{
+        .id = {.pid = static_cast<pid_t>(stat->pid), .start_ticks = stat->start_ticks},
+        .name = std::move(stat->command),
+        .group = static_cast<pid_t>(stat->group)};
 }
 
 std::optional<ProcessFacts> look_at_process(pid_t pid) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/take_text.h"
 #include "base/text.h"
 
@@ -17,9 +18,7 @@ constexpr std::size_t kLongestWord = 256;
 
 /// What is odd about a reply, for one line of a message.
 std::string quoted(std::string_view reply) {
-    std::string text = "'";
-    for (const char c : trim(reply).substr(0, kLongestQuote)) text += c >= ' ' ? c : ' ';
-    return text + "'";
+    return "'" + one_line(trim(reply), kLongestQuote) + "'";
 }
 
 Error unexpected(std::string_view reply, std::string_view expected) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/sentence.h"
 #include "document/json.h"
 #include "document/path.h"
 #include "k8s/pod.h"
@@ -62,10 +63,9 @@ unsigned GpuNode::unhealthy_gpus() const {
 std::string GpuNode::models() const {
     std::map<std::string, unsigned> counts;
     for (const GpuStatus& gpu : gpus) ++counts[gpu.model];
-    std::string text;
-    for (const auto& [model, count] : counts) {
-        text += (text.empty() ? "" : ", ") + std::to_string(count) + "x " + model;
-    }
+    std::string text = listed(counts, [](const auto& entry) {
+        return std::to_string(entry.second) + "x " + entry.first;
+    });
     if (!text.empty()) return text;
     const auto product = object.label("nvidia.com/gpu.product");
     const auto count = object.label("nvidia.com/gpu.count");

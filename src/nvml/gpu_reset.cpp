@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "os/exchange.h"
 
@@ -15,19 +16,6 @@ namespace aliquot::nvml {
 namespace {
 
 constexpr std::size_t kQuotedLimit = 400;
-
-/// What a program wrote, as one line.
-std::string one_line(std::string_view text) {
-    std::string line;
-    for (const char c : text) {
-        const bool blank = static_cast<unsigned char>(c) <= ' ';
-        if (blank && (line.empty() || line.back() == ' ')) continue;
-        line += blank ? ' ' : c;
-    }
-    while (line.ends_with(' ')) line.pop_back();
-    if (line.size() > kQuotedLimit) line = line.substr(0, kQuotedLimit) + "...";
-    return line;
-}
 
 Error explain(const std::string& line, const os::Exit& exit) {
     const std::string what = "nvidia-smi --gpu-reset ended with " + std::to_string(exit.code) +
@@ -49,8 +37,8 @@ Error explain(const std::string& line, const os::Exit& exit) {
 }
 
 std::string list(const std::vector<gpu::PciAddress>& gpus) {
-    std::string text;
-    for (const gpu::PciAddress& gpu : gpus) text += (text.empty() ? "" : ",") + gpu::to_text(gpu);
+    std::string text = listed(
+        gpus, [](const gpu::PciAddress& gpu) { return gpu::to_text(gpu); }, ",");
     return text;
 }
 
@@ -92,7 +80,9 @@ Result<Done> reset_gpus(const ResetProgram& program, const std::vector<gpu::PciA
                          "; look at dmesg (NVRM, Xid), a reboot of the node fixes it"};
     }
     if (!done) return Error(done.error()).during(what);
-    if (done->exit.code != 0) return explain(one_line(done->output), done->exit).during(what);
+    if (done->exit.code != 0)
+        return explain(one_line(join(words_of(done->output), " "), kQuotedLimit), done->exit)
+            .during(what);
     return Done{};
 }
 

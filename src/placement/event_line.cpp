@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/take_text.h"
 
 namespace aliquot::placement {
@@ -34,8 +35,8 @@ std::string field(std::string_view key, std::int64_t value) {
 }
 
 std::string joined(const std::vector<std::string>& texts) {
-    std::string all;
-    for (const std::string& text : texts) all += (all.empty() ? "" : ",") + encoded(text);
+    std::string all = listed(
+        texts, [](const std::string& text) { return encoded(text); }, ",");
     return all;
 }
 

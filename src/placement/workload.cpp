@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/text.h"
+
 namespace aliquot::placement {
 namespace {
 
@@ -20,8 +22,7 @@ Request shape_of(const Request& request) {
 }
 
 std::string model_list(const Request& request) {
-    std::string text;
-    for (const std::string& model : request.models) text += (text.empty() ? "" : "|") + model;
+    std::string text = join(request.models, "|");
     return text;
 }
 

@@ -137,7 +137,7 @@ bool mig_wins(const Question& q, bool tenants) {
                                           : "whether " + name + " has MIG is not known");
         return false;
     }
-    if (q.pool.model->mig_family == "ask") {
+    if (!q.pool.model->has_known_mig()) {
         q.lose("PLN015", Mode::kMig, "which profiles " + name + " has only its driver knows");
         return false;
     }

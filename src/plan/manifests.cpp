@@ -54,6 +54,15 @@ void add_host(Workload& workload, const Value& container) {
     workload.host_memory_mib += k8s::quantity_value(memory).value_or(0) * kMibPerByte;
 }
 
+/// The kind that a word of the table of images means.
+Kind kind_of(std::string_view word) {
+    for (const Kind kind :
+         {Kind::kTraining, Kind::kNotebook, Kind::kCi, Kind::kBatch, Kind::kVideo}) {
+        if (word == to_text(kind)) return kind;
+    }
+    return Kind::kInference;
+}
+
 /// Returns whether the container uses a GPU.
 bool add_container(Workload& workload, const Value& container) {
     add_host(workload, container);
@@ -67,10 +76,7 @@ bool add_container(Workload& workload, const Value& container) {
     workload.memory_reason = "usual for " + std::string(known->what);
     workload.bursty = known->bursty;
     workload.duty_percent = known->duty_percent;
-    if (known->kind == "training") workload.kind = Kind::kTraining;
-    if (known->kind == "notebook") workload.kind = Kind::kNotebook;
-    if (known->kind == "ci") workload.kind = Kind::kCi;
-    if (known->kind == "video") workload.kind = Kind::kVideo;
+    if (const Kind kind = kind_of(known->kind); kind != Kind::kInference) workload.kind = kind;
     if (known->takes_whole_gpu) workload.features.emplace_back("whole");
     return true;
 }

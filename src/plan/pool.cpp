@@ -10,6 +10,7 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "document/yaml.h"
@@ -122,8 +123,7 @@ Result<GpuPool> read_node(std::string_view file, const Value& node) {
         if (std::ranges::find(kKeys, std::string_view(entry.first.scalar)) != kKeys.end()) continue;
         const auto near = nearest_word(entry.first.scalar, kKeys);
         return at(file, entry.first,
-                  "'" + entry.first.scalar + "' is not a key of a node" +
-                      (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+                  "'" + entry.first.scalar + "' is not a key of a node" + did_you_mean(near));
     }
     const std::string type = sizing::text_at(node, "type");
     const std::string gpu = sizing::text_at(node, "gpu");
@@ -261,10 +261,9 @@ Result<GpuPool> parse_node_type(std::string_view text) {
     const catalog::GpuInstance* const instance = catalog::find_gpu_instance(found->what);
     if (instance == nullptr) {
         const auto near = catalog::nearest_gpu_instance(found->what);
-        return Error{ErrorCode::kNotFound,
-                     "machine type '" + std::string(found->what.substr(0, 100)) +
-                         "' is not in the table" +
-                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+        return Error{ErrorCode::kNotFound, "machine type '" +
+                                               std::string(found->what.substr(0, 100)) +
+                                               "' is not in the table" + did_you_mean(near)};
     }
     if (instance->gpu_count == 0) {
         return Error{ErrorCode::kUnsupported,

@@ -11,6 +11,7 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "catalog/models.h"
@@ -76,8 +77,7 @@ private:
         if (std::ranges::find(known, std::string_view(key.scalar)) == known.end()) {
             const auto near = nearest_word(key.scalar, known);
             refuse(key, "'" + key.scalar + "' is not a key of a workload" +
-                            (near.empty() ? "; known: " + join(known)
-                                          : ", did you mean '" + std::string(near) + "'?"));
+                            (near.empty() ? "; known: " + join(known) : did_you_mean(near)));
         }
         if (!seen_.insert(key.scalar).second) refuse(key, "'" + key.scalar + "' stands twice");
     }
@@ -127,8 +127,7 @@ private:
         if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
         const auto near = nearest_word(value.scalar, known);
         refuse(value, "'" + key + "': one of " + join(known) + " is expected, " + describe(value) +
-                          " found" +
-                          (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+                          " found" + did_you_mean(near));
         return 0;
     }
 

@@ -95,6 +95,11 @@ spec:
         image: example.org/own:1
         resources: {limits: {nvidia.com/gpu: 4}}
 ---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: photos}
+spec: {template: {spec: {containers: [{name: ml, image: "ghcr.io/immich-app/immich-machine-learning:v1"}]}}}
+---
 apiVersion: v1
 kind: Service
 metadata: {name: web}
@@ -105,7 +110,7 @@ metadata: {name: web}
 spec: {template: {spec: {containers: [{name: web, image: "nginx:1"}]}}}
 )");
     ASSERT_TRUE(workloads) << workloads.error().message;
-    ASSERT_EQ(workloads->size(), 2U);
+    ASSERT_EQ(workloads->size(), 3U);
     EXPECT_EQ((*workloads)[0].name, "kokoro");
     EXPECT_EQ((*workloads)[0].replicas, 2U);
     EXPECT_EQ((*workloads)[0].memory_gib, 2);
@@ -113,6 +118,8 @@ spec: {template: {spec: {containers: [{name: web, image: "nginx:1"}]}}}
     EXPECT_TRUE((*workloads)[0].bursty);
     EXPECT_EQ((*workloads)[1].gpus, 4U);
     EXPECT_EQ((*workloads)[1].kind, Kind::kTraining);
+    EXPECT_EQ((*workloads)[2].kind,
+              Kind::kBatch);  // a word of the table that no copy of its reader knew
     EXPECT_FALSE(workloads_of_manifests("m.yaml", "a: [\n"));
 }
 

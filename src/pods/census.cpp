@@ -9,12 +9,12 @@
 
 #include "base/latest.h"
 #include "base/log.h"
+#include "os/process_stat.h"
 #include "pods/cgroup.h"
 #include "pods/checkpoint.h"
 #include "pods/holder_join.h"
 #include "pods/host_view.h"
 #include "pods/log_names.h"
-#include "pods/process_stat.h"
 
 namespace aliquot::pods {
 namespace {
@@ -207,32 +207,32 @@ private:
     }
 
     /// Empty inside: there is no such process. An error: it may not be read.
-    Result<std::optional<ProcessStat>> read_stat(std::uint32_t pid) const {
+    Result<std::optional<os::ProcessStat>> read_stat(std::uint32_t pid) const {
         const auto text = root_.read(directory_of(pid) + "/stat", kMostStatBytes);
         if (!text) {
             // ESRCH (kUnavailable): it ended between open() and read().
             const auto code = text.error().code;
             if (code == ErrorCode::kNotFound || code == ErrorCode::kUnavailable) {
-                return std::optional<ProcessStat>();
+                return std::optional<os::ProcessStat>();
             }
             return text.error();
         }
-        auto stat = parse_stat(*text);
-        if (stat && stat->has_ended()) return std::optional<ProcessStat>();
+        auto stat = os::parse_stat(*text);
+        if (stat && stat->has_ended()) return std::optional<os::ProcessStat>();
         if (!stat) return Error{ErrorCode::kInvalidInput, directory_of(pid) + "/stat: not a line"};
         return stat;
     }
 
     /// A process of the host may still be moved to where it belongs; one that took another program
     /// may just have been put there.
-    [[nodiscard]] bool is_current(const Process& process, const ProcessStat& stat,
+    [[nodiscard]] bool is_current(const Process& process, const os::ProcessStat& stat,
                                   os::TimePoint now) const {
         return process.start_ticks == stat.start_ticks && process.command == stat.command &&
                (process.place || now - process.read < options_.between_lists);
     }
 
-    const Process& remember(std::uint32_t pid, const ProcessStat& stat, const std::string& cgroup,
-                            os::TimePoint now) {
+    const Process& remember(std::uint32_t pid, const os::ProcessStat& stat,
+                            const std::string& cgroup, os::TimePoint now) {
         if (processes_.size() >= options_.most_processes && !processes_.contains(pid)) {
             std::erase_if(processes_, [&](const auto& entry) { return entry.second.asked < now; });
             if (processes_.size() >= options_.most_processes) processes_.clear();

@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "os/process_stat.h"
 #include "pods/cgroup.h"
-#include "pods/process_stat.h"
 
 namespace aliquot::pods {
 namespace {
@@ -25,9 +25,9 @@ bool is_pid(std::string_view name) {
 }  // namespace
 
 HostView look_at_proc(const os::Root& root, const std::string& proc) {
-    const auto stat_of = [&](const std::string& pid) -> std::optional<ProcessStat> {
+    const auto stat_of = [&](const std::string& pid) -> std::optional<os::ProcessStat> {
         const auto text = root.read(proc + "/" + pid + "/stat", kMostFileBytes);
-        return text ? parse_stat(*text) : std::nullopt;
+        return text ? os::parse_stat(*text) : std::nullopt;
     };
     const auto place_in = [&](const std::string& pid) -> std::optional<CgroupPlace> {
         const auto text = root.read(proc + "/" + pid + "/cgroup", kMostCgroupBytes);

@@ -8,6 +8,7 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "sizing/card.h"
 #include "sizing/text.h"
@@ -168,8 +169,7 @@ Result<GpuChoice> choose_gpus(const ModelShape& shape, const Load& load, const H
     if (!host.gpu.empty() && catalog::find_gpu_model(host.gpu) == nullptr) {
         const auto near = catalog::nearest_gpu_model(host.gpu);
         return Error{ErrorCode::kNotFound,
-                     "GPU '" + host.gpu + "' is not known" +
-                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+                     "GPU '" + host.gpu + "' is not known" + did_you_mean(near)};
     }
     auto search = search_all(shape, load, host);
     if (!search) return std::move(search).error();

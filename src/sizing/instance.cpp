@@ -6,6 +6,7 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/units.h"
 
 namespace aliquot::sizing {
@@ -118,14 +119,12 @@ Result<InstanceChoice> choose_instance(const PodNeed& need, const DaemonSets& da
     if (!need.gpu.empty() && catalog::find_gpu_model(need.gpu) == nullptr) {
         const auto near = catalog::nearest_gpu_model(need.gpu);
         return Error{ErrorCode::kNotFound,
-                     "GPU '" + need.gpu + "' is not known" +
-                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+                     "GPU '" + need.gpu + "' is not known" + did_you_mean(near)};
     }
     if (!type.empty() && catalog::find_gpu_instance(type) == nullptr) {
         const auto near = catalog::nearest_gpu_instance(type);
-        return Error{ErrorCode::kNotFound,
-                     "machine type '" + std::string(type) + "' is not in the table" +
-                         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+        return Error{ErrorCode::kNotFound, "machine type '" + std::string(type) +
+                                               "' is not in the table" + did_you_mean(near)};
     }
     InstanceChoice choice;
     std::vector<RefusedInstance> refused;

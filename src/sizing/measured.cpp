@@ -6,6 +6,7 @@
 
 #include "base/nearest_word.h"
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "catalog/gpu_instances.h"
 #include "document/yaml.h"
@@ -39,9 +40,7 @@ Result<Run> read_run(std::string_view file, const Value& node) {
         const auto* const known = std::ranges::find(kKeys, std::string_view(key.scalar));
         if (known == kKeys.end()) {
             const auto near = nearest_word(key.scalar, kKeys);
-            return at(file, key,
-                      "'" + key.scalar + "' is not a key of a run" +
-                          (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+            return at(file, key, "'" + key.scalar + "' is not a key of a run" + did_you_mean(near));
         }
         const auto index = known - kKeys.begin();
         if (index <= 1) {
@@ -206,10 +205,8 @@ Result<std::vector<RightSize>> right_size(const std::vector<Run>& runs, unsigned
         const catalog::GpuInstance* const now = catalog::find_gpu_instance(peak.instance);
         if (now == nullptr) {
             const auto near = catalog::nearest_gpu_instance(peak.instance);
-            return Error{ErrorCode::kNotFound,
-                         peak.workload + ": machine type '" + peak.instance +
-                             "' is not in the table" +
-                             (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+            return Error{ErrorCode::kNotFound, peak.workload + ": machine type '" + peak.instance +
+                                                   "' is not in the table" + did_you_mean(near)};
         }
         RightSize size;
         size.workload = peak.workload;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "catalog/models.h"
@@ -134,8 +135,7 @@ Result<ModelShape> model_by_name(std::string_view name) {
     }
     const std::string_view near = catalog::nearest_known_model(name);
     return Error{ErrorCode::kNotFound,
-                 "model '" + std::string(name) + "' is not known" +
-                     (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?") +
+                 "model '" + std::string(name) + "' is not known" + did_you_mean(near) +
                      "; a size in the name (my-7b), --config config.json or --safetensors FILE "
                      "will do too"};
 }

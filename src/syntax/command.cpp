@@ -83,7 +83,7 @@ constexpr std::array<std::string_view, 16> kShortSwitches{"-it", "-i", "-t", "-t
                                                           "-P",  "-k", "-y", "-D"};
 
 bool is_switch(std::string_view program, std::string_view flag) {
-    if (starts_with(flag, "--")) {
+    if (flag.starts_with("--")) {
         return std::find(kSwitches.begin(), kSwitches.end(), flag) != kSwitches.end();
     }
     if (program == "kubectl" && flag == "-k") return false;
@@ -128,7 +128,7 @@ const Word* Command::flag(std::string_view name) const {
         const std::string_view word = words[i].text;
         if (word == "--") break;
         if (word == name) return &words[i];
-        if (starts_with(word, name) && word.size() > name.size() && word[name.size()] == '=') {
+        if (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=') {
             return &words[i];
         }
     }
@@ -144,7 +144,7 @@ std::vector<Word> Command::values(std::string_view name) const {
             Word value;
             if (i + 1 < words.size()) value = words[i + 1];
             result.push_back(std::move(value));
-        } else if (starts_with(word.text, name) && word.text.size() > name.size() &&
+        } else if (word.text.starts_with(name) && word.text.size() > name.size() &&
                    word.text[name.size()] == '=') {
             Word value = word;
             value.text.erase(0, name.size() + 1);

@@ -145,7 +145,7 @@ void DockerfileReader::add_words(Instruction& instruction, std::string_view join
                 word.text += c;
             }
         }
-        if (starts_with(word.text, "--")) {
+        if (word.text.starts_with("--")) {
             const auto equals = word.text.find('=');
             const std::string name =
                 word.text.substr(2, equals == std::string::npos ? equals : equals - 2);
@@ -189,7 +189,7 @@ void DockerfileReader::begin_stage(const Instruction& instruction, int number) {
     stage.image_mark = instruction.mark;
     for (std::size_t i = 0; i < instruction.words.size(); ++i) {
         const Word& word = instruction.words[i];
-        if (starts_with(word.text, "--")) continue;
+        if (word.text.starts_with("--")) continue;
         if (stage.image.empty()) {
             stage.image = with_arguments(word.text);
             stage.image_mark = word.mark;

@@ -14,7 +14,7 @@ std::string_view delimiter_of(std::string_view line) {
     const auto at = line.rfind("<<");
     if (at == std::string_view::npos || (at > 0 && line[at - 1] == '<')) return {};
     std::string_view word = trim(line.substr(at + 2));
-    if (starts_with(word, "-")) word.remove_prefix(1);
+    if (word.starts_with("-")) word.remove_prefix(1);
     if (word.empty()) return {};
     for (const char c : word) {
         if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return {};
@@ -108,7 +108,7 @@ void add_encoded(std::string_view text, std::vector<Enclosed>& found) {
             if (open == std::string_view::npos || text[open] != '{') continue;
             const std::size_t line = text.rfind('\n', at) + 1;  // npos + 1 is 0
             const std::string_view before = trim(text.substr(line, at - line));
-            if (starts_with(before, "#") || starts_with(before, "//")) continue;
+            if (before.starts_with("#") || before.starts_with("//")) continue;
             ++tries;
             const std::size_t end = end_of_value(text, open);
             if (end == std::string_view::npos) continue;

@@ -34,7 +34,7 @@ public:
             const std::size_t end = text_.find('"', name);
             if (end == kNowhere) break;
             std::string_view resource = text_.substr(name, end - name);
-            if (ends_with(resource, "_v1")) resource.remove_suffix(3);
+            if (resource.ends_with("_v1")) resource.remove_suffix(3);
             const HclKind* made = find_hcl_kind(resource);
             if (made == nullptr) continue;
             at_ = text_.find('{', end);
@@ -120,7 +120,7 @@ bool HclReader::skip_heredoc() {
     const auto newline = text_.find('\n', at_);
     if (newline == kNowhere) return false;
     std::string_view word = trim(text_.substr(at_ + 2, newline - at_ - 2));
-    if (starts_with(word, "-")) word.remove_prefix(1);
+    if (word.starts_with("-")) word.remove_prefix(1);
     if (word.empty()) return false;
     for (std::size_t begin = newline + 1; begin < text_.size();) {
         const auto end = std::min(text_.find('\n', begin), text_.size());
@@ -363,7 +363,7 @@ Value HclReader::finished(const HclKind& made, std::size_t at, Value& body) {
         add_written(block_, *pod, at, "restartPolicy",
                     written_scalar(block_, at, "Never", Value::Kind::kString));
     }
-    Value* spec = starts_with(made.version, "apps/") ? mapping_below(object, {"spec"}) : nullptr;
+    Value* spec = made.version.starts_with("apps/") ? mapping_below(object, {"spec"}) : nullptr;
     const Value* labels =
         spec == nullptr ? nullptr : mapping_below(*spec, {"template", "metadata", "labels"});
     if (labels != nullptr && spec->find("selector") == nullptr) {

@@ -70,7 +70,7 @@ std::string_view first_line(std::string_view text) {
         const auto newline = std::min(text.find('\n'), text.size());
         const std::string_view line = trim(text.substr(0, newline));
         text.remove_prefix(std::min(newline + 1, text.size()));
-        if (!line.empty() && line.front() != '#' && !starts_with(line, "//")) return line;
+        if (!line.empty() && line.front() != '#' && !line.starts_with("//")) return line;
     }
     return {};
 }
@@ -131,26 +131,25 @@ bool looks_like_promql(std::string_view text) {
                                                        "histogram_quantile(",
                                                        "avg_over_time("};
     return std::any_of(kBegins.begin(), kBegins.end(),
-                       [line](std::string_view begin) { return starts_with(line, begin); });
+                       [line](std::string_view begin) { return line.starts_with(begin); });
 }
 
 bool looks_like_python(std::string_view line) {
-    return starts_with(line, "import ") || starts_with(line, "def ") ||
-           starts_with(line, "class ") ||
-           (starts_with(line, "from ") && line.find(" import ") != std::string_view::npos);
+    return line.starts_with("import ") || line.starts_with("def ") || line.starts_with("class ") ||
+           (line.starts_with("from ") && line.find(" import ") != std::string_view::npos);
 }
 
 bool looks_like_json(std::string_view line) {
     if (line == "{" || line == "[") return true;
-    return starts_with(line, "{\"") || starts_with(line, "{ \"") || starts_with(line, "[{");
+    return line.starts_with("{\"") || line.starts_with("{ \"") || line.starts_with("[{");
 }
 
 /// Output of kubectl, nvidia-smi, dmesg.
 bool looks_like_output(std::string_view text) {
     const std::string_view line = first_line(text);
-    return starts_with(line, "+--") || starts_with(line, "|==") || starts_with(line, "NAME ") ||
-           starts_with(line, "NAMESPACE ") || starts_with(line, "Name: ") ||
-           starts_with(line, "Events:");
+    return line.starts_with("+--") || line.starts_with("|==") || line.starts_with("NAME ") ||
+           line.starts_with("NAMESPACE ") || line.starts_with("Name: ") ||
+           line.starts_with("Events:");
 }
 
 /// A program that is not known stands in the first line; commands that nothing else looks like
@@ -168,10 +167,10 @@ bool holds_commands(std::string_view text) {
         if (++number > kMostLines) return false;
         std::string_view words = trim(line);
         for (const std::string_view joint : {"&& ", "| "}) {
-            if (starts_with(words, joint)) words = trim(words.substr(joint.size()));
+            if (words.starts_with(joint)) words = trim(words.substr(joint.size()));
         }
         if (words.empty() || words.back() == '.') continue;
-        if (starts_with(words, "sudo ") && words.find(' ', 5) != std::string_view::npos &&
+        if (words.starts_with("sudo ") && words.find(' ', 5) != std::string_view::npos &&
             looks_like_command(words.substr(5))) {
             return true;
         }
@@ -181,7 +180,7 @@ bool holds_commands(std::string_view text) {
 }
 
 bool begins_object(std::string_view line) {
-    return starts_with(line, "apiVersion:") || starts_with(line, "kind:") || line == "---" ||
+    return line.starts_with("apiVersion:") || line.starts_with("kind:") || line == "---" ||
            line == "resources:" || line == "spec:" || line == "env:" || line == "sharing:" ||
            line == "nodeSelector:" || line == "tolerations:" || line == "version: v1";
 }
@@ -196,7 +195,7 @@ DeclaredLanguage language_of_word(std::string_view word) {
 }
 
 Language sniff(std::string_view text) {
-    if (starts_with(text, "#!")) {
+    if (text.starts_with("#!")) {
         return text.substr(0, text.find('\n')).find("python") == std::string_view::npos
                    ? Language::kShell
                    : Language::kPython;
@@ -232,8 +231,7 @@ Language language_of(std::string_view word, std::string_view text) {
     }
     if (word == "docker" && !looks_like_dockerfile(text)) return sniff(text);
     if (declared.language == Language::kPromql && looks_like_yaml(text) &&
-        (starts_with(first, "groups:") || starts_with(first, "- ") ||
-         starts_with(first, "scrape"))) {
+        (first.starts_with("groups:") || first.starts_with("- ") || first.starts_with("scrape"))) {
         return Language::kYaml;
     }
     return declared.language;
@@ -249,7 +247,7 @@ DeclaredLanguage language_of_value(std::string_view key, std::string_view text) 
     if (name == "dockerfile") return {true, Language::kDockerfile};
     const std::string_view first = first_line(text);
     if (looks_like_json(first)) return {true, Language::kJson};
-    if (starts_with(text, "#!")) return {true, sniff(text)};
+    if (text.starts_with("#!")) return {true, sniff(text)};
     constexpr std::array<std::string_view, 8> kScripts{
         "run", "script", "command", "args", "before_script", "prestop", "entrypoint", "shell"};
     const bool script = std::find(kScripts.begin(), kScripts.end(), name) != kScripts.end();
@@ -259,7 +257,7 @@ DeclaredLanguage language_of_value(std::string_view key, std::string_view text) 
         name == "message" || name == "title") {
         return {};
     }
-    if (name == "patch" && starts_with(first, "- op:")) return {true, Language::kYaml};
+    if (name == "patch" && first.starts_with("- op:")) return {true, Language::kYaml};
     if (looks_like_yaml(text) && !first.empty()) {
         const auto colon = first.find(':');
         if (colon != std::string_view::npos && first.find(' ') > colon)
@@ -270,8 +268,8 @@ DeclaredLanguage language_of_value(std::string_view key, std::string_view text) 
 
 FileKind kind_of(std::string_view name, std::string_view text) {
     const std::string base = lower(name.substr(name.rfind('/') + 1));
-    const auto has_end = [&base](std::string_view end) { return ends_with(base, end); };
-    if (starts_with(base, "dockerfile") || starts_with(base, "containerfile") ||
+    const auto has_end = [&base](std::string_view end) { return base.ends_with(end); };
+    if (base.starts_with("dockerfile") || base.starts_with("containerfile") ||
         has_end(".dockerfile") || has_end(".containerfile")) {
         return has_end(".md") ? FileKind::kMarkdown : FileKind::kDockerfile;
     }
@@ -302,10 +300,9 @@ FileKind kind_of(std::string_view name, std::string_view text) {
     if (!plain) return FileKind::kOther;
     if (is_whole_dockerfile(text)) return FileKind::kDockerfile;
     if (is_whole_yaml(text)) return FileKind::kYaml;
-    if (text.find("\n```") != std::string_view::npos || starts_with(text, "```") ||
-        starts_with(text, "# ") || text.find("\n## ") != std::string_view::npos) {
-        if (!starts_with(text, "#!") && !begins_object(first_line(text)))
-            return FileKind::kMarkdown;
+    if (text.find("\n```") != std::string_view::npos || text.starts_with("```") ||
+        text.starts_with("# ") || text.find("\n## ") != std::string_view::npos) {
+        if (!text.starts_with("#!") && !begins_object(first_line(text))) return FileKind::kMarkdown;
     }
     switch (sniff(text)) {
         case Language::kYaml:
@@ -318,7 +315,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
         case Language::kPython:
             return FileKind::kPython;
         case Language::kShell:
-            return starts_with(text, "#!") ? FileKind::kShell : FileKind::kText;
+            return text.starts_with("#!") ? FileKind::kShell : FileKind::kText;
         default:
             return FileKind::kText;
     }

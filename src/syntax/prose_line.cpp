@@ -16,17 +16,17 @@ std::size_t run_of(std::string_view text, char c) {
 /// "yaml" of "yaml title=x", "{code-block} yaml", "{.yaml .numberLines}", "language-yaml".
 std::string first_word(std::string_view info) {
     info = trim(info);
-    if (starts_with(info, "{") && info.find('}') != std::string_view::npos) {
+    if (info.starts_with("{") && info.find('}') != std::string_view::npos) {
         const auto end = info.find('}');
         const std::string_view inside = info.substr(1, end - 1);
-        if (starts_with(inside, "code") || starts_with(inside, "source")) {
+        if (inside.starts_with("code") || inside.starts_with("source")) {
             return first_word(info.substr(end + 1));
         }
         info = inside;
     }
     while (!info.empty() && (info.front() == '.' || info.front() == ' ')) info.remove_prefix(1);
     constexpr std::string_view kLanguage = "language-";
-    if (starts_with(info, kLanguage)) info.remove_prefix(kLanguage.size());
+    if (info.starts_with(kLanguage)) info.remove_prefix(kLanguage.size());
     return lower(info.substr(0, info.find_first_of(" \t,:{}(")));
 }
 
@@ -37,13 +37,13 @@ std::optional<Fence> adoc_fence(std::string_view line) {
 }
 
 std::optional<Fence> html_fence(std::string_view line) {
-    if (starts_with(line, "<pre") && line.find("</pre") == std::string_view::npos) {
+    if (line.starts_with("<pre") && line.find("</pre") == std::string_view::npos) {
         return Fence{"</pre", 1, ""};
     }
     constexpr std::array<std::string_view, 3> kHighlights{"{{< highlight", "{{% highlight",
                                                           "{% highlight"};
     for (const std::string_view open : kHighlights) {
-        if (!starts_with(line, open)) continue;
+        if (!line.starts_with(open)) continue;
         return Fence{
             open[1] == '%' ? "{% endhighlight" : std::string(open.substr(0, 4)) + "/highlight", 1,
             first_word(line.substr(open.size()))};
@@ -67,7 +67,7 @@ std::size_t quote_and_indent(std::string_view line) {
 
 std::optional<Fence> fence_of(std::string_view line, FileKind kind) {
     line = trim(line.substr(quote_and_indent(line)));
-    if (starts_with(line, "- ```") || starts_with(line, "* ```")) line.remove_prefix(2);
+    if (line.starts_with("- ```") || line.starts_with("* ```")) line.remove_prefix(2);
     if (line.size() < 3) return std::nullopt;
     if (line[0] == '`' || line[0] == '~') {
         const std::size_t length = run_of(line, line[0]);
@@ -96,7 +96,7 @@ std::optional<std::string> code_directive(std::string_view line) {
         ".. code-block::", ".. code::",      ".. sourcecode::",
         ".. prompt::",     ".. highlight::", ".. parsed-literal::"};
     for (const std::string_view directive : kDirectives) {
-        if (starts_with(line, directive)) return first_word(line.substr(directive.size()));
+        if (line.starts_with(directive)) return first_word(line.substr(directive.size()));
     }
     return std::nullopt;
 }
@@ -217,8 +217,8 @@ void join_powershell(std::string& text) {
 }
 
 bool begins_like_yaml(std::string_view line) {
-    if (line == "---" || starts_with(line, "#")) return line == "---";
-    if (starts_with(line, "- ")) line.remove_prefix(2);
+    if (line == "---" || line.starts_with("#")) return line == "---";
+    if (line.starts_with("- ")) line.remove_prefix(2);
     constexpr std::array<std::string_view, 26> kKeys{
         "apiVersion:",   "kind:",         "metadata:",    "spec:",        "resources:",
         "env:",          "sharing:",      "version:",     "data:",        "limits:",
@@ -227,23 +227,22 @@ bool begins_like_yaml(std::string_view line) {
         "flags:",        "affinity:",     "groups:",      "status:",      "stringData:",
         "type:"};
     return std::any_of(kKeys.begin(), kKeys.end(),
-                       [line](std::string_view key) { return starts_with(line, key); });
+                       [line](std::string_view key) { return line.starts_with(key); });
 }
 
 bool is_surely_command(std::string_view line) {
     std::string_view words = trim(line);
-    if (starts_with(words, "sudo ")) words = trim(words.substr(5));
+    if (words.starts_with("sudo ")) words = trim(words.substr(5));
     const bool option = words.find(" -") != std::string_view::npos;
     constexpr std::array<std::string_view, 5> kHelm{
         "helm install ", "helm upgrade ", "helm repo add ", "microk8s enable ", "nvidia-smi mig "};
     if (std::any_of(kHelm.begin(), kHelm.end(),
-                    [words](std::string_view one) { return starts_with(words, one); })) {
+                    [words](std::string_view one) { return words.starts_with(one); })) {
         return words.back() != '.' && words.back() != ':';
     }
-    if (starts_with(words, "curl -") || starts_with(words, "nvidia-smi -")) return true;
-    if (starts_with(words, "docker run ")) return option;
-    if (!starts_with(words, "kubectl ") && !starts_with(words, "oc ") &&
-        !starts_with(words, "k ")) {
+    if (words.starts_with("curl -") || words.starts_with("nvidia-smi -")) return true;
+    if (words.starts_with("docker run ")) return option;
+    if (!words.starts_with("kubectl ") && !words.starts_with("oc ") && !words.starts_with("k ")) {
         return false;
     }
     constexpr std::array<std::string_view, 9> kVerbs{"apply", "create", "label", "run",    "scale",

@@ -40,7 +40,7 @@ void ShellReader::enclose_argument(const Word& word, std::size_t begin, int comm
         (line == 0 || contains(text.substr(0, line), "patch="))) {
         const std::string_view body = text.substr(line + 1);
         const std::size_t raw = text_.find('\n', begin);
-        if ((starts_with(body, "spec:") || starts_with(body, "- op:")) &&
+        if ((body.starts_with("spec:") || body.starts_with("- op:")) &&
             raw != std::string_view::npos) {
             const bool exact = text_.substr(raw + 1, body.size()) == body;
             script_.enclosed.push_back(

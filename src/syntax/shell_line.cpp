@@ -108,7 +108,7 @@ std::size_t wrapper_length(const std::vector<Word>& words, std::size_t at) {
     const std::string program(without_directory(words[at].text));
     const std::string next = text_at(words, at + 1);
     const auto flags_from = [&words](std::size_t from, std::string_view with_value) {
-        while (from < words.size() && starts_with(words[from].text, "-")) {
+        while (from < words.size() && words[from].text.starts_with("-")) {
             const std::string_view flag = words[from].text;
             ++from;
             if (flag.size() == 2 && with_value.find(flag[1]) != std::string_view::npos) ++from;
@@ -140,7 +140,7 @@ std::size_t wrapper_length(const std::vector<Word>& words, std::size_t at) {
 std::string known_program(std::string_view word) {
     std::string program(without_directory(word));
     constexpr std::string_view kSnap = "microk8s.";
-    if (starts_with(program, kSnap)) program.erase(0, kSnap.size());
+    if (program.starts_with(kSnap)) program.erase(0, kSnap.size());
     if (program == "k" || program == "oc") return "kubectl";
     if (program == "helm3") return "helm";
     return program;
@@ -152,7 +152,7 @@ std::size_t console_prompt_length(std::string_view line) {
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos) return 0;
     const std::string_view rest = line.substr(first);
-    if (starts_with(rest, "# ") && looks_like_command(rest.substr(2))) return first + 2;
+    if (rest.starts_with("# ") && looks_like_command(rest.substr(2))) return first + 2;
     return prompt_length(line);
 }
 
@@ -162,7 +162,7 @@ std::size_t prompt_length(std::string_view line) {
     const std::string_view rest = line.substr(first);
     constexpr std::array<std::string_view, 4> kPrompts{"$ ", "% ", "PS> ", "\xe2\x9d\xaf "};
     for (const std::string_view prompt : kPrompts) {
-        if (starts_with(rest, prompt)) return first + prompt.size();
+        if (rest.starts_with(prompt)) return first + prompt.size();
     }
     // user@host:~$ , [root@host ~]# , root@pod:/#
     const auto at = rest.find('@');
@@ -317,7 +317,7 @@ std::string joined_lines(std::string_view text) {
 
 bool looks_like_command(std::string_view line) {
     line = trim(line);
-    if (starts_with(line, "sudo ")) return true;
+    if (line.starts_with("sudo ")) return true;
     const auto end = line.find_first_of(" \t");
     const std::string_view first = line.substr(0, end);
     if (first == "k" && end != std::string_view::npos) {  // a usual alias

@@ -23,12 +23,4 @@ bool contains_word(std::string_view text, std::string_view word) {
     return false;
 }
 
-bool starts_with(std::string_view text, std::string_view part) {
-    return text.substr(0, part.size()) == part;
-}
-
-bool ends_with(std::string_view text, std::string_view part) {
-    return text.size() >= part.size() && text.substr(text.size() - part.size()) == part;
-}
-
 }  // namespace aliquot::syntax

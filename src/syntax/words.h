@@ -12,7 +12,5 @@ bool contains_word(std::string_view text, std::string_view word);     // ignorin
 inline bool contains(std::string_view text, std::string_view part) {  // ignoring case
     return contains_folded(text, part);
 }
-bool starts_with(std::string_view text, std::string_view part);
-bool ends_with(std::string_view text, std::string_view part);
 
 }  // namespace aliquot::syntax

@@ -36,7 +36,7 @@ void blank_out(std::string& text, const Line& line) {
 
 /// `# Your container configuration...`, `# rest of the spec ...`.
 bool leaves_out(std::string_view comment) {
-    if (!ends_with(comment, "...") && !ends_with(comment, "\xe2\x80\xa6")) return false;
+    if (!comment.ends_with("...") && !comment.ends_with("\xe2\x80\xa6")) return false;
     while (!comment.empty() && (comment.front() == '#' || comment.front() == ' ')) {
         comment.remove_prefix(1);
     }
@@ -49,15 +49,15 @@ bool leaves_out(std::string_view comment) {
 /// `...` or `# ...`, by which manuals leave something out.
 bool is_elision(std::string_view line) {
     line = trim(line);
-    if (starts_with(line, "#") && leaves_out(line)) return true;
+    if (line.starts_with("#") && leaves_out(line)) return true;
     while (!line.empty() && (line.front() == '#' || line.front() == '-' || line.front() == ' ' ||
                              line.front() == '<' || line.front() == '[')) {
         line.remove_prefix(1);
     }
     while (!line.empty() && (line.back() == '>' || line.back() == ']')) line.remove_suffix(1);
     if (line == "\xe2\x80\xa6") return true;
-    return starts_with(line, "...") && (line.size() == 3 || line[3] == ' ' || line[3] == '.' ||
-                                        (line[3] >= 'a' && line[3] <= 'z'));
+    return line.starts_with("...") && (line.size() == 3 || line[3] == ' ' || line[3] == '.' ||
+                                       (line[3] >= 'a' && line[3] <= 'z'));
 }
 
 /// Whether the byte at `at` stands inside quotes of its line that `{{ }}` does not close.
@@ -100,7 +100,7 @@ void move_marks(Value& node, const Block& block, unsigned lines) {
 }
 
 bool is_separator(std::string_view line) {
-    return starts_with(line, "---") &&
+    return line.starts_with("---") &&
            (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
 }
 
@@ -154,7 +154,7 @@ std::string repaired_quotes(const std::string& text) {
         std::string_view words = trim(whole);
         if (!words.empty() && words.back() == ',') words.remove_suffix(1);
         const auto value = words.find("\": \"");
-        if (!starts_with(words, "\"") || words.size() < 2 || words.back() != '"' ||
+        if (!words.starts_with("\"") || words.size() < 2 || words.back() != '"' ||
             value == std::string_view::npos || words.find("\", \"") != std::string_view::npos) {
             continue;
         }
@@ -183,9 +183,9 @@ CleanText clean_templates(std::string_view text) {
     for (const Line& line : lines_of(text)) {
         const std::string_view view = text.substr(line.begin, line.end - line.begin);
         const std::string_view words = trim(view);
-        const bool begins = starts_with(words, "{{") && view.find("}}") == std::string_view::npos;
-        const bool directive = (starts_with(words, "{{") && ends_with(words, "}}")) ||
-                               (starts_with(words, "{%") && ends_with(words, "%}"));
+        const bool begins = words.starts_with("{{") && view.find("}}") == std::string_view::npos;
+        const bool directive = (words.starts_with("{{") && words.ends_with("}}")) ||
+                               (words.starts_with("{%") && words.ends_with("%}"));
         if (open || begins || directive) {
             if (begins) open = true;
             if (view.find("}}") != std::string_view::npos) open = false;
@@ -256,7 +256,7 @@ bool looks_like_yaml(std::string_view text) {
             ++keys;
             continue;
         }
-        const bool item = starts_with(line, "- ");
+        const bool item = line.starts_with("- ");
         if (item) line.remove_prefix(2);
         const auto colon = line.find(':');
         const bool key = colon != std::string_view::npos && colon > 0 &&
@@ -287,8 +287,8 @@ bool is_whole_yaml(std::string_view text) {
             ++below;
             continue;
         }
-        if (bare == "---" || bare == "..." || bare == "-" || starts_with(bare, "{{")) continue;
-        const bool item = starts_with(bare, "- ");
+        if (bare == "---" || bare == "..." || bare == "-" || bare.starts_with("{{")) continue;
+        const bool item = bare.starts_with("- ");
         const std::string_view rest = item ? trim(bare.substr(2)) : bare;
         const auto colon = rest.find(':');
         const bool key = colon != std::string_view::npos && colon > 0 &&

@@ -14,16 +14,12 @@ using telemetry::Snapshot;
 
 std::vector<Column> errors_columns() {
     return {
-        {.title = "NODE",
-         .field = "node",
-         .sort = Sort::kNode,
-         .shown = Shown::kNodes,
-         .elastic = true},
-        {.title = "GPU", .field = "gpu", .sort = Sort::kGpu},
-        {.title = "LEVEL", .field = "level"},
-        {.title = "COUNT", .field = "count", .sort = Sort::kUtilization, .right = true},
-        {.title = "AGO", .field = "seconds_ago", .sort = Sort::kAge, .right = true},
-        {.title = "WHAT", .field = "what"},
+        Column{"NODE", "node"}.by(Sort::kNode).only(Shown::kNodes).shrinking(),
+        Column{"GPU", "gpu"}.by(Sort::kGpu),
+        Column{"LEVEL", "level"},
+        Column{"COUNT", "count"}.by(Sort::kUtilization).at_right(),
+        Column{"AGO", "seconds_ago"}.by(Sort::kAge).at_right(),
+        Column{"WHAT", "what"},
     };
 }
 

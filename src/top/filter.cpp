@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/nearest_word.h"
+#include "base/sentence.h"
 #include "base/text.h"
 
 namespace aliquot::top {
@@ -34,10 +35,9 @@ Error unknown(const std::string& name) {
         list += (list.empty() ? "" : ", ") + std::string(key.name);
     }
     const std::string_view near = nearest_word(name, names);
-    return {ErrorCode::kInvalidInput,
-            "nothing is called '" + name + "' in a filter" +
-                (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?") +
-                "; expected words, or one of " + list + " with =text"};
+    return {ErrorCode::kInvalidInput, "nothing is called '" + name + "' in a filter" +
+                                          did_you_mean(near) + "; expected words, or one of " +
+                                          list + " with =text"};
 }
 
 }  // namespace

@@ -60,6 +60,23 @@ struct Column {
     bool elastic = false;   // may be cut in the middle when the screen is narrow
     unsigned least = 12;    // what it keeps then
     unsigned priority = 0;  // who leaves first when the screen is narrow: the greatest
+
+    // The same column with one thing more.
+    [[nodiscard]] Column by(Sort order) && { return with(&Column::sort, order); }
+    [[nodiscard]] Column only(Shown where) && { return with(&Column::shown, where); }
+    [[nodiscard]] Column at_right() && { return with(&Column::right, true); }
+    [[nodiscard]] Column leaving(unsigned place) && { return with(&Column::priority, place); }
+    [[nodiscard]] Column shrinking(unsigned to = 12) && {
+        elastic = true;
+        return with(&Column::least, to);
+    }
+
+private:
+    template <class T>
+    Column with(T Column::*member, T value) {
+        this->*member = value;
+        return *this;
+    }
 };
 
 struct Cell {

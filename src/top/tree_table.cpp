@@ -10,14 +10,14 @@ using telemetry::Tenant;
 
 std::vector<Column> tree_columns() {
     return {
-        {.title = "NODE / GPU / POD / PROCESS", .field = "name", .elastic = true, .least = 34},
-        {.title = "SHARE", .field = "share_percent", .right = true, .priority = 4},
-        {.title = "%GPU", .field = "utilization_percent", .right = true},
-        {.title = "%SHARE", .field = "share_utilization_percent", .right = true, .priority = 2},
-        {.title = "MEM/LIMIT", .field = "memory_used_bytes", .right = true},
-        {.title = "W", .field = "power_watts", .right = true, .priority = 3},
-        {.title = "IDLE", .field = "idle_seconds", .right = true, .priority = 1},
-        {.title = "HISTORY", .field = "", .shown = Shown::kDynamic, .priority = 5},
+        Column{"NODE / GPU / POD / PROCESS", "name"}.shrinking(34),
+        Column{"SHARE", "share_percent"}.at_right().leaving(4),
+        Column{"%GPU", "utilization_percent"}.at_right(),
+        Column{"%SHARE", "share_utilization_percent"}.at_right().leaving(2),
+        Column{"MEM/LIMIT", "memory_used_bytes"}.at_right(),
+        Column{"W", "power_watts"}.at_right().leaving(3),
+        Column{"IDLE", "idle_seconds"}.at_right().leaving(1),
+        Column{"HISTORY", ""}.only(Shown::kDynamic).leaving(5),
     };
 }
 
@@ -113,8 +113,7 @@ private:
 
     /// The tenants' places in the list, sorted.
     Table pods_table_of(const Place& place) {
-        Table pods{
-            .columns = {{.title = "", .field = ""}, {.title = "", .field = "", .sort = sort_}}};
+        Table pods{.columns = {Column{"", ""}, Column{"", ""}.by(sort_)}};
         for (std::size_t i = 0; i < place.part.tenants.size(); ++i) {
             const Tenant& tenant = place.part.tenants[i];
             if (tenant.ended) continue;

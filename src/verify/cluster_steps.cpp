@@ -2,14 +2,11 @@
 // What the cluster says of its GPU nodes and of the agent.
 #include <algorithm>
 
+#include "base/sentence.h"
 #include "verify/session.h"
 
 namespace aliquot::verify {
 namespace {
-
-std::string counted(std::size_t count, const char* what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 std::string offer_text(const node::GpuNode& node) {
     std::string text;
@@ -47,10 +44,8 @@ std::vector<node::GpuNode> gpu_nodes(Session& session) {
                        "none of " + counted(page->items.size(), "node") + " offers a GPU", "",
                        "aliquot doctor cluster");
     } else {
-        std::string evidence;
-        for (const auto& node : nodes) {
-            evidence += (evidence.empty() ? "" : "; ") + node.name() + ": " + offer_text(node);
-        }
+        std::string evidence = listed(
+            nodes, [](const auto& node) { return node.name() + ": " + offer_text(node); }, "; ");
         session.ok(
             "nodes", "",
             counted(nodes.size(), "node") + (nodes.size() == 1 ? " offers" : " offer") + " GPUs",

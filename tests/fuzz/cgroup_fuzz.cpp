@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "os/process_stat.h"
 #include "pods/cgroup.h"
 #include "pods/log_names.h"
-#include "pods/process_stat.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
     }
     (void)aliquot::pods::is_in_container(text);
-    if (const auto stat = aliquot::pods::parse_stat(text)) {
+    if (const auto stat = aliquot::os::parse_stat(text)) {
         insist(text.find(stat->command) != std::string::npos);
     }
     if (const auto pod = aliquot::pods::parse_pod_log_name(text)) {

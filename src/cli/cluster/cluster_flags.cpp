@@ -33,23 +33,20 @@ std::string hint() {
 }  // namespace
 
 void add_cluster_flags(command_line::Command& command, ClusterOptions& words) {
-    command
-        .add_option("--kubeconfig", words.kubeconfig,
-                    "How to reach the cluster; default: KUBECONFIG, the pod's service account, "
-                    "~/.kube/config")
-        ->option_text("FILE");
-    command.add_option("--context", words.context, "Context of the kubeconfig")
-        ->option_text("NAME");
+    command.add_option("--kubeconfig", words.kubeconfig,
+                       "How to reach the cluster; default: KUBECONFIG, the pod's service account, "
+                       "~/.kube/config",
+                       "FILE");
+    command.add_option("--context", words.context, "Context of the kubeconfig", "NAME");
     command
         .add_option("--request-timeout", words.request_timeout_seconds,
-                    "Timeout of a request in seconds, including retries")
-        ->range(1, 600)
-        ->option_text("SECONDS (1 to 600)");
+                    "Timeout of a request in seconds, including retries", "SECONDS (1 to 600)")
+        ->range(1, 600);
 }
 
 void add_namespace_flag(command_line::Command& command, ClusterOptions& words,
                         const std::string& what) {
-    command.add_option("-n,--namespace", words.namespace_name, what)->option_text("NAME");
+    command.add_option("-n,--namespace", words.namespace_name, what, "NAME");
 }
 
 kube_client::Call call_of(const ClusterOptions& words) {

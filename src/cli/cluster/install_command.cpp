@@ -264,25 +264,26 @@ void add_doing(command_line::Command& command, InstallOptions& words) {
     command
         .add_option(
             "-o,--output", words.format,
-            "yaml prints the manifests without touching the cluster; json reports what was done")
-        ->one_of({"text", "json", "yaml"})
-        ->option_text("FORMAT (text, json, yaml)");
+            "yaml prints the manifests without touching the cluster; json reports what was done",
+            "FORMAT (text, json, yaml)")
+        ->one_of({"text", "json", "yaml"});
     command
         .add_option("--dry-run", words.dry_run,
-                    "client: print the manifests; server: let the API server check them")
+                    "client: print the manifests; server: let the API server check them",
+                    "[=WORD] (none, client, server)")
         ->expected(0, 1)
         ->default_str("client")
-        ->one_of({"none", "client", "server"})
-        ->option_text("[=WORD] (none, client, server)");
+        ->one_of({"none", "client", "server"});
     command.add_flag("--diff", words.diff, "Show how each object changes");
     command.add_flag("--force-conflicts", words.force_conflicts,
                      "Take over fields that others own, such as those changed by kubectl edit");
     command.add_flag("--beside", words.beside,
                      "Install even if the cluster has another device plugin for NVIDIA GPUs");
     command.add_flag("--no-wait", words.no_wait, "Do not wait for the agents");
-    command.add_option("--timeout", words.timeout_seconds, "Seconds to wait for the agents")
-        ->range(1, 3600)
-        ->option_text("SECONDS (120)");
+    command
+        .add_option("--timeout", words.timeout_seconds, "Seconds to wait for the agents",
+                    "SECONDS (120)")
+        ->range(1, 3600);
     command.add_flag("--explain", words.explain, "Explain what nodes of this --profile need");
 }
 

@@ -10,23 +10,22 @@ namespace {
 void add_image_words(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command
-        .add_option("--profile", words.profile, "The kind of cluster; --explain says what it needs")
-        ->one_of(install::profile_names())
-        ->option_text("NAME (kubeadm, microk8s, k3s, eks)");
-    command.add_option("--image,--set-image", values.image, "The image of agent and controller")
-        ->option_text("REFERENCE");
-    command.add_option("--image-pull-policy", values.pull_policy, "When nodes fetch it")
-        ->one_of({"Always", "IfNotPresent", "Never"})
-        ->option_text("WORD (Always, IfNotPresent, Never)");
+        .add_option("--profile", words.profile, "The kind of cluster; --explain says what it needs",
+                    "NAME (kubeadm, microk8s, k3s, eks)")
+        ->one_of(install::profile_names());
+    command.add_option("--image,--set-image", values.image, "The image of agent and controller",
+                       "REFERENCE");
     command
-        .add_option("--node-selector", words.node_selector,
-                    "Run the agent only on nodes with this label; may be repeated. Default: all "
-                    "Linux nodes")
-        ->option_text("KEY=VALUE");
-    command
-        .add_option("--toleration", words.tolerations,
-                    "Run the agent on nodes with this taint, too; may be repeated")
-        ->option_text("KEY[=VALUE][:EFFECT]");
+        .add_option("--image-pull-policy", values.pull_policy, "When nodes fetch it",
+                    "WORD (Always, IfNotPresent, Never)")
+        ->one_of({"Always", "IfNotPresent", "Never"});
+    command.add_option("--node-selector", words.node_selector,
+                       "Run the agent only on nodes with this label; may be repeated. Default: all "
+                       "Linux nodes",
+                       "KEY=VALUE");
+    command.add_option("--toleration", words.tolerations,
+                       "Run the agent on nodes with this taint, too; may be repeated",
+                       "KEY[=VALUE][:EFFECT]");
 }
 
 void add_node_words(command_line::Command& command, ValueOptions& words) {
@@ -34,76 +33,69 @@ void add_node_words(command_line::Command& command, ValueOptions& words) {
     command
         .add_option("--gpu-access", words.gpu_access,
                     "How the agent may open the GPUs' device nodes: privileged works everywhere; "
-                    "runtime is not privileged and needs NVIDIA's container runtime")
-        ->one_of({"privileged", "runtime"})
-        ->option_text("WORD (privileged, runtime)");
-    command.add_option("--runtime-class", values.runtime_class, "RuntimeClass of the agent's pod")
-        ->option_text("NAME");
-    command
-        .add_option("--device-list-strategy", values.device_list_strategy,
-                    "How containers are told their GPUs: envvar, volume-mounts, cdi-annotations, "
-                    "cdi-cri; a comma list. Default: by profile")
-        ->option_text("LIST");
-    command.add_option("--kubelet-root", values.kubelet_root, "kubelet's --root-dir; by profile")
-        ->option_text("DIR");
-    command
-        .add_option("--driver-root", values.driver_root,
-                    "Where NVIDIA's driver is installed on the nodes")
-        ->option_text("DIR (/)");
+                    "runtime is not privileged and needs NVIDIA's container runtime",
+                    "WORD (privileged, runtime)")
+        ->one_of({"privileged", "runtime"});
+    command.add_option("--runtime-class", values.runtime_class, "RuntimeClass of the agent's pod",
+                       "NAME");
+    command.add_option(
+        "--device-list-strategy", values.device_list_strategy,
+        "How containers are told their GPUs: envvar, volume-mounts, cdi-annotations, "
+        "cdi-cri; a comma list. Default: by profile",
+        "LIST");
+    command.add_option("--kubelet-root", values.kubelet_root, "kubelet's --root-dir; by profile",
+                       "DIR");
+    command.add_option("--driver-root", values.driver_root,
+                       "Where NVIDIA's driver is installed on the nodes", "DIR (/)");
     command
         .add_option("--api-port", values.api_port,
-                    "Where the API server listens, for the network policy; by profile")
-        ->range(1, 65535)
-        ->option_text("PORT");
-    command
-        .add_option("--agent-flag", values.agent_args,
-                    "A flag of aliquot-agent, as it is there; "
-                    "may be repeated")
-        ->option_text("--NAME=VALUE");
+                    "Where the API server listens, for the network policy; by profile", "PORT")
+        ->range(1, 65535);
+    command.add_option("--agent-flag", values.agent_args,
+                       "A flag of aliquot-agent, as it is there; "
+                       "may be repeated",
+                       "--NAME=VALUE");
 }
 
 void add_sharing_words(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
-    command
-        .add_option("--config", words.config,
-                    "A sharing configuration; without KEY it is \"default\". May be repeated; what "
-                    "the cluster has is replaced")
-        ->option_text("[KEY=]FILE");
-    command
-        .add_option("--default-config", values.default_config,
-                    "Key for nodes without the label nvidia.com/device-plugin.config")
-        ->option_text("KEY");
+    command.add_option(
+        "--config", words.config,
+        "A sharing configuration; without KEY it is \"default\". May be repeated; what "
+        "the cluster has is replaced",
+        "[KEY=]FILE");
+    command.add_option("--default-config", values.default_config,
+                       "Key for nodes without the label nvidia.com/device-plugin.config", "KEY");
     command.add_flag("--mps", values.mps, "Configurations may share by MPS");
     command.add_flag("--mig", values.mig,
                      "Partition GPUs as the node's label nvidia.com/mig.config says");
     command
         .add_option("--mig-drain", values.mig_drain,
-                    "What happens to pods that use a GPU about to be partitioned")
-        ->one_of({"refuse", "wait", "evict"})
-        ->option_text("WORD (refuse, wait, evict)");
-    command.add_option("--mig-config", words.mig_config, "MIG configurations, mig-parted's format")
-        ->option_text("FILE");
+                    "What happens to pods that use a GPU about to be partitioned",
+                    "WORD (refuse, wait, evict)")
+        ->one_of({"refuse", "wait", "evict"});
+    command.add_option("--mig-config", words.mig_config, "MIG configurations, mig-parted's format",
+                       "FILE");
     command
         .add_option(
             "--labels", values.labels,
-            "Who writes the node's labels: the agent itself, node-feature-discovery, nobody")
-        ->one_of({"node", "nodefeature", "off"})
-        ->option_text("WORD (node, nodefeature, off)");
+            "Who writes the node's labels: the agent itself, node-feature-discovery, nobody",
+            "WORD (node, nodefeature, off)")
+        ->one_of({"node", "nodefeature", "off"});
     command
         .add_option("--label-profile", values.label_profiles,
-                    "Also add labels as people set them by hand; may be repeated")
+                    "Also add labels as people set them by hand; may be repeated",
+                    "NAME (present, accelerator, model, resource, role, type)")
         ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
-        ->delimiter(',')
-        ->option_text("NAME (present, accelerator, model, resource, role, type)");
-    command
-        .add_option("--taint", values.node_taint,
-                    "Taint of nodes with GPUs, as nvidia.com/gpu=true:NoSchedule")
-        ->option_text("KEY=VALUE:EFFECT");
+        ->delimiter(',');
+    command.add_option("--taint", values.node_taint,
+                       "Taint of nodes with GPUs, as nvidia.com/gpu=true:NoSchedule",
+                       "KEY=VALUE:EFFECT");
     command
         .add_option("--unhealthy-taint", values.unhealthy_taint,
-                    "When aliquot.dev/gpu-unhealthy is set: all GPUs of a node are ill, any, never")
-        ->one_of({"all", "any", "off"})
-        ->option_text("WORD (all, any, off)");
+                    "When aliquot.dev/gpu-unhealthy is set: all GPUs of a node are ill, any, never",
+                    "WORD (all, any, off)")
+        ->one_of({"all", "any", "off"});
 }
 
 void add_surroundings(command_line::Command& command, ValueOptions& words) {
@@ -118,24 +110,18 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
                      "For the Prometheus operator: alerts and recording rules");
     command.add_flag("--metrics-api", values.metrics_api,
                      "GPU metrics for autoscalers: aliquot metrics-api");
-    command
-        .add_option("--metrics-namespace", values.metrics_namespace,
-                    "Where Prometheus is: it alone may read metrics")
-        ->option_text("NAME (monitoring)");
+    command.add_option("--metrics-namespace", values.metrics_namespace,
+                       "Where Prometheus is: it alone may read metrics", "NAME (monitoring)");
     command
         .add_option("--api-server-cidr", values.api_server_cidrs,
-                    "Who may ask the webhook: the API servers, as 10.0.0.1/32")
-        ->delimiter(',')
-        ->option_text("LIST");
-    command
-        .add_option("--webhook-client-ca", values.webhook_client_ca,
-                    "ConfigMap with ca.crt: the webhook answers its certificates only")
-        ->option_text("NAME");
+                    "Who may ask the webhook: the API servers, as 10.0.0.1/32", "LIST")
+        ->delimiter(',');
+    command.add_option("--webhook-client-ca", values.webhook_client_ca,
+                       "ConfigMap with ca.crt: the webhook answers its certificates only", "NAME");
     command
         .add_option("--webhook-client-names", values.webhook_client_names,
-                    "Common names of these that may ask; default: all")
-        ->delimiter(',')
-        ->option_text("LIST");
+                    "Common names of these that may ask; default: all", "LIST")
+        ->delimiter(',');
     command.add_flag("--no-network-policy", words.no_network_policy,
                      "Do not create NetworkPolicies");
     command.add_flag("--critical-quota", values.critical_quota,

@@ -115,15 +115,12 @@ void serve(Context& context, MetricsApiOptions& words) {
 
 void add_agents(command_line::Command& command, MetricsApiOptions& words) {
     scaling::GatherOptions& gather = words.options.gather;
-    command.add_option("--agents", gather.agents, "Agents: HOST:PORT or https://HOST:PORT")
-        ->delimiter(',')
-        ->option_text("LIST");
-    command
-        .add_option("--agents-service", gather.service,
-                    "A name all of whose addresses are agents: a headless service")
-        ->option_text("NAME:PORT");
-    command.add_option("--agents-ca-file", gather.ca_file, "Who signs the agents' certificates")
-        ->option_text("FILE");
+    command.add_option("--agents", gather.agents, "Agents: HOST:PORT or https://HOST:PORT", "LIST")
+        ->delimiter(',');
+    command.add_option("--agents-service", gather.service,
+                       "A name all of whose addresses are agents: a headless service", "NAME:PORT");
+    command.add_option("--agents-ca-file", gather.ca_file, "Who signs the agents' certificates",
+                       "FILE");
     command_line::Option* certificate = command.add_option(
         "--agents-cert-file", gather.certificate_file, "Our certificate for the agents");
     command_line::Option* key = command.add_option("--agents-key-file", gather.key_file, "Its key");
@@ -131,46 +128,40 @@ void add_agents(command_line::Command& command, MetricsApiOptions& words) {
     key->option_text("FILE")->needs(certificate);
     command.add_flag("--agents-insecure", gather.any_certificate,
                      "Accept any certificate from agents");
-    command.add_option("--agents-user", gather.user, "Name for the agents")->option_text("NAME");
+    command.add_option("--agents-user", gather.user, "Name for the agents", "NAME");
+    command.add_option("--agents-password-file", words.agents_password_file,
+                       "File with the password for the agents", "FILE");
     command
-        .add_option("--agents-password-file", words.agents_password_file,
-                    "File with the password for the agents")
-        ->option_text("FILE");
-    command.add_option("--every", words.every_seconds, "Seconds between two queries of the agents")
-        ->range(1, 60)
-        ->option_text("SECONDS (10)");
-    command.add_option("--window", words.window_seconds, "Seconds over which a value is averaged")
-        ->range(1, 600)
-        ->option_text("SECONDS (60)");
+        .add_option("--every", words.every_seconds, "Seconds between two queries of the agents",
+                    "SECONDS (10)")
+        ->range(1, 60);
+    command
+        .add_option("--window", words.window_seconds, "Seconds over which a value is averaged",
+                    "SECONDS (60)")
+        ->range(1, 600);
 }
 
 void add_serving(command_line::Command& command, MetricsApiOptions& words) {
     scaling::MetricsApiOptions& options = words.options;
-    command.add_option("--listen", options.listen, "Where to answer")
-        ->option_text("ADDRESS:PORT (:6443)");
-    command
-        .add_option("--tls-cert-file", options.certificate_file,
-                    "Our certificate; without one it is made at the start")
-        ->option_text("FILE");
-    command.add_option("--tls-key-file", options.key_file, "Its key")->option_text("FILE");
+    command.add_option("--listen", options.listen, "Where to answer", "ADDRESS:PORT (:6443)");
+    command.add_option("--tls-cert-file", options.certificate_file,
+                       "Our certificate; without one it is made at the start", "FILE");
+    command.add_option("--tls-key-file", options.key_file, "Its key", "FILE");
     command
         .add_option("--authentication", words.authentication,
-                    "How clients are authenticated; none is for 127.0.0.1 only")
-        ->one_of({"front-proxy", "none"})
-        ->option_text("KIND (front-proxy, none)");
-    command
-        .add_option("--requestheader-client-ca-file", options.front_proxy_ca_file,
-                    "Who signs the front proxy's certificate; default: what the cluster says")
-        ->option_text("FILE");
+                    "How clients are authenticated; none is for 127.0.0.1 only",
+                    "KIND (front-proxy, none)")
+        ->one_of({"front-proxy", "none"});
+    command.add_option("--requestheader-client-ca-file", options.front_proxy_ca_file,
+                       "Who signs the front proxy's certificate; default: what the cluster says",
+                       "FILE");
     command
         .add_option("--requestheader-allowed-names", options.front_proxy_names,
-                    "Names of the front proxy; default: any that is signed so")
-        ->delimiter(',')
-        ->option_text("LIST");
-    command.add_option("--kubeconfig", options.kube.kubeconfig, "How to reach the API server")
-        ->option_text("FILE");
-    command.add_option("--context", options.kube.context, "Context of the kubeconfig")
-        ->option_text("NAME");
+                    "Names of the front proxy; default: any that is signed so", "LIST")
+        ->delimiter(',');
+    command.add_option("--kubeconfig", options.kube.kubeconfig, "How to reach the API server",
+                       "FILE");
+    command.add_option("--context", options.kube.context, "Context of the kubeconfig", "NAME");
     command.add_flag("--without-api-server", words.without_api_server,
                      "Do not ask the API server: pods are known by name only");
 }
@@ -178,12 +169,11 @@ void add_serving(command_line::Command& command, MetricsApiOptions& words) {
 void add_printing(command_line::Command& command, MetricsApiOptions& words) {
     command.add_flag("--print-manifests", words.print_manifests,
                      "Print what the cluster needs, instead of serving");
-    command.add_option("--namespace", words.manifests.namespace_name, "Namespace of the manifests")
-        ->option_text("NAME (aliquot-system)");
-    command.add_option("--image", words.manifests.image, "Its image")->option_text("REFERENCE");
-    command.add_option("--replicas", words.manifests.replicas, "How many")
-        ->range(1, 10)
-        ->option_text("NUMBER (2)");
+    command.add_option("--namespace", words.manifests.namespace_name, "Namespace of the manifests",
+                       "NAME (aliquot-system)");
+    command.add_option("--image", words.manifests.image, "Its image", "REFERENCE");
+    command.add_option("--replicas", words.manifests.replicas, "How many", "NUMBER (2)")
+        ->range(1, 10);
     command.add_flag("--without-certificate", words.without_certificate,
                      "Print no certificate: each server makes its own, which is not verified");
 }

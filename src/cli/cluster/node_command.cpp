@@ -93,17 +93,17 @@ void add_node_command(command_line::Command& program, Context& context) {
     add_offer_options(*command, words->node, FileArgument::kOptional);
     command
         ->add_option("--profile", words->profiles,
-                     "Also add labels as people set them by hand; may be repeated")
-        ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
-        ->option_text("NAME (present, accelerator, model, resource, role, type)");
+                     "Also add labels as people set them by hand; may be repeated",
+                     "NAME (present, accelerator, model, resource, role, type)")
+        ->one_of({"present", "accelerator", "model", "resource", "role", "type"});
     command->add_flag("--no-features", words->no_features,
                       "Without the labels of NVIDIA's gpu-feature-discovery");
-    command->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's")
-        ->one_of({"none", "single", "mixed"})
-        ->option_text("WORD (none, single, mixed)");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"text", "json", "yaml"})
-        ->option_text("FORMAT (text, json, yaml)");
+    command
+        ->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's",
+                     "WORD (none, single, mixed)")
+        ->one_of({"none", "single", "mixed"});
+    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json, yaml)")
+        ->one_of({"text", "json", "yaml"});
     command->callback([words, &context] { print_labels(context, *words); });
 }
 

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/nearest_word.h"
+#include "base/sentence.h"
 #include "cli/cluster/node_command.h"
 #include "cli/cluster/node_config_wait.h"
 #include "cli/files/config_command.h"
@@ -78,8 +79,7 @@ bool is_good(Context& context, const std::string& name, const std::string& text)
 }
 
 std::string keys_text(const Map& map) {
-    std::string text;
-    for (const auto& [key, value] : map.data) text += (text.empty() ? "" : ", ") + key;
+    std::string text = listed(map.data, [](const auto& entry) { return entry.first; });
     return text.empty() ? "none" : text;
 }
 
@@ -272,8 +272,8 @@ void add_map_flags(command_line::Command& command, NodeConfigOptions& words) {
     add_cluster_flags(command, words.cluster);
     add_namespace_flag(command, words.cluster,
                        "Namespace of the ConfigMap; default aliquot-system");
-    command.add_option("--config-map", words.config_map, "Its name; default aliquot-config")
-        ->option_text("NAME");
+    command.add_option("--config-map", words.config_map, "Its name; default aliquot-config",
+                       "NAME");
 }
 
 void add_set(command_line::Command& config, Context& context) {
@@ -288,16 +288,16 @@ void add_set(command_line::Command& config, Context& context) {
         "aliquot node config set --all whole\n"
         "aliquot node config set gpu-1 --clear");
     auto words = std::make_shared<NodeConfigOptions>();
-    command->add_option("NODE... KEY", words->given, "Nodes, then the key of the ConfigMap")
-        ->option_text("...");
-    command->add_option("-l,--selector", words->choice.selector, "GPU nodes with these labels")
-        ->option_text("SELECTOR");
+    command->add_option("NODE... KEY", words->given, "Nodes, then the key of the ConfigMap", "...");
+    command->add_option("-l,--selector", words->choice.selector, "GPU nodes with these labels",
+                        "SELECTOR");
     command->add_flag("--all", words->choice.all, "All nodes with GPUs");
     command->add_flag("--clear", words->clear, "Remove the label");
     command->add_flag("--wait", words->wait, "Wait until the agents report that it is served");
-    command->add_option("--timeout", words->timeout_seconds, "With --wait: timeout in seconds")
-        ->range(1, 3600)
-        ->option_text("SECONDS (1 to 3600)");
+    command
+        ->add_option("--timeout", words->timeout_seconds, "With --wait: timeout in seconds",
+                     "SECONDS (1 to 3600)")
+        ->range(1, 3600);
     command->add_flag("--dry-run", words->dry_run,
                       "Let the API server validate it without changing anything");
     add_map_flags(*command, *words);
@@ -320,9 +320,8 @@ void add_node_config(command_line::Command& node, Context& context) {
         "list", "List the keys of the ConfigMap, what they mean and which nodes serve them");
     all->footer("aliquot node config list\naliquot node config list -o json");
     auto listed = std::make_shared<NodeConfigOptions>();
-    all->add_option("-o,--output", listed->format, "Output format")
-        ->one_of({"table", "json"})
-        ->option_text("FORMAT (table, json)");
+    all->add_option("-o,--output", listed->format, "Output format", "FORMAT (table, json)")
+        ->one_of({"table", "json"});
     add_map_flags(*all, *listed);
     all->callback([listed, &context] { list(context, *listed); });
 
@@ -332,10 +331,9 @@ void add_node_config(command_line::Command& node, Context& context) {
         "aliquot node config put quarters sharing.yaml\n"
         "aliquot node config put quarters - --dry-run < sharing.yaml");
     auto written = std::make_shared<NodeConfigOptions>();
-    one->add_option("KEY", written->key, "What nodes name it by")->required()->option_text(" ");
-    one->add_option("FILE", written->file, "The configuration; - is the standard input")
-        ->required()
-        ->option_text(" ");
+    one->add_option("KEY", written->key, "What nodes name it by", " ")->required();
+    one->add_option("FILE", written->file, "The configuration; - is the standard input", " ")
+        ->required();
     one->add_flag("--dry-run", written->dry_run,
                   "Let the API server validate it without changing anything");
     add_map_flags(*one, *written);

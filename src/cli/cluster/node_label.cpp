@@ -118,16 +118,16 @@ void add_node_label(command_line::Command& node, Context& context) {
         "aliquot node label --all --profile type        # gpu-type=a2, gpu-memory=16gb\n"
         "aliquot node label gpu-1 team-                 # takes it away again");
     auto words = std::make_shared<NodeLabelOptions>();
-    command->add_option("NODE|KEY=VALUE|KEY-", words->given, "Nodes, and what to change of them")
-        ->option_text("...");
-    command->add_option("-l,--selector", words->choice.selector, "Nodes with these labels")
-        ->option_text("SELECTOR");
+    command->add_option("NODE|KEY=VALUE|KEY-", words->given, "Nodes, and what to change of them",
+                        "...");
+    command->add_option("-l,--selector", words->choice.selector, "Nodes with these labels",
+                        "SELECTOR");
     command->add_flag("--all", words->choice.all, "All nodes with GPUs");
     command
         ->add_option("--profile", words->profiles,
-                     "Labels by the GPUs of the node; may be repeated")
-        ->one_of({"present", "accelerator", "model", "resource", "role", "type"})
-        ->option_text("NAME (present, accelerator, model, resource, role, type)");
+                     "Labels by the GPUs of the node; may be repeated",
+                     "NAME (present, accelerator, model, resource, role, type)")
+        ->one_of({"present", "accelerator", "model", "resource", "role", "type"});
     command->add_flag("--force", words->change.force, "Take over labels that others set");
     command->add_flag("--dry-run", words->change.dry_run,
                       "Let the API server validate it without changing anything");

@@ -129,14 +129,14 @@ void add_node_list(command_line::Command& node, Context& context) {
         "aliquot node list --context prod -o json\n"
         "aliquot node list -w        # prints a node again when it changes");
     auto words = std::make_shared<NodeListOptions>();
-    command->add_option("-l,--selector", words->selector, "Nodes with these labels")
-        ->option_text("SELECTOR");
+    command->add_option("-l,--selector", words->selector, "Nodes with these labels", "SELECTOR");
     command->add_flag("--all", words->all, "Include nodes without GPUs");
     command->add_flag("-w,--watch", words->watch,
                       "Keep watching, and print a node again when it changes");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"table", "wide", "json", "yaml"})
-        ->option_text("FORMAT (table, wide, json, yaml)");
+    command
+        ->add_option("-o,--output", words->format, "Output format",
+                     "FORMAT (table, wide, json, yaml)")
+        ->one_of({"table", "wide", "json", "yaml"});
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { list(context, *words); });
 }

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/json_value.h"
+#include "base/sentence.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "node/names.h"
@@ -166,10 +167,8 @@ std::string health_text(const node::GpuNode& node) {
 }
 
 std::string taints_text(const node::GpuNode& node) {
-    std::string text;
-    for (const auto& taint : node.object.taints) {
-        text += (text.empty() ? "" : ",") + k8s::to_text(taint);
-    }
+    std::string text = listed(
+        node.object.taints, [](const auto& taint) { return k8s::to_text(taint); }, ",");
     return text;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <ostream>
 
+#include "base/text.h"
 #include "cli/cluster/node_picture.h"
 #include "command_line/command.h"
 #include "node/names.h"
@@ -21,10 +22,7 @@ void print_gpus(std::ostream& out, const node::GpuNode& node) {
     out << '\n';
     std::vector<Row> rows{{"GPU", "MODEL", "MEMORY", "MIG", "HEALTH", "SINCE", "UUID"}};
     for (const node::GpuStatus& gpu : node.gpus) {
-        std::string devices;
-        for (const auto& device : gpu.mig_devices) {
-            devices += (devices.empty() ? "" : ",") + device;
-        }
+        std::string devices = join(gpu.mig_devices, ",");
         rows.push_back({std::to_string(gpu.index), gpu.model,
                         std::to_string(gpu.memory_mib) + "MiB",
                         gpu.mig ? (devices.empty() ? "on" : devices) : "",
@@ -119,10 +117,9 @@ void add_node_show(command_line::Command& node, Context& context) {
         "show", "Show everything known about one node: GPUs with advice, shares, pods, conditions");
     command->footer("aliquot node show gpu-1\naliquot node show gpu-1 -o yaml");
     auto words = std::make_shared<NodeShowOptions>();
-    command->add_option("NODE", words->name, "Its name")->required()->option_text(" ");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"table", "json", "yaml"})
-        ->option_text("FORMAT (table, json, yaml)");
+    command->add_option("NODE", words->name, "Its name", " ")->required();
+    command->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json, yaml)")
+        ->one_of({"table", "json", "yaml"});
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { show(context, *words); });
 }

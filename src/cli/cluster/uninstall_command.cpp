@@ -89,16 +89,14 @@ void add_uninstall_command(command_line::Command& program, Context& context) {
     command->add_flag(
         "--no-clean-up", words->no_clean_up,
         "Leave the agents' files on hosts: /var/lib/aliquot, /run/aliquot, the CDI file");
+    command->add_option("--image", words->image,
+                        "Image of the pods that clean up; default: the agent's", "REFERENCE");
     command
-        ->add_option("--image", words->image,
-                     "Image of the pods that clean up; default: the agent's")
-        ->option_text("REFERENCE");
-    command->add_option("--timeout", words->timeout_seconds, "Seconds to wait at each step")
-        ->range(1, 3600)
-        ->option_text("SECONDS (120)");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"text", "json"})
-        ->option_text("FORMAT (text, json)");
+        ->add_option("--timeout", words->timeout_seconds, "Seconds to wait at each step",
+                     "SECONDS (120)")
+        ->range(1, 3600);
+    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json)")
+        ->one_of({"text", "json"});
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { run(context, *words); });
 }

@@ -108,38 +108,32 @@ void add_verify_command(command_line::Command& program, Context& context) {
         "aliquot verify --context prod -o json\n"
         "aliquot verify --node gpu-1 --image registry.example/aliquot:0.1.0");
     auto words = std::make_shared<VerifyOptions>();
-    command->add_option("--node", words->options.node, "Only this node")->option_text("NODE");
-    command
-        ->add_option(
-            "--image", words->options.image,
-            "Image of the test pods, which has /usr/bin/aliquot-probe; default: the agent's")
-        ->option_text("REF");
+    command->add_option("--node", words->options.node, "Only this node", "NODE");
+    command->add_option(
+        "--image", words->options.image,
+        "Image of the test pods, which has /usr/bin/aliquot-probe; default: the agent's", "REF");
     command
         ->add_option("--timeout", words->timeout_seconds,
-                     "Timeout of a test pod in seconds, including the pull of its image")
-        ->range(5, 3600)
-        ->option_text("SECONDS (5 to 3600)");
-    command
-        ->add_option("--runtime-class", words->options.runtime_class,
-                     "RuntimeClass of the test pods, where the device plugin needs one")
-        ->option_text("NAME");
-    command
-        ->add_option("--run-as", words->options.user,
-                     "User id in the test pods; the one of your own pods where MPS shares GPUs")
-        ->option_text("UID");
+                     "Timeout of a test pod in seconds, including the pull of its image",
+                     "SECONDS (5 to 3600)")
+        ->range(5, 3600);
+    command->add_option("--runtime-class", words->options.runtime_class,
+                        "RuntimeClass of the test pods, where the device plugin needs one", "NAME");
+    command->add_option("--run-as", words->options.user,
+                        "User id in the test pods; the one of your own pods where MPS shares GPUs",
+                        "UID");
     command
         ->add_option("--pod-security", words->options.pod_security,
                      "Pod Security level of the namespace, where something adds to all pods what "
-                     "'restricted' refuses")
-        ->one_of({"restricted", "baseline", "privileged"})
-        ->option_text("LEVEL (restricted, baseline, privileged)");
-    command->add_option("--agent-namespace", words->options.agent_namespace, "Where the agent runs")
-        ->option_text("NAME");
+                     "'restricted' refuses",
+                     "LEVEL (restricted, baseline, privileged)")
+        ->one_of({"restricted", "baseline", "privileged"});
+    command->add_option("--agent-namespace", words->options.agent_namespace, "Where the agent runs",
+                        "NAME");
     add_namespace_flag(*command, words->cluster,
                        "Namespace that is made for the test pods; default aliquot-verify");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"text", "json"})
-        ->option_text("FORMAT (text, json)");
+    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json)")
+        ->one_of({"text", "json"});
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { run(context, *words); });
 }

@@ -65,17 +65,17 @@ void add_config_check(command_line::Command& config, Context& context) {
         "kubectl get configmap slices -o yaml | aliquot config check -\n"
         "aliquot config check --compat nvidia sharing.yaml   # what NVIDIA's plugin makes of it");
     auto words = std::make_shared<ConfigCheckOptions>();
-    command->add_option("FILE", words->files, "What to check; - is the standard input")
-        ->required()
-        ->option_text("...");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"text", "json", "yaml", "table"})
-        ->option_text("FORMAT (text, json, yaml, table)");
+    command->add_option("FILE", words->files, "What to check; - is the standard input", "...")
+        ->required();
+    command
+        ->add_option("-o,--output", words->format, "Output format",
+                     "FORMAT (text, json, yaml, table)")
+        ->one_of({"text", "json", "yaml", "table"});
     command
         ->add_option("--compat", words->compatibility,
-                     "Read as NVIDIA's plugin does: ignore what it ignores, with a warning")
-        ->one_of({"none", "nvidia"})
-        ->option_text("MODE (none, nvidia)");
+                     "Read as NVIDIA's plugin does: ignore what it ignores, with a warning",
+                     "MODE (none, nvidia)")
+        ->one_of({"none", "nvidia"});
     command->callback([words, &context] { check(context, *words); });
 }
 

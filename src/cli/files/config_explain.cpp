@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/json_value.h"
+#include "base/sentence.h"
 #include "cli/files/config_command.h"
 #include "cli/host/node_offer.h"
 #include "command_line/command.h"
@@ -19,10 +20,6 @@ namespace aliquot::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string plural(std::size_t count, const std::string& word) {
-    return std::to_string(count) + ' ' + word + (count == 1 ? "" : "s");
-}
 
 /// "8Gi and 50 % compute, 4Gi and 25 % compute".
 std::string unequal_text(const std::vector<grant::Limits>& shares) {
@@ -55,7 +52,7 @@ bool has_guard(const sharing::Resource& resource) {
 std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
     std::string text = k8s::bytes_text(gpu.device_memory_bytes());
     if (!shared) return text + ", whole";
-    text += " in " + plural(gpu.replicas, "share");
+    text += " in " + counted(gpu.replicas, "share");
     if (!gpu.shares.empty()) return text + ": " + unequal_text(gpu.shares);
     if (gpu.limits.memory_bytes) text += " of " + k8s::bytes_text(*gpu.limits.memory_bytes);
     if (gpu.limits.compute_percent) {
@@ -68,7 +65,7 @@ std::string share_text(const sharing::OfferedGpu& gpu, bool shared) {
 }
 
 void print_text(std::ostream& out, const gpu::Inventory& inventory, const sharing::Offer& offer) {
-    out << plural(inventory.gpus.size(), "GPU") << ", driver " << inventory.driver_version << '\n';
+    out << counted(inventory.gpus.size(), "GPU") << ", driver " << inventory.driver_version << '\n';
     for (const sharing::Resource& resource : offer.resources) {
         const std::size_t count = resource.devices().size();
         out << '\n' << resource.name << ": " << count << '\n';
@@ -183,9 +180,8 @@ void add_config_explain(command_line::Command& config, Context& context) {
     auto words = std::make_shared<OfferOptions>();
     auto format = std::make_shared<std::string>("text");
     add_offer_options(*command, *words, FileArgument::kRequired);
-    command->add_option("-o,--output", *format, "Output format")
-        ->one_of({"text", "json", "yaml"})
-        ->option_text("FORMAT (text, json, yaml)");
+    command->add_option("-o,--output", *format, "Output format", "FORMAT (text, json, yaml)")
+        ->one_of({"text", "json", "yaml"});
     command->callback([words, format, &context] { explain(context, *words, *format); });
 }
 

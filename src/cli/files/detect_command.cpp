@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/sentence.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
 #include "command_line/command.h"
@@ -59,13 +60,7 @@ std::string need_text(const detect::Need& need) {
 }
 
 /// One line of evidence: its bytes as one printable word.
-std::string quoted(std::string_view text) {
-    std::string shown = "\"";
-    for (const char byte : text.substr(0, 60)) {
-        shown += static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F ? ' ' : byte;
-    }
-    return shown + '"';
-}
+std::string quoted(std::string_view text) { return '"' + one_line(text.substr(0, 60)) + '"'; }
 
 void explain(std::ostream& out, const detect::Verdict& verdict, std::string_view text) {
     out << "  " << number("%+6.2f", verdict.bias) << "  everything else\n";
@@ -269,18 +264,16 @@ void add_detect_command(command_line::Command& program, Context& context) {
         "echo 'Fine-tune a 7B model on two A100 80GB' | aliquot detect --explain -\n"
         "aliquot detect --lines tickets.txt > labels.jsonl   # one text per line");
     auto words = std::make_shared<DetectOptions>();
-    command->add_option("FILE", words->files, "What to judge; - is the standard input")
-        ->option_text("...");
+    command->add_option("FILE", words->files, "What to judge; - is the standard input", "...");
+    command->add_option("--lines", words->lines,
+                        "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each",
+                        "FILE");
     command
-        ->add_option("--lines", words->lines,
-                     "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each")
-        ->option_text("FILE");
-    command->add_option("--kind", words->kind, "Kind of input, when the name does not tell")
-        ->one_of({"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"})
-        ->option_text("KIND (auto, text, requirements, dockerfile, manifest, code, command)");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"text", "json", "yaml"})
-        ->option_text("FORMAT (text, json, yaml)");
+        ->add_option("--kind", words->kind, "Kind of input, when the name does not tell",
+                     "KIND (auto, text, requirements, dockerfile, manifest, code, command)")
+        ->one_of({"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"});
+    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json, yaml)")
+        ->one_of({"text", "json", "yaml"});
     command->add_flag("--explain", words->explain, "Show all evidence and how the score adds up");
     command->add_flag("--keywords-only", words->keywords_only,
                       "Judge by fourteen keywords alone, for comparison; it always names a GPU");

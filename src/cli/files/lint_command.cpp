@@ -178,8 +178,8 @@ void lint_paths(Context& context, const LintOptions& words) {
 }
 
 void add_options(command_line::Command& command, LintOptions& words) {
-    command.add_option("PATH", words.paths, "Files and directories; - is the standard input")
-        ->option_text("...");
+    command.add_option("PATH", words.paths, "Files and directories; - is the standard input",
+                       "...");
     command
         .add_option("-o,--output", words.formats,
                     "Output format; =PATH writes to a file; may be repeated")
@@ -188,19 +188,15 @@ void add_options(command_line::Command& command, LintOptions& words) {
         ->allow_extra_args(false)  // -o json PATH: PATH is no format
         ->option_text("FORMAT[=PATH] (text, wide, table, json, yaml, sarif, github, junit)");
     command
-        .add_option("--fail-on", words.fail_on, "The lowest severity that makes the exit code 1")
-        ->one_of({"error", "warning", "info", "never"})
-        ->option_text("SEVERITY (error, warning, info, never)");
+        .add_option("--fail-on", words.fail_on, "The lowest severity that makes the exit code 1",
+                    "SEVERITY (error, warning, info, never)")
+        ->one_of({"error", "warning", "info", "never"});
     command.add_flag("--fix", words.fix, "Apply the mechanical fixes, then report what is left");
     command.add_flag("--diff", words.diff, "Show those fixes as a diff; with --fix apply them too");
-    command
-        .add_option("--facts", words.facts,
-                    "Facts about the cluster: kubectl get nodes,runtimeclasses -o json")
-        ->option_text("FILE");
-    command
-        .add_option("--baseline", words.baseline,
-                    "Leave out findings that are in this earlier -o json report")
-        ->option_text("FILE");
+    command.add_option("--facts", words.facts,
+                       "Facts about the cluster: kubectl get nodes,runtimeclasses -o json", "FILE");
+    command.add_option("--baseline", words.baseline,
+                       "Leave out findings that are in this earlier -o json report", "FILE");
     command.add_flag("--rules", words.rules, "List all rules");
     command.add_flag("--init", words.init, "Write a .aliquot.yaml to begin with");
 }

@@ -83,8 +83,8 @@ void print_files(Context& context, const plan::Plan& made, const std::string& fo
     };
     const auto count = std::ranges::count_if(made.files, wanted);
     if (count == 0) {
-        fail(context, kCouldNotRun, "the plan needs no configuration: " + made.recommendation);
-        return;
+        return fail(context, kCouldNotRun,
+                    "the plan needs no configuration: " + made.recommendation);
     }
     if (format == "nvidia") {
         context.out << "# gpu-operator reads it when its values name it:\n"
@@ -122,19 +122,13 @@ void write_files(Context& context, const plan::Plan& made, const std::string& di
 
 void make(Context& context, const PlanOptions& words) {
     const auto request = gather_request(words);
-    if (!request) {
-        fail(context, kUsage, request.error().message);
-        return;
-    }
+    if (!request) return fail(context, kUsage, request.error().message);
     const plan::Plan made = make_plan(*request);
     std::optional<plan::Plan> after;
     std::optional<plan::Request> changed;
     if (!words.what_if.empty()) {
         auto result = changed_request(*request, words.what_if);
-        if (!result) {
-            fail(context, kUsage, result.error().message);
-            return;
-        }
+        if (!result) return fail(context, kUsage, result.error().message);
         changed = *std::move(result);
         after = make_plan(*changed);
     }
@@ -165,39 +159,33 @@ void make(Context& context, const PlanOptions& words) {
 }
 
 void add_inputs(command_line::Command& command, PlanOptions& words) {
-    command.add_option("--gpu", words.gpus, "A GPU model, with a count if there are several")
-        ->option_text("MODEL (\"2x A2\")");
-    command.add_option("--node-type", words.node_types, "A cloud machine: all its GPUs")
-        ->option_text("TYPE (g4dn.xlarge)");
+    command.add_option("--gpu", words.gpus, "A GPU model, with a count if there are several",
+                       "MODEL (\"2x A2\")");
+    command.add_option("--node-type", words.node_types, "A cloud machine: all its GPUs",
+                       "TYPE (g4dn.xlarge)");
+    command.add_option(
+        "--nodes", words.nodes_file,
+        "Facts of nodes, or what kubectl get nodes -o json prints; - is the standard "
+        "input",
+        "FILE");
+    command.add_option("--workloads", words.workloads_file,
+                       "Workloads to run: a list of names with memory, duty, tenant, ...", "FILE");
+    command.add_option("--from-manifests", words.manifests,
+                       "Kubernetes manifests: what asks for a GPU there", "PATH");
+    command.add_option("--services", words.services, "Plan for this many identical services", "N")
+        ->range(1U, 1000U);
+    auto* const model =
+        command.add_option("--model", words.model, "A neural network to run", "NAME (llama-3-8b)");
     command
-        .add_option("--nodes", words.nodes_file,
-                    "Facts of nodes, or what kubectl get nodes -o json prints; - is the standard "
-                    "input")
-        ->option_text("FILE");
-    command
-        .add_option("--workloads", words.workloads_file,
-                    "Workloads to run: a list of names with memory, duty, tenant, ...")
-        ->option_text("FILE");
-    command
-        .add_option("--from-manifests", words.manifests,
-                    "Kubernetes manifests: what asks for a GPU there")
-        ->option_text("PATH");
-    command.add_option("--services", words.services, "Plan for this many identical services")
-        ->range(1U, 1000U)
-        ->option_text("N");
-    auto* const model = command.add_option("--model", words.model, "A neural network to run")
-                            ->option_text("NAME (llama-3-8b)");
-    command.add_option("--quant", words.quant, "Number format of its weights")
+        .add_option("--quant", words.quant, "Number format of its weights",
+                    "FORMAT (fp32, bf16, fp16, fp8, int8, int4)")
+        ->needs(model);
+    command.add_option("--ctx", words.context, "Its context in tokens", "TOKENS")
         ->needs(model)
-        ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4)");
-    command.add_option("--ctx", words.context, "Its context in tokens")
+        ->range(1U, 100'000'000U);
+    command.add_option("--batch", words.batch, "Concurrent requests", "N")
         ->needs(model)
-        ->range(1U, 100'000'000U)
-        ->option_text("TOKENS");
-    command.add_option("--batch", words.batch, "Concurrent requests")
-        ->needs(model)
-        ->range(1U, 1'000'000U)
-        ->option_text("N");
+        ->range(1U, 1'000'000U);
 }
 
 }  // namespace
@@ -220,23 +208,23 @@ void add_plan_command(command_line::Command& program, Context& context) {
     add_inputs(*command, *words);
     command
         ->add_option("--guard", words->guard,
-                     "Whether limits of a share are enforced; off: plain time-slicing")
-        ->one_of({"on", "off"})
-        ->option_text("on|off");
+                     "Whether limits of a share are enforced; off: plain time-slicing", "on|off")
+        ->one_of({"on", "off"});
     command->add_flag("--no-reboot", words->no_reboot,
                       "Avoid anything that drains a node or resets a GPU");
-    command->add_option("--usd-per-kwh", words->usd_per_kwh, "Price of energy, for own hardware")
-        ->range(0.0, 100.0)
-        ->option_text("USD");
-    command->add_option("--what-if", words->what_if, "Plan again with more of a workload")
-        ->option_text("add=NxNAME");
-    command->add_option("--write", words->write, "Write all files of the plan to a directory")
-        ->option_text("DIR");
+    command
+        ->add_option("--usd-per-kwh", words->usd_per_kwh, "Price of energy, for own hardware",
+                     "USD")
+        ->range(0.0, 100.0);
+    command->add_option("--what-if", words->what_if, "Plan again with more of a workload",
+                        "add=NxNAME");
+    command->add_option("--write", words->write, "Write all files of the plan to a directory",
+                        "DIR");
     command
         ->add_option("-o,--output", words->format,
-                     "Output format; aliquot, nvidia: the configuration itself")
-        ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia"})
-        ->option_text("FORMAT (text, json, yaml, aliquot, nvidia)");
+                     "Output format; aliquot, nvidia: the configuration itself",
+                     "FORMAT (text, json, yaml, aliquot, nvidia)")
+        ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia"});
     command->callback([words, &context] { make(context, *words); });
 }
 

@@ -124,10 +124,9 @@ void print_answer(Context& context, const Value& node, std::string_view format) 
 }
 
 void add_format(command_line::Command& command, std::string& format) {
-    command.add_option("-o,--output", format, "Output format")
+    command.add_option("-o,--output", format, "Output format", "FORMAT (text, json, yaml)")
         ->one_of({"text", "json", "yaml"})
-        ->transform([](const std::string& word) { return word == "table" ? "text" : word; })
-        ->option_text("FORMAT (text, json, yaml)");
+        ->transform([](const std::string& word) { return word == "table" ? "text" : word; });
 }
 
 void add_size_batch(command_line::Command& size, Context& context) {
@@ -140,19 +139,17 @@ void add_size_batch(command_line::Command& size, Context& context) {
         "aliquot size batch --gpu v100-32 --gpu a100-40 -o json\n"
         "aliquot size batch --gpu t4 --failed-at 16   # out of memory: what to try next");
     auto words = std::make_shared<BatchOptions>();
-    command->add_option("--gpu", words->gpus, "A GPU model")->option_text("MODEL");
-    command->add_option("--memory", words->memory_gib, "GPU memory in GiB, in place of a model")
-        ->range(0.1, 1e6)
-        ->option_text("GIB");
-    command->add_option("--per-sample", words->per_sample_gib, "What one sample takes, in GiB")
-        ->range(0.0001, 1e6)
-        ->option_text("GIB");
-    command->add_option("--weights", words->weights_gib, "What the weights take, in GiB")
-        ->range(0.0, 1e6)
-        ->option_text("GIB");
-    command->add_option("--failed-at", words->failed_at, "A batch size that ran out of memory")
-        ->range(1U, 1U << 30U)
-        ->option_text("N");
+    command->add_option("--gpu", words->gpus, "A GPU model", "MODEL");
+    command
+        ->add_option("--memory", words->memory_gib, "GPU memory in GiB, in place of a model", "GIB")
+        ->range(0.1, 1e6);
+    command
+        ->add_option("--per-sample", words->per_sample_gib, "What one sample takes, in GiB", "GIB")
+        ->range(0.0001, 1e6);
+    command->add_option("--weights", words->weights_gib, "What the weights take, in GiB", "GIB")
+        ->range(0.0, 1e6);
+    command->add_option("--failed-at", words->failed_at, "A batch size that ran out of memory", "N")
+        ->range(1U, 1U << 30U);
     add_format(*command, words->format);
     command->callback([words, &context] { advise(context, *words); });
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
@@ -135,8 +136,7 @@ void choose(Context& context, const InstanceOptions& words) {
     const auto daemon_memory = mib_of("--daemon-memory", words.daemon_memory);
     for (const auto* const value : {&cpu, &memory, &gpu_memory, &daemon_cpu, &daemon_memory}) {
         if (*value) continue;
-        fail(context, kUsage, value->error().message);
-        return;
+        return fail(context, kUsage, value->error().message);
     }
     sizing::PodNeed need;
     need.cpu = *cpu;
@@ -146,10 +146,7 @@ void choose(Context& context, const InstanceOptions& words) {
     need.gpu_memory_mib = *gpu_memory;
     const auto choice =
         choose_instance(need, {*daemon_cpu, *daemon_memory}, words.cloud, words.type);
-    if (!choice) {
-        fail(context, kUsage, choice.error().message);
-        return;
-    }
+    if (!choice) return fail(context, kUsage, choice.error().message);
     context.exit_code = choice->fitting.empty() ? kFindings : kOk;
     if (words.format == "text") {
         print_text(context, *choice);
@@ -173,10 +170,9 @@ void check_node(Context& context, const NodeCheckOptions& words) {
         const catalog::GpuInstance* const instance = catalog::find_gpu_instance(words.type);
         if (instance == nullptr) {
             const auto near = catalog::nearest_gpu_instance(words.type);
-            fail(context, kUsage,
-                 "machine type '" + words.type + "' is not in the table" +
-                     (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
-            return;
+            return fail(
+                context, kUsage,
+                "machine type '" + words.type + "' is not in the table" + did_you_mean(near));
         }
         const sizing::NodeFacts known = sizing::facts_of(*instance);
         if (facts.gpu.empty()) facts.gpu = known.gpu;
@@ -239,20 +235,11 @@ Value size_node(const sizing::RightSize& size) {
 
 void right_size_runs(Context& context, const MeasuredOptions& words) {
     const auto input = read_input(words.file);
-    if (!input) {
-        fail(context, kUsage, input.error().message);
-        return;
-    }
+    if (!input) return fail(context, kUsage, input.error().message);
     const auto runs = sizing::read_runs(input->name, input->text);
-    if (!runs) {
-        fail(context, kUsage, runs.error().message);
-        return;
-    }
+    if (!runs) return fail(context, kUsage, runs.error().message);
     const auto sizes = right_size(*runs, words.runs);
-    if (!sizes) {
-        fail(context, kUsage, input->name + ": " + sizes.error().message);
-        return;
-    }
+    if (!sizes) return fail(context, kUsage, input->name + ": " + sizes.error().message);
     if (words.format != "text") {
         Value root = make_mapping({{"workloads", make_sequence(*sizes, size_node)}});
         print_answer(context, root, words.format);
@@ -283,24 +270,19 @@ void add_size_instance(command_line::Command& size, Context& context) {
         "aliquot size instance --cpu 48 --memory 64Gi --gpu t4 --count 4 --type g4dn.12xlarge\n"
         "aliquot size instance --cpu 8 --memory 32Gi --gpu-memory 40Gi --cloud aws -o json");
     auto words = std::make_shared<InstanceOptions>();
-    command->add_option("--cpu", words->cpu, "CPU request of the pod")->option_text("CORES");
-    command->add_option("--memory", words->memory, "Memory request of the pod")
-        ->option_text("AMOUNT (16Gi)");
-    command->add_option("--gpu", words->gpu, "GPU model; any if left out")->option_text("MODEL");
-    command->add_option("--count", words->count, "GPUs of the pod")
-        ->range(1U, 64U)
-        ->option_text("N");
-    command->add_option("--gpu-memory", words->gpu_memory, "Memory that each GPU must have")
-        ->option_text("AMOUNT (40Gi)");
-    command->add_option("--cloud", words->cloud, "Only this cloud")
-        ->one_of({"aws", "azure", "gcp"})
-        ->option_text("aws|azure|gcp");
-    command->add_option("--type", words->type, "Only this machine: does it take the pod?")
-        ->option_text("TYPE");
-    command->add_option("--daemon-cpu", words->daemon_cpu, "What daemon sets take of every node")
-        ->option_text("CORES");
-    command->add_option("--daemon-memory", words->daemon_memory, "What they take of its memory")
-        ->option_text("AMOUNT");
+    command->add_option("--cpu", words->cpu, "CPU request of the pod", "CORES");
+    command->add_option("--memory", words->memory, "Memory request of the pod", "AMOUNT (16Gi)");
+    command->add_option("--gpu", words->gpu, "GPU model; any if left out", "MODEL");
+    command->add_option("--count", words->count, "GPUs of the pod", "N")->range(1U, 64U);
+    command->add_option("--gpu-memory", words->gpu_memory, "Memory that each GPU must have",
+                        "AMOUNT (40Gi)");
+    command->add_option("--cloud", words->cloud, "Only this cloud", "aws|azure|gcp")
+        ->one_of({"aws", "azure", "gcp"});
+    command->add_option("--type", words->type, "Only this machine: does it take the pod?", "TYPE");
+    command->add_option("--daemon-cpu", words->daemon_cpu, "What daemon sets take of every node",
+                        "CORES");
+    command->add_option("--daemon-memory", words->daemon_memory, "What they take of its memory",
+                        "AMOUNT");
     add_format(*command, words->format);
     command->callback([words, &context] { choose(context, *words); });
 }
@@ -316,22 +298,15 @@ void add_size_node(command_line::Command& size, Context& context) {
         "aliquot size node --gpu a100 --cpu 32 --memory 128 --gpus 4 --profile vision");
     auto words = std::make_shared<NodeCheckOptions>();
     command->add_option("TYPE", words->type, "A cloud machine");
-    command->add_option("--profile", words->profile, "Which minimum")
-        ->one_of({"training", "vision"})
-        ->option_text("training|vision");
-    command->add_option("--gpu", words->facts.gpu, "GPU model")->option_text("MODEL");
-    command->add_option("--gpus", words->facts.gpus, "GPUs of the node")
-        ->range(1U, 64U)
-        ->option_text("N");
-    command->add_option("--cpu", words->facts.cpu, "CPU cores")
-        ->range(0.0, 1e5)
-        ->option_text("CORES");
-    command->add_option("--memory", words->facts.memory_gib, "Memory in GiB")
-        ->range(0.0, 1e6)
-        ->option_text("GIB");
-    command->add_option("--driver", words->facts.driver, "Driver version")->option_text("VERSION");
-    command->add_option("--kubernetes", words->facts.kubernetes, "Kubernetes version")
-        ->option_text("VERSION");
+    command->add_option("--profile", words->profile, "Which minimum", "training|vision")
+        ->one_of({"training", "vision"});
+    command->add_option("--gpu", words->facts.gpu, "GPU model", "MODEL");
+    command->add_option("--gpus", words->facts.gpus, "GPUs of the node", "N")->range(1U, 64U);
+    command->add_option("--cpu", words->facts.cpu, "CPU cores", "CORES")->range(0.0, 1e5);
+    command->add_option("--memory", words->facts.memory_gib, "Memory in GiB", "GIB")
+        ->range(0.0, 1e6);
+    command->add_option("--driver", words->facts.driver, "Driver version", "VERSION");
+    command->add_option("--kubernetes", words->facts.kubernetes, "Kubernetes version", "VERSION");
     add_format(*command, words->format);
     command->callback([words, &context] { check_node(context, *words); });
 }
@@ -347,9 +322,8 @@ void add_size_measured(command_line::Command& size, Context& context) {
         ->add_option("FILE", words->file,
                      "A list of runs: workload, instance and peaks; - is the standard input")
         ->required();
-    command->add_option("--runs", words->runs, "Runs that are needed to go down")
-        ->range(1U, 10000U)
-        ->option_text("N");
+    command->add_option("--runs", words->runs, "Runs that are needed to go down", "N")
+        ->range(1U, 10000U);
     add_format(*command, words->format);
     command->callback([words, &context] { right_size_runs(context, *words); });
 }

@@ -279,33 +279,28 @@ void estimate(Context& context, const ModelOptions& words) {
 }
 
 void add_load(command_line::Command& command, ModelOptions& words) {
+    command.add_option("--dtype", words.dtype,
+                       "Number format of the weights; by default as the model ships, else bf16",
+                       "FORMAT (fp32, bf16, fp16, fp8, int8, int4, shipped)");
+    command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache", "FORMAT");
+    command.add_option("--ctx", words.context, "Context in tokens; 4096 unless told", "TOKENS")
+        ->range(1.0, 1e8);
+    command.add_option("--batch", words.batch, "Requests, or samples on each GPU, at a time", "N")
+        ->range(1.0, 1e6);
+    command.add_option("--train", words.train, "Training in place of inference", "full|lora|qlora")
+        ->one_of({"full", "lora", "qlora"});
     command
-        .add_option("--dtype", words.dtype,
-                    "Number format of the weights; by default as the model ships, else bf16")
-        ->option_text("FORMAT (fp32, bf16, fp16, fp8, int8, int4, shipped)");
-    command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache")
-        ->option_text("FORMAT");
-    command.add_option("--ctx", words.context, "Context in tokens; 4096 unless told")
-        ->range(1.0, 1e8)
-        ->option_text("TOKENS");
-    command.add_option("--batch", words.batch, "Requests, or samples on each GPU, at a time")
-        ->range(1.0, 1e6)
-        ->option_text("N");
-    command.add_option("--train", words.train, "Training in place of inference")
-        ->one_of({"full", "lora", "qlora"})
-        ->option_text("full|lora|qlora");
-    command.add_option("--optimizer", words.optimizer, "Of full training")
-        ->one_of({"adam", "adam8bit", "sgd", "adafactor"})
-        ->option_text("adam|adam8bit|sgd|adafactor");
-    command.add_option("--checkpointing", words.checkpointing, "Of activations")
-        ->one_of({"none", "selective", "full"})
-        ->option_text("none|selective|full");
-    command.add_option("--zero", words.zero, "ZeRO stage over several GPUs")
-        ->range(0U, 3U)
-        ->option_text("0..3");
-    command.add_option("--lora-percent", words.lora_percent, "Trainable share of the parameters")
-        ->range(0.001, 100.0)
-        ->option_text("PERCENT");
+        .add_option("--optimizer", words.optimizer, "Of full training",
+                    "adam|adam8bit|sgd|adafactor")
+        ->one_of({"adam", "adam8bit", "sgd", "adafactor"});
+    command
+        .add_option("--checkpointing", words.checkpointing, "Of activations", "none|selective|full")
+        ->one_of({"none", "selective", "full"});
+    command.add_option("--zero", words.zero, "ZeRO stage over several GPUs", "0..3")->range(0U, 3U);
+    command
+        .add_option("--lora-percent", words.lora_percent, "Trainable share of the parameters",
+                    "PERCENT")
+        ->range(0.001, 100.0);
     command.add_flag("--fp32-gradients", words.fp32_gradients, "18 in place of 16 bytes");
 }
 
@@ -324,26 +319,21 @@ void add_size_model(command_line::Command& size, Context& context) {
         "aliquot size model --config config.json --train qlora --gpu a10g\n"
         "aliquot size model --safetensors model.safetensors -o json");
     auto words = std::make_shared<ModelOptions>();
-    command->add_option("--model", words->model, "A name, with or without its maker")
-        ->option_text("NAME");
-    command->add_option("--config", words->config, "The config.json of a model")
-        ->option_text("FILE");
-    command->add_option("--safetensors", words->safetensors, "Its weights; only the header is read")
-        ->option_text("FILE");
+    command->add_option("--model", words->model, "A name, with or without its maker", "NAME");
+    command->add_option("--config", words->config, "The config.json of a model", "FILE");
+    command->add_option("--safetensors", words->safetensors, "Its weights; only the header is read",
+                        "FILE");
     add_load(*command, *words);
-    command->add_option("--gpus", words->gpus, "Only this many")
-        ->one_of({"1", "2", "4", "8"})
-        ->option_text("1|2|4|8");
-    command->add_option("--gpu", words->gpu, "The GPU that you have, or a size (24GiB)")
-        ->option_text("[N x] MODEL");
-    command->add_option("--cloud", words->cloud, "Only this cloud")
-        ->one_of({"aws", "azure", "gcp"})
-        ->option_text("aws|azure|gcp");
-    command->add_option("--cpu", words->cpu, "CPU cores of the machine for each GPU")
-        ->range(0.0, 1e4)
-        ->option_text("CORES");
-    command->add_option("--memory", words->memory, "Memory of the machine for the pod")
-        ->option_text("AMOUNT (16Gi)");
+    command->add_option("--gpus", words->gpus, "Only this many", "1|2|4|8")
+        ->one_of({"1", "2", "4", "8"});
+    command->add_option("--gpu", words->gpu, "The GPU that you have, or a size (24GiB)",
+                        "[N x] MODEL");
+    command->add_option("--cloud", words->cloud, "Only this cloud", "aws|azure|gcp")
+        ->one_of({"aws", "azure", "gcp"});
+    command->add_option("--cpu", words->cpu, "CPU cores of the machine for each GPU", "CORES")
+        ->range(0.0, 1e4);
+    command->add_option("--memory", words->memory, "Memory of the machine for the pod",
+                        "AMOUNT (16Gi)");
     add_format(*command, words->format);
     command->callback([words, &context] { estimate(context, *words); });
 }

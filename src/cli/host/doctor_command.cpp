@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/nearest_word.h"
+#include "base/sentence.h"
 #include "bundle/bundle.h"
 #include "bundle/collect.h"
 #include "cli/cluster/cluster_flags.h"
@@ -109,10 +110,7 @@ void explain(Context& context, const std::string& id) {
             if (one.tool == "doctor") known.push_back(one.id);
         }
         const auto near = nearest_word(wanted, known);
-        fail(context, kUsage,
-             "doctor has no check '" + id + "'" +
-                 (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
-        return;
+        return fail(context, kUsage, "doctor has no check '" + id + "'" + did_you_mean(near));
     }
     context.out << rule->id << " (" << findings::to_text(rule->severity) << "): " << rule->what
                 << "\n\nWhy:  " << rule->why << "\nFix:  " << rule->fix << "\nDocs: " << rule->doc
@@ -217,8 +215,7 @@ bool agreed(Context& context) {
 void apply_fixes(Context& context, const DoctorOptions& words, const doctor::Report& report,
                  const doctor::Facts& facts) {
     if (!words.bundle.empty() || !words.facts.empty()) {
-        fail(context, kUsage, "--fix needs the machine itself, not saved facts");
-        return;
+        return fail(context, kUsage, "--fix needs the machine itself, not saved facts");
     }
     const auto fixes = doctor::safe_fixes(report, facts);
     if (fixes.empty()) context.err << "aliquot: nothing here that can be fixed safely\n";
@@ -330,40 +327,37 @@ void add_doctor_command(command_line::Command& program, Context& context) {
         "aliquot doctor --root ./host-tree host -o json\n"
         "aliquot doctor --explain DRV003");
     auto words = std::make_shared<DoctorOptions>();
-    command->add_option("TARGET", words->target, "host, node NODE, pod NAMESPACE/POD or cluster")
-        ->option_text("...")
+    command
+        ->add_option("TARGET", words->target, "host, node NODE, pod NAMESPACE/POD or cluster",
+                     "...")
         ->expected(0, 2);
-    auto* const root =
-        command
-            ->add_option("--root", words->root, "Judge the host whose root (or saved tree) is DIR")
-            ->option_text("DIR");
+    auto* const root = command->add_option(
+        "--root", words->root, "Judge the host whose root (or saved tree) is DIR", "DIR");
     auto* const facts =
-        command->add_option("--facts", words->facts, "Judge facts that --save wrote")
-            ->option_text("FILE")
+        command->add_option("--facts", words->facts, "Judge facts that --save wrote", "FILE")
             ->excludes(root);
-    command->add_option("--bundle", words->bundle, "Judge a saved bundle (.tgz)")
-        ->option_text("FILE")
+    command->add_option("--bundle", words->bundle, "Judge a saved bundle (.tgz)", "FILE")
         ->excludes(root)
         ->excludes(facts);
-    command
-        ->add_option("--save", words->save,
-                     "Save what was read, redacted: .tgz is a bundle, else JSON facts")
-        ->option_text("FILE");
+    command->add_option("--save", words->save,
+                        "Save what was read, redacted: .tgz is a bundle, else JSON facts", "FILE");
     add_cluster_flags(*command, words->cluster);
     add_namespace_flag(*command, words->cluster, "Namespace of the pod that is asked about");
     command->add_flag("--pre", words->before_install, "Only what must hold before an installation");
-    command->add_option("--explain", words->explain, "Explain what a check examines, and why")
-        ->option_text("ID");
+    command->add_option("--explain", words->explain, "Explain what a check examines, and why",
+                        "ID");
     command->add_flag("-v,--verbose", words->verbose,
                       "Show every check, not only what is not well");
     command->add_flag("--fix", words->fix, "Offer safe changes, each with its diff");
     command->add_flag("-y,--yes", words->yes, "With --fix: apply them without asking");
-    command->add_option("--fail-on", words->fail_on, "The lowest severity that sets exit code 1")
-        ->one_of({"error", "warning"})
-        ->option_text("SEVERITY (error, warning)");
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"text", "table", "short", "json", "junit", "markdown"})
-        ->option_text("FORMAT (text, short, json, junit, markdown)");
+    command
+        ->add_option("--fail-on", words->fail_on, "The lowest severity that sets exit code 1",
+                     "SEVERITY (error, warning)")
+        ->one_of({"error", "warning"});
+    command
+        ->add_option("-o,--output", words->format, "Output format",
+                     "FORMAT (text, short, json, junit, markdown)")
+        ->one_of({"text", "table", "short", "json", "junit", "markdown"});
     command->add_option("--ask-nvml", words->ask_nvml)->hidden();
     command->callback([words, &context] { run(context, *words); });
 }

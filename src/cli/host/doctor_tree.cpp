@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/nearest_word.h"
+#include "base/sentence.h"
 #include "bundle/bundle.h"
 #include "bundle/redact.h"
 #include "os/replace_file.h"
@@ -86,8 +87,7 @@ bool is_there(Context& context, const bundle::Tree& tree, const doctor::Facts& f
     const auto near = nearest_word(name, words);
     fail(context, kUsage,
          "there is no " + std::string(pod ? "pod " : "node ") + name + " among the " +
-             std::to_string(known.size()) + " that were read" +
-             (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+             std::to_string(known.size()) + " that were read" + did_you_mean(near));
     return false;
 }
 

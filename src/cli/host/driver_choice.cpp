@@ -16,10 +16,9 @@ constexpr const char* kLibrary = "/lib/libnvidia-ml.so.1";  // below a node's di
 DriverFlags add_driver_flags(command_line::Command& command, DriverChoice& choice,
                              const std::string& node_help, const std::string& root_help) {
     command_line::Option* node =
-        command.add_option("--node-state", choice.node_state, node_help)->option_text("DIR");
-    command_line::Option* root = command.add_option("--driver-root", choice.driver_root, root_help)
-                                     ->option_text("DIR")
-                                     ->excludes(node);
+        command.add_option("--node-state", choice.node_state, node_help, "DIR");
+    command_line::Option* root =
+        command.add_option("--driver-root", choice.driver_root, root_help, "DIR")->excludes(node);
     return {.node_state = node, .driver_root = root};
 }
 

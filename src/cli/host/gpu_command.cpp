@@ -232,13 +232,12 @@ command_line::Command* add(command_line::Command& parent, const char* name, cons
                          "Ask the driver installed there, or this libnvidia-ml.so.1, directly");
     command
         ->add_option("--agent", words.agent,
-                     "Ask the node agent there; default: the one of this node, else the driver")
-        ->option_text("ADDRESS")
+                     "Ask the node agent there; default: the one of this node, else the driver",
+                     "ADDRESS")
         ->excludes(flags.node_state)
         ->excludes(flags.driver_root);
-    command->add_option("-o,--output", words.format, "Output format")
-        ->one_of({"table", "json", "yaml"})
-        ->option_text("FORMAT (table, json, yaml)");
+    command->add_option("-o,--output", words.format, "Output format", "FORMAT (table, json, yaml)")
+        ->one_of({"table", "json", "yaml"});
     return command;
 }
 
@@ -258,9 +257,7 @@ void add_gpu_command(command_line::Command& program, Context& context) {
         "aliquot gpu list --node-state /tmp/node   # a simulated node");
     all->callback([words, &context] { list(context, *words); });
     command_line::Command* one = add(*gpu, "show", "Show everything known about one GPU", *words);
-    one->add_option("GPU", words->which, "Index, uuid or PCI address")
-        ->required()
-        ->option_text(" ");
+    one->add_option("GPU", words->which, "Index, uuid or PCI address", " ")->required();
     one->footer("aliquot gpu show 0\naliquot gpu show 0000:3b:00.0 -o yaml");
     one->callback([words, &context] { show(context, *words); });
 }

@@ -235,21 +235,18 @@ void add_guard_command(command_line::Command& program, Context& context) {
     command_line::Command* command = guard->add_subcommand(
         "status", "Show limit, use, denied requests and GPU time of each container");
     const auto words = std::make_shared<GuardOptions>();
-    command_line::Option* agent =
-        command
-            ->add_option("--agent", words->agent,
-                         "Ask the node agent there; default: the container that this runs in, else "
-                         "the agent of this node (ALIQUOT_AGENT names another one) "
-                         "and the runs of this user")
-            ->option_text("ADDRESS");
+    command_line::Option* agent = command->add_option(
+        "--agent", words->agent,
+        "Ask the node agent there; default: the container that this runs in, else "
+        "the agent of this node (ALIQUOT_AGENT names another one) "
+        "and the runs of this user",
+        "ADDRESS");
     command
         ->add_option("--region", words->region,
-                     "Read one region by itself: its directory, or its ledger")
-        ->option_text("DIR|FILE")
+                     "Read one region by itself: its directory, or its ledger", "DIR|FILE")
         ->excludes(agent);
-    command->add_option("-o,--output", words->format, "Output format")
-        ->one_of({"table", "json", "yaml"})
-        ->option_text("FORMAT (table, json, yaml)");
+    command->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json, yaml)")
+        ->one_of({"table", "json", "yaml"});
     command->footer(
         "aliquot guard status\n"
         "aliquot guard status -o json\n"

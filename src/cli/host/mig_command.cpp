@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/host/mig_command.h"
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "command_line/command.h"
 
@@ -11,47 +12,39 @@ using Act = void (*)(Context& context, const MigOptions& words);
 
 void add_output(command_line::Command* command, MigOptions& words,
                 std::vector<std::string> formats) {
-    std::string names;
-    for (const std::string& format : formats) names += (names.empty() ? "" : ", ") + format;
-    command->add_option("-o,--output", words.format, "Output format")
-        ->one_of(std::move(formats))
-        ->option_text("FORMAT (" + names + ")");
+    std::string names = join(formats);
+    command->add_option("-o,--output", words.format, "Output format", "FORMAT (" + names + ")")
+        ->one_of(std::move(formats));
 }
 
 void add_node(command_line::Command* command, MigOptions& words) {
     add_driver_flags(*command, words.driver);
-    command
-        ->add_option("--pod-resources-socket", words.pod_resources,
-                     "Kubelet's socket that tells which pods hold GPUs, or none")
-        ->option_text("FILE");
+    command->add_option("--pod-resources-socket", words.pod_resources,
+                        "Kubelet's socket that tells which pods hold GPUs, or none", "FILE");
 }
 
 void add_state(command_line::Command* command, MigOptions& words) {
     words.state = mig::kDefaultStateDirectory;
-    command->add_option("--state", words.state, "Where changes are recorded")->option_text("DIR");
+    command->add_option("--state", words.state, "Where changes are recorded", "DIR");
 }
 
 void add_choice(command_line::Command* command, MigOptions& words) {
-    command->add_option("--gpu-index,--uuid", words.gpus, "Which GPUs, separated by commas")
-        ->delimiter(',')
-        ->option_text("GPU");
+    command->add_option("--gpu-index,--uuid", words.gpus, "Which GPUs, separated by commas", "GPU")
+        ->delimiter(',');
     command->add_flag("--all", words.all, "All GPUs of this node that have MIG");
 }
 
 void add_wish(command_line::Command* command, MigOptions& words, bool positional) {
     if (positional) {
-        command->add_option("FILE", words.file, "Configurations, as mig-parted reads them")
-            ->option_text(" ");
+        command->add_option("FILE", words.file, "Configurations, as mig-parted reads them", " ");
     } else {
-        command->add_option("-f,--config", words.file, "Configurations, as mig-parted reads them")
-            ->option_text("FILE");
+        command->add_option("-f,--config", words.file, "Configurations, as mig-parted reads them",
+                            "FILE");
     }
-    command->add_option("--select", words.select, "Which configuration of the file")
-        ->option_text("NAME");
-    command
-        ->add_option("--want", words.want,
-                     "3g.20gb,1g.5gb*4; slices=2*3; memory=10Gi*2; none: no instance; off: no MIG")
-        ->option_text("WISH");
+    command->add_option("--select", words.select, "Which configuration of the file", "NAME");
+    command->add_option(
+        "--want", words.want,
+        "3g.20gb,1g.5gb*4; slices=2*3; memory=10Gi*2; none: no instance; off: no MIG", "WISH");
 }
 
 void add_busy(command_line::Command* command, MigOptions& words) {
@@ -74,8 +67,8 @@ void add_reading(command_line::Command& group, Context& context) {
         add(group, context, words, "profiles", "List the MIG profiles of a GPU and where they fit",
             mig_profiles);
     command->footer("aliquot mig profiles --gpu a100-40\naliquot mig profiles -o json");
-    command->add_option("--gpu", words->model, "A model from the tables; default: this node's GPUs")
-        ->option_text("MODEL");
+    command->add_option("--gpu", words->model, "A model from the tables; default: this node's GPUs",
+                        "MODEL");
     add_node(command, *words);
     add_output(command, *words, {"table", "json", "yaml"});
 
@@ -94,7 +87,7 @@ void add_reading(command_line::Command& group, Context& context) {
                   "Print how this node's GPUs are partitioned, as a mig-parted configuration",
                   mig_export);
     command->footer("aliquot mig export > now.yaml\naliquot mig export -o json --label before");
-    command->add_option("--label", words->label, "Name of the configuration")->option_text("NAME");
+    command->add_option("--label", words->label, "Name of the configuration", "NAME");
     add_node(command, *words);
     add_output(command, *words, {"yaml", "json"});
 
@@ -125,12 +118,9 @@ void add_plan(command_line::Command& group, Context& context) {
         "json\n"
         "aliquot mig plan mig.yaml --select all-balanced    # for this node's GPUs");
     add_wish(command, *words, true);
-    command->add_option("--gpu", words->model, "Plan for a model from the tables")
-        ->option_text("MODEL");
-    command
-        ->add_option("--now", words->now,
-                     "With --gpu: the existing instances, PROFILE@START[:busy]")
-        ->option_text("INSTANCES");
+    command->add_option("--gpu", words->model, "Plan for a model from the tables", "MODEL");
+    command->add_option("--now", words->now,
+                        "With --gpu: the existing instances, PROFILE@START[:busy]", "INSTANCES");
     add_choice(command, *words);
     add_busy(command, *words);
     add_node(command, *words);
@@ -160,12 +150,12 @@ void add_apply(command_line::Command& group, Context& context) {
     add_state(command, *words);
     command
         ->add_option("--timeout", words->limit_s,
-                     "Timeout of the whole change; the rollback has as long again")
-        ->range(1U, 3600U)
-        ->option_text("SECONDS");
-    command->add_option("--wait", words->wait_s, "How long to wait for another apply to finish")
-        ->range(0U, 3600U)
-        ->option_text("SECONDS");
+                     "Timeout of the whole change; the rollback has as long again", "SECONDS")
+        ->range(1U, 3600U);
+    command
+        ->add_option("--wait", words->wait_s, "How long to wait for another apply to finish",
+                     "SECONDS")
+        ->range(0U, 3600U);
     add_node(command, *words);
     add_output(command, *words, {"table", "json", "yaml"});
 }

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "catalog/gpu_models.h"
 #include "cli/files/config_command.h"
 #include "cli/host/mig_command.h"
@@ -107,10 +108,7 @@ std::optional<mig::NamedConfig> selected_config(Context& context, const MigOptio
     const auto& configs = read.config.configs;
     if (words.select.empty() && configs.size() == 1) return configs.front();
     if (const mig::NamedConfig* const found = read.config.find(words.select)) return *found;
-    std::string names;
-    for (const mig::NamedConfig& config : configs) {
-        names += (names.empty() ? "" : ", ") + config.name;
-    }
+    std::string names = listed(configs, [](const mig::NamedConfig& config) { return config.name; });
     fail(context, kUsage,
          input->name +
              (words.select.empty() ? ": select a configuration by --select: "

@@ -2,6 +2,7 @@
 // aliquot mig profiles and plan: what can be had; nothing is touched.
 #include <ostream>
 
+#include "base/sentence.h"
 #include "catalog/gpu_models.h"
 #include "cli/host/mig_command.h"
 #include "document/json.h"
@@ -22,17 +23,13 @@ const catalog::GpuModel* chosen_model(Context& context, const std::string& name)
     const catalog::GpuModel* const model = catalog::find_gpu_model(name);
     if (model != nullptr) return model;
     const auto near = catalog::nearest_gpu_model(name);
-    fail(context, kUsage,
-         "unknown GPU '" + name + "'" +
-             (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+    fail(context, kUsage, "unknown GPU '" + name + "'" + did_you_mean(near));
     return nullptr;
 }
 
 std::string starts_of(const mig::Profile& profile) {
-    std::string text;
-    for (const unsigned start : profile.starts) {
-        text += (text.empty() ? "" : ",") + std::to_string(start);
-    }
+    std::string text = listed(
+        profile.starts, [](const unsigned start) { return std::to_string(start); }, ",");
     return text;
 }
 

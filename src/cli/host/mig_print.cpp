@@ -3,6 +3,8 @@
 #include <map>
 #include <ostream>
 
+#include "base/sentence.h"
+#include "base/text.h"
 #include "cli/host/mig_command.h"
 #include "document/json.h"
 #include "document/write.h"
@@ -115,10 +117,7 @@ void print_steps(std::ostream& out, const std::vector<mig::Step>& steps) {
                         step.instance.profile, std::to_string(step.instance.start),
                         std::to_string(step.instance.size)});
         if (!split) continue;
-        std::string parts;
-        for (const std::string& part : parts_of(step.instance)) {
-            parts += (parts.empty() ? "" : " ") + part;
-        }
+        std::string parts = join(parts_of(step.instance), " ");
         rows.back().push_back(parts);
     }
     out << in_columns(rows);
@@ -132,10 +131,8 @@ void print_refusal(std::ostream& out, const mig::Refusal& refusal) {
 }
 
 std::string layout_text(const std::vector<mig::Instance>& layout) {
-    std::string text;
-    for (const mig::Instance& instance : layout) {
-        text += (text.empty() ? "" : ", ") + short_text(instance);
-    }
+    std::string text =
+        listed(layout, [](const mig::Instance& instance) { return short_text(instance); });
     return text.empty() ? "no instance" : text;
 }
 

@@ -60,15 +60,14 @@ Result<gpu::Inventory> look_at_gpus(const OfferOptions& words, const sharing::Co
 void add_offer_options(command_line::Command& command, OfferOptions& words, FileArgument file) {
     command
         .add_option("FILE", words.file,
-                    "The configuration, or a ConfigMap; - is the standard input")
-        ->required(file == FileArgument::kRequired)
-        ->option_text(" ");
+                    "The configuration, or a ConfigMap; - is the standard input", " ")
+        ->required(file == FileArgument::kRequired);
     add_driver_flags(command, words.driver);
-    command.add_option("--key", words.key, "Which key of a ConfigMap, when it has several")
-        ->option_text("KEY");
-    command.add_option("--compat", words.compatibility, "Read the file as NVIDIA's plugin does")
-        ->one_of({"none", "nvidia"})
-        ->option_text("MODE (none, nvidia)");
+    command.add_option("--key", words.key, "Which key of a ConfigMap, when it has several", "KEY");
+    command
+        .add_option("--compat", words.compatibility, "Read the file as NVIDIA's plugin does",
+                    "MODE (none, nvidia)")
+        ->one_of({"none", "nvidia"});
 }
 
 std::optional<NodeOffer> look_at_node_offer(Context& context, const OfferOptions& words) {

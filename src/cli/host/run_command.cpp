@@ -239,40 +239,35 @@ void add_run_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "run", "Run a program with a limit of GPU memory and a share of the GPU");
     const auto words = std::make_shared<RunOptions>();
-    command->add_option("--gpu-memory", words->memory, "GPU memory limit: 2Gi, 512Mi")
-        ->option_text("AMOUNT");
+    command->add_option("--gpu-memory", words->memory, "GPU memory limit: 2Gi, 512Mi", "AMOUNT");
     command_line::Option* compute =
         command
-            ->add_option("--gpu-compute", words->compute, "Maximum GPU time, in percent of one GPU")
-            ->range(1U, 100U)
-            ->option_text("PERCENT");
+            ->add_option("--gpu-compute", words->compute, "Maximum GPU time, in percent of one GPU",
+                         "PERCENT")
+            ->range(1U, 100U);
     command
         ->add_option("--gpu-weight", words->weight,
-                     "Weight when others compete for the GPU: 30 beside 70 gets 30 %")
+                     "Weight when others compete for the GPU: 30 beside 70 gets 30 %", "N")
         ->range(1U, 10'000U)
-        ->excludes(compute)
-        ->option_text("N");
-    command
-        ->add_option("--gpu", words->gpu,
-                     "Which GPU or MIG device; default: the one with the most room")
-        ->option_text("INDEX|UUID");
+        ->excludes(compute);
+    command->add_option("--gpu", words->gpu,
+                        "Which GPU or MIG device; default: the one with the most room",
+                        "INDEX|UUID");
     command
         ->add_option(
             "--fail", words->fail,
-            "What to do when limits cannot be set up: do not run (closed), or run without (open)")
-        ->one_of({"open", "closed"})
-        ->option_text("open|closed");
+            "What to do when limits cannot be set up: do not run (closed), or run without (open)",
+            "open|closed")
+        ->one_of({"open", "closed"});
     command->add_flag("--overcommit", words->overcommit,
                       "Run even if the limits of all runs together exceed the GPU's memory");
     command->add_flag("-v,--verbose", words->verbose, "Print what it used to stderr at the end");
     add_driver_flags(*command, words->driver);
-    command
-        ->add_option("--guard-library", words->guard_library,
-                     "The guard; default: lib/libaliquot-guard.so beside this program's directory")
-        ->option_text("FILE");
-    command->add_option("COMMAND", words->command, "The program and its arguments, after --")
-        ->required()
-        ->option_text(" ");
+    command->add_option(
+        "--guard-library", words->guard_library,
+        "The guard; default: lib/libaliquot-guard.so beside this program's directory", "FILE");
+    command->add_option("COMMAND", words->command, "The program and its arguments, after --", " ")
+        ->required();
     command->footer(
         "aliquot run --gpu-memory 2Gi -- python3 train.py\n"
         "aliquot run --gpu-memory 4Gi --gpu-compute 50 --gpu 1 -- ./infer --batch 8\n"

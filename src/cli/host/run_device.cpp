@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/sentence.h"
 #include "catalog/gpu_models.h"
 #include "guard_region/estimates.h"
 #include "guard_region/ledger.h"
@@ -86,8 +87,7 @@ Result<RunDevice> choose_device(const std::string& wanted, const std::vector<Run
         const auto found =
             std::ranges::find_if(all, [&](const RunDevice& one) { return names(one, wanted); });
         if (found != all.end()) return *found;
-        std::string known;
-        for (const RunDevice& one : all) known += (known.empty() ? "" : ", ") + one.index;
+        std::string known = listed(all, [](const RunDevice& one) { return one.index; });
         return Error{
             ErrorCode::kInvalidInput,
             "no GPU '" + wanted + "' on this machine; expected an index (" + known + ") or a UUID"};

@@ -216,35 +216,32 @@ void add_options(command_line::Command& top, TopOptions& words) {
     flags.driver_root->excludes(agent);
     top.add_flag("--once", words.once,
                  "Print once and exit; the default when the output is a pipe");
-    top.add_option("-o,--output", words.format, "Output format with --once")
-        ->one_of({"table", "wide", "json", "yaml", "csv"})
-        ->option_text("FORMAT (table, wide, json, yaml, csv)");
-    top.add_option("--view", words.view, "Which view to start with")
-        ->one_of(texts(top::kind_names()))
-        ->option_text("VIEW (nodes, gpus, pods, processes, tree, waste, errors)");
+    top.add_option("-o,--output", words.format, "Output format with --once",
+                   "FORMAT (table, wide, json, yaml, csv)")
+        ->one_of({"table", "wide", "json", "yaml", "csv"});
+    top.add_option("--view", words.view, "Which view to start with",
+                   "VIEW (nodes, gpus, pods, processes, tree, waste, errors)")
+        ->one_of(texts(top::kind_names()));
     top.add_option("--sort", words.sort,
                    "Sort by this column: pod, ns, node, gpu, share, util, "
-                   "share-util, memory, throttled, power, idle, age, ...")
-        ->one_of(texts(top::sort_names()))
-        ->option_text("COLUMN");
+                   "share-util, memory, throttled, power, idle, age, ...",
+                   "COLUMN")
+        ->one_of(texts(top::sort_names()));
     top.add_flag("--reverse", words.reverse, "Reverse the order");
     top.add_option("--filter", words.filter,
-                   "Words that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not")
-        ->option_text("WORDS");
+                   "Words that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not",
+                   "WORDS");
     top.add_flag("--idle", words.idle, "Only those that hold a share without using it");
     top.add_flag("--all", words.all, "Include what belongs to no pod, so that the sums add up");
-    top.add_option("--interval", words.interval_s, "Seconds between updates of the live view")
-        ->range(0.2, 3600.0)
-        ->option_text("SECONDS");
-    top.add_option("--timeout", words.timeout_s, "How long to wait for agents")
-        ->range(0.1, 60.0)
-        ->option_text("SECONDS");
-    top.add_option("--ca-file", words.ca_file, "CA certificates for https agents")
-        ->existing_file()
-        ->option_text("FILE");
+    top.add_option("--interval", words.interval_s, "Seconds between updates of the live view",
+                   "SECONDS")
+        ->range(0.2, 3600.0);
+    top.add_option("--timeout", words.timeout_s, "How long to wait for agents", "SECONDS")
+        ->range(0.1, 60.0);
+    top.add_option("--ca-file", words.ca_file, "CA certificates for https agents", "FILE")
+        ->existing_file();
     top.add_option("--credentials", words.credentials,
-                   "File with name:password, for agents that require it")
-        ->option_text("FILE");
+                   "File with name:password, for agents that require it", "FILE");
     top.add_flag("--ascii", words.ascii, "Draw with ASCII only");
 }
 

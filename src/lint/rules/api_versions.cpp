@@ -110,7 +110,7 @@ const Removed* find_removed(const std::array<Removed, N>& table, const Object& o
 
 /// "1.4", "v0.6.0", "v0.17.0-rc1": the directory of a release, whose files are right for it.
 bool is_release(std::string_view name) {
-    if (starts_with(name, "v")) name.remove_prefix(1);
+    if (name.starts_with("v")) name.remove_prefix(1);
     const auto dot = name.find('.');
     const auto digits = [](std::string_view text) {
         return !text.empty() &&

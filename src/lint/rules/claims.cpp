@@ -51,7 +51,7 @@ void check_class(const File& file, const Set& set, const Value& name, const Fact
         "gpu.intel.com",
         "gpu.amd.com"};
     if (std::find(kKnown.begin(), kKnown.end(), text) != kKnown.end()) return;
-    const bool resource = text == "nvidia.com/gpu" || starts_with(text, "nvidia.com/") ||
+    const bool resource = text == "nvidia.com/gpu" || text.starts_with("nvidia.com/") ||
                           text == "gpu.nvidia" || text == "nvidia.com" || text == "nvidia.com.gpu";
     if (!resource && nearest(text, {"gpu.nvidia.com", "mig.nvidia.com"}).empty()) return;
     report.add("DRA001", name.mark, "'" + text + "' is no DeviceClass of NVIDIA's driver")

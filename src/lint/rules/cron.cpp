@@ -57,7 +57,7 @@ struct Scaling {
 
 std::optional<Scaling> scaling_of(const std::vector<std::string>& words) {
     const auto kubectl = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-        return word == "kubectl" || ends_with(word, "/kubectl");
+        return word == "kubectl" || word.ends_with("/kubectl");
     });
     const auto begin = kubectl == words.end() ? words.begin() : kubectl + 1;
     const auto scale = std::find(begin, words.end(), "scale");
@@ -69,14 +69,14 @@ std::optional<Scaling> scaling_of(const std::vector<std::string>& words) {
             skip = false;
             continue;
         }
-        if (starts_with(*word, "--replicas=")) {
+        if (word->starts_with("--replicas=")) {
             scaling.replicas = k8s::quantity_value(std::string_view(*word).substr(11));
         } else if (*word == "--replicas" && word + 1 != words.end()) {
             scaling.replicas = k8s::quantity_value(*(word + 1));
             skip = true;
         } else if (*word == "-n" || *word == "--namespace") {
             skip = true;
-        } else if (starts_with(*word, "-")) {
+        } else if (word->starts_with("-")) {
             continue;
         } else if (scaling.kind.empty()) {
             const auto slash = word->find('/');
@@ -111,7 +111,7 @@ bool runs_kubectl(const Container& container) {
     if (container.command.empty()) return false;
     const auto words = words_of(container);
     return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-        return word == "kubectl" || ends_with(word, "/kubectl");
+        return word == "kubectl" || word.ends_with("/kubectl");
     });
 }
 
@@ -178,7 +178,7 @@ void check_commands(const File& file, Report& report) {
         for (const Word& word : command.words) words.push_back(word.text);
         const auto scaling = scaling_of(words);
         if (!scaling || is_scalable(scaling->kind) || !is_no_scalable(scaling->kind)) continue;
-        if (starts_with(scaling->kind, "nodepool") && file.mentions("karpenter")) continue;
+        if (scaling->kind.starts_with("nodepool") && file.mentions("karpenter")) continue;
         report.add("CRON003", command.mark, "kubectl scale knows no " + scaling->kind);
     }
 }

@@ -159,8 +159,8 @@ std::string_view kind_of_word(std::string_view word) {
 /// "web" of "web-server" and "gpu-web".
 bool has_part(std::string_view longer, std::string_view part) {
     if (part.size() < 4 || longer.size() <= part.size() + 1) return false;
-    return (starts_with(longer, part) && longer[part.size()] == '-') ||
-           (ends_with(longer, part) && longer[longer.size() - part.size() - 1] == '-');
+    return (longer.starts_with(part) && longer[part.size()] == '-') ||
+           (longer.ends_with(part) && longer[longer.size() - part.size() - 1] == '-');
 }
 
 /// Whether some output in the text names a pod of this Deployment: "NAME-7696584686-6zdkn".

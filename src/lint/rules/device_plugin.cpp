@@ -60,7 +60,7 @@ bool is_filled_in_later(const File& file, unsigned line) {
     const auto equals = text.find(" = ");
     if (equals != std::string_view::npos && file.kind == FileKind::kHcl) {
         for (const std::string_view reference : {"var.", "local.", "each.", "module.", "data."}) {
-            if (starts_with(trim(text.substr(equals + 3)), reference)) return true;
+            if (trim(text.substr(equals + 3)).starts_with(reference)) return true;
         }
     }
     if (colon == std::string_view::npos) return false;
@@ -131,7 +131,7 @@ std::optional<double> gigabytes_in(std::string_view text) {
         std::size_t unit = end;
         while (unit < text.size() && text[unit] == ' ') ++unit;
         const std::string_view rest = text.substr(unit, 3);
-        if (starts_with(rest, "GB") || starts_with(rest, "GiB") || starts_with(rest, "Gi")) {
+        if (rest.starts_with("GB") || rest.starts_with("GiB") || rest.starts_with("Gi")) {
             return k8s::quantity_value(text.substr(at, end - at));
         }
         at = end;

@@ -98,7 +98,7 @@ bool is_path_of_a_context(std::string_view path) {
 /// What COPY takes: its first word that is no flag.
 std::string_view copied_path(const Instruction& instruction) {
     for (const Word& word : instruction.words) {
-        if (!starts_with(word.text, "--")) return word.text;
+        if (!word.text.starts_with("--")) return word.text;
     }
     return {};
 }
@@ -107,7 +107,7 @@ std::string_view copied_path(const Instruction& instruction) {
 std::string_view mounted_path(const std::vector<std::string_view>& parts) {
     for (const std::string_view part : parts) {
         for (const std::string_view key : {"source=", "src="}) {
-            if (starts_with(part, key)) return part.substr(key.size());
+            if (part.starts_with(key)) return part.substr(key.size());
         }
     }
     return {};
@@ -230,7 +230,7 @@ void check_final_stage(const Recipe& recipe, Report& report) {
 
 bool is_driver_package(std::string_view word) {
     const auto name = lower(word.substr(0, word.find('=')));
-    const auto begins = [&name](std::string_view part) { return starts_with(name, part); };
+    const auto begins = [&name](std::string_view part) { return name.starts_with(part); };
     if (begins("nvidia-driver-assistant")) {
         return false;
     }
@@ -279,7 +279,7 @@ void check_packages(const Recipe& recipe, Report& report) {
                                "'" + word.text + "' puts a part of the driver into the image");
                     break;
                 }
-                if (starts_with(word.text, "cuda-compat")) {
+                if (word.text.starts_with("cuda-compat")) {
                     report.add("DKF004", word.mark, "'" + word.text + "' is in the image")
                         .severity(Severity::kInfo);
                     break;
@@ -306,7 +306,7 @@ bool is_management_recipe(const Recipe& recipe) {
 std::string env_value(const Instruction& instruction, std::string_view name) {
     for (std::size_t i = 0; i < instruction.words.size(); ++i) {
         const std::string_view word = instruction.words[i].text;
-        if (word.size() > name.size() && starts_with(word, name) && word[name.size()] == '=') {
+        if (word.size() > name.size() && word.starts_with(name) && word[name.size()] == '=') {
             return std::string(word.substr(name.size() + 1));
         }
         if (i == 0 && word == name && instruction.words.size() > 1) {

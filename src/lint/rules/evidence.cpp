@@ -60,7 +60,7 @@ void read_pod_strategies(const PodSpec& pod, std::vector<MigStrategy>& found) {
         }
         for (std::size_t i = 0; i < container.command.size(); ++i) {
             const std::string& word = container.command[i];
-            if (!starts_with(word, kFlag) || container.node == nullptr) continue;
+            if (!word.starts_with(kFlag) || container.node == nullptr) continue;
             if (word.size() > kFlag.size() + 1) {
                 found.push_back({word.substr(kFlag.size() + 1), container.node->mark});
             } else if (i + 1 < container.command.size()) {
@@ -82,7 +82,7 @@ std::string ChartInstall::value(std::string_view path) const {
 
 bool ChartInstall::sets_any(std::string_view prefix) const {
     return std::any_of(sets.begin(), sets.end(),
-                       [prefix](const auto& one) { return starts_with(one.first, prefix); });
+                       [prefix](const auto& one) { return one.first.starts_with(prefix); });
 }
 
 namespace {
@@ -123,12 +123,12 @@ ChartInstall read_install(const Command& command, const Word& chart,
     install.command = &command;
     install.word = &chart;
     std::string name = chart.text;
-    while (ends_with(name, "/")) name.pop_back();
+    while (name.ends_with("/")) name.pop_back();
     const auto slash = name.rfind('/');
     install.chart = slash == std::string::npos ? name : name.substr(slash + 1);
-    install.local = starts_with(name, ".") || starts_with(name, "/") || ends_with(name, ".tgz") ||
-                    starts_with(name, "deployments/") || starts_with(name, "charts/");
-    if (install.local && ends_with(name, ".tgz")) {
+    install.local = name.starts_with(".") || name.starts_with("/") || name.ends_with(".tgz") ||
+                    name.starts_with("deployments/") || name.starts_with("charts/");
+    if (install.local && name.ends_with(".tgz")) {
         const auto dash = install.chart.find("-v");
         install.chart = install.chart.substr(0, dash);
         install.version = "archive";
@@ -160,7 +160,7 @@ namespace {
 
 /// Charts of other makers of GPUs, and of forks in registries of their own, have the names of NVIDIA's.
 bool is_of_another_maker(const ChartInstall& install) {
-    if (starts_with(install.source, "oci://") && !contains(install.source, "nvidia")) return true;
+    if (install.source.starts_with("oci://") && !contains(install.source, "nvidia")) return true;
     return install.alias == "rocm" || install.alias == "amd" || install.alias == "intel" ||
            contains(install.source, "rocm.github.io") || contains(install.source, "amd.com") ||
            contains(install.source, "intel.github.io");
@@ -347,7 +347,7 @@ std::string number_text(double value) {
         return std::to_string(static_cast<long long>(std::llround(value)));
     }
     std::string text = std::to_string(value);
-    while (ends_with(text, "0")) text.pop_back();
+    while (text.ends_with("0")) text.pop_back();
     return text;
 }
 

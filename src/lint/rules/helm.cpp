@@ -29,7 +29,7 @@ void check_version(const ChartInstall& install, Report& report) {
 /// The chart in an object that installs it without a version: the newest one, whenever that is.
 void check_written_version(const Object& object, Report& report) {
     const Value* holder = nullptr;
-    if (object.kind == "HelmChart" && starts_with(object.api_version, "helm.cattle.io/")) {
+    if (object.kind == "HelmChart" && object.api_version.starts_with("helm.cattle.io/")) {
         holder = at_path(*object.node, "spec");
     } else if (object.kind == "HelmRelease" &&
                text_at(*object.node, "spec.chart.spec.sourceRef.kind") == "HelmRepository") {
@@ -69,15 +69,15 @@ void check_dashes(const Command& command, Report& report) {
         if (text == "--") break;
         std::string_view dash;
         for (const std::string_view one : {"\u2013", "\u2014", "-"}) {
-            if (starts_with(text, one)) {
+            if (text.starts_with(one)) {
                 dash = one;
                 break;
             }
         }
-        if (dash.empty() || starts_with(text, "--")) continue;
+        if (dash.empty() || text.starts_with("--")) continue;
         const std::string_view rest = text.substr(dash.size());
         std::string_view name = rest.substr(0, rest.find('='));
-        while (starts_with(name, "-")) name.remove_prefix(1);
+        while (name.starts_with("-")) name.remove_prefix(1);
         if (std::find(kFlags.begin(), kFlags.end(), name) == kFlags.end()) continue;
         report
             .add("HELM002", word.mark,

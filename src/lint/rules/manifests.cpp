@@ -15,7 +15,7 @@ std::string_view document_around(std::string_view text, std::size_t line) {
     std::size_t at = 0;
     for (std::size_t number = 1; at < text.size(); ++number) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
-        if (starts_with(text.substr(at), "---")) {
+        if (text.substr(at).starts_with("---")) {
             if (number > line) return text.substr(begin, at - begin);
             begin = at;
         }
@@ -53,7 +53,7 @@ std::size_t first_stray(const Block& block, std::size_t line) {
         const std::string_view text = std::string_view(block.text).substr(at);
         const std::string_view words = text.substr(0, text.find('\n'));
         if (trim(words).empty() || words.front() == ' ' || words.front() == '#') return false;
-        if (starts_with(words, "---") || starts_with(words, "- ")) return false;
+        if (words.starts_with("---") || words.starts_with("- ")) return false;
         const auto name = words.find_first_not_of(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./");
         if (name == std::string_view::npos || words[name] != ':') return true;

@@ -12,7 +12,7 @@ namespace aliquot::lint {
 
 namespace {
 
-bool is_dcgm(std::string_view metric) { return starts_with(metric, "DCGM_FI_"); }
+bool is_dcgm(std::string_view metric) { return metric.starts_with("DCGM_FI_"); }
 
 bool is_pod_label(std::string_view label) {
     return label == "pod" || label == "namespace" || label == "container";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cmath>
 #include <optional>
 
+#include "base/number.h"
 #include "lint/rules/metric_names.h"
 #include "lint/rules/metrics.h"
 #include "lint/words.h"
@@ -127,29 +128,17 @@ private:
         return value;
     }
     std::optional<double> plain_number() {
-        double value = 0;
-        const char* begin = text_.data() + at_;
-        const char* end = text_.data() + text_.size();
-        const auto [rest, error] = std::from_chars(begin, end, value);
-        if (error != std::errc{}) {
-            return std::nullopt;
-        }
-        at_ += static_cast<std::size_t>(rest - begin);
-        if (peek() == '^') {  // 1024^3
-            ++at_;
-            double power = 0;
-            const char* from = text_.data() + at_;
-            const auto [last, failed] = std::from_chars(from, end, power);
-            if (failed != std::errc{} || power < 0 || power > 10) {
-                return std::nullopt;
-            }
-            at_ += static_cast<std::size_t>(last - from);
-            double result = 1;
-            for (int i = 0; i < static_cast<int>(power); ++i) {
-                result *= value;
-            }
-            return result;
-        }
+        const auto value = next_number();
+        if (!value || peek() != '^') return value;
+        ++at_;  // 1024^3
+        const auto power = next_number();
+        if (!power || *power < 0 || *power > 10) return std::nullopt;
+        return std::pow(*value, std::floor(*power));
+    }
+    std::optional<double> next_number() {
+        std::string_view left = text_.substr(std::min(at_, text_.size()));
+        const auto value = take_number<double>(left);
+        at_ = text_.size() - left.size();
         return value;
     }
 
@@ -224,15 +213,15 @@ void check_declared_unit(const Expression& expression, const Metric& metric, con
     const auto say = [&report, mark](const std::string& text) {
         report.add("PROM002", mark, text);
     };
-    if (ends_with(record, "_bytes") && metric.unit == MetricUnit::kMebibytes) {
+    if (record.ends_with("_bytes") && metric.unit == MetricUnit::kMebibytes) {
         say(name + " is in MiB, and the record is called " + expression.record);
-    } else if (ends_with(record, "_bytes") && metric.unit == MetricUnit::kPercent) {
+    } else if (record.ends_with("_bytes") && metric.unit == MetricUnit::kPercent) {
         say(name + " is a percentage of time, and the record is called " + expression.record);
-    } else if (ends_with(record, "_hertz") && metric.unit == MetricUnit::kMegahertz) {
+    } else if (record.ends_with("_hertz") && metric.unit == MetricUnit::kMegahertz) {
         say(name + " is in MHz, and the record is called " + expression.record);
-    } else if (ends_with(record, "_joules") && metric.unit == MetricUnit::kMillijoules) {
+    } else if (record.ends_with("_joules") && metric.unit == MetricUnit::kMillijoules) {
         say(name + " is in mJ, and the record is called " + expression.record);
-    } else if (ends_with(record, "_ratio") && metric.unit == MetricUnit::kPercent) {
+    } else if (record.ends_with("_ratio") && metric.unit == MetricUnit::kPercent) {
         say(name + " is 0 to 100, and the record is called " + expression.record);
     } else if (is_bytes_unit(unit) && metric.unit == MetricUnit::kMebibytes) {
         say(name + " is in MiB, and the panel shows it as '" + expression.unit + "'");

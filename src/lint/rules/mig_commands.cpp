@@ -38,7 +38,7 @@ bool makes_compute(const Command& command) {
 bool switches_mode(const Command& command) {
     if (!command.is("nvidia-smi")) return false;
     return std::any_of(command.words.begin(), command.words.end(), [](const Word& word) {
-        return starts_with(word.text, "-mig") || starts_with(word.text, "--multi-instance-gpu");
+        return word.text.starts_with("-mig") || word.text.starts_with("--multi-instance-gpu");
     });
 }
 
@@ -126,7 +126,7 @@ bool is_broken(const Command& command) {
     const auto mig = std::find_if(command.words.begin(), command.words.end(),
                                   [](const Word& one) { return one.text == "mig"; });
     return mig != command.words.end() && mig + 1 != command.words.end() &&
-           !starts_with((mig + 1)->text, "-");
+           !(mig + 1)->text.starts_with("-");
 }
 
 bool mode_is_known(const File& file) {
@@ -207,7 +207,7 @@ std::string gpus_of(const Command& command) {
             return command.words[i + 1].text;
         }
         for (const std::string_view flag : {"-i=", "--id="}) {
-            if (starts_with(word, flag)) return word.substr(flag.size());
+            if (word.starts_with(flag)) return word.substr(flag.size());
         }
     }
     return {};
@@ -219,9 +219,9 @@ bool other_branch(const File& file, unsigned from, unsigned to) {
                                                      ";;",    "}",    "case "};
     for (unsigned line = from; line <= to; ++line) {
         const std::string_view words = trim(file.line(line));
-        if (ends_with(words, ";;") || ends_with(words, "() {")) return true;
+        if (words.ends_with(";;") || words.ends_with("() {")) return true;
         for (const std::string_view word : kWords) {
-            if (starts_with(words, word)) return true;
+            if (words.starts_with(word)) return true;
         }
     }
     return false;
@@ -267,7 +267,7 @@ std::vector<std::string> created_instances(const Command& command) {
             const std::string& word = command.words[i].text;
             std::string value;
             if (word == flag && i + 1 < command.words.size()) value = command.words[i + 1].text;
-            if (starts_with(word, flag) && word.size() > flag.size() && word[flag.size()] == '=') {
+            if (word.starts_with(flag) && word.size() > flag.size() && word[flag.size()] == '=') {
                 value = word.substr(flag.size() + 1);
             }
             for (const std::string_view part : split(value, ',')) {

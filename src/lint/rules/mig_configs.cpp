@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/sentence.h"
 #include "k8s/quantity.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/mig_fit.h"
@@ -94,7 +95,7 @@ std::vector<std::string_view> families_of(const Value& entry, Report& report) {
     }
     for (const Value* id : ids) {
         for (const auto* model : catalog::gpu_models_with_pci_id(id->scalar)) {
-            if (model->has_mig() && model->mig_family != "ask") {
+            if (model->has_known_mig()) {
                 families.push_back(model->mig_family);
             } else if (!model->has_mig()) {
                 report.add(
@@ -147,10 +148,10 @@ void check_instances(const Value& entry, Report& report) {
         possible = true;
         if (fit_together(profiles)) return;
     }
-    std::string text;
-    for (const Value::Entry& one : instances->entries) {
-        text += (text.empty() ? "" : " + ") + one.second.scalar + " x " + one.first.scalar;
-    }
+    std::string text = listed(
+        instances->entries,
+        [](const Value::Entry& one) { return one.second.scalar + " x " + one.first.scalar; },
+        " + ");
     if (possible) {
         report.add("MIG003", instances->entries.front().first.mark,
                    text + " do not fit on one GPU together");

@@ -12,7 +12,7 @@ namespace {
 
 /// "1g.5gb+me", "1g.5gb.me" and "mig-1g.5gb" are one.
 std::string plain_profile(std::string_view name) {
-    if (starts_with(name, "mig-")) name.remove_prefix(4);
+    if (name.starts_with("mig-")) name.remove_prefix(4);
     std::string text = lower(name);
     const auto gb = text.find("gb");
     if (gb != std::string::npos && gb + 2 < text.size() && text[gb + 2] == '.') text[gb + 2] = '+';
@@ -71,7 +71,7 @@ const catalog::MigProfile* find_in_family(std::string_view family, std::string_v
     for (const catalog::MigProfile& profile : catalog::mig_profiles()) {
         if (profile.family != family) continue;
         std::string_view id = profile.id;
-        if (starts_with(id, "~")) id.remove_prefix(1);
+        if (id.starts_with("~")) id.remove_prefix(1);
         if ((!id.empty() && id == name) || profile.name == name) return &profile;
     }
     return nullptr;

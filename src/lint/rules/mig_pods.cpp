@@ -6,6 +6,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/text.h"
 #include "k8s/resource_name.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/mig_fit.h"
@@ -68,8 +69,8 @@ void check_profile(const PodSpec& pod, const ResourceValue& value, std::string_v
         report.add("MIG004", value.key->mark,
                    "the pod asks for " + value.name + " on " + std::string(model->name) +
                        ", which has no MIG");
-    } else if (model->mig_family != "ask" &&
-               catalog::find_mig_profile(*model, profile) == nullptr && memory) {
+    } else if (model->has_known_mig() && catalog::find_mig_profile(*model, profile) == nullptr &&
+               memory) {
         report.add("MIG002", value.key->mark,
                    std::string(model->name) + " has no MIG profile '" + std::string(profile) + "'");
     }
@@ -80,7 +81,7 @@ std::vector<const GpuModel*> models_of(const File& file) {
     std::vector<const GpuModel*> models;
     for (const Statement& statement : file.statements) {
         for (const GpuModel* model : gpu_models_in(statement.text)) {
-            if (!model->has_mig() || model->mig_family == "ask") continue;
+            if (!model->has_known_mig()) continue;
             if (std::find(models.begin(), models.end(), model) == models.end())
                 models.push_back(model);
         }
@@ -118,8 +119,7 @@ void check_created(const File& file, const ResourceValue& value, std::string_vie
             if (find_in_family(family, word) == wanted) return;
         }
     }
-    std::string words;
-    for (const std::string& word : created) words += (words.empty() ? "" : ",") + word;
+    std::string words = join(created, ",");
     std::string makes;
     for (const std::string& word : created) {
         for (const std::string_view family : mig_families()) {
@@ -140,7 +140,7 @@ void check_whole_gpu(const File& file, const PodSpec& pod, Report& report) {
     if (need.value == nullptr || need.value->name != "nvidia.com/gpu") return;
     if (pod.node_selector == nullptr) return;
     const Value* config = pod.node_selector->find("nvidia.com/mig.config");
-    if (config == nullptr || !starts_with(config->scalar, "all-") ||
+    if (config == nullptr || !config->scalar.starts_with("all-") ||
         config->scalar == "all-disabled" || config->scalar == "all-enabled") {
         return;
     }
@@ -213,7 +213,7 @@ bool says_from(std::string_view text, std::string_view model) {
         for (const std::string_view tail :
              {"+", " or higher", " or newer", " or above", " or later", " and higher", " and newer",
               " and above", " and later"}) {
-            if (!starts_with(rest, tail)) continue;
+            if (!rest.starts_with(tail)) continue;
             // "A100+MIG_off": a pair, not a range
             const bool joins = tail == "+" && rest.size() > 1 &&
                                std::isalnum(static_cast<unsigned char>(rest[1])) != 0;

@@ -324,7 +324,7 @@ void check_written_source(const Value& node, int depth, Report& report) {
     }
     for (const std::string_view key : {"name", "chart", "chart_ref"}) {
         const Value* one = node.find(key);
-        if (one != nullptr && (one->scalar == "dcgm-exporter" || ends_with(one->scalar, "plugin")))
+        if (one != nullptr && (one->scalar == "dcgm-exporter" || one->scalar.ends_with("plugin")))
             chart = one;
     }
     if (repository == nullptr || chart == nullptr ||

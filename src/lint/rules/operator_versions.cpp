@@ -38,13 +38,13 @@ void check_url(const Word& word, Report& report) {
     const auto at = url.find(kPlugin);
     if (at == std::string::npos || url.find("://") == std::string::npos) return;
     std::string rest = url.substr(at + kPlugin.size());
-    if (starts_with(rest, "blob/")) rest.erase(0, 5);
+    if (rest.starts_with("blob/")) rest.erase(0, 5);
     const auto slash = rest.find('/');
     if (slash == std::string::npos) return;
     const std::string tag = rest.substr(0, slash);
     const std::string path = rest.substr(slash + 1);
     const auto version = catalog::parse_version(tag);
-    const bool manifest = ends_with(path, ".yml") || ends_with(path, ".yaml");
+    const bool manifest = path.ends_with(".yml") || path.ends_with(".yaml");
     if (!manifest) return;
     if (version && is_old(*version)) report_old(word.mark, tag, report);
     const bool at_root = path.find('/') == std::string::npos;
@@ -134,7 +134,7 @@ void check_plugin_versions(const File& file, const std::vector<ChartInstall>& in
         if (!command.is("helm", "template")) continue;
         const auto words = command.positionals();
         const auto wanted = command.value("--version");
-        if (words.empty() || !wanted || !ends_with(words.back()->text, "/nvidia-device-plugin")) {
+        if (words.empty() || !wanted || !words.back()->text.ends_with("/nvidia-device-plugin")) {
             continue;
         }
         const auto version = catalog::parse_version(*wanted);

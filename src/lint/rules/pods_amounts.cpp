@@ -184,7 +184,7 @@ void check_set_resources(const Command& command, Report& report) {
 }
 
 bool is_of_windows(const File& file, const Command& command) {
-    if (ends_with(file.name, ".ps1")) return true;
+    if (file.name.ends_with(".ps1")) return true;
     if (command.block < 0) return false;
     const std::string& word = file.blocks[static_cast<std::size_t>(command.block)].word;
     return contains(word, "powershell") || word == "pwsh" || word == "ps1" || word == "bat" ||
@@ -213,8 +213,8 @@ void check_set_values(const File& file, const Command& command, Report& report) 
             key.erase(std::remove_if(key.begin(), key.end(),
                                      [](char c) { return c == '\\' || c == '"' || c == '\''; }),
                       key.end());
-            const bool amount_key = ends_with(key, "limits.nvidia.com/gpu") ||
-                                    ends_with(key, "requests.nvidia.com/gpu");
+            const bool amount_key =
+                key.ends_with("limits.nvidia.com/gpu") || key.ends_with("requests.nvidia.com/gpu");
             const auto amount = k8s::quantity_value(pair.substr(equals + 1));
             if (!amount_key || !amount || std::abs(*amount - std::round(*amount)) < 1e-9) continue;
             report.add("POD001", word.mark, "'" + std::string(pair) + "' is no whole number")
@@ -271,7 +271,7 @@ void check_many(const File& file, const PodSpec& pod, bool shares, Report& repor
     for (const Container& container : pod.containers) {
         const ResourceValue* gpu = container.gpu();
         if (gpu == nullptr || !gpu->amount || *gpu->amount <= 1) continue;
-        const bool shared = ends_with(gpu->name, ".shared");
+        const bool shared = gpu->name.ends_with(".shared");
         if (!shared && !(shares && gpu->name == "nvidia.com/gpu")) continue;
         auto entry = report.add("POD023", gpu->key->mark,
                                 "'" + quoted(*gpu) + "' asks for several shares of a shared GPU");

@@ -100,12 +100,12 @@ bool asks_for_cuda(const EnvVar& variable) {
                value.find("video") != std::string::npos;
     }
     if (value != "cuda" && value != "cuda:0" && value != "gpu") return false;
-    return ends_with(variable.name, "DEVICE") || ends_with(variable.name, "_device");
+    return variable.name.ends_with("DEVICE") || variable.name.ends_with("_device");
 }
 
 /// An image that is often run without a GPU because there is no other of its kind.
 bool serves_cpu_too(std::string_view image) {
-    return ends_with(image, "-sdk") || contains(image, "pytorch/pytorch") ||
+    return image.ends_with("-sdk") || contains(image, "pytorch/pytorch") ||
            (contains(image, "tensorflow/tensorflow") && !contains(image, "gpu")) ||
            contains(image, "jupyter") || contains(image, "kubeflow");
 }
@@ -113,8 +113,8 @@ bool serves_cpu_too(std::string_view image) {
 /// Kinds whose pods get their GPUs from another object: the service or job that uses them.
 bool is_template(const Object& object) {
     return object.kind == "PodTemplate" || object.kind == "JobFlow" ||
-           ends_with(object.kind, "Runtime") || ends_with(object.kind, "ServiceConfig") ||
-           starts_with(object.api_version, "mlops.seldon.io/");
+           object.kind.ends_with("Runtime") || object.kind.ends_with("ServiceConfig") ||
+           object.api_version.starts_with("mlops.seldon.io/");
 }
 
 /// Whether the object claims devices elsewhere than in the pod: `resourceSharing:` of Grove.
@@ -122,7 +122,7 @@ bool claims_elsewhere(const Object& object) {
     bool claims = false;
     walk(*object.node, [&claims](const Value::Entry& entry) {
         claims = claims || entry.first.scalar == "resourceSharing" ||
-                 starts_with(entry.first.scalar, "resourceClaim");
+                 entry.first.scalar.starts_with("resourceClaim");
     });
     return claims;
 }
@@ -134,8 +134,8 @@ bool asks_in_annotations(const PodSpec& pod) {
     if (annotations == nullptr) return false;
     return std::any_of(annotations->entries.begin(), annotations->entries.end(),
                        [](const Value::Entry& one) {
-                           return starts_with(one.first.scalar, "gpu-fraction") ||
-                                  starts_with(one.first.scalar, "gpu-memory") ||
+                           return one.first.scalar.starts_with("gpu-fraction") ||
+                                  one.first.scalar.starts_with("gpu-memory") ||
                                   contains(one.first.scalar, "/gpu-");
                        });
 }
@@ -143,13 +143,13 @@ bool asks_in_annotations(const PodSpec& pod) {
 /// A Job or Pod that fetches or prepares what others will use, measures them from outside, or only
 /// asks the image.
 bool fetches(const Object& object, const PodSpec& pod) {
-    if (object.kind != "Pod" && !ends_with(object.kind, "Job")) return false;
+    if (object.kind != "Pod" && !object.kind.ends_with("Job")) return false;
     for (const std::string_view part : {"download", "preprocess", "prepare", "data-prep"}) {
         if (contains(object.name, part)) return true;
     }
     return std::any_of(pod.containers.begin(), pod.containers.end(), [](const Container& one) {
         return std::any_of(one.command.begin(), one.command.end(), [](const std::string& word) {
-            return starts_with(word, "download") || word == "list-model-profiles" ||
+            return word.starts_with("download") || word == "list-model-profiles" ||
                    contains(word, "huggingface-cli download") || contains(word, "hf download") ||
                    contains(word, "snapshot_download") || contains(word, "bench serve") ||
                    contains(word, "benchmark_serving") || contains(word, "genai-perf");
@@ -175,7 +175,7 @@ const Value* cuda_argument(const Container& container) {
             const std::string& word = list->items[i].scalar;
             if (word == "--device=cuda" || word == "--device=cuda:0") return &list->items[i];
             if (word != "--device" || i + 1 == list->items.size()) continue;
-            if (starts_with(list->items[i + 1].scalar, "cuda")) return &list->items[i + 1];
+            if (list->items[i + 1].scalar.starts_with("cuda")) return &list->items[i + 1];
         }
     }
     return nullptr;
@@ -189,7 +189,7 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
     }
     if (object->kind == "DaemonSet" || is_operator_object(file, pod) || is_gpu_free_role(pod))
         return;
-    if (starts_with(object->kind, "Ray") || object->kind == "Node" || is_template(*object)) return;
+    if (object->kind.starts_with("Ray") || object->kind == "Node" || is_template(*object)) return;
     if (asks_in_annotations(pod) || fetches(*object, pod)) return;
     for (const PodSpec& other : file.pods) {  // the launcher of workers that have the GPUs
         if (other.object == pod.object && other.asks_gpu()) return;
@@ -204,7 +204,7 @@ void check_without_request(const File& file, const PodSpec& pod, Report& report)
         const bool visible = container.find_env("NVIDIA_VISIBLE_DEVICES") != nullptr;  // POD006
         for (const EnvVar& variable : container.env) {
             if (!asks_for_cuda(variable)) continue;
-            if (visible && starts_with(variable.name, "NVIDIA_")) continue;
+            if (visible && variable.name.starts_with("NVIDIA_")) continue;
             report.add("POD005", value_mark(variable),
                        variable.name + " is '" + variable.value + "', but the pod asks for no GPU");
             return;
@@ -249,7 +249,7 @@ void check_mps(const File& file, const PodSpec& pod, Report& report) {
     for (const Container& container : pod.containers) {
         for (const std::string_view name : {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"}) {
             const EnvVar* variable = container.find_env(name);
-            if (variable == nullptr || starts_with(variable->value, "/mps/")) continue;
+            if (variable == nullptr || variable->value.starts_with("/mps/")) continue;
             report.add("POD010", value_mark(*variable),
                        variable->name + " is '" + variable->value +
                            "', where no daemon of the device plugin listens");
@@ -356,7 +356,7 @@ void check_values(const File& file, Report& report) {
     each_value(file, "CUDA_VISIBLE_DEVICES", [&](const Value& value) {
         const std::string& text = value.scalar;
         if (told.count(&value) != 0 || !names_devices(text)) return;
-        if (std::isdigit(static_cast<unsigned char>(text[0])) == 0 && !starts_with(text, "GPU-")) {
+        if (std::isdigit(static_cast<unsigned char>(text[0])) == 0 && !text.starts_with("GPU-")) {
             return;
         }
         report.add("POD007", value.mark, "CUDA_VISIBLE_DEVICES is fixed to '" + text + "'")

@@ -25,7 +25,7 @@ bool uses_gpu_otherwise(const PodSpec& pod, const Container& container) {
             const auto slash = value.name.find('/');
             if (slash == std::string::npos || value.amount.value_or(1) == 0) continue;
             const std::string_view rest = std::string_view(value.name).substr(slash + 1);
-            if (starts_with(rest, "gpu") || starts_with(rest, "vgpu")) return true;
+            if (rest.starts_with("gpu") || rest.starts_with("vgpu")) return true;
         }
     }
     return false;
@@ -43,8 +43,8 @@ bool is_stand_in(const Image& image) {
         if (image.repository.find(word) != std::string::npos) return true;
     }
     if (image.repository.find('/') != std::string::npos) return false;
-    return starts_with(image.repository, "my") || starts_with(image.repository, "your") ||
-           starts_with(image.repository, "some");
+    return image.repository.starts_with("my") || image.repository.starts_with("your") ||
+           image.repository.starts_with("some");
 }
 
 /// Whether the container of a chart's values that the image belongs to asks for a GPU.
@@ -71,8 +71,8 @@ void check_pod_images(const File& file, const Set& set, const Facts* /*facts*/, 
         if (image.repository.empty() || !image.digest.empty() || is_capitals(image.text)) continue;
         if (image.source == Image::Source::kDockerfile) continue;
         const bool latest = image.tag == "latest";
-        const bool moving = !latest && (starts_with(image.tag, "latest-") ||
-                                        ends_with(image.tag, "-latest") || image.tag == "nightly");
+        const bool moving = !latest && (image.tag.starts_with("latest-") ||
+                                        image.tag.ends_with("-latest") || image.tag == "nightly");
         if (!latest && !moving && !image.tag.empty()) continue;
         if ((image.placeholder && !latest) || is_stand_in(image)) continue;
         const std::string untagged =
@@ -90,7 +90,7 @@ void check_pod_images(const File& file, const Set& set, const Facts* /*facts*/, 
             }
             const Object* object = file.object(*pod);
             if (object != nullptr && object->kind == "PodTemplate") continue;  // never started
-            const bool runtime = object != nullptr && ends_with(object->kind, "Runtime");
+            const bool runtime = object != nullptr && object->kind.ends_with("Runtime");
             if (runtime && image.tag.empty()) continue;  // kustomize gives it one
             const Container& one = pod->containers[static_cast<std::size_t>(image.container)];
             const ResourceValue* gpu = one.gpu();

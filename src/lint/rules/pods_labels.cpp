@@ -34,20 +34,20 @@ bool is_kind_of_node(const Label& label) {
         "node.type",    "workload.type", "node-role", "compute-type"};
     if (std::find(kKeys.begin(), kKeys.end(), lower(label.key)) == kKeys.end()) return false;
     const std::string value = lower(label.value);
-    return value == "gpu" || starts_with(value, "gpu-") || starts_with(value, "nvidia") ||
-           ends_with(value, "-gpu");
+    return value == "gpu" || value.starts_with("gpu-") || value.starts_with("nvidia") ||
+           value.ends_with("-gpu");
 }
 
 /// "gpuspecs", "nvidia_gpu_model", "node-gpu": no prefix of anybody who would set it.
 bool has_gpu_in_key(std::string_view key) {
     const std::string folded = lower(key);
     if (folded.find_first_of("/$<{") != std::string::npos) return false;
-    if (starts_with(folded, "gpushare")) return false;  // the scheduler extender's own
+    if (folded.starts_with("gpushare")) return false;  // the scheduler extender's own
     for (std::string_view rest = folded; !rest.empty();) {
         const auto end = rest.find_first_of("-_.");
         const std::string_view word = rest.substr(0, end);
-        const bool domain = starts_with(rest, "nvidia.com");  // "role.example.nvidia.com"
-        if (starts_with(word, "gpu") || (word == "nvidia" && !domain) || word == "cuda") {
+        const bool domain = rest.starts_with("nvidia.com");  // "role.example.nvidia.com"
+        if (word.starts_with("gpu") || (word == "nvidia" && !domain) || word == "cuda") {
             return true;
         }
         if (end == std::string_view::npos) break;
@@ -59,10 +59,10 @@ bool has_gpu_in_key(std::string_view key) {
 /// A label under nvidia.com that neither GPU feature discovery nor the operator knows.
 bool is_invented(std::string_view key) {
     constexpr std::string_view kDomain = "nvidia.com/";
-    if (!starts_with(key, kDomain)) return false;
+    if (!key.starts_with(kDomain)) return false;
     const std::string rest = lower(key.substr(kDomain.size()));
     constexpr std::string_view kGpu = "gpu.";
-    if (starts_with(rest, kGpu)) {
+    if (rest.starts_with(kGpu)) {
         static constexpr std::array<std::string_view, 14> kWrong{
             "type", "model", "name", "class", "tier",   "arch",   "architecture",
             "size", "pool",  "gen",  "vram",  "nvlink", "vendor", "generation"};
@@ -197,7 +197,7 @@ std::vector<Label> commanded_labels(const File& file) {
         const auto words = command.positionals();
         if (words.size() < 2) continue;
         const std::string& verb = words[0]->text;
-        const bool nodes = starts_with(words[1]->text, "node") || words[1]->text == "no";
+        const bool nodes = words[1]->text.starts_with("node") || words[1]->text == "no";
         if (!nodes) continue;
         if (verb == "label") {
             for (std::size_t i = 2; i < words.size(); ++i) {
@@ -215,7 +215,7 @@ std::vector<Label> commanded_labels(const File& file) {
             const std::string key = value->substr(0, value->find('='));
             const auto equals = value->find('=');
             std::string of_key = equals == std::string::npos ? "" : value->substr(equals + 1);
-            while (starts_with(of_key, "=")) of_key.erase(0, 1);
+            while (of_key.starts_with("=")) of_key.erase(0, 1);
             const bool one = value->find(',') == std::string::npos && !of_key.empty();
             Label label{key, one ? of_key : *value, word->mark};
             if (is_resource_key(key) || (one && is_hand_made(label))) {

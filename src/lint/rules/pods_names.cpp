@@ -58,7 +58,7 @@ std::string right_name(const std::string& name) {
             name == "nvidia.com.gpu" || name == "nvidia.com" || name == "nvidia") {
             return "nvidia.com/gpu";
         }
-        return starts_with(name, "mig-") ? "nvidia.com/" + name : std::string();
+        return name.starts_with("mig-") ? "nvidia.com/" + name : std::string();
     }
     if (name == "alpha.kubernetes.io/nvidia-gpu") return "nvidia.com/gpu";
     const std::string domain = name.substr(0, slash);
@@ -68,12 +68,11 @@ std::string right_name(const std::string& name) {
             return rest.find("share") != std::string::npos ? "nvidia.com/gpu.shared"
                                                            : "nvidia.com/gpu";
         }
-        if (ends_with(rest, ".share")) return name + "d";
-        if (starts_with(rest, "mig") && !starts_with(rest, "mig-"))
-            return "nvidia.com/mig-<profile>";
+        if (rest.ends_with(".share")) return name + "d";
+        if (rest.starts_with("mig") && !rest.starts_with("mig-")) return "nvidia.com/mig-<profile>";
         return {};
     }
-    if (rest != "gpu" && rest != "gpus" && rest != "gpu.shared" && !starts_with(rest, "mig-")) {
+    if (rest != "gpu" && rest != "gpus" && rest != "gpu.shared" && !rest.starts_with("mig-")) {
         return {};
     }
     const bool near = domain == "nvidia" || domain == "nvidia.io" || domain == "nvidia.org" ||
@@ -170,8 +169,7 @@ bool is_try(const Container& one, bool once) {
 
 /// A pod that only tries whether the GPU is there.
 bool is_trial(const PodSpec& pod, const Object* object) {
-    const bool once =
-        object != nullptr && (object->kind == "Pod" || ends_with(object->kind, "Job"));
+    const bool once = object != nullptr && (object->kind == "Pod" || object->kind.ends_with("Job"));
     if (once && is_named_trial(object->name)) return true;
     if (once && object->kind == "Pod" &&
         std::none_of(pod.containers.begin(), pod.containers.end(),
@@ -184,7 +182,7 @@ bool is_trial(const PodSpec& pod, const Object* object) {
 
 /// A resource that stands for GPUs or parts of them, not for their memory.
 bool is_counted_gpu(std::string_view name) {
-    return starts_with(name, "nvidia.com/") || starts_with(name, "amd.com/") ||
+    return name.starts_with("nvidia.com/") || name.starts_with("amd.com/") ||
            name.find("gpu-mem") == std::string_view::npos;
 }
 

@@ -127,7 +127,7 @@ void check_shm_size(const PodSpec& pod, const Container& container, const Mount&
 
 void check_shm(const File& file, const PodSpec& pod, Report& report) {
     const Object* object = file.object(pod);
-    const bool ray = object != nullptr && starts_with(object->kind, "Ray");
+    const bool ray = object != nullptr && object->kind.starts_with("Ray");
     const bool ipc = pod.node != nullptr && text_at(*pod.node, "hostIPC") == "true";
     for (const Container& container : pod.containers) {
         if (const Mount* mount = shm_mount(container)) {
@@ -195,7 +195,7 @@ void check_privileged(const File& file, const PodSpec& pod, Report& report) {
         if (!container.privileged || gpu == nullptr || container.node == nullptr) continue;
         constexpr double kWholeNode = 8;  // it has them all anyway
         if (!gpu->amount || *gpu->amount == 0 || *gpu->amount >= kWholeNode) continue;
-        if (starts_with(gpu->name, "gpu.intel.com/")) continue;  // /dev/dri, which its users share
+        if (gpu->name.starts_with("gpu.intel.com/")) continue;  // /dev/dri, which its users share
         const Value::Entry* entry = entry_at(*container.node, "securityContext.privileged");
         report.add("POD013", entry != nullptr ? entry->first.mark : container.node->mark,
                    "container " + container.name +
@@ -259,7 +259,7 @@ void check_engines(const File& file, Report& report) {
         if (!several) continue;
         for (const Container& container : pod.containers) {
             for (const std::string& word : container.command) {
-                if (!ends_with(word, ".engine") && engine_file(word) == std::string::npos) continue;
+                if (!word.ends_with(".engine") && engine_file(word) == std::string::npos) continue;
                 report.add("POD021", container.node->mark,
                            "a TensorRT engine is loaded, and the pod may land on several GPU "
                            "models");

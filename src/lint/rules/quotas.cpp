@@ -15,7 +15,7 @@ namespace {
 /// "gpu", "requests.gpu": the API server takes no such name.
 bool is_bare_gpu(std::string_view name) {
     constexpr std::string_view kRequests = "requests.";
-    if (starts_with(name, kRequests)) name.remove_prefix(kRequests.size());
+    if (name.starts_with(kRequests)) name.remove_prefix(kRequests.size());
     return name == "gpu" || name == "gpus" || name == "nvidia-gpu";
 }
 
@@ -34,7 +34,7 @@ void check_quota_command(const Command& command, Report& report) {
     if (!hard || word == nullptr) return;
     for (const std::string_view pair : split(*hard, ',')) {
         std::string name(pair.substr(0, pair.find('=')));
-        if (starts_with(name, "limits.")) name.erase(0, std::string_view("limits.").size());
+        if (name.starts_with("limits.")) name.erase(0, std::string_view("limits.").size());
         if (!k8s::is_gpu_resource(name)) continue;
         report
             .add("QUO001", word->mark,
@@ -50,9 +50,9 @@ void check_hard(const File& file, const Value* hard, Report& report) {
     constexpr std::string_view kLimits = "limits.";
     for (const Value::Entry& entry : hard->entries) {
         std::string name = entry.first.scalar;
-        const bool limits = starts_with(name, kLimits);
+        const bool limits = name.starts_with(kLimits);
         if (limits) name.erase(0, kLimits.size());
-        if (starts_with(name, kCount) && k8s::is_gpu_resource(name.substr(kCount.size()))) {
+        if (name.starts_with(kCount) && k8s::is_gpu_resource(name.substr(kCount.size()))) {
             const std::string right = "requests." + name.substr(kCount.size());
             report
                 .add("QUO001", entry.first.mark,

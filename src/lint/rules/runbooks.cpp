@@ -168,7 +168,7 @@ void check_host_commands(const File& file, Report& report) {
         const bool driver =
             installs &&
             std::any_of(command.words.begin(), command.words.end(), [](const Word& word) {
-                return word.text == "nvidia-driver" || starts_with(word.text, "nvidia-driver:");
+                return word.text == "nvidia-driver" || word.text.starts_with("nvidia-driver:");
             });
         if (driver && !headers && file.is_prose()) {
             report.add("SH021", command.mark,

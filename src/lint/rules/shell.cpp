@@ -65,7 +65,7 @@ std::string quantities(std::string_view text) {
 }
 
 bool is_gone(const Word& word, std::string_view flag) {
-    return word.text == flag || (starts_with(word.text, flag) && word.text.size() > flag.size() &&
+    return word.text == flag || (word.text.starts_with(flag) && word.text.size() > flag.size() &&
                                  word.text[flag.size()] == '=');
 }
 
@@ -278,10 +278,9 @@ void check_nvidia_tools(const Command& command, Report& report) {
             return;
         }
         const auto& next = command.words[2].text;
-        const bool known = std::any_of(kFlags.begin(), kFlags.end(), [&next](std::string_view f) {
-            return starts_with(next, f);
-        });
-        if (!known && !starts_with(next, "-")) {
+        const bool known = std::any_of(kFlags.begin(), kFlags.end(),
+                                       [&next](std::string_view f) { return next.starts_with(f); });
+        if (!known && !next.starts_with("-")) {
             report.add("SH003", command.mark, "'nvidia-smi mig " + next + "' is no command")
                 .expected(
                     "nvidia-smi -i N -mig 1 to switch MIG on; nvidia-smi mig -cgi ... -C to "
@@ -333,7 +332,7 @@ void check_set_env(const Command& command, Report& report) {
     }
     constexpr std::string_view kName = "NVIDIA_VISIBLE_DEVICES=";
     for (const Word& word : command.words) {
-        if (!starts_with(word.text, kName)) continue;
+        if (!word.text.starts_with(kName)) continue;
         const std::string_view value = std::string_view(word.text).substr(kName.size());
         if (value.empty() || value == "none" || value == "void" || is_placeholder(value)) continue;
         report.add("POD006", word.mark,

@@ -13,8 +13,8 @@ using findings::Severity;
 namespace {
 
 bool is_node_kind(std::string_view word) {
-    return word == "node" || word == "nodes" || word == "no" || starts_with(word, "node/") ||
-           starts_with(word, "nodes/");
+    return word == "node" || word == "nodes" || word == "no" || word.starts_with("node/") ||
+           word.starts_with("nodes/");
 }
 
 /// "status.capacity", but not that of pods or cpu alone.
@@ -28,9 +28,8 @@ bool shows_gpu_capacity(std::string_view text) {
         !contains(word, "nvidia") && !contains(word, "mig-")) {
         return false;  // a device of another kind
     }
-    return !starts_with(key, ".pods") && !starts_with(key, ".cpu") &&
-           !starts_with(key, ".memory") && !starts_with(key, ".ephemeral") &&
-           !starts_with(key, ".storage");
+    return !key.starts_with(".pods") && !key.starts_with(".cpu") && !key.starts_with(".memory") &&
+           !key.starts_with(".ephemeral") && !key.starts_with(".storage");
 }
 
 /// The kind that a kubectl command is about: the second positional.
@@ -72,7 +71,7 @@ void check_node_queries(const File& file, const Command& command, Report& report
             return;
         }
         const auto path = lower(file.heading_path(command.heading));
-        if ((kind == "job" || kind == "jobs" || starts_with(kind, "job/")) &&
+        if ((kind == "job" || kind == "jobs" || kind.starts_with("job/")) &&
             (contains(path, "pending") || contains(command.comment, "pending"))) {
             report
                 .add("SH006", command.mark,
@@ -139,7 +138,7 @@ void check_measurements(const File& file, const Command& command, Report& report
             .severity(runs_in_container(command) ? Severity::kWarning : Severity::kInfo);
         return;
     }
-    if (starts_with(command.program, "python") &&
+    if (command.program.starts_with("python") &&
         (text.find("cuda.memory_summary(") != std::string_view::npos ||
          text.find("cuda.memory_allocated(") != std::string_view::npos) &&
         text.find(" -c ") != std::string_view::npos &&

@@ -139,7 +139,7 @@ std::string_view stem_of(std::string_view path) {
     return name.substr(0, name.find('.'));
 }
 bool is_manifest_name(std::string_view word) {
-    return (ends_with(word, ".yaml") || ends_with(word, ".yml")) &&
+    return (word.ends_with(".yaml") || word.ends_with(".yml")) &&
            word.find_first_of(" ,:<>${}*()[]\"'`") == std::string_view::npos;
 }
 
@@ -192,7 +192,7 @@ void check_file_names(const File& file, const Set& set, Report& report) {
             });
             const auto on_disk =
                 std::any_of(set.files().begin(), set.files().end(),
-                            [path](const auto& other) { return ends_with(other->name, path); });
+                            [path](const auto& other) { return other->name.ends_with(path); });
             if (found == names.end() || on_disk || applies(file, *found)) {
                 continue;
             }

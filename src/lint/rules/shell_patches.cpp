@@ -26,7 +26,7 @@ bool is_custom_kind(std::string_view kind) {
         constexpr std::array<std::string_view, 10> kBuiltIn{
             "apps",    "batch",    "autoscaling",       "policy",        "extensions", "v1",
             "v1.apps", "v1.batch", "networking.k8s.io", "storage.k8s.io"};
-        return group.find('.') != std::string_view::npos && !ends_with(group, ".k8s.io") &&
+        return group.find('.') != std::string_view::npos && !group.ends_with(".k8s.io") &&
                std::find(kBuiltIn.begin(), kBuiltIn.end(), group) == kBuiltIn.end();
     }
     constexpr std::array<std::string_view, 30> kKinds{"clusterpolicy",
@@ -79,7 +79,7 @@ void check_patch(const Command& command, Report& report) {
     }
     const std::string patch = patch_text(command);
     const std::string kind = kind_word(command);
-    if (starts_with(trim(patch), "[{") || starts_with(trim(patch), "[ {")) {
+    if (trim(patch).starts_with("[{") || trim(patch).starts_with("[ {")) {
         report
             .add("SH013", command.mark,
                  "a list of operations is no strategic merge patch, which is what kubectl sends")

@@ -63,7 +63,7 @@ bool writes_as_root(const File& file, const Command& command) {
 
 bool fails_on_errors(const Command& command) {
     return std::any_of(command.words.begin() + 1, command.words.end(), [](const Word& word) {
-        return starts_with(word.text, "--fail") ||
+        return word.text.starts_with("--fail") ||
                (word.text.size() > 1 && word.text[0] == '-' && word.text[1] != '-' &&
                 word.text.find('f') != std::string::npos);
     });
@@ -188,7 +188,7 @@ void check_toolkit(const File& file, const Command& command, Report& report) {
         return;
     }
     const auto config = command.value("--config");
-    if (config && (contains(*config, "template") || ends_with(*config, ".tmpl"))) {
+    if (config && (contains(*config, "template") || config->ends_with(".tmpl"))) {
         const auto* word = command.flag("--config");
         report
             .add("SH007", word != nullptr ? word->mark : command.mark,

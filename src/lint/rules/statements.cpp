@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/number.h"
+#include "base/sentence.h"
 #include "catalog/drivers.h"
 #include "catalog/embedded.h"
 #include "catalog/gpu_instances.h"
@@ -57,10 +58,8 @@ std::string base_of(std::string_view key) {
            std::find(kVariants.begin(), kVariants.end(), parts.back()) != kVariants.end()) {
         parts.pop_back();
     }
-    std::string base;
-    for (const auto part : parts) {
-        base += (base.empty() ? "" : "-") + std::string(part);
-    }
+    std::string base = listed(
+        parts, [](const auto part) { return std::string(part); }, "-");
     return base;
 }
 
@@ -115,7 +114,7 @@ std::size_t match_at(std::string_view text, std::size_t at, std::string_view nam
 bool is_laptop(std::string_view behind) {
     const auto from = behind.find_first_not_of(" (-");
     const auto word = lower(behind.substr(std::min(from, behind.size()), 6));
-    return starts_with(word, "laptop") || starts_with(word, "mobile") || starts_with(word, "max-q");
+    return word.starts_with("laptop") || word.starts_with("mobile") || word.starts_with("max-q");
 }
 
 }  // namespace
@@ -142,7 +141,7 @@ std::vector<NamedGpu> named_gpus(std::string_view text, Topic topic) {
                     (topic == Topic::kUnknown ||
                      (stop < text.size() && (text[stop] == '-' || text[stop] == '_')) ||
                      (text[at] >= 'a' && text[at] <= 'z') ||
-                     (name.text == "l2" && !ends_with(text.substr(0, at), "NVIDIA ")));
+                     (name.text == "l2" && !text.substr(0, at).ends_with("NVIDIA ")));
                 if (!is_machine) {
                     best = &name;
                     end = stop;
@@ -271,13 +270,12 @@ void check_old_machines(const Statement& statement, Report& report) {
         return;
     }
     for (const auto& instance : catalog::gpu_instances()) {
-        if (instance.model->last_branch != "current" && !instance.model->last_branch.empty() &&
-            contains_word(statement.text, instance.type)) {
+        if (instance.model->last_branch != 0 && contains_word(statement.text, instance.type)) {
             report
                 .add("DOC007", statement.mark,
                      std::string(instance.type) + " has " + std::string(instance.model->name) +
-                         ", whose last driver branch is " +
-                         std::string(instance.model->last_branch))
+                         ", whose last driver branch is R" +
+                         std::to_string(instance.model->last_branch))
                 .severity(Severity::kInfo);
             return;
         }

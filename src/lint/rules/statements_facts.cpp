@@ -237,9 +237,9 @@ void check_mig_cell(const NamedGpu& gpu, const Table::Cell& cell, Report& report
                                                   "unsupported"};
     const auto is = [&word](std::string_view one) { return word == one; };
     const bool yes = std::any_of(kYes.begin(), kYes.end(), is) ||
-                     starts_with(word, "\xE2\x9C\x85") || word == "\xE2\x9C\x94" ||
-                     word == "\xE2\x9C\x93" || starts_with(word, "yes (") ||
-                     starts_with(word, "yes,");
+                     word.starts_with("\xE2\x9C\x85") || word == "\xE2\x9C\x94" ||
+                     word == "\xE2\x9C\x93" || word.starts_with("yes (") ||
+                     word.starts_with("yes,");
     const bool no = std::any_of(kNo.begin(), kNo.end(), is) || word == "\xE2\x9D\x8C" ||
                     word == "\xE2\x9C\x97" || word == "\xE2\x9C\x98";
     const std::string name(gpu.models[0]->name);

@@ -49,7 +49,8 @@ bool ToldModel::has_mig() const {
 
 bool ToldModel::may_have(std::string_view profile) const {
     return std::any_of(variants.begin(), variants.end(), [profile](const catalog::GpuModel* model) {
-        return model->mig_family == "ask" || catalog::find_mig_profile(*model, profile) != nullptr;
+        return (model->has_mig() && !model->has_known_mig()) ||
+               catalog::find_mig_profile(*model, profile) != nullptr;
     });
 }
 
@@ -85,7 +86,7 @@ std::optional<ToldModel> ToldModels::at(Mark mark, int heading, std::string_view
         if (one->mark.line + kNear < mark.line) break;
         if (one->kind == Statement::Kind::kTableRow) continue;
         const bool of_command = one->kind == Statement::Kind::kComment &&
-                                !starts_with(trim(file_.line(one->mark.line)), "#");
+                                !trim(file_.line(one->mark.line)).starts_with("#");
         if (of_command) continue;
         if (auto found = named_in(one->text); found.model || found.several) return found.model;
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace aliquot::pods {
+namespace aliquot::os {
 
 /// What one line of /proc/PID/stat tells, as far as we ask.
 /// source   proc(5)
@@ -31,4 +31,4 @@ struct ProcessStat {
 /// Empty: not such a line. Pure.
 std::optional<ProcessStat> parse_stat(std::string_view line);
 
-}  // namespace aliquot::pods
+}  // namespace aliquot::os

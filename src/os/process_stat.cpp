@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pods/process_stat.h"
+#include "os/process_stat.h"
 
 #include "base/number.h"
 #include "base/take_text.h"
 
-namespace aliquot::pods {
+namespace aliquot::os {
 namespace {
 
 /// A field that is -1 for "none" counts as 0.
@@ -48,4 +48,4 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
     return stat;
 }
 
-}  // namespace aliquot::pods
+}  // namespace aliquot::os

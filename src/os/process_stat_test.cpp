@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pods/process_stat.h"
+#include "os/process_stat.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace aliquot::pods {
+namespace aliquot::os {
 namespace {
 
 constexpr std::string_view kBehind =
@@ -61,4 +61,4 @@ TEST(ParseStat, RefusesWhatIsNoSuchLine) {
 }
 
 }  // namespace
-}  // namespace aliquot::pods
+}  // namespace aliquot::os

@@ -102,7 +102,7 @@ function(aliquot_module name)
 
   # CMake cannot see an #include that bypasses USES, so look for it: the first path part of every
   # quoted include must be the module itself, one of USES, or abi. Sources may lie one folder deeper. Tests
-  # may see what TEST_LINKS names of sim/.
+  # may see what TEST_LINKS names of sim/, and headers of tests/.
   set(here ${CMAKE_CURRENT_SOURCE_DIR})
   file(GLOB files CONFIGURE_DEPENDS ${here}/*.h ${here}/*.cpp ${here}/*/*.h ${here}/*/*.cpp)
   foreach(file IN LISTS files)
@@ -111,6 +111,7 @@ function(aliquot_module name)
       string(REGEX REPLACE "^#include \"([a-z0-9_]+)/.*" "\\1" target "${include}")
       if(NOT target IN_LIST M_USES AND NOT target STREQUAL name AND NOT target STREQUAL "abi"
          AND NOT target STREQUAL "api"
+         AND NOT (target STREQUAL "tests" AND file MATCHES "_test\\.cpp$")
          AND NOT (target STREQUAL "sim" AND file MATCHES "_(test|bench)\\.cpp$" AND M_TEST_LINKS MATCHES "aliquot_sim"))
         message(FATAL_ERROR "${file}: ${include} is not covered by USES of ${name}")
       endif()

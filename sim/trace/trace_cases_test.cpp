@@ -5,11 +5,8 @@
 // UPDATE_CASES=1 rewrites the .expected files; look at the difference before you commit it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -17,25 +14,12 @@
 #include "sim/trace/explanation.h"
 #include "sim/trace/outcome_text.h"
 #include "sim/trace/scenario_fixture.h"
+#include "tests/case_files.h"
 
 namespace aliquot::sim::trace {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::vector<fs::path> case_files() {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(ALIQUOT_SOURCE_DIR "/sim/trace/cases")) {
-        if (entry.path().extension() == ".case") files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 std::map<std::string, std::string> sections_of(const std::string& text) {
     std::map<std::string, std::string> sections{
@@ -58,7 +42,7 @@ std::map<std::string, std::string> sections_of(const std::string& text) {
 }
 
 std::string report(const fs::path& path) {
-    auto sections = sections_of(read_file(path));
+    auto sections = sections_of(cases::read(path));
     const auto scenario = scenario_of(sections["nodes"], sections["pods"], sections["order"]);
     if (!scenario) return scenario.error().message + '\n';
     std::ostringstream out;
@@ -86,20 +70,12 @@ TEST_P(TraceCase, IsToldAsExpected) {
     fs::path expected = GetParam();
     expected.replace_extension(".expected");
     const std::string actual = report(GetParam());
-    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
-        std::ofstream(expected, std::ios::binary) << actual;
-        return;
-    }
-    EXPECT_EQ(actual, read_file(expected)) << "run with UPDATE_CASES=1 if the new text is right";
+    if (cases::rewrites(expected, actual)) return;
+    EXPECT_EQ(actual, cases::read(expected)) << "run with UPDATE_CASES=1 if the new text is right";
 }
 
-std::string name_of(const testing::TestParamInfo<fs::path>& info) {
-    std::string name = info.param.stem().string();
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, TraceCase, testing::ValuesIn(case_files()), name_of);
+INSTANTIATE_TEST_SUITE_P(Files, TraceCase, testing::ValuesIn(cases::files({"sim/trace/cases"})),
+                         [](const auto& one) { return cases::name(one.param); });
 
 }  // namespace
 }  // namespace aliquot::sim::trace

@@ -9,35 +9,19 @@
 // UPDATE_CASES=1 rewrites what stands behind the line; look at the difference.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "admission/review.h"
+#include "tests/case_files.h"
 
 namespace aliquot::admission {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::vector<fs::path> case_files() {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(ALIQUOT_SOURCE_DIR "/src/admission/cases")) {
-        if (entry.path().extension() == ".case") files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 /// "nvidia.com/gpu=mps/8/4/3839/25" as a row of the annotation.
 Json row_of(const std::string& word) {
@@ -126,17 +110,14 @@ std::string told(const Decision& decision) {
 class AdmissionCase : public testing::TestWithParam<fs::path> {};
 
 TEST_P(AdmissionCase, IsDecidedAsWritten) {
-    const Case one = parse(read_file(GetParam()));
+    const Case one = parse(cases::read(GetParam()));
     const std::string found = told(decide(one.pod, one.cluster, one.options));
-    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
-        std::ofstream(GetParam(), std::ios::binary) << one.head << "---\n" << found;
-        return;
-    }
+    if (cases::rewrites(GetParam(), one.head + "---\n" + found)) return;
     EXPECT_EQ(found, one.expected) << "run with UPDATE_CASES=1 if the new text is right";
 }
 
 TEST_P(AdmissionCase, IsNotChangedASecondTime) {
-    const Case one = parse(read_file(GetParam()));
+    const Case one = parse(cases::read(GetParam()));
     const Decision first = decide(one.pod, one.cluster, one.options);
     if (first.patch.empty()) return;
     const Json patched = Json::parse(one.pod).patch(Json::parse(first.patch));
@@ -145,13 +126,9 @@ TEST_P(AdmissionCase, IsNotChangedASecondTime) {
     EXPECT_EQ(second.patch, "");
 }
 
-std::string name_of(const testing::TestParamInfo<fs::path>& info) {
-    std::string name = info.param.stem().string();
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, AdmissionCase, testing::ValuesIn(case_files()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, AdmissionCase,
+                         testing::ValuesIn(cases::files({"src/admission/cases"})),
+                         [](const auto& one) { return cases::name(one.param); });
 
 }  // namespace
 }  // namespace aliquot::admission

@@ -19,7 +19,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -30,6 +29,7 @@
 #include "doctor/report.h"
 #include "findings/rule.h"
 #include "os/temporary_directory.h"
+#include "tests/case_files.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -38,11 +38,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCases = ALIQUOT_SOURCE_DIR "/src/doctor/cases";
 constexpr std::int64_t kDay = 1795262400;  // 2026-11-21
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 struct Expected {
     Target target;
@@ -55,7 +50,7 @@ public:
     Expected expected;
 
     void run(const fs::path& file) {
-        const std::string text = read_file(file);
+        const std::string text = cases::read(file);
         if (!text.contains("\nbase none\n") && file.extension() == ".case") {
             run(fs::path(kCases) / "healthy.base");
         }
@@ -65,7 +60,7 @@ public:
         for_each_line(text, [&](std::string_view line, unsigned number) {
             if (!path.empty()) {
                 if (line == ".") {
-                    write(path, append ? read_file(where(path)) + block : block);
+                    write(path, append ? cases::read(where(path)) + block : block);
                     path.clear();
                     block.clear();
                 } else {
@@ -131,7 +126,7 @@ private:
         if (verb != "replace") return false;
         const auto parts = split(line.substr(8), '|');
         if (parts.size() != 3) return false;
-        std::string text = read_file(where(trim(parts[0])));
+        std::string text = cases::read(where(trim(parts[0])));
         const std::string old_text(trim(parts[1]));
         const auto found = text.find(old_text);
         if (found == std::string::npos) return false;
@@ -153,15 +148,6 @@ bundle::Tree tree_of(const World& world) {
 
 Report report_of(const World& world) {
     return judge(facts_of(tree_of(world).of_host(""), world.expected.target));
-}
-
-std::vector<fs::path> case_files() {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(kCases)) {
-        if (entry.path().extension() == ".case") files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
 }
 
 class DoctorCase : public testing::TestWithParam<fs::path> {};
@@ -222,7 +208,7 @@ TEST(DoctorBundle, KeepsTheWordsThatHoldNoSecret) {
         return std::distance(std::istream_iterator<std::string>(in), {});
     };
     std::size_t number = 0;
-    for (const fs::path& file : case_files()) {
+    for (const fs::path& file : cases::files({"src/doctor/cases"})) {
         if (number++ % 8 != 0) continue;  // they have most of their files in common
         World world;
         world.run(file);
@@ -243,12 +229,14 @@ TEST(DoctorBundle, KeepsTheWordsThatHoldNoSecret) {
     EXPECT_LE(hidden * 1000, words * 2) << "more than 2 of 1,000";
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, DoctorCase, testing::ValuesIn(case_files()), [](const auto& one) {
-    std::string name = one.param.stem().string();
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Cases, DoctorCase, testing::ValuesIn(cases::files({"src/doctor/cases"})),
+                         [](const auto& one) {
+                             std::string name = one.param.stem().string();
+                             std::replace_if(
+                                 name.begin(), name.end(),
+                                 [](char c) { return c == '-' || c == '.'; }, '_');
+                             return name;
+                         });
 
 }  // namespace
 }  // namespace aliquot::doctor

@@ -3,12 +3,9 @@
 // styles. UPDATE_CASES=1 rewrites the files; look at the difference.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
 #include "exposition/render.h"
 #include "exposition/test_scenes.h"
+#include "tests/case_files.h"
 
 namespace aliquot::exposition {
 namespace {
@@ -33,11 +30,6 @@ std::vector<Case> cases() {
                     "DCGM_FI_DEV_FB_USED, gauge, Memory\n"
                     "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL, counter, Errors\n"});
     return made;
-}
-
-std::string read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string{std::istreambuf_iterator<char>(file), {}};
 }
 
 /// The first line that differs, of both.
@@ -67,10 +59,8 @@ TEST_P(CaseFile, IsWhatTheSceneRendersTo) {
     }
     const std::string found = render(GetParam().make(), style);
     const std::string path = ALIQUOT_SOURCE_DIR "/src/exposition/cases/" + GetParam().file + ".txt";
-    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
-        std::ofstream(path, std::ios::binary) << found;
-    }
-    const std::string expected = read(path);
+    if (cases::rewrites(path, found)) return;
+    const std::string expected = cases::read(path);
     EXPECT_TRUE(expected == found) << path << '\n' << difference(expected, found);
 }
 

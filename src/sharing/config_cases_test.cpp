@@ -5,32 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "sharing/config_file.h"
+#include "tests/case_files.h"
 
 namespace aliquot::sharing {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::vector<fs::path> case_files() {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(ALIQUOT_SOURCE_DIR "/src/sharing/cases")) {
-        if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 Compatibility mode_of(const fs::path& path) {
     return path.stem().extension() == ".nvidia" ? Compatibility::kNvidia : Compatibility::kStrict;
@@ -38,7 +23,7 @@ Compatibility mode_of(const fs::path& path) {
 
 std::string report(const fs::path& path) {
     const auto checked =
-        check_config_file(path.filename().string(), read_file(path), mode_of(path));
+        check_config_file(path.filename().string(), cases::read(path), mode_of(path));
     std::ostringstream out;
     findings::print_text(out, checked.findings, false);
     for (const FoundConfig& found : checked.configs) {
@@ -54,15 +39,12 @@ TEST_P(ConfigCase, IsToldAsExpected) {
     fs::path expected = GetParam();
     expected.replace_extension(".expected");
     const std::string actual = report(GetParam());
-    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
-        std::ofstream(expected, std::ios::binary) << actual;
-        return;
-    }
-    EXPECT_EQ(actual, read_file(expected)) << "run with UPDATE_CASES=1 if the new text is right";
+    if (cases::rewrites(expected, actual)) return;
+    EXPECT_EQ(actual, cases::read(expected)) << "run with UPDATE_CASES=1 if the new text is right";
 }
 
 TEST_P(ConfigCase, FixesThatMendTheSharingBlockReadWithoutErrors) {
-    const auto checked = check_config_file("f", read_file(GetParam()), Compatibility::kStrict);
+    const auto checked = check_config_file("f", cases::read(GetParam()), Compatibility::kStrict);
     for (const auto& finding : checked.findings) {
         if (finding.fix.rfind("sharing:", 0) != 0) continue;
         const auto corrected = read_config("fix", finding.fix, Compatibility::kStrict);
@@ -71,7 +53,7 @@ TEST_P(ConfigCase, FixesThatMendTheSharingBlockReadWithoutErrors) {
 }
 
 TEST_P(ConfigCase, FindingsHavePlacesInsideTheFile) {
-    const std::string text = read_file(GetParam());
+    const std::string text = cases::read(GetParam());
     std::vector<std::string> lines(1);
     for (const char c : text) {
         if (c == '\n') {
@@ -88,12 +70,15 @@ TEST_P(ConfigCase, FindingsHavePlacesInsideTheFile) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, ConfigCase, testing::ValuesIn(case_files()), [](const auto& one) {
-    std::string name = one.param.stem().string();
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Cases, ConfigCase,
+                         testing::ValuesIn(cases::files({"src/sharing/cases"}, ".yaml")),
+                         [](const auto& one) {
+                             std::string name = one.param.stem().string();
+                             std::replace_if(
+                                 name.begin(), name.end(),
+                                 [](char c) { return c == '-' || c == '.'; }, '_');
+                             return name;
+                         });
 
 }  // namespace
 }  // namespace aliquot::sharing

@@ -4,17 +4,14 @@
 // `--- exit N`, then the output. UPDATE_CASES=1 rewrites the expected part; look at the difference.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "cli/commands.h"
+#include "tests/case_files.h"
 
 namespace aliquot::cli {
 namespace {
@@ -28,8 +25,7 @@ struct Case {
 };
 
 Case read_case(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = cases::read(path);
     Case made;
     const std::size_t line = text.find('\n');
     made.words = text.substr(0, line);
@@ -81,39 +77,22 @@ std::string outcome_of(const Case& one) {
     return "--- exit " + std::to_string(code) + "\n" + out.str();
 }
 
-std::vector<fs::path> case_files() {
-    std::vector<fs::path> files;
-    for (const char* const folder : {"/src/plan/cases", "/src/sizing/cases"}) {
-        for (const auto& entry : fs::directory_iterator(ALIQUOT_SOURCE_DIR + std::string(folder))) {
-            if (entry.path().extension() == ".case") files.push_back(entry.path());
-        }
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
 class CommandCase : public testing::TestWithParam<fs::path> {};
 
 TEST_P(CommandCase, PrintsAsExpected) {
     const Case one = read_case(GetParam());
     const std::string actual = outcome_of(one);
-    if (std::getenv("UPDATE_CASES") != nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
-        std::ofstream out(GetParam(), std::ios::binary);
-        out << one.words << '\n';
-        if (!one.input.empty()) out << "--- input\n" << one.input;
-        out << actual;
-        return;
-    }
+    const std::string input = one.input.empty() ? "" : "--- input\n" + one.input;
+    if (cases::rewrites(GetParam(), one.words + '\n' + input + actual)) return;
     EXPECT_EQ(actual, one.expected) << "run with UPDATE_CASES=1 if the new text is right";
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, CommandCase, testing::ValuesIn(case_files()), [](const auto& one) {
-    std::string name =
-        one.param.parent_path().parent_path().filename().string() + "_" + one.param.stem().string();
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Cases, CommandCase,
+                         testing::ValuesIn(cases::files({"src/plan/cases", "src/sizing/cases"})),
+                         [](const auto& one) {
+                             return one.param.parent_path().parent_path().filename().string() +
+                                    "_" + cases::name(one.param);
+                         });
 
 }  // namespace
 }  // namespace aliquot::cli

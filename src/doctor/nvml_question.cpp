@@ -12,7 +12,7 @@ namespace {
 
 using document::make_mapping;
 using document::make_sequence;
-using document::Node;
+using document::Value;
 
 std::string failure(const Error& error) {
     int code = nvml_code_of(error.message);
@@ -21,7 +21,7 @@ std::string failure(const Error& error) {
            "}\n";
 }
 
-void add_sample(nvml::Driver& driver, const gpu::Gpu& gpu, Node& node) {
+void add_sample(nvml::Driver& driver, const gpu::Gpu& gpu, Value& node) {
     const auto sample = driver.sample(gpu.uuid);
     if (!sample) return;
     append(node, "memory_used_mib", sample->memory_used_bytes >> 20U);
@@ -30,7 +30,7 @@ void add_sample(nvml::Driver& driver, const gpu::Gpu& gpu, Node& node) {
     if (sample->temperature_celsius) append(node, "temperature", *sample->temperature_celsius);
 }
 
-void add_processes(nvml::Driver& driver, const gpu::Gpu& gpu, Node& node) {
+void add_processes(nvml::Driver& driver, const gpu::Gpu& gpu, Value& node) {
     const auto processes = driver.processes(gpu.uuid);
     if (!processes) return;
     append(node, "processes", make_sequence(*processes, [](const gpu::Process& one) {
@@ -39,9 +39,9 @@ void add_processes(nvml::Driver& driver, const gpu::Gpu& gpu, Node& node) {
            }));
 }
 
-Node gpu_node(nvml::Driver& driver, const gpu::Gpu& gpu) {
+Value gpu_node(nvml::Driver& driver, const gpu::Gpu& gpu) {
     const char* const mig = gpu.mig_enabled ? "Enabled" : "Disabled";
-    Node node =
+    Value node =
         make_mapping({{"index", gpu.index},
                       {"uuid", gpu.uuid.text},
                       {"name", gpu.model},

@@ -63,6 +63,15 @@ void for_each_busy(Act act) {
     }
 }
 
+/// Under the meter's lock: nothing is under way, so others may have the turn.
+void rest_turn(unsigned place, Gate& gate) {
+    Turns* turns = joined_turns(place);
+    if (turns == nullptr || !turns->is_mine()) return;
+    turns->rest();
+    // The next launch has to say that there is work again.
+    gate.meter.epoch.fetch_add(1, std::memory_order_release);
+}
+
 }  // namespace
 
 bool is_current_context(CUcontext context) {
@@ -145,19 +154,20 @@ void after_wait() {
     const Inside inside;
     if (!inside) return;
     const CaptureRelaxed relaxed;
-    for_each_busy([](unsigned, Gate& gate) {
+    for_each_busy([](unsigned place, Gate& gate) {
         gate.meter.harvest();
         gate.meter.note_pause();
         if (gate.meter.is_open() || gate.meter.in_flight() != 0) return;
         gate.is_busy.store(0, std::memory_order_relaxed);
+        rest_turn(place, gate);
     });
     const std::uint32_t used = g_used.load(std::memory_order_acquire);
     for (unsigned place = 0; used >> place != 0; ++place) {
-        Turns* turns = joined_turns(place);
-        if (turns == nullptr || !turns->is_mine() || g_gates[place].is_busy.load() != 0) continue;
-        turns->rest();
-        // The next launch has to say that there is work again.
-        g_gates[place].meter.epoch.fetch_add(1, std::memory_order_release);
+        Gate& gate = g_gates[place];
+        const Turns* turns = joined_turns(place);
+        if (turns == nullptr || !turns->is_mine() || gate.is_busy.load() != 0) continue;
+        const ThreadLocked locked(gate.meter.lock);
+        if (gate.is_busy.load() == 0) rest_turn(place, gate);
     }
     refresh_share();
 }

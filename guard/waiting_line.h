@@ -20,16 +20,18 @@ public:
     bool is_first(std::uint32_t ticket, std::uint64_t now) {
         constexpr std::uint64_t kGone = 1'000'000'000;
         if (ticket != serving_ && ahead(ticket) && now - seen_ns_ > kGone) {
-            ++serving_;
+            gone_[serving_ % kMost] = true;
+            while (serving_ != next_ && gone_[serving_ % kMost]) gone_[serving_++ % kMost] = false;
             seen_ns_ = now;
         }
         if (ahead(ticket)) return false;
         seen_ns_ = now;
         return true;
     }
-    /// It goes.
+    /// It goes, also before those that are ahead of it.
     void leave(std::uint32_t ticket, std::uint64_t now) {
-        if (ticket == serving_) ++serving_;
+        if (static_cast<std::int32_t>(ticket - serving_) >= 0) gone_[ticket % kMost] = true;
+        while (serving_ != next_ && gone_[serving_ % kMost]) gone_[serving_++ % kMost] = false;
         seen_ns_ = now;
         served_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -40,6 +42,7 @@ public:
     void sleep(std::uint32_t seen) { kernel::wait(served_, seen, 5'000'000, false); }
     void forget() {
         next_ = serving_ = 0;
+        for (bool& gone : gone_) gone = false;
         seen_ns_ = 0;
     }
 
@@ -48,6 +51,9 @@ private:
     [[nodiscard]] bool ahead(std::uint32_t ticket) const {
         return static_cast<std::int32_t>(ticket - serving_) > 0;
     }
+    /// Threads in it at once; with more, one that goes before its time makes another wait a second.
+    static constexpr std::uint32_t kMost = 1024;
+    bool gone_[kMost] = {};
     std::uint32_t next_ = 0;
     std::uint32_t serving_ = 0;
     std::uint64_t seen_ns_ = 0;  // when the first was here

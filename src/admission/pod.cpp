@@ -2,6 +2,7 @@
 #include "admission/pod.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "document/path.h"
@@ -16,27 +17,102 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostContainers = 256;
 
-Value to_value(const Json& json) {
-    Value value;
-    if (json.is_object()) {
-        value.kind = Value::Kind::kMapping;
-        for (const auto& [key, member] : json.items()) {
-            Value name{.kind = Value::Kind::kString};
-            name.scalar = key;
-            value.entries.emplace_back(std::move(name), to_value(member));
+/// What of a pod decides, as a Value. A review may have 3 MiB of tiny values, each of which takes a
+/// hundred times its size: what nobody reads is not copied, and what is read has a limit.
+class PodView {
+public:
+    Value of(const Json& pod) {
+        Value view = mapping();
+        for (const auto& [name, fields] : kRead) {
+            const auto part = pod.is_object() ? pod.find(name) : pod.end();
+            if (part == pod.end() || !part->is_object()) continue;
+            Value kept = mapping();
+            for (const std::string_view field : fields) {
+                const auto found = part->find(field);
+                if (found == part->end()) continue;
+                const bool ours = field == "annotations" || field == "labels";
+                const bool list = field.ends_with("ontainers");
+                append(kept, field,
+                       ours   ? with_our_keys(*found)
+                       : list ? containers(*found)
+                              : all(*found));
+            }
+            append(view, name, std::move(kept));
         }
-    } else if (json.is_array()) {
-        value.kind = Value::Kind::kSequence;
-        for (const Json& item : json) value.items.push_back(to_value(item));
-    } else if (json.is_string()) {
-        value.kind = Value::Kind::kString;
-        value.scalar = json.get<std::string>();
-    } else if (!json.is_null()) {
-        value.kind = json.is_boolean() ? Value::Kind::kBool : Value::Kind::kFloat;
-        value.scalar = json.dump();
+        return view;
     }
-    return value;
-}
+    [[nodiscard]] bool is_complete() const { return left_ > 0; }
+
+private:
+    static constexpr std::size_t kMostValues = 20'000;
+    static constexpr std::array<std::pair<std::string_view, std::array<std::string_view, 5>>, 2>
+        kRead{{{"metadata", {"namespace", "name", "labels", "annotations", "generateName"}},
+               {"spec",
+                {"nodeSelector", "affinity", "tolerations", "initContainers", "containers"}}}};
+
+    static Value mapping() { return {.kind = Value::Kind::kMapping}; }
+
+    void append(Value& to, std::string_view key, Value value) {
+        Value name{.kind = Value::Kind::kString};
+        name.scalar = key;
+        to.entries.emplace_back(std::move(name), std::move(value));
+    }
+
+    Value with_our_keys(const Json& json) {
+        Value kept = mapping();
+        if (!json.is_object()) return kept;
+        for (const auto& [key, member] : json.items()) {
+            if (key.starts_with("aliquot.dev/")) append(kept, key, all(member));
+        }
+        return kept;
+    }
+
+    Value containers(const Json& json) {
+        if (!json.is_array()) return all(json);
+        Value list{.kind = Value::Kind::kSequence};
+        for (const Json& container : json) {
+            if (!container.is_object()) {
+                list.items.push_back(all(container));
+                continue;
+            }
+            Value kept = mapping();
+            for (const char* const field : {"name", "resources", "restartPolicy"}) {
+                const auto found = container.find(field);
+                if (found != container.end()) append(kept, field, all(*found));
+            }
+            list.items.push_back(std::move(kept));
+        }
+        return list;
+    }
+
+    Value all(const Json& json) {
+        Value value;
+        if (left_ == 0) return value;
+        --left_;
+        if (json.is_object()) {
+            value.kind = Value::Kind::kMapping;
+            for (const auto& [key, member] : json.items()) {
+                if (left_ == 0) break;
+                append(value, key, all(member));
+            }
+        } else if (json.is_array()) {
+            value.kind = Value::Kind::kSequence;
+            for (const Json& item : json) {
+                if (left_ == 0) break;
+                value.items.push_back(all(item));
+            }
+        } else if (json.is_string()) {
+            value.kind = Value::Kind::kString;
+            value.scalar = json.get<std::string>();
+        } else if (!json.is_null()) {
+            value.kind = json.is_boolean() ? Value::Kind::kBool : Value::Kind::kFloat;
+            value.scalar = json.dump();
+        }
+        return value;
+    }
+
+    std::size_t left_ = kMostValues;
+};
 
 bool is_of_gpus(const std::string& resource, const Cluster& cluster) {
     if (k8s::is_nvidia_resource(resource)) return true;
@@ -68,7 +144,12 @@ bool are_objects(const std::vector<Value>& list) {
 }  // namespace
 
 Result<PodFacts> read_pod(const Json& json, const Cluster& cluster) {
-    const Value object = to_value(json);
+    PodView view;
+    const Value object = view.of(json);
+    if (!view.is_complete()) {
+        return Error{ErrorCode::kInvalidInput,
+                     "the pod has more than 20,000 values in what decides about GPUs"};
+    }
     const auto& containers = items_at(object, {"spec", "containers"});
     if (containers.empty() || !are_objects(containers) ||
         !are_objects(items_at(object, {"spec", "initContainers"}))) {

@@ -46,8 +46,6 @@ struct Value::Entry {
     Value second;
 };
 
-using Node = Value;  // its former name, gone when nobody writes it any more
-
 /// "a mapping", "a list", "the text 'x'", "the number 4": for messages "... found, ... expected".
 std::string describe(const Value& node);
 

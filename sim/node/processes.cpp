@@ -28,7 +28,7 @@
 namespace aliquot::sim {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // a sum of them cannot overflow
+constexpr std::uint64_t kMostTextBytes = std::uint64_t{1} << 50;  // a sum of them cannot overflow
 
 /// Entries whose fields can be used; others exist only in a damaged file.
 bool plausible(const State& state, const ProcessState& process) {
@@ -163,7 +163,7 @@ std::uint64_t used_bytes_on(const State& state, unsigned gpu, unsigned gpu_insta
     std::uint64_t bytes = 0;
     for (const ProcessState& process : state.processes) {
         if (process.pid != 0 && process.gpu == gpu && process.gpu_instance == gpu_instance) {
-            bytes += std::min(process.memory_bytes, kMostBytes);
+            bytes += std::min(process.memory_bytes, kMostTextBytes);
         }
     }
     return bytes;

@@ -15,7 +15,7 @@ using namespace placement;  // NOLINT(google-build-using-namespace)
 
 constexpr double kMostCpu = 128'000;  // milli: what the published scores normalise by
 constexpr double kMostGpu = 8'000;
-constexpr std::int64_t kTop = 100;
+constexpr std::int64_t kTopScore = 100;
 
 std::int64_t free_gpu(const Node& node) {
     std::int64_t sum = 0;
@@ -34,7 +34,7 @@ public:
         double score = 0;
         score += static_cast<double>(node.cpu - shape.cpu) / kMostCpu * 0.5;
         score += static_cast<double>(free_gpu(node) - wanted_gpu(shape)) / kMostGpu * 0.5;
-        score = (1.0 - score) * static_cast<double>(kTop);
+        score = (1.0 - score) * static_cast<double>(kTopScore);
         return static_cast<Key>(score);
     }
 };
@@ -48,7 +48,7 @@ public:
         product += static_cast<double>(free_gpu(node)) / kMostGpu *
                    (static_cast<double>(wanted_gpu(shape)) / kMostGpu);
         product /= 2.0;
-        return static_cast<Key>(static_cast<double>(kTop) * (1 - product));
+        return static_cast<Key>(static_cast<double>(kTopScore) * (1 - product));
     }
 };
 
@@ -63,7 +63,7 @@ public:
             whole += left[i] == kWholeGpu ? 1U : 0U;
         }
         if (whole == node.devices)
-            return static_cast<Key>(std::max<std::int64_t>(kTop / 3 - whole, whole));
+            return static_cast<Key>(std::max<std::int64_t>(kTopScore / 3 - whole, whole));
         std::sort(left.begin(), left.begin() + node.devices);
         unsigned wanted = shape.gpus;
         std::int64_t opened = 0;
@@ -74,8 +74,8 @@ public:
             opened += left[i] == kWholeGpu ? 1 : 0;
             spare += left[i] * 100 / kWholeGpu;
         }
-        if (opened > 0) return static_cast<Key>(std::max(kTop / 2 - opened, kTop / 3));
-        return static_cast<Key>(std::max(kTop - spare / 10, kTop / 2));
+        if (opened > 0) return static_cast<Key>(std::max(kTopScore / 2 - opened, kTopScore / 3));
+        return static_cast<Key>(std::max(kTopScore - spare / 10, kTopScore / 2));
     }
 };
 
@@ -91,12 +91,12 @@ public:
         const auto& kinds = kinds_[id];
         const auto used = static_cast<std::size_t>(
             std::count_if(kinds.begin(), kinds.end(), [](auto n) { return n > 0; }));
-        const std::int64_t fill = kTop / 4 *
+        const std::int64_t fill = kTopScore / 4 *
                                   (static_cast<std::int64_t>(kMostGpu) - free_gpu(node)) /
                                   static_cast<std::int64_t>(kMostGpu);
         if (kinds[kind_of(shape)] > 0)
-            return static_cast<Key>(fill + (used == 1 ? kTop * 3 / 4 : kTop * 2 / 4));
-        return static_cast<Key>(used == 0 ? fill + kTop / 4 : fill);
+            return static_cast<Key>(fill + (used == 1 ? kTopScore * 3 / 4 : kTopScore * 2 / 4));
+        return static_cast<Key>(used == 0 ? fill + kTopScore / 4 : fill);
     }
 
     void leaving(const Node& /*node*/, const Shape& shape, int sign, NodeId id) override {

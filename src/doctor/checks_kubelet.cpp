@@ -289,7 +289,7 @@ Verdict judge_topology(const Facts& facts) {
     return verdict;
 }
 
-Verdict judge_selinux(const Facts& facts) {
+Verdict judge_kubelet_selinux(const Facts& facts) {
     Place place;
     for (const LogLine& line : facts.host.kernel_log) {
         if (line.text.contains("avc:") && line.text.contains("denied") &&
@@ -318,7 +318,7 @@ Verdict judge_selinux(const Facts& facts) {
 constexpr Check kKubeletChecks[] = {
     {"KUB001", Level::kKubelet, true, "", judge_root},
     {"KUB002", Level::kKubelet, true, "KUB001", judge_socket},
-    {"KUB009", Level::kKubelet, true, "KUB001 KUB002", judge_selinux},
+    {"KUB009", Level::kKubelet, true, "KUB001 KUB002", judge_kubelet_selinux},
     {"KUB003", Level::kKubelet, true, "KUB001 KUB002 KUB009", judge_registered},
     {"KUB004", Level::kKubelet, false, "KUB001 KUB002", judge_checkpoint},
     {"KUB005", Level::kKubelet, false, "", judge_pod_resources},

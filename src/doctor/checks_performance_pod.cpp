@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::int64_t kIdleSeconds = 600;
 
-Verdict not_asked(const Facts& facts) {
+Verdict pod_not_asked(const Facts& facts) {
     return facts.nvml.state == NvmlFacts::State::kUnknown ? unknown(facts.nvml.reason)
                                                           : not_here("NVML gave no answer");
 }
 
-bool answered(const Facts& facts) {
+bool pod_answered(const Facts& facts) {
     return facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty();
 }
 
@@ -37,7 +37,7 @@ const Said* cpu_fallback(const Facts& facts, const std::string& pod) {
 }
 
 Verdict judge_idle(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!pod_answered(facts)) return pod_not_asked(facts);
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (facts.target.kind == Target::Kind::kPod && pod.id() != facts.target.name) continue;
         if (phase_of(pod) != "Running" || gpu_requests(pod).empty()) continue;
@@ -191,7 +191,7 @@ Verdict judge_start(const Facts& facts) {
 }
 
 Verdict judge_slice(const Facts& facts) {
-    if (!answered(facts)) return not_asked(facts);
+    if (!pod_answered(facts)) return pod_not_asked(facts);
     for (const NvmlProcess& one : facts.nvml.processes) {
         if (one.pod.empty()) continue;
         const auto slash = one.pod.find('/');

@@ -56,26 +56,27 @@ std::string text_of(const k8s::Requirement& requirement) {
 
 /// A label that tells what a machine is: whoever sets it by hand makes the label a lie.
 bool is_of_hardware(std::string_view key) {
-    constexpr std::array<std::string_view, 14> kPrefixes{"nvidia.com/",
-                                                         "feature.node.kubernetes.io/",
-                                                         "node.kubernetes.io/",
-                                                         "kubernetes.io/",
-                                                         "beta.kubernetes.io/",
-                                                         "topology.kubernetes.io/",
-                                                         "failure-domain.beta.kubernetes.io/",
-                                                         "cloud.google.com/",
-                                                         "eks.amazonaws.com/",
-                                                         "kubernetes.azure.com/",
-                                                         "karpenter.",
-                                                         "k8s.amazonaws.com/",
-                                                         "amd.com/",
-                                                         "aliquot.dev/"};
-    constexpr std::array<std::string_view, 5> kWords{"gpu", "accelerator", "instance-type", "zone",
-                                                     "product"};
+    constexpr std::array<std::string_view, 14> kKeyPrefixes{"nvidia.com/",
+                                                            "feature.node.kubernetes.io/",
+                                                            "node.kubernetes.io/",
+                                                            "kubernetes.io/",
+                                                            "beta.kubernetes.io/",
+                                                            "topology.kubernetes.io/",
+                                                            "failure-domain.beta.kubernetes.io/",
+                                                            "cloud.google.com/",
+                                                            "eks.amazonaws.com/",
+                                                            "kubernetes.azure.com/",
+                                                            "karpenter.",
+                                                            "k8s.amazonaws.com/",
+                                                            "amd.com/",
+                                                            "aliquot.dev/"};
+    constexpr std::array<std::string_view, 5> kNameParts{"gpu", "accelerator", "instance-type",
+                                                         "zone", "product"};
     const std::string name = lower(key);
-    return std::ranges::any_of(kPrefixes,
+    return std::ranges::any_of(kKeyPrefixes,
                                [&](std::string_view one) { return name.starts_with(one); }) ||
-           std::ranges::any_of(kWords, [&](std::string_view one) { return name.contains(one); });
+           std::ranges::any_of(kNameParts,
+                               [&](std::string_view one) { return name.contains(one); });
 }
 
 void check_labels(const k8s::NodeSelector& where, const k8s::Labels& labels, NodeFit& fit) {

@@ -12,7 +12,7 @@ namespace aliquot::pods {
 namespace {
 
 constexpr std::size_t kMostFileBytes = 4096;
-constexpr std::size_t kMostProcesses = 20'000;
+constexpr std::size_t kMostSeen = 20'000;
 
 // Programs of a node that run in no pod.
 constexpr std::array<std::string_view, 8> kNodePrograms{
@@ -37,7 +37,7 @@ HostView look_at_proc(const os::Root& root, const std::string& proc) {
         second && second->command == "kthreadd" && second->parent == 0) {
         return HostView::kMachine;
     }
-    const auto names = root.list(proc, kMostProcesses);
+    const auto names = root.list(proc, kMostSeen);
     if (!names || std::ranges::none_of(*names, is_pid)) return HostView::kNone;
 
     const auto own = place_in("self");

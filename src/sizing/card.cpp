@@ -12,9 +12,9 @@
 namespace aliquot::sizing {
 namespace {
 
-constexpr double kSlack = 0.05;
-constexpr double kMostTokens = 1 << 20U;
-constexpr double kMostBatch = 4096;
+constexpr double kCardSlack = 0.05;
+constexpr double kLongestTried = 1 << 20U;
+constexpr double kLargestTried = 4096;
 
 /// The largest whole number from 1 to `most` that holds; 0: not even 1. What holds for a number holds for
 /// all below it.
@@ -70,7 +70,7 @@ Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catal
                          double memory_gib, unsigned most) {
     CardFit fit;
     fit.gpu_gib = memory_gib;
-    fit.usable_gib = memory_gib * (1 - kSlack);
+    fit.usable_gib = memory_gib * (1 - kCardSlack);
     Load load = asked;
     for (const unsigned count : {1U, 2U, 4U, 8U}) {
         if (count > std::max(1U, most)) break;
@@ -96,14 +96,14 @@ Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catal
     fit.fits = fit.problem.empty();
     if (!fit.fits || load.task != Task::kInference) return fit;
     Load tried = load;
-    fit.most_batch = largest(kMostBatch, [&](double batch) {
+    fit.most_batch = largest(kLargestTried, [&](double batch) {
         tried.batch = batch;
         return fits(shape, tried, fit.usable_gib);
     });
     if (!shape.has_cache()) return fit;
     tried = load;
-    const double longest = shape.context > 0 ? shape.context : kMostTokens;
-    fit.most_context = largest(std::min(longest, kMostTokens), [&](double tokens) {
+    const double longest = shape.context > 0 ? shape.context : kLongestTried;
+    fit.most_context = largest(std::min(longest, kLongestTried), [&](double tokens) {
         tried.context = tokens;
         return fits(shape, tried, fit.usable_gib);
     });

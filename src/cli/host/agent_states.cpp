@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kPage = "/api/v1/state";
 constexpr std::string_view kUsualPort = "9400";
-constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
+constexpr std::size_t kMostStateBytes = std::size_t{16} << 20U;
 constexpr long kMostConnections = 64;
 constexpr std::size_t kLongestAddress = 512;
 
@@ -54,7 +54,7 @@ std::optional<std::string> host_and_port(std::string_view text) {
 
 std::size_t take(char* bytes, std::size_t /*one*/, std::size_t count, void* into) {
     auto& body = *static_cast<std::string*>(into);
-    if (body.size() + count > kMostBytes) return 0;  // curl ends the transfer
+    if (body.size() + count > kMostStateBytes) return 0;  // curl ends the transfer
     body.append(bytes, count);
     return count;
 }

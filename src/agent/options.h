@@ -36,7 +36,7 @@ struct Options {
     std::string state_directory = "/var/lib/aliquot";  // the last good configuration is kept here
     std::string http_listen = "unix:/run/aliquot/agent.sock";  // or 127.0.0.1:PORT, or off
     std::string probe_listen = "off";  // for kubelet's probes: as http::ServerOptions::address
-    std::string feature_file;  // host path; labels for node-feature-discovery; empty: none
+    std::string feature_file;          // host path; labels for node-feature-discovery; empty: none
     std::vector<labels::Profile> label_profiles;
     TelemetryOptions telemetry;  // node: NODE_NAME
     ClusterOptions cluster;

@@ -124,10 +124,10 @@ TEST_F(AgentPages, OfProbesHaveAServerOfTheirOwn) {
 }
 
 TEST_F(AgentPages, OfProbesNeedNoPasswordWhereMetricsDo) {
-    ASSERT_TRUE(root_.write_atomically(
-        "/etc/web.yaml",
-        "basic_auth_users: {alice: "
-        "$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a}\n"));
+    ASSERT_TRUE(
+        root_.write_atomically("/etc/web.yaml",
+                               "basic_auth_users: {alice: "
+                               "$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a}\n"));
     pages_.serve_node({.listen = "127.0.0.1:0", .web_config = "/etc/web.yaml"});
     pages_.serve_probes("127.0.0.1:0");
     EXPECT_THAT(ask_node("/live"), StartsWith("401 "));

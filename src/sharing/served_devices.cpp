@@ -37,8 +37,9 @@ ServedDevices served_by(const Offer& offer) {
     for (const Resource& resource : offer.resources) {
         for (const OfferedGpu& device : resource.gpus) {
             if (device.frozen) continue;
-            served.insert_or_assign(device.uuid(),
-                                    ServedDevice{.resource = without_devices(resource), .device = device});
+            served.insert_or_assign(
+                device.uuid(),
+                ServedDevice{.resource = without_devices(resource), .device = device});
         }
     }
     return served;

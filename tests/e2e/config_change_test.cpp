@@ -105,9 +105,10 @@ TEST_F(ConfigChange, WholeGpusAreNotMadeOfGpusWhoseSharesAreHeld) {
     EXPECT_EQ(pending, 4U);
     check();
     ASSERT_TRUE(soon([&] { return state() == "pending"; }));
+    // Labels and annotations are one write, the conditions a second one.
+    ASSERT_TRUE(soon([&] { return condition("GpuConfigServed")["reason"] == "ConfigPending"; }));
     const Json told = condition("GpuConfigServed");
     EXPECT_EQ(told["status"], "False");
-    EXPECT_EQ(told["reason"], "ConfigPending");
     EXPECT_THAT(told["message"].get<std::string>(),
                 HasSubstr("GPU 0 stays nvidia.com/gpu, 4 shares of 16Gi, until default/share-"));
     const Json waiting = Json::parse(annotation("aliquot.dev/config"))["waiting"];
@@ -147,6 +148,7 @@ TEST_F(ConfigChange, NothingBetterIsKnownWithoutAnyGoodConfiguration) {
     configure({{"default", "version: v1\nsharing: 5\n"}});
     start_agent();
     ASSERT_TRUE(soon([&] { return state() == "refused"; }));
+    ASSERT_TRUE(soon([&] { return condition("GpuConfigServed")["status"] == "False"; }));
     EXPECT_THAT(condition("GpuConfigServed")["message"].get<std::string>(),
                 HasSubstr("each device stays as it was served"));
     ASSERT_TRUE(offers(kGpu, 8));

@@ -200,19 +200,20 @@ private:
                          TelemetryLink& telemetry) {
         return {root_,
                 clock_,
-                {.sensors = driver,
-                 .kernel = driver,
-                 .observations = observer.observations(),
-                 .holders = [&pods] { return pods.list(kHolderTimeout); },
-                 .publish =
-                     [this, &telemetry](auto snapshot) {
-                         board_.set_guard(snapshot);
-                         if (cluster_.link) cluster_.link->tell_guard(*snapshot);
-                         telemetry.set_guard(std::move(snapshot));
-                     }},
+                {.observations = observer.observations(),
+                 .measuring = {.sensors = driver,
+                               .kernel = driver,
+                               .holders = [&pods] { return pods.list(kHolderTimeout); },
+                               .publish =
+                                   [this, &telemetry](auto snapshot) {
+                                       board_.set_guard(snapshot);
+                                       if (cluster_.link) cluster_.link->tell_guard(*snapshot);
+                                       telemetry.set_guard(std::move(snapshot));
+                                   }}},
                 {.library = guard_library(options_.guard_library),
                  .library_base = options_.state_directory + "/guard",
-                 .regions = kRegions}};
+                 .regions = kRegions,
+                 .measuring = {}}};
     }
 
     Serving make_serving(GuardLink& guard, GrantBook& grants) const {

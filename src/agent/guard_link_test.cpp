@@ -91,19 +91,19 @@ protected:
     void start(std::chrono::milliseconds grace = 50ms) {
         link_ = std::make_unique<GuardLink>(
             root_, clock_,
-            GuardLink::Sources{.sensors = sensors_,
-                               .kernel = kernel_,
-                               .observations = observations_,
-                               .holders =
-                                   [this] {
-                                       const std::scoped_lock lock(mutex_);
-                                       return holders_;
-                                   },
-                               .publish = [this](auto one) { snapshots_.publish(std::move(one)); }},
-            GuardLink::Options{.library = library_,
-                               .between_looks = 10ms,
-                               .between_collections = 20ms,
-                               .grace = grace});
+            GuardLink::Sources{
+                .observations = observations_,
+                .measuring = {.sensors = sensors_,
+                              .kernel = kernel_,
+                              .holders =
+                                  [this] {
+                                      const std::scoped_lock lock(mutex_);
+                                      return holders_;
+                                  },
+                              .publish = [this](auto one) { snapshots_.publish(std::move(one)); }}},
+            GuardLink::Options{
+                .library = library_,
+                .measuring = {.between_looks = 10ms, .between_collections = 20ms, .grace = grace}});
     }
     void set_holders(Result<std::vector<kubelet::Holder>> holders) {
         const std::scoped_lock lock(mutex_);

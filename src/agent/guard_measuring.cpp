@@ -1,40 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard's thread: looks at ledgers and driver, changes limits, raises alarms, collects.
+#include "agent/guard_measuring.h"
+
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
-#include "agent/guard_link.h"
 #include "base/log.h"
-#include "catalog/gpu_models.h"
-#include "guard_region/guard_library.h"
-#include "guard_region/uuid.h"
 #include "k8s/memory_amount.h"
 
 namespace aliquot::agent {
 namespace {
 
-constexpr std::chrono::seconds kBetweenTries{5};  // to make a share after one could not be
 constexpr std::chrono::milliseconds kBetweenNamings{2000};
-
-unsigned multiprocessors_of(const gpu::Gpu& gpu) {
-    constexpr unsigned kMibShift = 20;
-    const catalog::GpuModel* const model =
-        catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu.memory_bytes >> kMibShift));
-    if (model == nullptr) return 0;
-    return guard_region::multiprocessors_of(model->cuda_cores, gpu.compute_major,
-                                            gpu.compute_minor);
-}
-
-/// The GPU with this name, or from which the MIG device with this name is cut.
-const gpu::Gpu* gpu_of(const gpu::Inventory& inventory, const std::string& uuid) {
-    for (const gpu::Gpu& gpu : inventory.gpus) {
-        if (gpu.uuid.text == uuid) return &gpu;
-        for (const gpu::MigDevice& mig : gpu.mig_devices) {
-            if (mig.uuid.text == uuid) return &gpu;
-        }
-    }
-    return nullptr;
-}
 
 guard_region::WatchdogPolicy policy_of(const sharing::GuardConfig& config) {
     return config.kill ? guard_region::WatchdogPolicy::kKill
@@ -49,69 +27,70 @@ std::string name_of(const guard_region::Record& record) {
     return record.holder.empty() ? "region " + record.id : record.holder;
 }
 
-std::string contexts_file(const std::string& base) { return base + "/contexts"; }
-
 }  // namespace
 
-/// What was learned before.
-void GuardLink::recall() {
-    const auto learned = root_.read(contexts_file(options_.library_base));
-    if (learned) estimates_.read(*learned);
-}
-
-/// Under the lock.
-std::uint64_t GuardLink::context_bytes(const std::string& uuid) {
-    const auto seen = sources_.observations.get().value;
-    const gpu::Gpu* const gpu = seen ? gpu_of(seen->inventory, uuid) : nullptr;
-    if (gpu == nullptr) return guard_region::first_estimate(0);
-    return estimates_.estimate(
-        {.model = gpu->model, .driver_version = seen->inventory.driver_version},
-        multiprocessors_of(*gpu));
-}
-
-void GuardLink::run(const std::stop_token& stop) {
-    {
-        const std::scoped_lock lock(mutex_);
-        if (!socket_ && !directory_.list().empty()) listen();
+std::vector<guard_region::Limits> limits_for(const sharing::Resource& resource,
+                                             std::span<const std::string> ids) {
+    std::vector<guard_region::Limits> limits;
+    for (const sharing::OfferedGpu& offered : resource.gpus) {
+        if (offered.by_mps() || offered.frozen) continue;
+        const auto held = std::ranges::count_if(ids, [&](const std::string& id) {
+            return sharing::replica_of(offered, id).has_value();
+        });
+        if (held == 0) continue;
+        const grant::Grant::Share share = sharing::share_of(offered, static_cast<unsigned>(held));
+        limits.push_back(guard_region::limits_of(share.gpu_uuid, share.limits));
     }
+    return limits;
+}
+
+GuardMeasuring::GuardMeasuring(Parts parts, Sources sources, Options options)
+    : parts_(parts),
+      sources_(std::move(sources)),
+      options_(options),
+      processes_(parts_.proc),
+      meter_(sources_.sensors, processes_),
+      watchdog_(guard_region::WatchdogPolicy::kReport, {}),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+void GuardMeasuring::apply(const sharing::GuardConfig& config, const sharing::Offer& offer) {
+    const std::scoped_lock lock(mutex_);
+    wish_ = {.config = config, .offer = offer};
+    wish_is_new_ = true;
+}
+
+void GuardMeasuring::run(const std::stop_token& stop) {
+    std::vector<std::string> ids;
+    for (guard_region::Record& record : parts_.regions.list()) ids.push_back(std::move(record.id));
+    if (!ids.empty()) parts_.broker.recover(ids);
     do {
         track_new();
         change_limits();
-        try_again();
+        parts_.regions.try_again(parts_.clock.now());
         look();
         collect();
-    } while (clock_.sleep_for(options_.between_looks, stop));
+    } while (parts_.clock.sleep_for(options_.between_looks, stop));
 }
 
-/// While the last share could not be made: tries by a region that nobody gets, so that the node says so for as long as
-/// it is so.
-void GuardLink::try_again() {
-    const std::scoped_lock lock(mutex_);
-    if (problem_.empty() || clock_.now() < next_try_) return;
-    next_try_ = clock_.now() + kBetweenTries;
-    const auto version = library_version();
-    auto made = version ? directory_.create({}, {}) : Result<guard_region::Record>(version.error());
-    problem_ = made ? "" : made.error().message;
-    if (made) (void)directory_.remove(made->id);
-}
-
-void GuardLink::track_new() {
-    for (guard_region::Record& record : directory_.list()) {
+void GuardMeasuring::track_new() {
+    const guard_region::Directory& directory = parts_.regions.directory();
+    for (guard_region::Record& record : parts_.regions.list()) {
         if (tracked_.contains(record.id)) continue;
-        auto config = guard_region::ConfigFile::open(directory_.file(record.id, abi::kConfigFile));
-        auto ledger = guard_region::LedgerFile::open(directory_.file(record.id, abi::kLedgerFile));
+        auto config = guard_region::ConfigFile::open(directory.file(record.id, abi::kConfigFile));
+        auto ledger = guard_region::LedgerFile::open(directory.file(record.id, abi::kLedgerFile));
         if (!config || !ledger) continue;
+        const os::TimePoint now = parts_.clock.now();
         const std::string id = record.id;
         tracked_.emplace(id, Tracked{.record = std::move(record),
                                      .config = *std::move(config),
                                      .ledger = *std::move(ledger),
-                                     .since = clock_.now(),
-                                     .last_held = clock_.now()});
-        next_naming_ = std::min(next_naming_, clock_.now());
+                                     .since = now,
+                                     .last_held = now});
+        next_naming_ = std::min(next_naming_, now);
     }
 }
 
-void GuardLink::change_limits() {
+void GuardMeasuring::change_limits() {
     Wish wish;
     {
         const std::scoped_lock lock(mutex_);
@@ -124,30 +103,33 @@ void GuardLink::change_limits() {
     for (auto& [id, tracked] : tracked_) {
         const auto resource = std::ranges::find(wish.offer.resources, tracked.record.resource,
                                                 &sharing::Resource::name);
-        if (resource == wish.offer.resources.end()) continue;
-        const guard_region::Settings now = tracked.config.settings();
-        for (guard_region::Limits& limits : limits_for(*resource, tracked.record.device_ids)) {
-            const auto place = std::ranges::find(tracked.record.uuids, limits.uuid);
-            const auto index = static_cast<std::size_t>(place - tracked.record.uuids.begin());
-            if (index >= now.devices.size()) continue;
-            const guard_region::Limits& old = now.devices[index];
-            limits.context_bytes = old.context_bytes;
-            // The kernel module does not know the new one yet; until then the guard holds it.
-            limits.kernel_limit = old.kernel_limit && limits.memory_bytes == old.memory_bytes;
-            guard_region::Limits same = old;
-            same.uuid = limits.uuid;
-            if (same == limits) continue;
-            (void)tracked.config.set_limits(limits);
-            log::info("guard.limits", {{"container", name_of(tracked.record)},
-                                       {"gpu", limits.uuid},
-                                       {"memory_bytes", limits.memory_bytes},
-                                       {"cap_ppm", limits.cap_ppm},
-                                       {"weight", limits.weight}});
-        }
+        if (resource != wish.offer.resources.end()) change_limits(tracked, *resource);
     }
 }
 
-void GuardLink::look() {
+void GuardMeasuring::change_limits(Tracked& tracked, const sharing::Resource& resource) {
+    const guard_region::Settings now = tracked.config.settings();
+    for (guard_region::Limits& limits : limits_for(resource, tracked.record.device_ids)) {
+        const auto place = std::ranges::find(tracked.record.uuids, limits.uuid);
+        const auto index = static_cast<std::size_t>(place - tracked.record.uuids.begin());
+        if (index >= now.devices.size()) continue;
+        const guard_region::Limits& old = now.devices[index];
+        limits.context_bytes = old.context_bytes;
+        // The kernel module does not know the new one yet; until then the guard holds it.
+        limits.kernel_limit = old.kernel_limit && limits.memory_bytes == old.memory_bytes;
+        guard_region::Limits same = old;
+        same.uuid = limits.uuid;
+        if (same == limits) continue;
+        (void)tracked.config.set_limits(limits);
+        log::info("guard.limits", {{"container", name_of(tracked.record)},
+                                   {"gpu", limits.uuid},
+                                   {"memory_bytes", limits.memory_bytes},
+                                   {"cap_ppm", limits.cap_ppm},
+                                   {"weight", limits.weight}});
+    }
+}
+
+void GuardMeasuring::look() {
     std::vector<guard_region::Metered> regions;
     for (auto& [id, tracked] : tracked_) {
         regions.push_back({.id = id,
@@ -170,44 +152,18 @@ void GuardLink::look() {
              watchdog_.look(regions[i].id, readings[i], limits)) {
             raise(alarm, tracked);
         }
-        learn(tracked, readings[i]);
+        parts_.contexts.learn(tracked.record, readings[i], parts_.clock.now());
     }
-    const std::scoped_lock lock(mutex_);
-    snapshot->library = version_;
-    snapshot->problem = problem_;
-    snapshot->events.assign(events_.begin(), events_.end());
+    GuardRegions::State state = parts_.regions.state();
+    snapshot->library = std::move(state.version);
+    snapshot->problem = std::move(state.problem);
+    snapshot->events = parts_.events.list();
     sources_.publish(std::move(snapshot));
-}
-
-void GuardLink::learn(const Tracked& tracked, const guard_region::Reading& reading) {
-    const auto seen = sources_.observations.get().value;
-    if (!seen || !reading.ledger) return;
-    bool learned = false;
-    const std::scoped_lock lock(mutex_);
-    for (const guard_region::SlotTruth& truth : reading.truths) {
-        const guard_region::SlotView* const slot = reading.ledger->find(truth.slot, truth.owner);
-        for (std::size_t i = 0; slot != nullptr && i < tracked.record.uuids.size(); ++i) {
-            const auto& bytes = truth.overhead_bytes[i];
-            const gpu::Gpu* const gpu = gpu_of(seen->inventory, tracked.record.uuids[i]);
-            if (!bytes || *bytes == abi::kNotMeasured || gpu == nullptr) continue;
-            const auto uuid = guard_region::parse_uuid(tracked.record.uuids[i]);
-            const auto place = uuid ? reading.ledger->place_of(*uuid) : std::nullopt;
-            if (!place || slot->devices[*place].contexts != 1) continue;
-            const std::string process = tracked.record.id + ":" + std::to_string(truth.owner);
-            learned |= estimates_.note(
-                {.model = gpu->model, .driver_version = seen->inventory.driver_version},
-                multiprocessors_of(*gpu), process, *bytes, clock_.now());
-        }
-    }
-    if (!learned) return;
-    const auto kept =
-        root_.write_atomically(contexts_file(options_.library_base), estimates_.to_text(), 0600);
-    if (!kept) log::debug("guard.estimates_not_kept", {{"why", kept.error().message}});
 }
 
 /// The control group is known from the container's first process with GPU memory; until then, and
 /// where the driver cannot, the guard holds the limit alone.
-void GuardLink::limit_by_kernel(Tracked& tracked, const guard_region::Reading& reading) {
+void GuardMeasuring::limit_by_kernel(Tracked& tracked, const guard_region::Reading& reading) {
     const guard_region::Settings settings = tracked.config.settings();
     for (std::size_t i = 0; i < reading.devices.size() && i < settings.devices.size(); ++i) {
         guard_region::Limits limits = settings.devices[i];
@@ -222,10 +178,10 @@ void GuardLink::limit_by_kernel(Tracked& tracked, const guard_region::Reading& r
             {reading.devices[i].uuid}, "/sys/fs/cgroup" + group, limits.memory_bytes);
         if (!done) {
             tracked.kernel_refused = true;
-            const std::scoped_lock lock(mutex_);
-            note({.kind = GuardEvent::Kind::kKernelLimit,
-                  .container = name_of(tracked.record),
-                  .message = done.error().message + "; the guard holds the limit alone"});
+            parts_.events.note(
+                {.kind = GuardEvent::Kind::kKernelLimit,
+                 .container = name_of(tracked.record),
+                 .message = done.error().message + "; the guard holds the limit alone"});
             return;
         }
         tracked.kernel_bytes[i] = limits.memory_bytes;
@@ -235,7 +191,7 @@ void GuardLink::limit_by_kernel(Tracked& tracked, const guard_region::Reading& r
     }
 }
 
-void GuardLink::raise(const guard_region::Alarm& alarm, const Tracked& tracked) {
+void GuardMeasuring::raise(const guard_region::Alarm& alarm, const Tracked& tracked) {
     GuardEvent event{.container = name_of(tracked.record)};
     const std::string who = alarm.process ? "process " + std::to_string(alarm.process->pid) + " (" +
                                                 alarm.process->command + ")"
@@ -255,24 +211,20 @@ void GuardLink::raise(const guard_region::Alarm& alarm, const Tracked& tracked) 
             event.message = "its ledger cannot be read: the container has damaged it";
             break;
     }
-    {
-        const std::scoped_lock lock(mutex_);
-        note(std::move(event));
-    }
+    parts_.events.note(std::move(event));
     if (!alarm.kill) return;
     // Once more, at the last moment: of this container, and still the same process.
     const auto now = processes_.look(alarm.process->pid);
     if (!now || *now != *alarm.process || now->region != tracked.record.id) return;
     const auto killed = processes_.kill(*now);
-    const std::scoped_lock lock(mutex_);
-    note({.kind = killed ? GuardEvent::Kind::kKilled : GuardEvent::Kind::kNotKilled,
-          .container = name_of(tracked.record),
-          .message = killed ? who + " was ended (sharing.guard.watchdog: kill)"
-                            : who + " cannot be ended: " + killed.error().message});
+    parts_.events.note({.kind = killed ? GuardEvent::Kind::kKilled : GuardEvent::Kind::kNotKilled,
+                        .container = name_of(tracked.record),
+                        .message = killed ? who + " was ended (sharing.guard.watchdog: kill)"
+                                          : who + " cannot be ended: " + killed.error().message});
 }
 
 /// Returns whether kubelet has answered; regions are then named, and the others are nobody's.
-bool GuardLink::name_holders() {
+bool GuardMeasuring::name_holders() {
     const auto holders = sources_.holders();
     if (!holders) return false;
     for (auto& named : tracked_) {
@@ -293,18 +245,18 @@ bool GuardLink::name_holders() {
         if (newer) continue;
         const std::string name =
             holder->pod_namespace + "/" + holder->pod + "/" + holder->container;
-        tracked.last_held = clock_.now();
+        tracked.last_held = parts_.clock.now();
         if (tracked.record.holder == name) continue;
         tracked.record.holder = name;
         tracked.config.set_container(name);
-        const auto kept = directory_.update(tracked.record);
+        const auto kept = parts_.regions.update(tracked.record);
         if (!kept) log::debug("guard.holder_not_kept", {{"why", kept.error().message}});
     }
     return true;
 }
 
-void GuardLink::collect() {
-    const os::TimePoint now = clock_.now();
+void GuardMeasuring::collect() {
+    const os::TimePoint now = parts_.clock.now();
     const bool unnamed = std::ranges::any_of(tracked_, [&](const auto& entry) {
         const Tracked& tracked = entry.second;
         return tracked.record.holder.empty() && now - tracked.since < options_.grace;
@@ -329,17 +281,13 @@ void GuardLink::collect() {
             ++entry;
             continue;
         }
-        const auto removed = directory_.remove(entry->first);
+        const auto removed = parts_.regions.remove(entry->first);
         if (!removed) log::warning("guard.not_removed", {{"why", removed.error().message}});
         log::info("guard.released", {{"container", name_of(tracked.record)}});
         watchdog_.forget(entry->first);
         entry = tracked_.erase(entry);
     }
-    const std::scoped_lock lock(mutex_);
-    std::set<std::string> used;
-    for (const guard_region::Record& record : directory_.list()) used.insert(record.library);
-    if (!version_.empty()) used.insert(version_);
-    if (!used.empty()) guard_region::remove_guards(root_, options_.library_base, used);
+    parts_.regions.remove_unused_guards();
 }
 
 }  // namespace aliquot::agent

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -42,11 +41,10 @@ Loop::Loop(Descriptor listener, AuthWatch auth, const ServerOptions& options)
     : options_(options),
       listener_(std::move(listener)),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       auth_(std::move(auth)),
       most_connections_(std::min(options.most_connections, a_quarter_of_descriptors())) {
     for (const auto& [descriptor, id] :
-         {std::pair{listener_.get(), kListener}, {wake_.get(), kWake}}) {
+         {std::pair{listener_.get(), kListener}, {wake_.descriptor(), kWake}}) {
         epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
         ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event);
     }
@@ -63,18 +61,13 @@ void Loop::start(std::function<void(Job)> submit) {
 void Loop::stop() {
     if (!thread_.joinable()) return;
     stopping_ = true;
-    wake();
+    wake_.notify();
     thread_.join();
-}
-
-void Loop::wake() {
-    const std::uint64_t one = 1;
-    (void)!::write(wake_.get(), &one, sizeof one);
 }
 
 void Loop::cut() {
     cutting_ = true;
-    wake();
+    wake_.notify();
 }
 
 void Loop::go_on(std::uint64_t connection) {
@@ -82,7 +75,7 @@ void Loop::go_on(std::uint64_t connection) {
         const std::scoped_lock lock(mutex_);
         streaming_.push_back(connection);
     }
-    wake();
+    wake_.notify();
 }
 
 void Loop::answer(std::uint64_t connection, Reply reply) {
@@ -90,7 +83,7 @@ void Loop::answer(std::uint64_t connection, Reply reply) {
         const std::scoped_lock lock(mutex_);
         replies_.emplace_back(connection, std::move(reply));
     }
-    wake();
+    wake_.notify();
 }
 
 void Loop::run() {
@@ -142,8 +135,7 @@ void Loop::wait() {
         if (id == kListener) {
             accept_some();
         } else if (id == kWake) {
-            std::uint64_t times = 0;
-            (void)!::read(wake_.get(), &times, sizeof times);
+            wake_.clear();
         } else if (const auto found = connections_.find(id); found != connections_.end()) {
             constexpr std::uint32_t kGone = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
             const bool gone = (events[static_cast<std::size_t>(i)].events & kGone) != 0;

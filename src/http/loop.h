@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/wake.h"
 #include "http/auth.h"
 #include "http/budget.h"
 #include "http/check_order.h"
@@ -45,7 +46,6 @@ public:
 
 private:
     void run();
-    void wake();
     void wait();
     void accept_some();
     void take_in(Descriptor socket, const Peer& peer);
@@ -84,7 +84,7 @@ private:
     const ServerOptions options_;
     Descriptor listener_;
     Descriptor poll_;
-    Descriptor wake_;
+    Wake wake_;
     AuthWatch auth_;
     std::function<void(Job)> submit_;
     std::size_t most_connections_;

@@ -11,7 +11,7 @@
 
 namespace aliquot::kubelet {
 
-/// Decides for one resource. Called from gRPC threads: thread-safe, and quick, since kubelet admits
+/// Decides for one resource. Called from the server's thread: thread-safe, and quick, since kubelet admits
 /// pods one after the other and sets no deadline (no driver call, no network).
 class Decider {
 public:

@@ -2,8 +2,6 @@
 #include "kubelet/device_plugin.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/wake.h"
 #include "kubelet/endpoint.h"
 #include "kubelet/registrar.h"
 #include "kubelet/socket_watch.h"
@@ -22,24 +21,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kWithdrawTimeout{2000};
 constexpr std::size_t kSocketNameLimit = 64;
-
-/// Wakes a poll() from any thread.
-class Wake {
-public:
-    Wake() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-    [[nodiscard]] int descriptor() const { return event_.get(); }
-    void set() const {
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof(one));
-    }
-    void clear() const {
-        std::uint64_t count = 0;
-        [[maybe_unused]] const auto length = ::read(event_.get(), &count, sizeof(count));
-    }
-
-private:
-    Descriptor event_;
-};
 
 Result<Done> check(const PluginOptions& options) {
     const auto& name = options.socket_name;
@@ -60,7 +41,7 @@ std::string KubeletPaths::plugin_directory() const {
 }
 
 /// One thread (run) drives the socket, its connections and the registration; it never waits for
-/// kubelet, since kubelet calls back before it answers. gRPC threads serve calls and wake it.
+/// kubelet, since kubelet calls back before it answers. the server's thread serves calls and wakes it.
 class DevicePlugin::Implementation final : public ServiceEvents {
 public:
     Implementation(const os::Root& root, PluginOptions options, Decider& decider)
@@ -72,7 +53,7 @@ public:
           path_(directory_ / options_.socket_name),
           open_retry_(options_.retry_first, options_.retry_limit),
           taken_retry_(options_.retry_first, options_.retry_limit),
-          registrar_(root, options_, board_, [this] { wake_.set(); }),
+          registrar_(root, options_, board_, [this] { wake_.notify(); }),
           registry_watchdog_(options_) {}
 
     ~Implementation() override { stop(false); }
@@ -105,7 +86,7 @@ public:
             devices_ = std::move(devices);
             dirty_ = true;
         }
-        wake_.set();
+        wake_.notify();
     }
 
     void stop(bool withdraw) {
@@ -113,7 +94,7 @@ public:
         if (std::exchange(stopped_, true)) return;
         if (thread_.joinable()) {
             thread_.request_stop();
-            wake_.set();
+            wake_.notify();
             thread_.join();
         }
         registrar_.forget();
@@ -142,7 +123,7 @@ public:
             const std::scoped_lock lock(mutex_);
             registry_news_ = error.empty();
         }
-        wake_.set();
+        wake_.notify();
     }
 
 private:
@@ -196,7 +177,7 @@ private:
         }
         push_at_.reset();
         auto opened =
-            Endpoint::open(path_, options_, decider_, *this, devices, [this] { wake_.set(); });
+            Endpoint::open(path_, options_, decider_, *this, devices, [this] { wake_.notify(); });
         if (!opened) {
             open_at_ = timer_.now() + open_retry_.next();
             return std::move(opened).error();
@@ -288,7 +269,7 @@ private:
     const Wake wake_;
     StatusBoard board_;
 
-    // What callers and gRPC threads leave for the thread.
+    // What callers and the server's thread leave for the thread.
     std::mutex mutex_;
     std::vector<grant::Device> devices_;
     bool dirty_ = true;

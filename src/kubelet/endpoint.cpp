@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/endpoint.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
+
+#include "rpc/call.h"
 
 namespace aliquot::kubelet {
 namespace {
@@ -9,6 +14,16 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerTimeout{5000};
 constexpr std::chrono::milliseconds kCloseGrace{1000};
 constexpr int kAcceptAtOnce = 64;
+
+/// Asks a plugin for its options, over `connection`: proof that it answers, since kubelet calls
+/// back inside Register.
+/// errors   kUnavailable: no answer in time
+Result<std::string> ask_options(Descriptor connection) {
+    return rpc::call(std::move(connection), {},
+                     {.path = "/v1beta1.DevicePlugin/GetDevicePluginOptions",
+                      .timeout = kAnswerTimeout,
+                      .subject = "GetDevicePluginOptions of our own socket"});
+}
 
 }  // namespace
 
@@ -23,22 +38,19 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const std::filesystem::path& pa
     streams->set(devices);
     std::unique_ptr<Endpoint> endpoint(new Endpoint(*std::move(listener), std::move(streams)));
 
-    endpoint->service_ =
-        make_device_plugin_service(options.resource, decider, *endpoint->streams_, events);
-    std::vector<Service*> services{endpoint->service_.get()};
-    if (options.registration == Registration::kRegistry) {
-        endpoint->registry_service_ = make_registry_service(options.resource, events);
-        services.push_back(endpoint->registry_service_.get());
-    }
-    auto server = Server::start(services);
+    auto methods = device_plugin_methods(options.resource, decider, *endpoint->streams_, events);
+    if (options.registration == Registration::kRegistry)
+        std::ranges::move(registry_methods(options.resource, events), std::back_inserter(methods));
+    auto server = rpc::Server::start(std::move(methods));
     if (!server) return std::move(server).error();
     endpoint->server_ = *std::move(server);
+    endpoint->streams_->attach([server = endpoint->server_.get()] { server->wake(); });
 
     auto self = connect_unix(path);
     if (!self) return std::move(self).error();
     const auto accepted = endpoint->accept();
     if (!accepted) return accepted.error();
-    const auto answer = ask_options(*std::move(self), kAnswerTimeout);
+    const auto answer = ask_options(*std::move(self));
     if (!answer) return answer.error();
     return endpoint;
 }
@@ -62,7 +74,6 @@ void Endpoint::close() {
     listener_.remove();  // first: nobody shall come while the rest ends
     streams_->close();
     if (server_) server_->stop(kCloseGrace);
-    server_.reset();
 }
 
 }  // namespace aliquot::kubelet

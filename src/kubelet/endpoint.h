@@ -11,10 +11,10 @@
 #include "base/result.h"
 #include "kubelet/decider.h"
 #include "kubelet/plugin_options.h"
-#include "kubelet/server.h"
 #include "kubelet/service.h"
 #include "kubelet/streams.h"
 #include "kubelet/unix_socket.h"
+#include "rpc/server.h"
 
 namespace aliquot::kubelet {
 
@@ -49,9 +49,7 @@ private:
 
     Listener listener_;
     std::unique_ptr<Streams> streams_;
-    std::unique_ptr<Service> service_;
-    std::unique_ptr<Service> registry_service_;
-    std::unique_ptr<Server> server_;  // last: it ends before what it uses
+    std::unique_ptr<rpc::Server> server_;  // last: it ends before what it uses
 };
 
 }  // namespace aliquot::kubelet

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/pod_resources.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "api/kubelet/podresources.grpc.pb.h"
-#include "kubelet/grpc_words.h"
+#include "api/kubelet/podresources.pb.h"
+#include "kubelet/message.h"
 #include "kubelet/pod_resources_reply.h"
 #include "kubelet/unix_socket.h"
+#include "rpc/call.h"
 
 namespace aliquot::kubelet {
 namespace {
 
-constexpr int kPodResourcesBytes = 16 << 20;  // what kubelet itself sends at most
+constexpr std::size_t kPodResourcesBytes = 16 << 20;  // what kubelet itself sends at most
 
 }  // namespace
 
@@ -27,25 +26,25 @@ public:
     Implementation(const os::Root& root, const std::string& socket_path)
         : socket_(root.resolve(socket_path)) {}
 
-    template <class Request, class Response>
-    using Method = grpc::Status (v1::PodResourcesLister::Stub::*)(grpc::ClientContext*,
-                                                                  const Request&, Response*);
-
-    template <class Request, class Response>
-    Result<Response> call(Method<Request, Response> method, const char* name,
-                          std::chrono::milliseconds timeout) const {
+    /// method   of v1.PodResourcesLister, which is asked for with an empty message
+    template <class Response>
+    Result<Response> call(const std::string& method, std::chrono::milliseconds timeout) const {
         auto connection = connect_unix(socket_);
         if (!connection) {
-            Error error = std::move(connection).error().during(name);
+            Error error = std::move(connection).error().during("PodResources " + method);
             error.code = ErrorCode::kUnavailable;  // for the caller all of it is: no kubelet
             return error;
         }
-        v1::PodResourcesLister::Stub stub(channel_over(*std::move(connection), kPodResourcesBytes));
-        grpc::ClientContext context;
-        set_deadline(context, timeout);
+        const rpc::CallOptions options{
+            .path = "/v1.PodResourcesLister/" + method,
+            .timeout = timeout,
+            .answer_bytes = kPodResourcesBytes,
+            .subject = "PodResources " + method + " at " + socket_.native()};
+        const auto answer = rpc::call(*std::move(connection), {}, options);
+        if (!answer) return answer.error();
         Response response;
-        const auto status = (stub.*method)(&context, {}, &response);
-        if (!status.ok()) return from_status(status, std::string(name) + " at " + socket_.native());
+        const auto parsed = parse_answer(*answer, response, options.subject);
+        if (!parsed) return parsed.error();
         return response;
     }
 
@@ -80,9 +79,7 @@ PodResources::PodResources(const os::Root& root, const std::string& socket_path)
 PodResources::~PodResources() = default;
 
 Result<ActivePods> PodResources::pods(std::chrono::milliseconds timeout) {
-    const auto response =
-        implementation_->call<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse>(
-            &v1::PodResourcesLister::Stub::List, "PodResources List", timeout);
+    const auto response = implementation_->call<v1::ListPodResourcesResponse>("List", timeout);
     if (!response) return response.error();
     ActivePods active{.pods = {}, .holders = holders_in(*response)};
     for (const auto& pod : response->pod_resources()) {
@@ -100,9 +97,7 @@ Result<std::vector<Holder>> PodResources::list(std::chrono::milliseconds timeout
 
 Result<std::vector<std::string>> PodResources::allocatable(std::chrono::milliseconds timeout) {
     const auto response =
-        implementation_->call<v1::AllocatableResourcesRequest, v1::AllocatableResourcesResponse>(
-            &v1::PodResourcesLister::Stub::GetAllocatableResources,
-            "PodResources GetAllocatableResources", timeout);
+        implementation_->call<v1::AllocatableResourcesResponse>("GetAllocatableResources", timeout);
     if (!response) return response.error();
     std::set<std::string> ids;
     for (const auto& devices : response->devices())

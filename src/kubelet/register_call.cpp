@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/register_call.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <mutex>
 #include <thread>
+#include <utility>
 
-#include "api/kubelet/deviceplugin.grpc.pb.h"
-#include "kubelet/grpc_words.h"
+#include "api/kubelet/deviceplugin.pb.h"
+#include "base/wake.h"
 #include "kubelet/to_proto.h"
+#include "rpc/call.h"
 
 namespace aliquot::kubelet {
 namespace {
 
-constexpr int kAnswerBytes = 64 << 10;  // the answer is an Empty
+constexpr std::size_t kAnswerBytes = 64 << 10;  // the answer is an Empty
 
-class GrpcRegisterCall final : public RegisterCall {
+class ThreadedRegisterCall final : public RegisterCall {
 public:
-    GrpcRegisterCall(Descriptor connection, v1beta1::RegisterRequest request, std::string subject,
-                     std::chrono::milliseconds timeout, std::function<void()> on_done)
-        : subject_(std::move(subject)),
-          request_(std::move(request)),
+    ThreadedRegisterCall(Descriptor connection, std::string request, std::string subject,
+                         std::chrono::milliseconds timeout, std::function<void()> on_done)
+        : request_(std::move(request)),
+          options_{.path = "/v1beta1.Registration/Register",
+                   .timeout = timeout,
+                   .answer_bytes = kAnswerBytes,
+                   .cancel = cancel_.descriptor(),
+                   .subject = std::move(subject)},
           on_done_(std::move(on_done)),
-          stub_(v1beta1::Registration::NewStub(channel_over(std::move(connection), kAnswerBytes))) {
-        set_deadline(context_, timeout);
-        thread_ = std::jthread([this] { run(); });
-    }
+          connection_(std::move(connection)),
+          thread_([this] { run(); }) {}
 
-    ~GrpcRegisterCall() override { context_.TryCancel(); }
-    GrpcRegisterCall(const GrpcRegisterCall&) = delete;
-    GrpcRegisterCall& operator=(const GrpcRegisterCall&) = delete;
+    ~ThreadedRegisterCall() override { cancel_.notify(); }
+    ThreadedRegisterCall(const ThreadedRegisterCall&) = delete;
+    ThreadedRegisterCall& operator=(const ThreadedRegisterCall&) = delete;
 
     std::optional<Result<Done>> result() const override {
         const std::scoped_lock lock(mutex_);
@@ -38,23 +40,19 @@ public:
 
 private:
     void run() {
-        v1beta1::Empty response;
-        const auto status = stub_->Register(&context_, request_, &response);
+        const auto answer = rpc::call(std::move(connection_), request_, options_);
         {
             const std::scoped_lock lock(mutex_);
-            if (status.ok())
-                result_ = Done{};
-            else
-                result_ = from_status(status, subject_);
+            result_ = answer ? Result<Done>(Done{}) : Result<Done>(answer.error());
         }
         on_done_();
     }
 
-    const std::string subject_;
-    const v1beta1::RegisterRequest request_;
+    const Wake cancel_;
+    const std::string request_;
+    const rpc::CallOptions options_;
     const std::function<void()> on_done_;
-    const std::unique_ptr<v1beta1::Registration::Stub> stub_;
-    grpc::ClientContext context_;
+    Descriptor connection_;  // of the thread
     mutable std::mutex mutex_;
     std::optional<Result<Done>> result_;
     std::jthread thread_;  // last: it ends before what it uses
@@ -65,9 +63,9 @@ private:
 std::unique_ptr<RegisterCall> RegisterCall::start(
     Descriptor connection, const std::string& resource, const std::string& socket_name,
     std::string subject, std::chrono::milliseconds timeout, std::function<void()> on_done) {
-    return std::make_unique<GrpcRegisterCall>(std::move(connection),
-                                              register_request(resource, socket_name),
-                                              std::move(subject), timeout, std::move(on_done));
+    return std::make_unique<ThreadedRegisterCall>(
+        std::move(connection), register_request(resource, socket_name).SerializeAsString(),
+        std::move(subject), timeout, std::move(on_done));
 }
 
 }  // namespace aliquot::kubelet

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <string>
+#include <vector>
 
-#include "kubelet/call_queue.h"
 #include "kubelet/decider.h"
-#include "kubelet/plugin_options.h"
 #include "kubelet/streams.h"
-
-namespace grpc {
-class Service;
-}
+#include "rpc/server.h"
 
 namespace aliquot::kubelet {
 
@@ -25,21 +20,11 @@ public:
     virtual void on_registry_status(const std::string& error) = 0;
 };
 
-/// A gRPC service that takes its calls from a queue.
-class Service {
-public:
-    virtual ~Service() = default;
-    virtual grpc::Service& grpc_service() = 0;
-
-    /// Takes calls from now on. Once, after the server has started.
-    virtual void listen(CallQueue& queue) = 0;
-};
-
-/// v1beta1.DevicePlugin. What is given must outlive the service.
-std::unique_ptr<Service> make_device_plugin_service(std::string resource, Decider& decider,
-                                                    Streams& streams, ServiceEvents& events);
+/// v1beta1.DevicePlugin. What is given must outlive the server.
+std::vector<rpc::Method> device_plugin_methods(const std::string& resource, Decider& decider,
+                                               Streams& streams, ServiceEvents& events);
 
 /// pluginregistration.Registration, for a socket that serves the plugin as well.
-std::unique_ptr<Service> make_registry_service(std::string resource, ServiceEvents& events);
+std::vector<rpc::Method> registry_methods(const std::string& resource, ServiceEvents& events);
 
 }  // namespace aliquot::kubelet

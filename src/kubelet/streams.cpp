@@ -1,53 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/streams.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
-#include <vector>
+#include <string>
+#include <utility>
 
-#include "api/kubelet/deviceplugin.grpc.pb.h"
+#include "api/kubelet/deviceplugin.pb.h"
 #include "kubelet/to_proto.h"
+#include "rpc/body.h"
 
 namespace aliquot::kubelet {
 namespace {
 
 // kubelet has one stream per resource, and for a while those of its predecessors.
 constexpr std::size_t kStreamLimit = 64;
-
-class AllStreams;
-
-/// One ListAndWatch call, waiting or open. The flags belong to AllStreams and its mutex.
-struct Stream {
-    using Reaction = void (AllStreams::*)(Stream&, bool);
-    struct Reacting final : Event {
-        Reacting(Stream& owner, Reaction what) : stream(owner), reaction(what) {}
-        void happen(bool ok) override;
-        Stream& stream;
-        Reaction reaction;
-    };
-
-    explicit Stream(AllStreams& owner);
-
-    AllStreams& all;
-    grpc::ServerContext context;
-    grpc::ByteBuffer request;
-    grpc::ByteBuffer message;
-    grpc::ServerAsyncWriter<grpc::ByteBuffer> writer{&context};
-    Reacting on_open;
-    Reacting on_write;
-    Reacting on_finish;
-    Reacting on_done;
-
-    std::uint64_t sent = 0;     // version of the last list that was written; 0: none
-    std::uint64_t writing = 0;  // version of the list that is being written; 0: none
-    bool broken = false;        // cancelled, refused, or a write failed
-    bool finishing = false;
-    bool finished = false;  // gRPC is through with Finish...
-    bool done = false;      // ...and with the call
-};
 
 class AllStreams final : public Streams {
 public:
@@ -56,50 +25,45 @@ public:
     AllStreams(const AllStreams&) = delete;
     AllStreams& operator=(const AllStreams&) = delete;
 
-    void listen(CallQueue& queue, RequestStream request) override {
-        queue_ = &queue;
-        request_ = std::move(request);
-        await();
-    }
+    void attach(std::function<void()> wake) override { wake_ = std::move(wake); }
 
     void set(std::span<const grant::Device> devices) override {
-        const auto list = to_proto(devices);
-        grpc::ByteBuffer bytes;  // serialised once; the streams share them
-        bool owned = false;
-        const auto status = grpc::SerializationTraits<v1beta1::ListAndWatchResponse>::Serialize(
-            list, &bytes, &owned);
-        if (!status.ok()) return;  // a list above 2 GiB: cannot be with ids of 63 bytes
+        std::string bytes;
+        if (!to_proto(devices).SerializeToString(&bytes)) return;  // above 2 GiB: cannot be
+        auto list = std::make_shared<const std::string>(rpc::framed(bytes));
         const std::scoped_lock lock(mutex_);
-        list_ = bytes;
+        list_ = std::move(list);  // the streams share it
         ++version_;
     }
 
     void push() override {
-        const std::scoped_lock lock(mutex_);
-        pushed_ = version_;
-        for (auto* stream : streams_) step(*stream);
+        {
+            const std::scoped_lock lock(mutex_);
+            pushed_ = version_;
+        }
+        if (wake_) wake_();
     }
 
     bool flush(std::chrono::milliseconds timeout) override {
         push();
         std::unique_lock lock(mutex_);
         return changed_.wait_for(lock, timeout, [&] {
-            return std::ranges::all_of(streams_, [&](const Stream* stream) {
-                return stream->sent >= pushed_ || stream->broken;
-            });
+            return std::ranges::all_of(sent_,
+                                       [&](const auto& one) { return one.second >= pushed_; });
         });
     }
 
     void close() override {
-        const std::scoped_lock lock(mutex_);
-        closed_ = true;
-        for (auto* stream : streams_) step(*stream);
+        {
+            const std::scoped_lock lock(mutex_);
+            closed_ = true;
+        }
+        if (wake_) wake_();
     }
 
     unsigned open_streams() const override {
         const std::scoped_lock lock(mutex_);
-        return static_cast<unsigned>(
-            std::ranges::count_if(streams_, [](const Stream* stream) { return !stream->broken; }));
+        return static_cast<unsigned>(sent_.size());
     }
 
     std::uint64_t opened_streams() const override {
@@ -107,114 +71,62 @@ public:
         return opened_;
     }
 
-    // Reactions, on the server's thread.
+    // Of the server's thread.
 
-    void opened(Stream& stream, bool ok) {
-        if (!ok) {  // the server has ended; gRPC tells nothing more of this call
-            delete &stream;
-            return;
-        }
-        await();
+    rpc::Status opened(std::uint64_t stream) override {
         {
             const std::scoped_lock lock(mutex_);
-            stream.broken = streams_.size() >= kStreamLimit;
-            streams_.push_back(&stream);
             ++opened_;
-            step(stream);
+            if (sent_.size() >= kStreamLimit)
+                return {rpc::Code::kResourceExhausted, "too many ListAndWatch streams"};
+            if (closed_) return stopping();
+            sent_[stream] = 0;
         }
         on_change_();
+        return {};
     }
 
-    void written(Stream& stream, bool ok) {
-        react(stream, [&] {
-            if (ok) stream.sent = stream.writing;
-            if (!ok) stream.broken = true;
-            stream.writing = 0;
-            stream.message.Clear();
-        });
+    Next next(std::uint64_t stream) override {
+        const std::scoped_lock lock(mutex_);
+        if (closed_) return {.step = Next::Step::kEnd, .frame = {}, .status = stopping()};
+        const auto had = given_[stream];
+        if (version_ == 0 || (had != 0 && had >= pushed_)) return {};
+        given_[stream] = version_;
+        return {.step = Next::Step::kMessage, .frame = list_, .version = version_, .status = {}};
     }
 
-    void finished(Stream& stream, bool /*ok*/) {
-        react(stream, [&] { stream.finished = true; });
+    void sent(std::uint64_t stream, std::uint64_t version) override {
+        const std::scoped_lock lock(mutex_);
+        sent_[stream] = version;
+        changed_.notify_all();
     }
 
-    /// The call is over: by our Finish, or since kubelet is gone.
-    void done(Stream& stream, bool /*ok*/) {
-        react(stream, [&] { stream.done = stream.broken = true; });
+    void closed(std::uint64_t stream) override {
+        {
+            const std::scoped_lock lock(mutex_);
+            sent_.erase(stream);
+            given_.erase(stream);
+            changed_.notify_all();
+        }
         on_change_();
     }
 
 private:
-    void await() {
-        auto* stream = new Stream(*this);
-        if (!queue_->begin([&](grpc::ServerCompletionQueue& queue) {
-                stream->context.AsyncNotifyWhenDone(&stream->on_done);
-                request_(&stream->context, &stream->request, &stream->writer, queue,
-                         &stream->on_open);
-            }))
-            delete stream;
-    }
-
-    /// Notes what happened, does what follows, and deletes a stream to which nothing can happen.
-    template <class Note>
-    void react(Stream& stream, const Note& note) {
-        bool over = false;
-        {
-            const std::scoped_lock lock(mutex_);
-            note();
-            step(stream);
-            over = stream.finished && stream.done && stream.writing == 0;
-            if (over) std::erase(streams_, &stream);
-            changed_.notify_all();
-        }
-        if (over) delete &stream;
-    }
-
-    /// Begins what `stream` has to do next, if it is not at something. With the lock held.
-    void step(Stream& stream) {
-        if (stream.finishing || stream.writing != 0) return;
-        if (stream.broken || closed_) {
-            stream.finishing = true;
-            const bool full = streams_.size() > kStreamLimit;
-            const grpc::Status why(
-                full ? grpc::StatusCode::RESOURCE_EXHAUSTED : grpc::StatusCode::UNAVAILABLE,
-                full ? "too many ListAndWatch streams" : "plugin is stopping");
-            if (!queue_->begin([&](grpc::ServerCompletionQueue& /*queue*/) {
-                    stream.writer.Finish(why, &stream.on_finish);
-                }))
-                stream.finished = true;
-            return;
-        }
-        if (version_ == 0 || (stream.sent != 0 && stream.sent >= pushed_)) return;
-        stream.message = list_;
-        if (queue_->begin([&](grpc::ServerCompletionQueue& /*queue*/) {
-                stream.writer.Write(stream.message, &stream.on_write);
-            }))
-            stream.writing = version_;
-    }
+    static rpc::Status stopping() { return {rpc::Code::kUnavailable, "plugin is stopping"}; }
 
     const std::function<void()> on_change_;
-    CallQueue* queue_ = nullptr;
-    RequestStream request_;
+    std::function<void()> wake_;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Stream*> streams_;  // open ones; each is deleted by its last event
-    grpc::ByteBuffer list_;
+    std::map<std::uint64_t, std::uint64_t> given_;  // of each open stream: the version it writes
+    std::map<std::uint64_t, std::uint64_t> sent_;   // ... and the last it has written; 0: none
+    std::shared_ptr<const std::string> list_;
     std::uint64_t version_ = 0;  // of list_
     std::uint64_t pushed_ = 0;   // the version that open streams have to have
     std::uint64_t opened_ = 0;
     bool closed_ = false;
 };
-
-Stream::Stream(AllStreams& owner)
-    : all(owner),
-      on_open(*this, &AllStreams::opened),
-      on_write(*this, &AllStreams::written),
-      on_finish(*this, &AllStreams::finished),
-      on_done(*this, &AllStreams::done) {}
-
-void Stream::Reacting::happen(bool ok) { (stream.all.*reaction)(stream, ok); }
 
 }  // namespace
 

@@ -8,34 +8,21 @@
 #include <span>
 
 #include "grant/grant.h"
-#include "kubelet/call_queue.h"
-
-namespace grpc {
-class ByteBuffer;
-class ServerContext;
-template <class Message>
-class ServerAsyncWriter;
-}  // namespace grpc
+#include "rpc/server.h"
 
 namespace aliquot::kubelet {
-
-/// Asks gRPC for the next ListAndWatch call; the rest of the arguments of the generated function.
-using RequestStream = std::function<void(grpc::ServerContext*, grpc::ByteBuffer*,
-                                         grpc::ServerAsyncWriter<grpc::ByteBuffer>*,
-                                         grpc::ServerCompletionQueue&, Event*)>;
 
 /// The open ListAndWatch streams of one server, and the list that each of them has to have.
 ///
 /// Every stream gets the newest list at once, and every later one by itself: what one stream was
 /// given tells nothing about the others, and one that does not read holds up nobody. Thread-safe.
-class Streams {
+class Streams : public rpc::Feed {
 public:
     /// on_change   called from the server's thread when a stream opens or ends
     static std::unique_ptr<Streams> make(std::function<void()> on_change);
-    virtual ~Streams() = default;
 
-    /// Takes calls from now on. Once; `queue` must outlive the streams.
-    virtual void listen(CallQueue& queue, RequestStream request) = 0;
+    /// wake   makes the server ask for news. Once, before the first stream opens.
+    virtual void attach(std::function<void()> wake) = 0;
 
     /// The list that streams opened from now on start with; open ones keep theirs until push().
     virtual void set(std::span<const grant::Device> devices) = 0;

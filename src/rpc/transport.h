@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/descriptor.h"
+
+namespace aliquot::rpc {
+
+struct SessionEnd {
+    void operator()(nghttp2_session* session) const;
+};
+using Session = std::unique_ptr<nghttp2_session, SessionEnd>;
+
+struct CallbacksEnd {
+    void operator()(nghttp2_session_callbacks* callbacks) const;
+};
+using Callbacks = std::unique_ptr<nghttp2_session_callbacks, CallbacksEnd>;
+
+/// Header fields in nghttp2's form. The texts must outlive it.
+using Fields = std::vector<nghttp2_nv>;
+Fields fields(std::initializer_list<std::pair<std::string_view, std::string_view>> all);
+
+/// The bytes of a connection, in and out of an HTTP/2 session. Never waits. Not thread-safe.
+class Transport {
+public:
+    explicit Transport(Descriptor connection) : connection_(std::move(connection)) {}
+
+    /// Takes what has come. While something waits to be sent nothing is taken, so that a peer that
+    /// asks and does not read fills its own buffers, not ours.
+    /// returns  false: the peer is gone, or speaks no HTTP/2
+    bool read(nghttp2_session& session);
+
+    /// Sends what the session has and the socket takes. False: as read().
+    bool write(nghttp2_session& session);
+
+    /// Everything that the session had is with the kernel.
+    [[nodiscard]] bool flushed() const { return sent_ == out_.size(); }
+
+    [[nodiscard]] int descriptor() const { return connection_.get(); }
+    [[nodiscard]] short events() const;  // for poll()
+
+private:
+    bool send();
+
+    Descriptor connection_;
+    std::string out_;
+    std::size_t sent_ = 0;  // of out_
+};
+
+}  // namespace aliquot::rpc

@@ -7,9 +7,9 @@
 #include "agent/clean_up.h"
 #include "agent/cluster.h"
 #include "agent/configuration.h"
+#include "agent/deferred_driver.h"
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
-#include "agent/late_driver.h"
 #include "agent/mig_restore.h"
 #include "agent/mps_link.h"
 #include "agent/node_loop.h"
@@ -87,7 +87,7 @@ public:
 
     /// Until a signal comes.
     int serve(const gpu::XidPolicy& policy) {
-        LateDriver driver(root_, driver_options());
+        DeferredDriver driver(root_, driver_options());
         kubelet::PodResources pods(root_, options_.kubelet.pod_resources_socket);
         MigRestore restore(root_, clock_, driver, pods, options_.state_directory + "/mig");
         restore.attempt();  // before anybody looks and offers
@@ -100,7 +100,7 @@ public:
                                               " (failOnInitError is true: set it to false "
                                               "to wait for the driver)");
         }
-        nvml::LateMeters meters(root_, driver_options());
+        nvml::DeferredMeters meters(root_, driver_options());
         TelemetryLink telemetry = make_telemetry(meters, pods, observer);
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
         GrantBook grants;
@@ -186,7 +186,7 @@ private:
                 .deadline = options_.driver_deadline};
     }
 
-    TelemetryLink make_telemetry(nvml::LateMeters& meters, kubelet::PodResources& pods,
+    TelemetryLink make_telemetry(nvml::DeferredMeters& meters, kubelet::PodResources& pods,
                                  const Observer& observer) {
         return {root_,
                 clock_,
@@ -196,8 +196,8 @@ private:
                 options_.telemetry};
     }
 
-    GuardLink make_guard(LateDriver& driver, kubelet::PodResources& pods, const Observer& observer,
-                         TelemetryLink& telemetry) {
+    GuardLink make_guard(DeferredDriver& driver, kubelet::PodResources& pods,
+                         const Observer& observer, TelemetryLink& telemetry) {
         return {root_,
                 clock_,
                 {.observations = observer.observations(),

@@ -12,7 +12,7 @@
 #include <set>
 #include <system_error>
 
-#include "agent/late_driver.h"
+#include "agent/deferred_driver.h"
 #include "agent/mps_link.h"
 #include "agent/paths.h"
 #include "agent/settings.h"
@@ -85,7 +85,7 @@ void sweep_sockets(const os::Root& root, const kubelet::KubeletPaths& paths, Bro
 void end_mps(const os::Root& root, const Options& options, const Settings& settings, Broom& broom) {
     if (!root.exists(mps_journal_path(options.state_directory))) return;
     const bool mounted = root.exists(settings.container_driver_root);
-    LateDriver driver(
+    DeferredDriver driver(
         root, {.driver_root = mounted ? settings.container_driver_root : settings.driver_root,
                .deadline = options.driver_deadline});
     os::SystemClock clock;

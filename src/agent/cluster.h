@@ -27,7 +27,7 @@ Result<Cluster> join_cluster(const Options& options, os::Clock& clock, const std
 /// served   as MigRequests::Sources
 std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clock,
                                             const Options& options, Cluster& cluster,
-                                            LateDriver& driver, Observer& observer,
+                                            DeferredDriver& driver, Observer& observer,
                                             const Latest<std::uint64_t>& served,
                                             kubelet::PodResources& pods, const GrantBook& grants);
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/late_driver.h"
+#include "agent/deferred_driver.h"
 #include "agent/mig_change.h"
 #include "agent/node_sync.h"
 #include "agent/observer.h"
@@ -33,7 +33,7 @@ namespace aliquot::agent {
 class MigRequests {
 public:
     struct Sources {
-        LateDriver& driver;
+        DeferredDriver& driver;
         NodeSync& cluster;
         Observer& observer;
         const Latest<std::uint64_t>& served;  // the newest observation that kubelet is told of

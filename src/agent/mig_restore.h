@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "agent/late_driver.h"
+#include "agent/deferred_driver.h"
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
@@ -17,7 +17,7 @@ class MigRestore {
 public:
     /// state_directory   host path of mig::StateDirectory
     /// All references must outlive this.
-    MigRestore(const os::Root& root, os::Clock& clock, LateDriver& driver,
+    MigRestore(const os::Root& root, os::Clock& clock, DeferredDriver& driver,
                kubelet::PodResources& pods, std::string state_directory)
         : root_(root),
           clock_(clock),
@@ -36,7 +36,7 @@ private:
 
     const os::Root& root_;
     os::Clock& clock_;
-    LateDriver& driver_;
+    DeferredDriver& driver_;
     kubelet::PodResources& pods_;
     std::string directory_;
     bool done_ = false;

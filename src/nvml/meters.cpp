@@ -173,11 +173,11 @@ void Meters::release() { implementation_->release(); }
 
 const std::string& Meters::library_path() const { return implementation_->path(); }
 
-LateMeters::LateMeters(const os::Root& root, DriverOptions options,
-                       std::chrono::milliseconds retry_after)
+DeferredMeters::DeferredMeters(const os::Root& root, DriverOptions options,
+                               std::chrono::milliseconds retry_after)
     : root_(root), options_(std::move(options)), retry_after_(retry_after) {}
 
-Result<std::shared_ptr<nvml::Meters>> LateMeters::open() {
+Result<std::shared_ptr<nvml::Meters>> DeferredMeters::open() {
     const std::lock_guard lock(mutex_);
     if (meters_) return meters_;
     const auto now = SteadyClock::now();
@@ -191,8 +191,8 @@ Result<std::shared_ptr<nvml::Meters>> LateMeters::open() {
     return meters_;
 }
 
-std::vector<Result<gpu::Reading>> LateMeters::read(std::span<const gpu::MeterQuestion> questions,
-                                                   std::chrono::milliseconds deadline) {
+std::vector<Result<gpu::Reading>> DeferredMeters::read(
+    std::span<const gpu::MeterQuestion> questions, std::chrono::milliseconds deadline) {
     const auto meters = open();
     if (meters) return (*meters)->read(questions, deadline);
     Error problem = meters.error();
@@ -200,7 +200,7 @@ std::vector<Result<gpu::Reading>> LateMeters::read(std::span<const gpu::MeterQue
     return std::vector<Result<gpu::Reading>>(questions.size(), problem);
 }
 
-void LateMeters::release() {
+void DeferredMeters::release() {
     std::shared_ptr<nvml::Meters> meters;
     {
         const std::lock_guard lock(mutex_);

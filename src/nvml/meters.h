@@ -45,13 +45,13 @@ private:
     std::unique_ptr<Implementation> implementation_;
 };
 
-/// Meters of a driver that may come later: looks for the library with each read(), at most once in
+/// Meters of a driver that may be installed only after we have started: looks for the library with each read(), at most once in
 /// `retry_after`, until it is there. Thread-safe.
-class LateMeters final : public gpu::Meters {
+class DeferredMeters final : public gpu::Meters {
 public:
     /// root   must outlive this
-    LateMeters(const os::Root& root, DriverOptions options,
-               std::chrono::milliseconds retry_after = std::chrono::seconds(3));
+    DeferredMeters(const os::Root& root, DriverOptions options,
+                   std::chrono::milliseconds retry_after = std::chrono::seconds(3));
 
     /// errors   besides: of Meters::open, for each question
     std::vector<Result<gpu::Reading>> read(std::span<const gpu::MeterQuestion> questions,

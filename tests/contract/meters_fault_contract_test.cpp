@@ -129,11 +129,11 @@ TEST(Meters, SayThatTheNodeIsGone) {
     EXPECT_EQ(reading.error().code, ErrorCode::kUnavailable);
 }
 
-TEST(LateMeters, ComeWithTheDriver) {
+TEST(DeferredMeters, ComeWithTheDriver) {
     const os::TemporaryDirectory scratch;
     const os::Root root;
     const auto directory = scratch.path() / "node";
-    nvml::LateMeters meters(root, {.driver_root = directory.native()}, 0ms);
+    nvml::DeferredMeters meters(root, {.driver_root = directory.native()}, 0ms);
     const gpu::MeterQuestion nobody{{"GPU-1"}, {}};
     const auto early = meters.read({&nobody, 1}, 30s);
     ASSERT_FALSE(early.at(0));

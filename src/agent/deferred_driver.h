@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <type_traits>
 
 #include "gpu/compute_mode.h"
 #include "gpu/hardware.h"
@@ -11,12 +12,15 @@
 
 namespace aliquot::agent {
 
-/// A driver that may come later: opens libnvidia-ml when it is first asked, and again with each
-/// enumerate() until it is there. What NVIDIA's failOnInitError=false means. Thread-safe.
-class LateDriver final : public gpu::Sensors, public gpu::ComputeModes, public gpu::MemoryLimits {
+/// The driver of a node where it may be installed only after we have started: enumerate() and open() look
+/// for libnvidia-ml until it is there, all else is kUnavailable so long. What failOnInitError=false of
+/// NVIDIA's device plugin means. Thread-safe.
+class DeferredDriver final : public gpu::Sensors,
+                             public gpu::ComputeModes,
+                             public gpu::MemoryLimits {
 public:
     /// root   must outlive this
-    LateDriver(const os::Root& root, nvml::DriverOptions options);
+    DeferredDriver(const os::Root& root, nvml::DriverOptions options);
 
     /// Opens it when that was not done yet. For what is not gpu::Sensors.
     /// errors   of nvml::Driver::open
@@ -36,6 +40,9 @@ public:
 private:
     /// errors   kUnavailable: not open yet
     Result<std::shared_ptr<nvml::Driver>> opened();
+    /// The call's answer, or that of opened().
+    template <class Call>
+    std::invoke_result_t<Call, nvml::Driver&> with_driver(Call call);
 
     const os::Root& root_;
     nvml::DriverOptions options_;

@@ -20,8 +20,6 @@ AGREED_LONG = {
     "abi/nvml.h": "one ABI, one file",
     "src/detect/tokens.cpp": "one scanner",
     "src/exposition/test_scenes.cpp": "one node of each kind",
-    "src/syntax/promql.cpp": "one scanner",
-    "src/syntax/quick_yaml.cpp": "one reader",
     "src/lint/rules/dockerfiles.cpp": "one family of rules",
     "src/syntax/python_objects.cpp": "one reader",
     "src/placement/event_line.cpp": "both ways of one line format",
@@ -33,10 +31,6 @@ AGREED_CYCLES = {
     "guard/admission guard/bucket guard/graph_memory guard/graphs guard/lane guard/memory guard/meter guard/pools guard/session "
     "guard/share guard/truth guard/vmm":
         "one process' session owns all of them, and each asks it for the region",
-    "sim/apiserver/api_server sim/apiserver/collector sim/apiserver/faults sim/apiserver/identity "
-    "sim/apiserver/list_options sim/apiserver/logs sim/apiserver/manifests sim/apiserver/pod_security "
-    "sim/apiserver/removal sim/apiserver/seed sim/apiserver/strategy sim/apiserver/table sim/apiserver/world "
-    "sim/apiserver/writes": "the parts of one server work on its one world",
     "sim/cuda/context sim/cuda/device sim/cuda/driver sim/cuda/pool": "contexts, pools and devices own one another, as in CUDA",
     "sim/cuda/queue sim/cuda/stream": "a stream is a queue that others wait for",
     "sim/kubelet/devices sim/kubelet/kubelet": PART,
@@ -45,7 +39,6 @@ AGREED_CYCLES = {
     "sim/nvml/instances sim/nvml/library": "a library's handles lead back to it",
     "src/admission/wish src/admission/wish_text": PART,
     "src/agent/cluster_options src/agent/options src/agent/telemetry_options": PART,
-    "src/detect/scope src/detect/wording": "the words around a match and its scope are one grammar",
     "src/document/text_check src/document/yaml": PART,
     "src/exposition/part_rows src/exposition/rows": PART,
     "src/kube_client/api src/kube_client/discovery src/kube_client/page": PART,
@@ -181,9 +174,19 @@ def cycles(names):
 
 
 def structure_breaches(names):
-    for circle in cycles(set(names)):
+    circles = list(cycles(set(names)))
+    for circle in circles:
         if not any(circle <= set(agreed.split()) for agreed in AGREED_CYCLES):
             yield "include each other in a circle: " + " ".join(sorted(circle))
+    for agreed in AGREED_CYCLES:
+        if set(agreed.split()) not in circles:
+            yield f"tests/tidy: no such circle any more, take what has left it out of the list: {agreed}"
+    for name in AGREED_LONG:
+        if (ROOT / name).read_text().count("\n") <= MOST_LINES:
+            yield f"tests/tidy: {name} is within the rule, take it out of AGREED_LONG"
+    for name in AGREED_LONG_FUNCTIONS:
+        if all(length <= MOST_FUNCTION_LINES for _, length in functions((ROOT / name).read_text().splitlines())):
+            yield f"tests/tidy: {name} has no long function, take it out of AGREED_LONG_FUNCTIONS"
     for name in names:
         if name.endswith(".cpp") and not name.endswith("_test.cpp") and name.split("/")[0] in {"src", "sim", "cmd", "guard"} and "/cases/" not in name:
             lines = (ROOT / name).read_text(errors="replace").splitlines()

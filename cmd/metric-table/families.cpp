@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/text.h"
 #include "document/yaml.h"
 
 namespace aliquot::metric_table {
@@ -28,16 +29,6 @@ bool is_name(std::string_view name) {
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
            name.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
-std::vector<std::string> words_of(std::string_view text) {
-    std::vector<std::string> words;
-    while (!text.empty()) {
-        const auto end = std::min(text.find(' '), text.size());
-        if (end > 0) words.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return words;
 }
 
 /// Where the text of an entry goes; nullptr: no such key.
@@ -131,19 +122,21 @@ Result<std::string> expand(std::string_view file, const Value& node, const Sets&
                            const std::string& labels) {
     std::string expanded;
     std::set<std::string> seen;
-    for (const std::string& word : words_of(labels)) {
+    for (const std::string_view word : words_of(labels)) {
         const auto found = sets.find(word);
         if (found == sets.end() && word.starts_with("of_")) {
-            return refuse(file, node.mark, "'" + word + "' is not under label_sets");
+            return refuse(file, node.mark, "'" + std::string(word) + "' is not under label_sets");
         }
-        for (const std::string& label :
+        for (const std::string_view label :
              found == sets.end() ? std::vector{word} : words_of(found->second)) {
-            const std::string bare =
-                label.ends_with('?') ? label.substr(0, label.size() - 1) : label;
+            const std::string bare(label.ends_with('?') ? label.substr(0, label.size() - 1)
+                                                        : label);
             if (!is_name(bare) || !seen.insert(bare).second) {
-                return refuse(file, node.mark, "label '" + label + "' is no name, or stands twice");
+                return refuse(file, node.mark,
+                              "label '" + std::string(label) + "' is no name, or stands twice");
             }
-            expanded += (expanded.empty() ? "" : " ") + label;
+            if (!expanded.empty()) expanded += ' ';
+            expanded += label;
         }
     }
     return expanded;

@@ -4,11 +4,12 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/cuda/objects.h"
 #include "sim/cuda/pool.h"
 #include "sim/node/capabilities.h"
@@ -46,8 +47,8 @@ CUuuid uuid_of(std::string_view text) {
     text.remove_prefix(dash == std::string_view::npos ? text.size() : dash + 1);
     std::size_t digits = 0;
     for (const char letter : text) {
-        unsigned value = 0;
-        if (std::from_chars(&letter, &letter + 1, value, 16).ec != std::errc{}) continue;
+        const int value = hex_value(letter);
+        if (value < 0) continue;
         if (digits / 2 >= sizeof uuid.bytes) break;
         auto byte = static_cast<unsigned char>(uuid.bytes[digits / 2]);
         byte = static_cast<unsigned char>(digits % 2 == 0 ? value << 4 : byte | value);
@@ -85,12 +86,7 @@ std::atomic<bool> ready{false};
 
 std::optional<std::uint64_t> number_setting(const char* name) {
     const char* const text = variable(name);
-    if (text == nullptr || *text == '\0') return std::nullopt;
-    std::uint64_t value = 0;
-    const char* const end = text + std::strlen(text);
-    const auto [stop, problem] = std::from_chars(text, end, value);
-    if (problem != std::errc{} || stop != end) return std::nullopt;
-    return value;
+    return text == nullptr ? std::nullopt : parse_number<std::uint64_t>(text);
 }
 
 Driver& Driver::get() { return immortal<Driver>(); }

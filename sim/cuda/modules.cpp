@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points about modules and the functions in them.
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -9,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/number.h"
 #include "sim/cuda/context.h"
 #include "sim/cuda/device.h"
 #include "sim/cuda/driver.h"
@@ -38,8 +38,8 @@ void read_line(CUmod_st& module, std::string_view line) {
     const auto split = rest.find(' ');
     std::uint64_t bytes = 0;
     if (split != std::string_view::npos) {
-        const std::string_view digits = rest.substr(split + 1);
-        (void)std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+        std::string_view digits = rest.substr(split + 1);
+        bytes = take_number<std::uint64_t>(digits).value_or(0);
         rest = rest.substr(0, split);
     }
     if (bytes > 0) module.global_bytes.emplace(rest, bytes);

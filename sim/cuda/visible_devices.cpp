@@ -2,34 +2,22 @@
 #include "sim/cuda/visible_devices.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <tuple>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "sim/node/mig.h"
 #include "sim/node/model.h"
 
 namespace aliquot::sim {
 namespace {
 
-std::optional<unsigned> number(std::string_view text) {
-    unsigned value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
-
 std::vector<std::string_view> items(std::string_view list) {
     std::vector<std::string_view> found;
     while (!list.empty()) {
         const auto comma = list.find(',');
-        found.push_back(trimmed(list.substr(0, comma)));
+        found.push_back(trim(list.substr(0, comma), " "));
         list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
     }
     return found;
@@ -44,14 +32,15 @@ std::string_view uuid_of(const State& state, const VisibleDevice& device) {
 /// "0", "0:2" or a uuid, as the container runtime was told.
 bool given(const State& state, const VisibleDevice& device, std::string_view item) {
     if (item == "all" || item == state.gpus[device.slot].uuid.view()) return true;
-    if (number(item) == device.slot) return true;
+    if (parse_number<unsigned>(item) == device.slot) return true;
     if (device.where.whole_gpu()) return false;
     const auto* const compute = find_compute_instance(state, device.slot, device.where);
     if (compute == nullptr) return false;
     if (item == compute->uuid.view()) return true;
     const auto colon = item.find(':');
-    return colon != std::string_view::npos && number(item.substr(0, colon)) == device.slot &&
-           number(item.substr(colon + 1)) == compute->device_index;
+    return colon != std::string_view::npos &&
+           parse_number<unsigned>(item.substr(0, colon)) == device.slot &&
+           parse_number<unsigned>(item.substr(colon + 1)) == compute->device_index;
 }
 
 /// How fast CUDA thinks a GPU is, for its own order.
@@ -85,7 +74,7 @@ std::vector<VisibleDevice> given_devices(const State& state, const DeviceChoice&
 /// beginning of just one uuid.
 const VisibleDevice* meant(const State& state, const std::vector<VisibleDevice>& all,
                            const std::vector<VisibleDevice>& indexed, std::string_view item) {
-    if (const auto index = number(item))
+    if (const auto index = parse_number<unsigned>(item))
         return *index < indexed.size() ? &indexed[*index] : nullptr;
     const bool plausible = item.starts_with("GPU-") || item.starts_with("MIG-");
     if (!plausible) return nullptr;

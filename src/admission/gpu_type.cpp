@@ -15,7 +15,7 @@ constexpr std::size_t kLongestWord = 63;
 constexpr std::size_t kMostProducts = 32;
 
 bool is_digits(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 /// "NVIDIA A100 80GB" as a key of the catalogue is written: "a100-80".

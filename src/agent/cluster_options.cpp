@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/cluster_options.h"
 
-#include <charconv>
-
 #include "agent/option_reader.h"
 #include "agent/options.h"
+#include "base/number.h"
 
 namespace aliquot::agent {
 namespace {
@@ -69,13 +68,11 @@ void add_mig(Reader& reader, ClusterOptions& cluster) {
     reader.add("--mig-drain-timeout", {}, "seconds to wait for these pods (default 300)",
                [&cluster](const std::string& name, const std::string& text) {
                    constexpr unsigned kLongest = 86'400;
-                   unsigned seconds = 0;
-                   const char* const end = text.data() + text.size();
-                   const auto [stop, problem] = std::from_chars(text.data(), end, seconds);
-                   if (problem != std::errc{} || stop != end || seconds > kLongest) {
+                   const auto seconds = parse_number<unsigned>(text);
+                   if (!seconds || *seconds > kLongest) {
                        refuse_option(name, "'" + text + "' is not a number of seconds up to 86400");
                    }
-                   cluster.drain_timeout = std::chrono::seconds(seconds);
+                   cluster.drain_timeout = std::chrono::seconds(*seconds);
                });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/option_reader.h"
 
-#include <charconv>
 #include <sstream>
 
+#include "base/number.h"
 #include "command_line/command.h"
 
 namespace aliquot::agent {
@@ -76,14 +76,12 @@ void Reader::boolean(const std::string& flag, const std::string& help, bool& tar
 void Reader::milliseconds(const std::string& flags, const std::string& help,
                           std::chrono::milliseconds& target) {
     add(flags, {}, help, [&target](const std::string& name, const std::string& value) {
-        unsigned number = 0;
-        const char* const end = value.data() + value.size();
-        const auto [stop, problem] = std::from_chars(value.data(), end, number);
         constexpr unsigned kMost = 24U * 3600U * 1000U;
-        if (problem != std::errc{} || stop != end || number < 10 || number > kMost) {
+        const auto number = parse_number<unsigned>(value);
+        if (!number || *number < 10 || *number > kMost) {
             refuse_option(name, "'" + value + "' is not a number of milliseconds from 10 to a day");
         }
-        target = std::chrono::milliseconds(number);
+        target = std::chrono::milliseconds(*number);
     });
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/telemetry_options.h"
 
-#include <charconv>
-
 #include "agent/option_reader.h"
 #include "agent/options.h"
+#include "base/number.h"
 
 namespace aliquot::agent {
 
@@ -79,13 +78,11 @@ void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
     reader.add("--gpu-price-per-hour", {"ALIQUOT_GPU_PRICE_PER_HOUR"},
                "what a GPU of this node costs, for the cost panels",
                [&telemetry](const std::string& name, const std::string& text) {
-                   double price = 0;
-                   const char* const end = text.data() + text.size();
-                   const auto [stop, problem] = std::from_chars(text.data(), end, price);
-                   if (problem != std::errc{} || stop != end || !(price >= 0) || price > 1e6) {
+                   const auto price = parse_number<double>(text);
+                   if (!price || *price < 0 || *price > 1e6) {
                        refuse_option(name, "'" + text + "' is not a price, such as 1.20");
                    }
-                   telemetry.price_per_gpu_hour = price;
+                   telemetry.price_per_gpu_hour = *price;
                });
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 /// Reads and writes an nlohmann::json (ordered or not) that holds what somebody else wrote: what is missing
 /// or of another type reads as nothing, and no function throws. Templates, so that this header does not pull in a
@@ -22,6 +25,26 @@ template <class Json>
 std::string text_at(const Json& object, const char* key) {
     const Json& value = member(object, key);
     return value.is_string() ? value.template get<std::string>() : std::string();
+}
+
+/// 0: no whole number is there, or it does not fit `Number`.
+template <class Number, class Json>
+Number number_at(const Json& object, const char* key) {
+    const Json& value = member(object, key);
+    if (value.is_number_unsigned()) {
+        const auto number = value.template get<std::uint64_t>();
+        return std::in_range<Number>(number) ? static_cast<Number>(number) : Number{};
+    }
+    if (!value.is_number_integer()) return {};
+    const auto number = value.template get<std::int64_t>();
+    return std::in_range<Number>(number) ? static_cast<Number>(number) : Number{};
+}
+
+/// Empty: neither true nor false is there.
+template <class Json>
+std::optional<bool> flag_at(const Json& object, const char* key) {
+    const Json& value = member(object, key);
+    return value.is_boolean() ? std::optional(value.template get<bool>()) : std::nullopt;
 }
 
 /// The members of an object that are texts, as labels are.

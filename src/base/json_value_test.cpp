@@ -24,6 +24,23 @@ TEST(JsonValue, ReadsNothingWhereNothingOrSomethingElseStands) {
     EXPECT_TRUE(texts_of(nlohmann::json::array({"x"})).empty());
 }
 
+TEST(JsonValue, ReadsANumberOnlyWhereAWholeOneFits) {
+    const auto json = nlohmann::json::parse(
+        R"({"a":7,"b":-7,"c":7.5,"d":"7","e":4294967296,"f":18446744073709551615,"g":true})");
+    EXPECT_EQ(number_at<unsigned>(json, "a"), 7U);
+    EXPECT_EQ(number_at<std::int64_t>(json, "b"), -7);
+    EXPECT_EQ(number_at<std::uint64_t>(json, "b"), 0U);
+    EXPECT_EQ(number_at<unsigned>(json, "c"), 0U);
+    EXPECT_EQ(number_at<unsigned>(json, "d"), 0U);
+    EXPECT_EQ(number_at<unsigned>(json, "e"), 0U) << "not cut to its lower half";
+    EXPECT_EQ(number_at<std::uint64_t>(json, "f"), UINT64_MAX);
+    EXPECT_EQ(number_at<std::int64_t>(json, "f"), 0) << "does not fit a signed one";
+    EXPECT_EQ(number_at<unsigned>(json, "missing"), 0U);
+    EXPECT_EQ(flag_at(json, "g"), true);
+    EXPECT_EQ(flag_at(json, "a"), std::nullopt);
+    EXPECT_EQ(flag_at(json["a"], "g"), std::nullopt);
+}
+
 TEST(JsonValue, IsWrittenAsValidUtf8) {
     EXPECT_EQ(dumped(nlohmann::ordered_json{{"b", "\xff"}, {"a", 1}}),
               "{\"b\":\"\xef\xbf\xbd\",\"a\":1}");

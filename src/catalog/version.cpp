@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalog/version.h"
 
-#include <charconv>
-#include <system_error>
+#include "base/number.h"
+#include "base/text.h"
 
 namespace aliquot::catalog {
 
@@ -12,17 +12,13 @@ std::optional<Version> parse_version(std::string_view text) {
         text.remove_prefix(1);
     }
     Version version;
-    const char* at = text.data();
-    const char* const end = at + text.size();
     for (std::size_t i = 0; i < version.parts.size(); ++i) {
-        const auto [stop, problem] = std::from_chars(at, end, version.parts[i]);
-        if (problem != std::errc{}) {
-            if (i == 0 || problem == std::errc::result_out_of_range) return std::nullopt;
-            return version;
-        }
-        at = stop;
-        if (at == end || *at != '.') break;
-        ++at;
+        const bool digits = !text.empty() && is_digit(text.front());
+        const auto part = take_number<unsigned>(text);
+        if (!part) return i == 0 || digits ? std::nullopt : std::optional(version);
+        version.parts[i] = *part;
+        if (!text.starts_with('.')) break;
+        text.remove_prefix(1);
     }
     return version;
 }

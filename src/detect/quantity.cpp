@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <initializer_list>
 #include <span>
 #include <utility>
@@ -61,11 +60,13 @@ struct Numeral {
 Numeral numeral_of(std::string_view word) {
     Numeral numeral;
     if (word.empty() || !is_digit(word.front())) return numeral;
-    const char* const end = word.data() + word.size();  // "8e2" is 8 and a word: no exponents here
-    const auto [stop, problem] =
-        std::from_chars(word.data(), end, numeral.number, std::chars_format::fixed);
-    if (problem != std::errc{}) return {};
-    numeral.rest = {stop, static_cast<std::size_t>(end - stop)};
+    // "8e2" is 8 and a word: no exponents here.
+    const std::string_view digits = word.substr(0, word.find_first_not_of("0123456789."));
+    std::string_view behind = digits;
+    const auto number = take_number<double>(behind);
+    if (!number) return {};
+    numeral.number = *number;
+    numeral.rest = word.substr(digits.size() - behind.size());
     return numeral;
 }
 

@@ -2,7 +2,8 @@
 #include "guard_region/estimates.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number.h"
 
 namespace aliquot::guard_region {
 namespace {
@@ -77,9 +78,8 @@ void ContextEstimates::read(std::string_view text) {
         const auto first = line.find('\t');
         const auto second = first == line.npos ? line.npos : line.find('\t', first + 1);
         if (second == line.npos) continue;
-        std::uint64_t bytes = 0;
-        const auto [stop, problem] = std::from_chars(line.data(), line.data() + first, bytes);
-        if (problem != std::errc{} || stop != line.data() + first || bytes == 0) continue;
+        const std::uint64_t bytes = parse_number<std::uint64_t>(line.substr(0, first)).value_or(0);
+        if (bytes == 0) continue;
         learned_[{.model = std::string(line.substr(second + 1)),
                   .driver_version = std::string(line.substr(first + 1, second - first - 1))}] =
             bytes;

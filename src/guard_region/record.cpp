@@ -2,8 +2,9 @@
 #include "guard_region/record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "base/number.h"
 
 namespace aliquot::guard_region {
 namespace {
@@ -53,9 +54,9 @@ Result<Record> parse_record(std::string_view text) {
         if (key == "device") record.device_ids.push_back(value);
         if (key == "uuid") record.uuids.push_back(value);
         if (key != "created") continue;
-        const auto [stop, problem] =
-            std::from_chars(value.data(), value.data() + value.size(), record.created_s);
-        if (problem != std::errc{} || stop != value.data() + value.size()) return malformed;
+        const auto created_s = parse_number<decltype(record.created_s)>(value);
+        if (!created_s) return malformed;
+        record.created_s = *created_s;
     }
     if (first) return malformed;
     return record;

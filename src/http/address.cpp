@@ -8,12 +8,12 @@
 #include <sys/un.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "os/root.h"
 
 namespace aliquot::http {
@@ -81,13 +81,9 @@ Result<SocketAddress> read_address(std::string_view address) {
     const std::size_t colon = address.rfind(':');
     if (colon == std::string_view::npos) return not_an_address(address);
     std::string host(address.substr(0, colon));
-    const std::string_view digits = address.substr(colon + 1);
-    std::uint16_t port = 0;
-    const auto [stop, problem] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (problem != std::errc{} || stop != digits.data() + digits.size()) {
-        return not_an_address(address);
-    }
+    const auto number = parse_number<std::uint16_t>(address.substr(colon + 1));
+    if (!number) return not_an_address(address);
+    const std::uint16_t port = *number;
     if (host.empty()) return v6(in6addr_any, port);
     if (host == "localhost") host = "127.0.0.1";
     in_addr four{};

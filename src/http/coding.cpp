@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
+
 namespace aliquot::http {
 namespace {
 
@@ -13,19 +15,6 @@ constexpr std::size_t kLeastBytes = 1024;
 constexpr std::size_t kMostBytes = 256UL << 20U;  // far above any answer, below zlib's uInt
 constexpr int kWindowBits = 15 + 16;              // with gzip's frame
 constexpr int kMemoryLevel = 8;
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
-
-bool same(std::string_view a, std::string_view lower) {
-    return a.size() == lower.size() &&
-           std::equal(a.begin(), a.end(), lower.begin(), [](char x, char y) {
-               return (x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x) == y;
-           });
-}
 
 /// "0.25" in thousandths; what is no weight is 0, that is "not wanted".
 unsigned weight_of(std::string_view text) {
@@ -55,15 +44,15 @@ bool takes_gzip(std::string_view accept_encoding) {
                                                           : accept_encoding.substr(comma + 1);
         unsigned weight = 1000;
         if (const std::size_t semicolon = item.find(';'); semicolon != std::string_view::npos) {
-            const std::string_view parameter = trimmed(item.substr(semicolon + 1));
+            const std::string_view parameter = trim(item.substr(semicolon + 1), " \t");
             item = item.substr(0, semicolon);
-            weight = parameter.size() > 2 && same(parameter.substr(0, 2), "q=")
-                         ? weight_of(trimmed(parameter.substr(2)))
+            weight = parameter.size() > 2 && equals_folded(parameter.substr(0, 2), "q=")
+                         ? weight_of(trim(parameter.substr(2), " \t"))
                          : 0;
         }
-        item = trimmed(item);
-        if (same(item, "gzip") || same(item, "x-gzip")) of_gzip = weight;
-        if (same(item, "identity")) of_identity = weight;
+        item = trim(item, " \t");
+        if (equals_folded(item, "gzip") || equals_folded(item, "x-gzip")) of_gzip = weight;
+        if (equals_folded(item, "identity")) of_identity = weight;
         if (item == "*") of_others = weight;
     }
     const unsigned gzip = of_gzip ? *of_gzip : of_others.value_or(0);

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ctime>
+
+#include "base/number.h"
+#include "base/text.h"
 
 namespace aliquot::http {
 namespace {
 
 constexpr std::size_t kMostFields = 100;
+
+constexpr std::string_view kOptionalSpace = " \t";
 
 Reading refuse(int status, std::string reason) {
     return {.state = Reading::State::kRefused, .status = status, .reason = std::move(reason)};
@@ -18,30 +22,8 @@ Reading refuse(int status, std::string reason) {
 bool is_token(std::string_view text) {
     constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
     return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               kMarks.contains(c);
+        return is_digit(c) || is_letter(c) || kMarks.contains(c);
     });
-}
-
-std::string lower(std::string_view text) {
-    std::string made(text);
-    for (char& c : made) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return made;
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
-
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 /// Cuts off `text` what stands before the separator; all of it when there is none.
@@ -55,7 +37,7 @@ std::string_view take(std::string_view& text, std::string_view separator) {
 /// Whether a comma-separated list has the word, in any case.
 bool lists(std::string_view list, std::string_view word) {
     while (!list.empty()) {
-        if (lower(trimmed(take(list, ","))) == word) return true;
+        if (lower(trim(take(list, ","), kOptionalSpace)) == word) return true;
     }
     return false;
 }
@@ -105,7 +87,7 @@ int read_fields(std::string_view fields, Request& request) {
         if (++count > kMostFields) return 431;
         const std::size_t colon = line.find(':');
         if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return 400;
-        const std::string_view value = trimmed(line.substr(colon + 1));
+        const std::string_view value = trim(line.substr(colon + 1), kOptionalSpace);
         if (has_control(value)) return 400;
         std::string name = lower(line.substr(0, colon));
         const auto [entry, added] = request.headers.try_emplace(std::move(name), value);
@@ -129,10 +111,10 @@ int read_framing(const Request& request, unsigned minor, Head& head) {
     if (const auto length = request.headers.find("content-length");
         length != request.headers.end()) {
         const std::string& digits = length->second;
-        const char* const end = digits.data() + digits.size();
-        const auto [stop, problem] = std::from_chars(digits.data(), end, head.body_bytes);
-        if (problem == std::errc::result_out_of_range) return 413;
-        if (problem != std::errc{} || stop != end) return 400;
+        if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_digit)) return 400;
+        const auto bytes = parse_number<std::size_t>(digits);
+        if (!bytes) return 413;
+        head.body_bytes = *bytes;
     }
     const std::string_view connection = request.header("connection");
     head.keep_alive = minor == 1 ? !lists(connection, "close") : lists(connection, "keep-alive");

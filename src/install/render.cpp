@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "document/json.h"
+#include "document/path.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "install/embedded.h"
@@ -30,11 +31,6 @@ std::vector<std::string_view> parts_of(std::string_view text) {
     }
     parts.push_back(text.substr(begin));
     return parts;
-}
-
-std::string text_at(const Value& node, std::string_view key) {
-    const Value* const found = node.find(key);
-    return found != nullptr && found->is_string() ? found->scalar : "";
 }
 
 /// The rule's text has no namespace, so that it can be applied anywhere by hand.
@@ -92,11 +88,12 @@ Result<std::vector<Manifest>> split_manifests(std::string_view text) {
         if (read.documents.empty() || read.documents[0].kind == Value::Kind::kNull) continue;
         const Value& root = read.documents[0];
         const Value* const metadata = root.find("metadata");
-        Manifest one{.api_version = text_at(root, "apiVersion"),
-                     .kind = text_at(root, "kind"),
-                     .namespace_name = metadata != nullptr ? text_at(*metadata, "namespace") : "",
-                     .name = metadata != nullptr ? text_at(*metadata, "name") : "",
-                     .yaml = std::string(part)};
+        Manifest one{
+            .api_version = document::text_at(root, "apiVersion"),
+            .kind = document::text_at(root, "kind"),
+            .namespace_name = metadata != nullptr ? document::text_at(*metadata, "namespace") : "",
+            .name = metadata != nullptr ? document::text_at(*metadata, "name") : "",
+            .yaml = std::string(part)};
         if (one.api_version.empty() || one.kind.empty() || one.name.empty()) {
             return Error{ErrorCode::kInvalidInput,
                          "manifest: an object without apiVersion, kind or metadata.name"};

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "kube_client/url.h"
 
@@ -222,12 +222,10 @@ void CurlTransfer::header(std::string_view line) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) return;
     const std::string_view name = line.substr(0, colon);
-    const std::string_view value = trim(line.substr(colon + 1));
+    std::string_view value = trim(line.substr(colon + 1));
     if (equals_folded(name, "retry-after")) {
-        unsigned seconds = 0;
-        const auto read = std::from_chars(value.data(), value.data() + value.size(), seconds);
-        if (read.ec == std::errc{}) {
-            state_.answer.retry_after = std::chrono::seconds(std::min(seconds, 3600U));
+        if (const auto seconds = take_number<unsigned>(value)) {
+            state_.answer.retry_after = std::chrono::seconds(std::min(*seconds, 3600U));
         }
     } else if (equals_folded(name, "warning") && state_.answer.warnings.size() < kMostWarnings) {
         state_.answer.warnings.push_back(warning_text(value));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json_value.h"
 #include "base/log.h"
 #include "base/time_text.h"
 
@@ -18,16 +19,6 @@ constexpr auto kLongestRelease = std::chrono::seconds(5);
 Json spec_of(const Json& root) {
     const auto spec = root.find("spec");
     return spec != root.end() && spec->is_object() ? *spec : Json::object();
-}
-
-std::string text_at(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::int64_t number_at(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
 std::int64_t whole_seconds(std::chrono::milliseconds duration) {
@@ -70,12 +61,12 @@ Elector::Record Elector::read(const Object& lease) {
     if (!root.is_object()) return {};
     const Json spec = spec_of(root);
     return {.holder = text_at(spec, "holderIdentity"),
-            .duration = std::chrono::seconds(
-                std::clamp<std::int64_t>(number_at(spec, "leaseDurationSeconds"), 0, 86'400)),
+            .duration = std::chrono::seconds(std::clamp<std::int64_t>(
+                number_at<std::int64_t>(spec, "leaseDurationSeconds"), 0, 86'400)),
             .acquired = text_at(spec, "acquireTime"),
             .renewed = text_at(spec, "renewTime"),
             .transitions = static_cast<std::uint64_t>(
-                std::max<std::int64_t>(0, number_at(spec, "leaseTransitions")))};
+                std::max<std::int64_t>(0, number_at<std::int64_t>(spec, "leaseTransitions")))};
 }
 
 /// The lease as we want it; what others keep in it stays.
@@ -96,7 +87,8 @@ std::string Elector::write(const std::string& json, bool give_up) const {
     } else {
         if (!ours) {
             spec["acquireTime"] = now;
-            spec["leaseTransitions"] = number_at(spec, "leaseTransitions") + (json.empty() ? 0 : 1);
+            spec["leaseTransitions"] =
+                number_at<std::int64_t>(spec, "leaseTransitions") + (json.empty() ? 0 : 1);
         }
         spec["holderIdentity"] = options_.identity;
         spec["leaseDurationSeconds"] = whole_seconds(options_.lease_duration);

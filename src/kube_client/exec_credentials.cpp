@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/json_value.h"
 #include "base/time_text.h"
 #include "kube_client/credentials.h"
 #include "os/exchange.h"
@@ -14,11 +15,6 @@ using Json = nlohmann::json;
 constexpr auto kLongestRun = std::chrono::seconds(60);
 constexpr std::size_t kMostOutput = 1U << 20U;
 constexpr std::int64_t kEarlySeconds = 10;  // before the expiry we ask anew
-
-std::string text_at(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 }  // namespace
 

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "base/number.h"
+#include "base/text.h"
 
 namespace aliquot::kube_client {
 namespace {
@@ -28,12 +30,6 @@ bool read_more(int socket, std::string& text, const std::stop_token& stop) {
         return true;
     }
     return false;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return result;
 }
 
 void read_head(std::string_view head, ScriptedServer::Talk& talk) {
@@ -136,7 +132,7 @@ void ScriptedServer::serve(int socket, const std::stop_token& stop) {
         text.erase(0, head + 4);
         std::size_t length = 0;
         if (const auto at = talk.headers.find("content-length"); at != talk.headers.end()) {
-            std::from_chars(at->second.data(), at->second.data() + at->second.size(), length);
+            length = parse_number<std::size_t>(at->second).value_or(0);
         }
         while (open && text.size() < length) open = read_more(socket, text, stop);
         if (!open) break;

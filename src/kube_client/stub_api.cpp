@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
+
 namespace aliquot::kube_client {
 namespace {
 
@@ -127,12 +129,14 @@ std::optional<std::string> StubApi::json(const std::string& collection,
 
 Reply StubApi::list(const Place& place) {
     const Collection* objects = &collections_[place.collection];
-    const auto limit = place.query.contains("limit") ? std::stoul(place.query.at("limit")) : 0;
+    const auto limit = place.query.contains("limit")
+                           ? parse_number<std::size_t>(place.query.at("limit")).value_or(0)
+                           : 0;
     ObjectKey last;
     std::uint64_t version = version_;
     if (place.query.contains("continue")) {
         const auto parts = split(place.query.at("continue"), '|');
-        version = std::stoull(parts[0]);
+        version = parse_number<std::uint64_t>(parts[0]).value_or(0);
         last = {parts[1], parts[2]};
         const auto picture = pictures_.find(version);
         if (picture == pictures_.end()) return refuse(410, "Expired");
@@ -318,7 +322,7 @@ Outcome<std::unique_ptr<ByteStream>> StubApi::open(const Request& request) {
     Fate mine;
     if (fate) mine = fate();
     Place place = place_of(request.path);
-    const auto from = std::stoull(place.query["resourceVersion"]);
+    const auto from = parse_number<std::uint64_t>(place.query["resourceVersion"]).value_or(0);
     const std::scoped_lock lock(mutex_);
     if (mine.kind == Fate::Kind::kRefusedGone || from < compacted_) {
         return failure_of(410, status(410, "Expired"), request.what);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube_client/url.h"
 
-#include <charconv>
-#include <system_error>
+#include "base/number.h"
 
 namespace aliquot::kube_client {
 
@@ -38,10 +37,9 @@ std::optional<Url> parse_url(std::string_view text) {
     }
     if (url.host.empty()) return {};
     if (!port.empty()) {
-        const char* const end = port.data() + port.size();
-        const auto read = std::from_chars(port.data(), end, url.port);
-        if (read.ec != std::errc{} || read.ptr != end || url.port == 0 || url.port > 65535)
-            return {};
+        const auto number = parse_number<std::uint16_t>(port);
+        if (!number || *number == 0) return {};
+        url.port = *number;
     }
     return url;
 }

@@ -14,15 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr unsigned kMibShift = 20;
 
-std::uint64_t number_at(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
-bool flag_at(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_boolean() && found->get<bool>();
-}
-
 /// Counts `devices` alike in, or adds a row.
 void add(std::vector<ShareStatus>& shares, ShareStatus row) {
     for (ShareStatus& one : shares) {
@@ -83,15 +74,15 @@ std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json) 
     std::vector<GpuStatus> told;
     for (const Json& one : root) {
         if (!one.is_object()) return std::nullopt;
-        GpuStatus gpu{.index = static_cast<unsigned>(number_at(one, "index")),
+        GpuStatus gpu{.index = number_at<unsigned>(one, "index"),
                       .uuid = text_at(one, "uuid"),
                       .model = text_at(one, "model"),
-                      .memory_mib = number_at(one, "memoryMiB"),
-                      .healthy = flag_at(one, "healthy"),
+                      .memory_mib = number_at<std::uint64_t>(one, "memoryMiB"),
+                      .healthy = flag_at(one, "healthy").value_or(false),
                       .reason = text_at(one, "reason"),
                       .since = text_at(one, "since"),
                       .advice = text_at(one, "advice"),
-                      .mig = flag_at(one, "mig")};
+                      .mig = flag_at(one, "mig").value_or(false)};
         const auto devices = one.find("migDevices");
         if (devices != one.end() && devices->is_array()) {
             for (const Json& profile : *devices) {
@@ -160,11 +151,11 @@ std::optional<std::vector<ShareStatus>> parse_share_statuses(std::string_view js
         ShareStatus share{.resource = text_at(one, "resource"),
                           .mechanism = grant::parse_node_text(text_at(one, "mechanism")),
                           .model = text_at(one, "model"),
-                          .devices = static_cast<unsigned>(number_at(one, "devices")),
-                          .per_gpu = static_cast<unsigned>(number_at(one, "perGpu")),
-                          .memory_mib = number_at(one, "memoryMiB")};
+                          .devices = number_at<unsigned>(one, "devices"),
+                          .per_gpu = number_at<unsigned>(one, "perGpu"),
+                          .memory_mib = number_at<std::uint64_t>(one, "memoryMiB")};
         if (one.contains("computePercent")) {
-            share.compute_percent = static_cast<unsigned>(number_at(one, "computePercent"));
+            share.compute_percent = number_at<unsigned>(one, "computePercent");
         }
         told.push_back(std::move(share));
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "document/path.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "k8s/memory_amount.h"
@@ -53,7 +54,7 @@ bool runs_plugin(const Value& daemon_set, const std::vector<std::string>& words)
         return word.find("k8s-device-plugin") != std::string::npos ||
                word.find("nvidia-device-plugin") != std::string::npos;
     };
-    return names_plugin(text_at(daemon_set, "metadata.name")) ||
+    return names_plugin(name_at(daemon_set, "metadata.name")) ||
            std::any_of(words.begin(), words.end(), names_plugin);
 }
 
@@ -136,9 +137,9 @@ void FileCheck::check_data(const Value& data, const std::string& where, FoundCon
 
 void FileCheck::check_config_map(const Value& object) {
     FoundConfigMap map;
-    map.name = text_at(object, "metadata.name");
-    map.name_space = text_at(object, "metadata.namespace");
-    const Value* name_space = at_path(object, "metadata.namespace");
+    map.name = name_at(object, "metadata.name");
+    map.name_space = name_at(object, "metadata.namespace");
+    const Value* name_space = document::at_path(object, "metadata.namespace");
     map.mark = name_space == nullptr ? object.mark : name_space->mark;
     if (const Value* data = object.find("data"); data != nullptr && data->is_mapping()) {
         check_data(*data, "ConfigMap " + map.name, map);
@@ -171,7 +172,7 @@ void FileCheck::check_document(const Value& document, unsigned depth) {
         read({document}, "line " + std::to_string(document.mark.line), none);
     } else if (kind == ObjectKind::kDaemonSet) {
         PluginDaemonSet set;
-        set.name_space = text_at(document, "metadata.namespace");
+        set.name_space = name_at(document, "metadata.namespace");
         collect_words(document, set.words);
         if (runs_plugin(document, set.words)) wiring_.daemon_sets.push_back(std::move(set));
     }

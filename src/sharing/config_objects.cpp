@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "document/path.h"
 #include "document/write.h"
 #include "sharing/config_reader.h"
 
@@ -39,28 +40,16 @@ void put(Value& mapping, std::string_view key, Value value) {
 
 }  // namespace
 
-const Value* at_path(const Value& node, std::string_view path) {
-    const Value* here = &node;
-    while (here != nullptr && !path.empty()) {
-        const auto dot = path.find('.');
-        here = here->find(path.substr(0, dot));
-        path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
-    }
-    return here;
-}
-
-std::string text_at(const Value& node, std::string_view path) {
-    const Value* found = at_path(node, path);
-    if (found == nullptr || found->is_mapping() || found->is_sequence()) return {};
+std::string name_at(const Value& node, std::string_view path) {
     constexpr std::size_t kLongestName = 253;
-    return found->scalar.substr(0, kLongestName);
+    return document::text_at(node, path).substr(0, kLongestName);
 }
 
 ObjectKind kind_of(const Value& node) {
     if (node.kind == Value::Kind::kNull) return ObjectKind::kNothing;
     if (!node.is_mapping()) return ObjectKind::kConfig;
     if (node.find("kind") != nullptr && node.find("apiVersion") != nullptr) {
-        const std::string kind = text_at(node, "kind");
+        const std::string kind = name_at(node, "kind");
         if (kind == "ConfigMap") return ObjectKind::kConfigMap;
         if (kind == "ClusterPolicy") return ObjectKind::kClusterPolicy;
         if (kind == "DaemonSet") return ObjectKind::kDaemonSet;
@@ -100,13 +89,13 @@ std::optional<ConfigReference> find_reference(const Value& node, ObjectKind kind
         return std::nullopt;
     }
     reference.gpu_operator = reference.path != "config";
-    reference.node = at_path(node, reference.path);
+    reference.node = document::at_path(node, reference.path);
     if (!is_mapping(reference.node)) return std::nullopt;
     reference.name = reference.node->find("name");
     reference.default_key = reference.node->find("default");
     reference.data = reference.node->find(reference.gpu_operator ? "data" : "map");
     reference.mig_strategy =
-        text_at(node, kind == ObjectKind::kClusterPolicy ? "spec.mig.strategy" : "mig.strategy");
+        name_at(node, kind == ObjectKind::kClusterPolicy ? "spec.mig.strategy" : "mig.strategy");
     return reference;
 }
 
@@ -120,7 +109,7 @@ std::string values_with_data(const Value& values, const ConfigReference& referen
         yes.kind = Value::Kind::kBool;
         yes.scalar = "true";
         put(config, "create", std::move(yes));
-        put(config, "name", document::make_string(text_at(config_map, "metadata.name")));
+        put(config, "name", document::make_string(name_at(config_map, "metadata.name")));
         put(config, "data", *data);
     } else {
         config.entries.erase(

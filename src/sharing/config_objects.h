@@ -31,9 +31,8 @@ bool looks_like_config(const document::Value& node);
 /// The same of a text that cannot be read.
 bool looks_like_config(std::string_view broken);
 
-/// "metadata.name" and the like; null when a step is missing.
-const document::Value* at_path(const document::Value& node, std::string_view path);
-std::string text_at(const document::Value& node, std::string_view path);
+/// The scalar at "metadata.name" and the like, at most as long as a name may be; empty: none is there.
+std::string name_at(const document::Value& node, std::string_view path);
 
 /// Which ConfigMap the plugin is told to read.
 struct ConfigReference {

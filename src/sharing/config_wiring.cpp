@@ -137,8 +137,8 @@ unsigned separator_above(std::string_view text, unsigned line) {
 }
 
 std::string name_of(const Value& document) {
-    const std::string kind = text_at(document, "kind");
-    const std::string name = text_at(document, "metadata.name");
+    const std::string kind = name_at(document, "kind");
+    const std::string name = name_at(document, "metadata.name");
     if (kind.empty()) return "the document";
     return "the " + kind + (name.empty() ? "" : " " + name);
 }

@@ -12,17 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::optional<bool> flag_at(const Json& object, const char* key) {
-    const Json& value = member(object, key);
-    if (!value.is_boolean()) return std::nullopt;
-    return value.get<bool>();
-}
-
-std::uint64_t number_at(const Json& object, const char* key) {
-    const Json& value = member(object, key);
-    return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
-}
-
 std::vector<std::string> arguments(const TestPod& pod) {
     std::vector<std::string> words{"--expect-gpus", "1", "--hold",
                                    std::to_string(pod.hold_seconds)};
@@ -89,19 +78,20 @@ std::optional<ProbeAnswer> read_answer(std::string_view log) {
         if (!line.starts_with('{')) continue;
         const Json root = Json::parse(line, nullptr, false);
         if (!root.is_object() || !root.contains("arithmetic")) continue;
-        ProbeAnswer answer{.driver = text_at(root, "driver"),
-                           .visible = flag_at(member(root, "visible"), "ok"),
-                           .arithmetic = flag_at(member(root, "arithmetic"), "ok"),
-                           .arithmetic_how = text_at(member(root, "arithmetic"), "how"),
-                           .elements = number_at(member(root, "arithmetic"), "elements"),
-                           .share = flag_at(member(root, "share"), "ok"),
-                           .share_how = text_at(member(root, "share"), "how"),
-                           .problem = text_at(root, "problem")};
+        ProbeAnswer answer{
+            .driver = text_at(root, "driver"),
+            .visible = flag_at(member(root, "visible"), "ok"),
+            .arithmetic = flag_at(member(root, "arithmetic"), "ok"),
+            .arithmetic_how = text_at(member(root, "arithmetic"), "how"),
+            .elements = number_at<std::uint64_t>(member(root, "arithmetic"), "elements"),
+            .share = flag_at(member(root, "share"), "ok"),
+            .share_how = text_at(member(root, "share"), "how"),
+            .problem = text_at(root, "problem")};
         const Json& gpus = member(root, "gpus");
         if (!gpus.is_array()) continue;
         for (const Json& gpu : gpus) {
-            answer.gpus.push_back(
-                {text_at(gpu, "uuid"), text_at(gpu, "name"), number_at(gpu, "memoryMiB")});
+            answer.gpus.push_back({text_at(gpu, "uuid"), text_at(gpu, "name"),
+                                   number_at<std::uint64_t>(gpu, "memoryMiB")});
         }
         return answer;
     }

@@ -13,8 +13,8 @@
 #include <system_error>
 
 #include "base/number.h"
+#include "k8s/cgroup.h"
 #include "os/process_stat.h"
-#include "pods/cgroup.h"
 
 namespace aliquot::sim {
 namespace {
@@ -145,7 +145,7 @@ Result<std::string> ProcessTree::start_container(const PodOnNode& pod, const std
     }
     const std::string id =
         container_id_of(pod.uid + "/" + container + "/" + std::to_string(starts));
-    const auto place = pods::place_of(cgroup_text(options_.form, pod.quality, pod.uid, id));
+    const auto place = k8s::place_of(cgroup_text(options_.form, pod.quality, pod.uid, id));
     if (!place || place->pod_uid != pod.uid) {
         return Error{ErrorCode::kInvalidInput,
                      name + ": uid '" + pod.uid +

@@ -201,15 +201,17 @@ private:
         return {root_,
                 clock_,
                 {.observations = observer.observations(),
-                 .measuring = {.sensors = driver,
-                               .kernel = driver,
-                               .holders = [&pods] { return pods.list(kHolderTimeout); },
-                               .publish =
-                                   [this, &telemetry](auto snapshot) {
-                                       board_.set_guard(snapshot);
-                                       if (cluster_.link) cluster_.link->tell_guard(*snapshot);
-                                       telemetry.set_guard(std::move(snapshot));
-                                   }}},
+                 .measuring = {
+                     .sensors = driver,
+                     .kernel = driver,
+                     .holders = [&pods] { return pods.list(kHolderTimeout); },
+                     .publish =
+                         [this, &telemetry](auto snapshot) {
+                             board_.set_guard(snapshot);
+                             if (cluster_.link) cluster_.link->tell_guard(*snapshot);
+                             telemetry.set_guard(std::move(snapshot));
+                         },
+                     .owner_of = [&telemetry](pid_t pid) { return telemetry.owner_of(pid); }}},
                 {.library = guard_library(options_.guard_library),
                  .library_base = options_.state_directory + "/guard",
                  .regions = kRegions,

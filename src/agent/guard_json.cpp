@@ -10,9 +10,9 @@
 namespace aliquot::agent {
 
 std::string_view to_text(GuardEvent::Kind kind) {
-    static constexpr std::array<std::string_view, 8> kTexts{
-        "unguarded",  "over_limit",   "ledger", "killed",
-        "not_killed", "kernel_limit", "open",   "refused"};
+    static constexpr std::array<std::string_view, 9> kTexts{
+        "unguarded",    "over_limit", "ledger",  "killed",       "not_killed",
+        "kernel_limit", "open",       "refused", "other_version"};
     return kTexts.at(static_cast<std::size_t>(kind));
 }
 

@@ -2,6 +2,7 @@
 #include "agent/guard_measuring.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <utility>
@@ -21,6 +22,12 @@ guard_region::WatchdogPolicy policy_of(const sharing::GuardConfig& config) {
 
 guard_region::Slack slack_of(const sharing::GuardConfig& config) {
     return {.percent = config.slack_percent, .bytes = config.slack_bytes};
+}
+
+std::string real_path(const std::filesystem::path& path) {
+    std::error_code problem;
+    const auto real = std::filesystem::weakly_canonical(path, problem);
+    return problem ? path.native() : real.native();
 }
 
 std::string name_of(const guard_region::Record& record) {
@@ -44,14 +51,25 @@ std::vector<guard_region::Limits> limits_for(const sharing::Resource& resource,
     return limits;
 }
 
+guard_region::Settings GuardMeasuring::settings_of(const Tracked& tracked) {
+    return tracked.config ? tracked.config->settings() : tracked.assumed;
+}
+
 GuardMeasuring::GuardMeasuring(Parts parts, Sources sources, Options options)
     : parts_(parts),
       sources_(std::move(sources)),
       options_(options),
-      processes_(parts_.proc),
+      processes_(parts_.proc, real_path(parts_.regions.directory().place())),
       meter_(sources_.sensors, processes_),
-      watchdog_(guard_region::WatchdogPolicy::kReport, {}),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      watchdog_(guard_region::WatchdogPolicy::kReport, {}) {
+    if (sources_.owner_of) {
+        processes_.set_find([this](pid_t pid) {
+            const auto owner = sources_.owner_of(pid);
+            return owner ? region_of(*owner) : std::string();
+        });
+    }
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
 
 void GuardMeasuring::apply(const sharing::GuardConfig& config, const sharing::Offer& offer) {
     const std::scoped_lock lock(mutex_);
@@ -76,16 +94,31 @@ void GuardMeasuring::track_new() {
     const guard_region::Directory& directory = parts_.regions.directory();
     for (guard_region::Record& record : parts_.regions.list()) {
         if (tracked_.contains(record.id)) continue;
-        auto config = guard_region::ConfigFile::open(directory.file(record.id, abi::kConfigFile));
-        auto ledger = guard_region::LedgerFile::open(directory.file(record.id, abi::kLedgerFile));
-        if (!config || !ledger) continue;
         const os::TimePoint now = parts_.clock.now();
+        for (const std::string& group : record.groups) {
+            processes_.containers().learn(group, record.id);
+        }
         const std::string id = record.id;
-        tracked_.emplace(id, Tracked{.record = std::move(record),
-                                     .config = *std::move(config),
-                                     .ledger = *std::move(ledger),
-                                     .since = now,
-                                     .last_held = now});
+        Tracked fresh{.record = std::move(record), .since = now, .last_held = now};
+        auto config = guard_region::ConfigFile::open(directory.file(id, abi::kConfigFile));
+        auto ledger = guard_region::LedgerFile::open(directory.file(id, abi::kLedgerFile));
+        if (config && ledger) {
+            fresh.config = *std::move(config);
+            fresh.ledger = *std::move(ledger);
+        } else {
+            fresh.problem = (config ? ledger.error() : config.error()).message;
+            for (const std::string& uuid : fresh.record.uuids) {
+                fresh.assumed.devices.push_back({.uuid = uuid});
+            }
+            parts_.events.note({.kind = GuardEvent::Kind::kOtherVersion,
+                                .container = name_of(fresh.record),
+                                .message = fresh.problem +
+                                           "; what it holds is measured by the driver alone, and "
+                                           "its limits stay as they are until it starts anew"});
+            const std::scoped_lock lock(mutex_);
+            wish_is_new_ = true;  // the limits that it is held to
+        }
+        tracked_.emplace(id, std::move(fresh));
         next_naming_ = std::min(next_naming_, now);
     }
 }
@@ -108,7 +141,7 @@ void GuardMeasuring::change_limits() {
 }
 
 void GuardMeasuring::change_limits(Tracked& tracked, const sharing::Resource& resource) {
-    const guard_region::Settings now = tracked.config.settings();
+    const guard_region::Settings now = settings_of(tracked);
     for (guard_region::Limits& limits : limits_for(resource, tracked.record.device_ids)) {
         const auto place = std::ranges::find(tracked.record.uuids, limits.uuid);
         const auto index = static_cast<std::size_t>(place - tracked.record.uuids.begin());
@@ -120,7 +153,11 @@ void GuardMeasuring::change_limits(Tracked& tracked, const sharing::Resource& re
         guard_region::Limits same = old;
         same.uuid = limits.uuid;
         if (same == limits) continue;
-        (void)tracked.config.set_limits(limits);
+        if (!tracked.config) {
+            tracked.assumed.devices[index] = limits;
+            continue;
+        }
+        (void)tracked.config->set_limits(limits);
         log::info("guard.limits", {{"container", name_of(tracked.record)},
                                    {"gpu", limits.uuid},
                                    {"memory_bytes", limits.memory_bytes},
@@ -129,20 +166,57 @@ void GuardMeasuring::change_limits(Tracked& tracked, const sharing::Resource& re
     }
 }
 
+guard_region::Metered GuardMeasuring::metered(Tracked& tracked) {
+    return {.id = tracked.record.id,
+            .ledger = tracked.ledger ? &*tracked.ledger : nullptr,
+            .config = tracked.config ? &*tracked.config : nullptr,
+            .problem = tracked.problem,
+            .uuids = tracked.record.uuids};
+}
+
+/// The region of a container, by the names that kubelet gave; empty: none, or it cannot be told.
+std::string GuardMeasuring::region_of(const pods::Owner& owner) const {
+    if (owner.pod.empty()) return {};
+    const std::string pod = owner.pod_namespace + "/" + owner.pod + "/";
+    const Tracked* chosen = nullptr;
+    for (const auto& [id, tracked] : tracked_) {
+        const std::string& holder = tracked.record.holder;
+        if (!holder.starts_with(pod)) continue;
+        if (!owner.container.empty() && holder != pod + owner.container) continue;
+        // The container is not known, and the pod has several with a region.
+        if (chosen != nullptr && chosen->record.holder != holder) return {};
+        if (chosen == nullptr || chosen->record.created_s < tracked.record.created_s) {
+            chosen = &tracked;
+        }
+    }
+    return chosen == nullptr ? std::string() : chosen->record.id;
+}
+
+/// Which control groups are whose, for the next agent: a tenant may have hidden its mount by then.
+void GuardMeasuring::keep_groups() {
+    constexpr std::size_t kMostGroups = 8;  // a container that is started again has a new one
+    for (guard_region::ContainerGroup& group : processes_.containers().take_news()) {
+        const auto found = tracked_.find(group.region);
+        if (found == tracked_.end()) continue;
+        guard_region::Record& record = found->second.record;
+        if (std::ranges::find(record.groups, group.path) != record.groups.end()) continue;
+        record.groups.push_back(std::move(group.path));
+        if (record.groups.size() > kMostGroups) record.groups.erase(record.groups.begin());
+        const auto kept = parts_.regions.update(record);
+        if (!kept) log::debug("guard.group_not_kept", {{"why", kept.error().message}});
+    }
+}
+
 void GuardMeasuring::look() {
     std::vector<guard_region::Metered> regions;
-    for (auto& [id, tracked] : tracked_) {
-        regions.push_back({.id = id,
-                           .ledger = &tracked.ledger,
-                           .config = &tracked.config,
-                           .uuids = tracked.record.uuids});
-    }
+    for (auto& [id, tracked] : tracked_) regions.push_back(metered(tracked));
     const std::vector<guard_region::Reading> readings = meter_.look(regions);
+    keep_groups();
     auto snapshot = std::make_shared<GuardSnapshot>();
     for (std::size_t i = 0; i < regions.size(); ++i) {
         Tracked& tracked = tracked_.at(regions[i].id);
         if (kernel_limit_) limit_by_kernel(tracked, readings[i]);
-        const guard_region::Settings settings = tracked.config.settings();
+        const guard_region::Settings settings = settings_of(tracked);
         snapshot->regions.push_back(
             guard_region::make_status(tracked.record, settings, readings[i]));
         std::vector<std::uint64_t> limits;
@@ -164,15 +238,15 @@ void GuardMeasuring::look() {
 /// The control group is known from the container's first process with GPU memory; until then, and
 /// where the driver cannot, the guard holds the limit alone.
 void GuardMeasuring::limit_by_kernel(Tracked& tracked, const guard_region::Reading& reading) {
-    const guard_region::Settings settings = tracked.config.settings();
+    const guard_region::Settings settings = settings_of(tracked);
     for (std::size_t i = 0; i < reading.devices.size() && i < settings.devices.size(); ++i) {
         guard_region::Limits limits = settings.devices[i];
         const auto& held = reading.devices[i].held;
-        if (tracked.kernel_refused || limits.memory_bytes == 0 || held.empty() ||
+        if (!tracked.config || tracked.kernel_refused || limits.memory_bytes == 0 || held.empty() ||
             tracked.kernel_bytes[i] == limits.memory_bytes) {
             continue;
         }
-        const std::string& group = held.front().process.cgroup;
+        const std::string& group = held.front().process.group;
         if (group.size() < 2) continue;  // not in a group of its own, or not of cgroup v2
         const auto done = sources_.kernel.set_memory_limit(
             {reading.devices[i].uuid}, "/sys/fs/cgroup" + group, limits.memory_bytes);
@@ -187,7 +261,7 @@ void GuardMeasuring::limit_by_kernel(Tracked& tracked, const guard_region::Readi
         tracked.kernel_bytes[i] = limits.memory_bytes;
         limits.uuid = reading.devices[i].uuid;
         limits.kernel_limit = true;
-        (void)tracked.config.set_limits(limits);
+        (void)tracked.config->set_limits(limits);
     }
 }
 
@@ -207,16 +281,15 @@ void GuardMeasuring::raise(const guard_region::Alarm& alarm, const Tracked& trac
                             ", more than its limit of " + k8s::bytes_text(alarm.limit_bytes);
             break;
         case guard_region::Alarm::Kind::kLedger:
+            if (!tracked.ledger) return;  // said already, and it is not the container's doing
             event.kind = GuardEvent::Kind::kLedger;
             event.message = "its ledger cannot be read: the container has damaged it";
             break;
     }
     parts_.events.note(std::move(event));
     if (!alarm.kill) return;
-    // Once more, at the last moment: of this container, and still the same process.
-    const auto now = processes_.look(alarm.process->pid);
-    if (!now || *now != *alarm.process || now->region != tracked.record.id) return;
-    const auto killed = processes_.kill(*now);
+    const auto killed = processes_.kill(*alarm.process);
+    if (!killed && killed.error().code == ErrorCode::kNotFound) return;  // it has ended by itself
     parts_.events.note({.kind = killed ? GuardEvent::Kind::kKilled : GuardEvent::Kind::kNotKilled,
                         .container = name_of(tracked.record),
                         .message = killed ? who + " was ended (sharing.guard.watchdog: kill)"
@@ -248,7 +321,7 @@ bool GuardMeasuring::name_holders() {
         tracked.last_held = parts_.clock.now();
         if (tracked.record.holder == name) continue;
         tracked.record.holder = name;
-        tracked.config.set_container(name);
+        if (tracked.config) tracked.config->set_container(name);
         const auto kept = parts_.regions.update(tracked.record);
         if (!kept) log::debug("guard.holder_not_kept", {{"why", kept.error().message}});
     }
@@ -268,7 +341,9 @@ void GuardMeasuring::collect() {
     next_collection_ = now + options_.between_collections;
     std::set<std::string> idle;
     for (const auto& [id, tracked] : tracked_) {
-        if (now - tracked.last_held >= options_.grace && !tracked.ledger.held()) idle.insert(id);
+        if (now - tracked.last_held >= options_.grace &&
+            !(tracked.ledger && tracked.ledger->held()))
+            idle.insert(id);
     }
     // Kubelet does not list everybody, an init container for one; who still runs there may begin to
     // use the GPU at any time, and must find its limits.
@@ -285,6 +360,7 @@ void GuardMeasuring::collect() {
         if (!removed) log::warning("guard.not_removed", {{"why", removed.error().message}});
         log::info("guard.released", {{"container", name_of(tracked.record)}});
         watchdog_.forget(entry->first);
+        processes_.forget(entry->first);
         entry = tracked_.erase(entry);
     }
     parts_.regions.remove_unused_guards();

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
+#include "pods/census.h"
 #include "sharing/offer.h"
 
 namespace aliquot::agent {
@@ -47,6 +49,8 @@ public:
         gpu::MemoryLimits& kernel;  // asked only where sharing.guard.kernelLimit is true
         std::function<Result<std::vector<kubelet::Holder>>()> holders;
         std::function<void(std::shared_ptr<const GuardSnapshot>)> publish;
+        /// Whose container a process is in, by its control group; may be empty.
+        std::function<std::optional<pods::Owner>(pid_t)> owner_of;
     };
     /// What it works on; all must outlive it.
     struct Parts {
@@ -68,9 +72,11 @@ private:
     /// A region that is measured.
     struct Tracked {
         guard_region::Record record;
-        guard_region::ConfigFile config;
-        guard_region::LedgerFile ledger;
-        os::TimePoint since;  // that we know of it
+        std::optional<guard_region::ConfigFile> config;  // both, or none: `problem` says why
+        std::optional<guard_region::LedgerFile> ledger;
+        std::string problem;
+        guard_region::Settings assumed;  // without a config: what the configuration says now
+        os::TimePoint since;             // that we know of it
         /// By place: what the driver's kernel module was told, and whether it may be asked again.
         std::array<std::uint64_t, abi::kRegionDevices> kernel_bytes{};
         bool kernel_refused = false;
@@ -84,9 +90,13 @@ private:
     void run(const std::stop_token& stop);
     void track_new();
     void change_limits();
-    void change_limits(Tracked& tracked, const sharing::Resource& resource);
+    static void change_limits(Tracked& tracked, const sharing::Resource& resource);
     void look();
     void limit_by_kernel(Tracked& tracked, const guard_region::Reading& reading);
+    static guard_region::Settings settings_of(const Tracked& tracked);
+    static guard_region::Metered metered(Tracked& tracked);
+    std::string region_of(const pods::Owner& owner) const;
+    void keep_groups();
     void raise(const guard_region::Alarm& alarm, const Tracked& tracked);
     void collect();
     bool name_holders();

@@ -14,14 +14,15 @@ namespace aliquot::agent {
 /// Something that went wrong with limits.
 struct GuardEvent {
     enum class Kind : std::uint8_t {
-        kUnguarded,    // a process has GPU memory and has not joined
-        kOverLimit,    // the container holds more than its limit and slack
-        kLedger,       // the container has damaged its ledger
-        kKilled,       // a process was ended
-        kNotKilled,    // and could not be
-        kKernelLimit,  // the driver's kernel module does not take the limit
-        kOpen,         // a container was started without limits
-        kRefused,      // or not at all
+        kUnguarded,     // a process has GPU memory and has not joined
+        kOverLimit,     // the container holds more than its limit and slack
+        kLedger,        // the container has damaged its ledger
+        kKilled,        // a process was ended
+        kNotKilled,     // and could not be
+        kKernelLimit,   // the driver's kernel module does not take the limit
+        kOpen,          // a container was started without limits
+        kRefused,       // or not at all
+        kOtherVersion,  // its region is not one that this agent reads
     };
     std::chrono::system_clock::time_point at;
     Kind kind = Kind::kUnguarded;
@@ -29,7 +30,8 @@ struct GuardEvent {
     std::string message;
 };
 
-/// "unguarded", "over_limit", "ledger", "killed", "not_killed", "kernel_limit", "open", "refused": in
+/// "unguarded", "over_limit", "ledger", "killed", "not_killed", "kernel_limit", "open", "refused",
+/// "other_version": in
 /// the log, the page and, as "GuardOverLimit", in the reason of an Event.
 std::string_view to_text(GuardEvent::Kind kind);
 

@@ -73,6 +73,12 @@ void TelemetryLink::set_guard(std::shared_ptr<const GuardSnapshot> snapshot) {
     guard_ = std::move(snapshot);
 }
 
+std::optional<pods::Owner> TelemetryLink::owner_of(pid_t pid) {
+    pods::Belonging belonging = census_.belonging_of(static_cast<std::uint32_t>(pid));
+    if (belonging.kind != pods::Belonging::Kind::kPod) return std::nullopt;
+    return std::move(belonging.owner);
+}
+
 telemetry::Observed TelemetryLink::observed() const {
     telemetry::Observed observed;
     if (const auto seen = sources_.observations.get().value) {

@@ -54,6 +54,9 @@ public:
     void apply(const sharing::Offer& offer);
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
 
+    /// Whose container a process is in; empty: in none, or it cannot be told. Thread-safe.
+    std::optional<pods::Owner> owner_of(pid_t pid);
+
     /// The state as JSON. This and the others: 503 as long as nothing was measured.
     [[nodiscard]] http::Answer state() const;
     /// The metrics as text.

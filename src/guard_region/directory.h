@@ -42,6 +42,7 @@ public:
     [[nodiscard]] std::string guard_path(const std::string& id) const;
     /// For system calls.
     [[nodiscard]] std::filesystem::path file(const std::string& id, std::string_view name) const;
+    [[nodiscard]] std::filesystem::path place() const { return root_.resolve(base_); }
     [[nodiscard]] const std::string& base() const { return base_; }
 
 private:

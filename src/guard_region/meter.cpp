@@ -7,7 +7,10 @@
 namespace aliquot::guard_region {
 namespace {
 
-Result<LedgerView> read(const Metered& region) { return region.ledger->read(); }
+Result<LedgerView> read(const Metered& region) {
+    if (region.ledger != nullptr) return region.ledger->read();
+    return Error{ErrorCode::kUnavailable, region.problem};
+}
 
 std::optional<unsigned> slot_of(const HostProcess& process, const LedgerView* ledger) {
     if (ledger == nullptr) return std::nullopt;

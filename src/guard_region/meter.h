@@ -17,8 +17,9 @@ namespace aliquot::guard_region {
 /// A region that is measured. The files outlive the measurement.
 struct Metered {
     std::string id;
-    const LedgerFile* ledger = nullptr;
+    const LedgerFile* ledger = nullptr;  // nullptr: there is none to be read, `problem` says why
     ConfigFile* config = nullptr;
+    std::string problem;
     std::vector<std::string> uuids;  // by place in the config
     /// Whether its processes are known by what is mounted (guard_region/processes.h). Else only those
     /// that have joined count as its own.

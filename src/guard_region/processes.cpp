@@ -13,6 +13,8 @@
 #include "abi/region.h"
 #include "base/descriptor.h"
 #include "base/number.h"
+#include "base/take_text.h"
+#include "os/process_stat.h"
 
 namespace aliquot::guard_region {
 namespace {
@@ -20,29 +22,37 @@ namespace {
 constexpr std::size_t kIdLength = 32;
 constexpr std::size_t kMostBytes = std::size_t{4} << 20U;  // of a file of /proc
 
-/// Takes the first word off `text`; empty: there is none.
-std::string_view take_word(std::string_view& text, std::string_view blanks = " \t") {
-    const auto begin = text.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return {};
-    text.remove_prefix(begin);
-    const std::string_view word = text.substr(0, text.find_first_of(blanks));
-    text.remove_prefix(word.size());
-    return word;
-}
-
-std::string_view take_line(std::string_view& text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    return line;
-}
-
 bool is_id(std::string_view text) {
     return text.size() == kIdLength && std::ranges::all_of(text, [](char c) {
                return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
            });
 }
 
-bool of_a_pod(std::string_view cgroup) { return cgroup.find("kubepods") != cgroup.npos; }
+std::string_view take_field(std::string_view& line) { return take_until(line, ' '); }
+
+/// Of a process in the tree of version 2; empty: in none.
+std::string path_of_version_2(std::string_view cgroup) {
+    while (!cgroup.empty()) {
+        std::string_view line = take_line(cgroup);
+        if (line.starts_with("0::")) return std::string(line.substr(3));
+    }
+    return {};
+}
+
+/// A path in mountinfo has "\\040" for a blank, and so on.
+std::string unescaped(std::string_view text) {
+    constexpr std::size_t kDigits = 3;
+    std::string plain;
+    while (!text.empty()) {
+        const std::string_view digits = text.substr(1, kDigits);
+        const auto code = text.front() == '\\' && digits.size() == kDigits
+                              ? parse_number<unsigned>(digits, 8)
+                              : std::nullopt;
+        plain += code ? static_cast<char>(*code) : text.front();
+        text.remove_prefix(code ? kDigits + 1 : 1);
+    }
+    return plain;
+}
 
 }  // namespace
 
@@ -70,63 +80,56 @@ std::string region_id_in(std::string_view path) {
     constexpr std::string_view kDeleted = "//deleted";
     constexpr std::string_view kInside = "/guard";
     if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-    if (!path.ends_with(kInside)) return {};
-    path.remove_suffix(kInside.size());
-    const auto slash = path.rfind('/');
-    if (slash == std::string_view::npos) return {};
-    path.remove_prefix(slash + 1);
-    return is_id(path) ? std::string(path) : std::string();
+    for (auto at = path.rfind(kInside); at != path.npos && at > kIdLength;
+         at = path.rfind(kInside, at - 1)) {
+        const std::string_view behind = path.substr(at + kInside.size());
+        const std::string_view id = path.substr(at - kIdLength, kIdLength);
+        const bool whole = path[at - kIdLength - 1] == '/' && is_id(id);
+        if (whole && (behind.empty() || behind.front() == '/')) return std::string(id);
+    }
+    return {};
 }
 
-std::string parse_region(std::string_view mountinfo) {
-    std::string region;
+std::string parse_region(std::string_view mountinfo, std::string_view device) {
+    std::string elsewhere;
     while (!mountinfo.empty()) {
         std::string_view line = take_line(mountinfo);
         // 36 35 98:0 /aliquot/regions/<id>/guard /run/aliquot/guard ro ...
-        for (int i = 0; i < 3; ++i) take_word(line, " ");
-        const std::string_view root = take_word(line, " ");
-        if (take_word(line, " ") != abi::kGuardDirectory) continue;
-        region = region_id_in(root);  // the last one lies on top
+        take_field(line);
+        take_field(line);
+        if (const auto of = take_field(line); !device.empty() && of != device) continue;
+        std::string region = region_id_in(take_field(line));
+        if (region.empty()) continue;
+        if (take_field(line) == abi::kGuardDirectory) return region;
+        if (elsewhere.empty()) elsewhere = std::move(region);
     }
-    return region;
+    return elsewhere;
 }
 
-std::string parse_cgroup(std::string_view text) {
+std::string parse_device(std::string_view mountinfo, std::string_view path) {
     std::string found;
-    while (!text.empty()) {
-        const std::string_view line = take_line(text);
-        const auto colon = line.find(':');
-        const auto second = colon == line.npos ? line.npos : line.find(':', colon + 1);
-        if (second == line.npos) continue;
-        const std::string_view path = line.substr(second + 1);
-        if (line.starts_with("0::") && (found.empty() || of_a_pod(path))) found = path;
-        if (of_a_pod(path)) return std::string(path);
+    std::size_t longest = 0;
+    while (!mountinfo.empty()) {
+        std::string_view line = take_line(mountinfo);
+        take_field(line);
+        take_field(line);
+        const std::string_view device = take_field(line);
+        take_field(line);
+        const std::string place = unescaped(take_field(line));
+        const std::string_view inside = place == "/" ? std::string_view() : place;
+        const bool holds = !place.empty() && path.starts_with(inside) &&
+                           (path.size() == inside.size() || path[inside.size()] == '/');
+        if (!holds || place.size() < longest) continue;  // a later one lies on top
+        longest = place.size();
+        found = device;
     }
     return found;
 }
 
-std::optional<ProcessStat> parse_stat(std::string_view line) {
-    const auto begin = line.find('(');
-    const auto end = line.rfind(')');  // the name may hold parentheses and blanks
-    if (begin == line.npos || end == line.npos || end < begin) return std::nullopt;
-    ProcessStat stat{.command = std::string(line.substr(begin + 1, end - begin - 1))};
-    std::string_view rest = line.substr(end + 1);
-    constexpr int kState = 3;
-    constexpr int kStart = 22;
-    for (int field = kState; field <= kStart; ++field) {
-        const std::string_view word = take_word(rest, " \n");
-        if (field == kState && (word == "Z" || word == "X")) return std::nullopt;
-        if (field != kStart) continue;
-        const auto ticks = parse_number<std::uint64_t>(word);
-        if (!ticks) return std::nullopt;
-        stat.start_ticks = *ticks;
-    }
-    return stat;
-}
-
-HostProcesses::HostProcesses(const os::Root& root) : root_(root) {
-    const auto text = root.read("/proc/self/cgroup", kMostBytes);
-    if (text) own_cgroup_ = parse_cgroup(*text);
+HostProcesses::HostProcesses(const os::Root& root, const std::string& regions) : root_(root) {
+    if (const auto text = root.read("/proc/self/cgroup", kMostBytes)) own_cgroup_ = *text;
+    const auto mounts = root.read("/proc/self/mountinfo", kMostBytes);
+    if (mounts && !regions.empty()) device_ = parse_device(*mounts, regions);
 }
 
 std::string HostProcesses::read(pid_t pid, std::string_view file) const {
@@ -134,17 +137,11 @@ std::string HostProcesses::read(pid_t pid, std::string_view file) const {
     return text ? *std::move(text) : std::string();
 }
 
-/// By what is mounted. Where no container runtime mounts anything, by the variable that the process
-/// was started with. A container of a pod could put what it likes there, so of those we do not look,
-/// unless it is the one that we are in ourselves.
-std::string HostProcesses::region_of(pid_t pid, std::string_view cgroup) const {
-    std::string region = parse_region(read(pid, "mountinfo"));
-    if (!region.empty() || (of_a_pod(cgroup) && cgroup != own_cgroup_)) return region;
+std::string HostProcesses::started_with(pid_t pid) const {
     constexpr std::string_view kVariable = "ALIQUOT_GUARD_REGION=";
     const std::string environment = read(pid, "environ");
     for (std::string_view rest = environment; !rest.empty();) {
-        std::string_view entry = rest.substr(0, rest.find('\0'));
-        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+        std::string_view entry = take_until(rest, '\0');
         if (!entry.starts_with(kVariable)) continue;
         entry.remove_prefix(kVariable.size());
         return region_id_in(entry.substr(0, entry.rfind('/')));
@@ -152,10 +149,51 @@ std::string HostProcesses::region_of(pid_t pid, std::string_view cgroup) const {
     return {};
 }
 
+const ContainerGroup* HostProcesses::known_group(std::string_view cgroup) const {
+    for (const std::string_view path : k8s::paths_of(cgroup)) {
+        if (const ContainerGroup* const group = containers_.find(path)) return group;
+    }
+    return nullptr;
+}
+
+/// Whether we are in that container ourselves, or in one that it has made: a node that is a container.
+bool HostProcesses::is_own(const k8s::CgroupPlace& place) const {
+    return own_cgroup_.find(place.container_id) != std::string::npos;
+}
+
+/// By what is mounted, or where nothing is, by what it was started with. A container could put what it
+/// likes into its processes' variables, so of those we do not look, unless it is the one that we are
+/// in ourselves.
+std::string HostProcesses::own_word(pid_t pid, const std::string& cgroup) const {
+    std::string region = parse_region(read(pid, "mountinfo"), device_);
+    const bool outside = cgroup == own_cgroup_ || cgroup.find("kubepods") == std::string::npos;
+    return region.empty() && outside ? started_with(pid) : region;
+}
+
+void HostProcesses::find_region(HostProcess& process) {
+    const std::string cgroup = read(process.pid, "cgroup");
+    const auto place = k8s::container_of(cgroup);
+    std::string group = path_of_version_2(cgroup);
+    if (place && place->unified && !place->group.empty()) group = place->group;
+    if (const ContainerGroup* const known = known_group(cgroup)) {
+        process.region = known->region;
+        if (group.starts_with(known->path)) group = known->path;
+    } else {
+        // A container can make groups whose names say another container; a group inside of another
+        // pod's is therefore neither asked for nor learned.
+        const bool container =
+            place && !place->container_id.empty() && !place->nested && !is_own(*place);
+        process.region = own_word(process.pid, cgroup);
+        if (process.region.empty() && container && find_) process.region = find_(process.pid);
+        if (container) containers_.learn(place->group, process.region);
+    }
+    process.group = std::move(group);
+}
+
 std::optional<HostProcess> HostProcesses::look(pid_t pid) {
     if (pid <= 0) return std::nullopt;
-    const auto stat = parse_stat(read(pid, "stat"));
-    if (!stat) {
+    const auto stat = os::parse_stat(read(pid, "stat"));
+    if (!stat || stat->has_ended()) {
         known_.erase(pid);
         return std::nullopt;
     }
@@ -168,8 +206,7 @@ std::optional<HostProcess> HostProcesses::look(pid_t pid) {
     struct stat status {};
     const auto name_space = root_.resolve("/proc/" + std::to_string(pid) + "/ns/pid");
     if (::stat(name_space.c_str(), &status) == 0) process.pid_namespace = status.st_ino;
-    process.cgroup = parse_cgroup(read(pid, "cgroup"));
-    process.region = region_of(pid, process.cgroup);
+    find_region(process);
     constexpr std::size_t kMostKnown = 16'384;
     if (known_.size() >= kMostKnown) known_.clear();
     if (!process.region.empty()) known_[pid] = process;
@@ -189,15 +226,27 @@ std::vector<HostProcess> HostProcesses::tenants() {
     return found;
 }
 
+void HostProcesses::forget(const std::string& region) {
+    containers_.forget(region);
+    std::erase_if(known_, [&](const auto& entry) { return entry.second.region == region; });
+}
+
 Result<Done> HostProcesses::kill(const HostProcess& process) const {
     const std::string subject = "process " + std::to_string(process.pid);
     if (process.pid <= 1) return Error{ErrorCode::kInvalidInput, subject + ": not to be ended"};
     // The descriptor stays with this process when its pid is given to another one.
     const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
     if (!handle) return os::error_from_errno(errno, subject);
-    const auto now = parse_stat(read(process.pid, "stat"));
-    if (!now || now->start_ticks != process.start_ticks) {
+    const auto now = os::parse_stat(read(process.pid, "stat"));
+    if (!now || now->has_ended() || now->start_ticks != process.start_ticks) {
         return Error{ErrorCode::kNotFound, subject + ": it has ended"};
+    }
+    const std::string cgroup = read(process.pid, "cgroup");
+    const ContainerGroup* const group = known_group(cgroup);
+    const std::string region = group != nullptr ? group->region : own_word(process.pid, cgroup);
+    if (region.empty() || region != process.region) {
+        return Error{ErrorCode::kConflict,
+                     subject + ": it is not in a container of region " + process.region};
     }
     if (::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) != 0) {
         return os::error_from_errno(errno, subject);

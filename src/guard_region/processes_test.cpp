@@ -29,18 +29,38 @@ TEST(Processes, ARegionIsKnownByWhatIsMounted) {
     EXPECT_EQ(parse_region("36 35 0:25 /aliquot/regions/" + kId +
                            "/guard//deleted /run/aliquot/guard ro - tmpfs tmpfs rw\n"),
               kId);
-    // What a tenant mounts on top hides ours.
-    EXPECT_EQ(parse_region(line + "40 36 0:30 / /run/aliquot/guard rw - tmpfs x rw\n"), "");
     EXPECT_EQ(parse_region(other), "");
     EXPECT_EQ(parse_region(""), "");
     EXPECT_EQ(parse_region("\n\n36\n36 35 0:25\n"), "");
 }
 
-TEST(Processes, TheControlGroupOfAPodIsPreferred) {
-    EXPECT_EQ(parse_cgroup("0::/system.slice/x.service\n"), "/system.slice/x.service");
-    EXPECT_EQ(parse_cgroup("5:memory:/kubepods/podx/c\n1:name=systemd:/kubepods/podx/c\n0::/\n"),
-              "/kubepods/podx/c");
-    EXPECT_EQ(parse_cgroup("nonsense"), "");
+TEST(Processes, NoMountOfATenantHidesItsRegionOrTellsAnother) {
+    const std::string line =
+        "36 35 0:25 /aliquot/regions/" + kId + "/guard /run/aliquot/guard ro - tmpfs tmpfs rw\n";
+    EXPECT_EQ(parse_region(line + "40 36 0:30 / /run/aliquot/guard rw - tmpfs x rw\n"), kId);
+    // The ledger's own mount is left, or the region is bound to some other place.
+    EXPECT_EQ(parse_region("37 36 0:25 /aliquot/regions/" + kId +
+                           "/guard/ledger /run/aliquot/guard/ledger rw - tmpfs x rw\n"),
+              kId);
+    EXPECT_EQ(parse_region("37 36 0:25 /regions/" + kId + "/guard /hidden ro - tmpfs x rw\n"), kId);
+    // A directory of its own that has the name of a neighbour's region.
+    const std::string neighbour(32, 'f');
+    const std::string faked =
+        "40 36 0:30 /regions/" + neighbour + "/guard /run/aliquot/guard rw - tmpfs x rw\n";
+    EXPECT_EQ(parse_region(line + faked), kId);
+    EXPECT_EQ(parse_region(faked + line, "0:25"), kId);
+    EXPECT_EQ(parse_region(faked, "0:25"), "");
+}
+
+TEST(Processes, TheDeviceOfRegionsIsThatOfTheLastMountAbove) {
+    const std::string mounts =
+        "1 0 8:1 / / rw - ext4 x rw\n2 1 0:25 / /run rw - tmpfs t rw\n"
+        "3 1 0:30 / /runtime rw - tmpfs t rw\n4 2 0:31 / /run/a\\040b rw - tmpfs t rw\n";
+    EXPECT_EQ(parse_device(mounts, "/run/aliquot/regions"), "0:25");
+    EXPECT_EQ(parse_device(mounts, "/var/x"), "8:1");
+    EXPECT_EQ(parse_device(mounts, "/run/a b/c"), "0:31");
+    EXPECT_EQ(parse_device(mounts + "5 2 0:40 / /run rw - tmpfs t rw\n", "/run/x"), "0:40");
+    EXPECT_EQ(parse_device("", "/run"), "");
 }
 
 TEST(Processes, AnIdHasThirtyTwoDigits) {
@@ -48,29 +68,110 @@ TEST(Processes, AnIdHasThirtyTwoDigits) {
     EXPECT_EQ(region_id_in("/a/" + kId), "");
     EXPECT_EQ(region_id_in("/a/x" + kId + "/guard"), "");
     EXPECT_EQ(region_id_in("/guard"), "");
+    EXPECT_EQ(region_id_in("/a/" + kId + "/guard/ledger"), kId);
+    EXPECT_EQ(region_id_in("/a/" + kId + "/guards"), "");
+    EXPECT_EQ(region_id_in(kId + "/guard"), "");
 }
 
-TEST(Processes, AreFoundInASimulatedRoot) {
-    const os::TemporaryDirectory directory;
-    const os::Root root(directory.path());
-    std::string stat = "4711 (a) b) S";
-    for (int field = 4; field < 22; ++field) stat += " " + std::to_string(field);
-    ASSERT_TRUE(root.write_atomically("/proc/4711/stat", stat + " 987 23 24\n"));
-    ASSERT_TRUE(root.write_atomically("/proc/4711/status", "NSpid:\t4711\t7\n"));
-    ASSERT_TRUE(root.write_atomically("/proc/4711/cgroup", "0::/kubepods.slice/c\n"));
-    ASSERT_TRUE(root.write_atomically("/proc/4711/environ",
-                                      "ALIQUOT_GUARD_REGION=/x/" + kId + "/guard/ledger"));
-    HostProcesses processes(root);
-    const auto process = processes.look(4711);
+/// A /proc that the test writes.
+class SimulatedProcesses : public testing::Test {
+protected:
+    void set(int pid, const std::string& cgroup, const std::string& mountinfo = "",
+             const std::string& state = "S", unsigned threads = 1) {
+        const std::string place = "/proc/" + std::to_string(pid) + "/";
+        std::string stat = std::to_string(pid) + " (a) b) " + state;
+        for (int field = 4; field < 20; ++field) stat += " " + std::to_string(field);
+        stat += " " + std::to_string(threads) + " 0 987 23 24\n";
+        ASSERT_TRUE(root_.write_atomically(place + "stat", stat));
+        ASSERT_TRUE(root_.write_atomically(place + "status", "NSpid:\t4711\t7\n"));
+        ASSERT_TRUE(root_.write_atomically(place + "cgroup", cgroup + "\n"));
+        ASSERT_TRUE(root_.write_atomically(place + "mountinfo", mountinfo));
+    }
+    [[nodiscard]] static std::string mounted(const std::string& id) {
+        return "36 35 0:25 /regions/" + id + "/guard /run/aliquot/guard ro - tmpfs tmpfs rw\n";
+    }
+    std::string region_of(pid_t pid) {
+        const auto process = processes_.look(pid);
+        return process ? process->region : "gone";
+    }
+
+    const std::string pod_ = "/kubepods/pod8b0f2a6e-41d7-4c39-9a55-0de1c7f3b284/";
+    const std::string ours_ = pod_ + std::string(64, 'a');
+    const std::string other_ = pod_ + std::string(64, 'b');
+    os::TemporaryDirectory directory_;
+    os::Root root_{directory_.path()};
+    HostProcesses processes_{root_};
+};
+
+TEST_F(SimulatedProcesses, AreFound) {
+    set(4711, "0::/kubepods.slice/c");
+    ASSERT_TRUE(root_.write_atomically("/proc/4711/environ",
+                                       "ALIQUOT_GUARD_REGION=/x/" + kId + "/guard/ledger"));
+    const auto process = processes_.look(4711);
     ASSERT_TRUE(process);
     EXPECT_EQ(process->start_ticks, 987U);
     EXPECT_EQ(process->inner_pid, 7U);
     EXPECT_EQ(process->command, "a) b");
     EXPECT_EQ(process->region, "");  // a container of a pod may say what it likes
-    ASSERT_TRUE(root.write_atomically("/proc/4711/cgroup", "0::/user.slice\n"));
-    EXPECT_EQ(processes.look(4711)->region, kId);
-    EXPECT_FALSE(processes.look(1));
-    EXPECT_FALSE(processes.look(-1));
+    ASSERT_TRUE(root_.write_atomically("/proc/4711/cgroup", "0::/user.slice\n"));
+    EXPECT_EQ(region_of(4711), kId);
+    EXPECT_FALSE(processes_.look(1));
+    EXPECT_FALSE(processes_.look(-1));
+}
+
+TEST_F(SimulatedProcesses, OfAContainerAreKnownWhateverTheyMountOrWhereverTheyMove) {
+    set(1, "0::" + ours_, mounted(kId));
+    set(2, "0::" + ours_);
+    set(3, "0::" + ours_ + "/below/deeper");
+    set(4, "0::" + other_);
+    // A group with a neighbour's name, in a container that may make groups.
+    set(5, "0::" + ours_ + other_);
+    set(6, "9:memory:" + ours_ + "\n0::/");
+    EXPECT_EQ(region_of(2), "") << "nobody has said it yet";
+    EXPECT_EQ(region_of(1), kId);
+    for (const pid_t pid : {2, 3, 5, 6}) EXPECT_EQ(region_of(pid), kId) << pid;
+    EXPECT_EQ(region_of(4), "");
+    EXPECT_EQ(processes_.look(3)->group, ours_);
+    EXPECT_EQ(processes_.containers().take_news(), (std::vector<ContainerGroup>{{ours_, kId}}));
+    std::filesystem::remove_all(directory_.path() / "proc/1");
+    set(7, "0::" + ours_);
+    EXPECT_EQ(region_of(7), kId) << "after the first one has ended, too";
+    processes_.forget(kId);
+    EXPECT_EQ(region_of(7), "");
+}
+
+TEST_F(SimulatedProcesses, OfAContainerWithoutOurMountAreAskedFor) {
+    std::vector<pid_t> asked;
+    processes_.set_find([&](pid_t pid) {
+        asked.push_back(pid);
+        return kId;
+    });
+    set(2, "0::" + ours_);
+    set(3, "0::" + other_ + ours_);  // who it says it is, is not believed
+    set(4, "0::/system.slice/x.service");
+    EXPECT_EQ(region_of(2), kId);
+    EXPECT_EQ(region_of(3), "");
+    EXPECT_EQ(region_of(4), "");
+    EXPECT_EQ(asked, (std::vector<pid_t>{2}));
+}
+
+TEST_F(SimulatedProcesses, OneWhoseFirstThreadHasEndedLives) {
+    set(1, "0::" + ours_, mounted(kId));
+    set(2, "0::" + ours_, "", "Z", 3);
+    set(3, "0::" + ours_, "", "Z", 1);
+    EXPECT_EQ(region_of(1), kId);
+    EXPECT_EQ(region_of(2), kId);
+    EXPECT_EQ(region_of(3), "gone");
+}
+
+TEST_F(SimulatedProcesses, OfAContainerInWhichWeAreOurselvesAreNotTaken) {
+    ASSERT_TRUE(root_.write_atomically(
+        "/proc/self/cgroup", "0::/docker/" + std::string(64, 'a') + "/kubelet.slice/x\n"));
+    HostProcesses processes(root_);
+    set(1, "0::/docker/" + std::string(64, 'a') + "/init.scope", mounted(kId));
+    set(2, "0::/docker/" + std::string(64, 'a') + "/system.slice/x.service");
+    EXPECT_EQ(processes.look(1)->region, kId);
+    EXPECT_EQ(processes.look(2)->region, "") << "the node's own";
 }
 
 TEST(Processes, OwnASlotByPidNamespaceAndStart) {
@@ -91,11 +192,16 @@ TEST(Processes, OwnASlotByPidNamespaceAndStart) {
 TEST(Processes, EndsOnlyTheOneThatIsMeant) {
     const os::Root root("/");
     HostProcesses processes(root);
-    auto child = os::Process::start(
-        {.argv = {"/bin/sleep", "100"}, .environment = os::current_environment()});
+    auto environment = os::current_environment();
+    environment["ALIQUOT_GUARD_REGION"] = "/x/" + kId + "/guard/ledger";
+    auto child = os::Process::start({.argv = {"/bin/sleep", "100"}, .environment = environment});
     ASSERT_TRUE(child) << child.error().message;
     auto process = processes.look(child->pid());
     ASSERT_TRUE(process);
+    EXPECT_EQ(process->region, kId);
+    HostProcess stranger = *process;
+    stranger.region = std::string(32, 'f');
+    EXPECT_EQ(processes.kill(stranger).error().code, ErrorCode::kConflict);
     HostProcess another = *process;
     ++another.start_ticks;
     EXPECT_EQ(processes.kill(another).error().code, ErrorCode::kNotFound);

@@ -29,6 +29,7 @@ std::string to_text(const Record& record) {
     text += line("holder", record.holder);
     for (const std::string& id : record.device_ids) text += line("device", id);
     for (const std::string& uuid : record.uuids) text += line("uuid", uuid);
+    for (const std::string& group : record.groups) text += line("group", group);
     return text;
 }
 
@@ -53,6 +54,7 @@ Result<Record> parse_record(std::string_view text) {
         if (key == "holder") record.holder = value;
         if (key == "device") record.device_ids.push_back(value);
         if (key == "uuid") record.uuids.push_back(value);
+        if (key == "group") record.groups.push_back(value);
         if (key != "created") continue;
         const auto created_s = parse_number<decltype(record.created_s)>(value);
         if (!created_s) return malformed;

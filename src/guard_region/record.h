@@ -19,6 +19,7 @@ struct Record {
     std::string library;                  // version of the guard that is mounted
     std::int64_t created_s = 0;           // Unix time
     std::string holder;                   // "namespace/pod/container"; empty: not known yet
+    std::vector<std::string> groups;      // control groups of its container, the last ones
     friend bool operator==(const Record&, const Record&) = default;
 };
 

@@ -12,7 +12,8 @@ TEST(Record, IsReadBack) {
                         .uuids = {"GPU-1"},
                         .library = "00ff",
                         .created_s = 1'700'000'000,
-                        .holder = "ai/train/main"};
+                        .holder = "ai/train/main",
+                        .groups = {"/kubepods/pod1/c1", "/kubepods/pod1/c2"}};
     const auto again = parse_record(to_text(record));
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, record);

@@ -9,8 +9,8 @@
 
 #include "base/latest.h"
 #include "base/log.h"
+#include "k8s/cgroup.h"
 #include "os/process_stat.h"
-#include "pods/cgroup.h"
 #include "pods/checkpoint.h"
 #include "pods/holder_join.h"
 #include "pods/host_view.h"
@@ -92,7 +92,7 @@ public:
                 known->second.asked = now;
                 return belonging(known->second);
             }
-            const auto text = root_.read(directory_of(pid) + "/cgroup", kMostCgroupBytes);
+            const auto text = root_.read(directory_of(pid) + "/cgroup", k8s::kMostCgroupBytes);
             if (!text && text.error().code == ErrorCode::kPermission) return Belonging{};
             const auto again = read_stat(pid);
             const bool same =
@@ -107,7 +107,7 @@ private:
     struct Process {
         std::uint64_t start_ticks = 0;
         std::string command;
-        std::optional<CgroupPlace> place;  // empty: the host's
+        std::optional<k8s::CgroupPlace> place;  // empty: the host's
         os::TimePoint read;
         os::TimePoint asked;
     };
@@ -239,7 +239,7 @@ private:
         }
         return processes_[pid] = {.start_ticks = stat.start_ticks,
                                   .command = stat.command,
-                                  .place = place_of(cgroup),
+                                  .place = k8s::place_of(cgroup),
                                   .read = now,
                                   .asked = now};
     }
@@ -278,7 +278,7 @@ private:
         return result;
     }
 
-    Owner owner_of(const CgroupPlace& place) {
+    Owner owner_of(const k8s::CgroupPlace& place) {
         Owner owner{.pod_uid = place.pod_uid, .container_id = place.container_id};
         const auto devices = devices_.find(place.pod_uid);
         const ContainerName* const container = names_.container(place.container_id);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pods/cgroup.h"
+#include "k8s/cgroup.h"
 #include "pods/host_view.h"
 
 namespace aliquot::pods {
@@ -146,9 +146,9 @@ std::optional<std::set<std::string>> ClaimReader::walk() const {
     std::set<std::string> uids;
     for (const std::string& pid : *pids) {
         if (pid.empty() || pid.front() < '0' || pid.front() > '9') continue;
-        const auto text = root_.read(options_.proc + "/" + pid + "/cgroup", kMostCgroupBytes);
+        const auto text = root_.read(options_.proc + "/" + pid + "/cgroup", k8s::kMostCgroupBytes);
         if (!text) continue;  // it has ended
-        if (const auto place = place_of(*text)) uids.insert(place->pod_uid);
+        if (const auto place = k8s::place_of(*text)) uids.insert(place->pod_uid);
     }
     return uids;
 }

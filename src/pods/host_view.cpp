@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "k8s/cgroup.h"
 #include "os/process_stat.h"
-#include "pods/cgroup.h"
 
 namespace aliquot::pods {
 namespace {
@@ -29,9 +29,9 @@ HostView look_at_proc(const os::Root& root, const std::string& proc) {
         const auto text = root.read(proc + "/" + pid + "/stat", kMostFileBytes);
         return text ? os::parse_stat(*text) : std::nullopt;
     };
-    const auto place_in = [&](const std::string& pid) -> std::optional<CgroupPlace> {
-        const auto text = root.read(proc + "/" + pid + "/cgroup", kMostCgroupBytes);
-        return text ? place_of(*text) : std::nullopt;
+    const auto place_in = [&](const std::string& pid) -> std::optional<k8s::CgroupPlace> {
+        const auto text = root.read(proc + "/" + pid + "/cgroup", k8s::kMostCgroupBytes);
+        return text ? k8s::place_of(*text) : std::nullopt;
     };
     if (const auto second = stat_of("2");
         second && second->command == "kthreadd" && second->parent == 0) {

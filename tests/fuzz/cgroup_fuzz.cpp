@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "k8s/cgroup.h"
 #include "os/process_stat.h"
-#include "pods/cgroup.h"
 #include "pods/log_names.h"
 
 namespace {
@@ -25,7 +25,7 @@ bool is_hex(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);
-    if (const auto place = aliquot::pods::place_of(text)) {
+    if (const auto place = aliquot::k8s::place_of(text)) {
         std::string digits = place->pod_uid;
         std::erase(digits, '-');
         insist(digits.size() == 32 && is_hex(digits));
@@ -35,12 +35,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         insist(text.find(place->container_id) != std::string::npos);
         // The same path in the place of version 2 says the same.
         if (!place->container_id.empty()) {
-            const auto again = aliquot::pods::place_of("0::/kubepods/pod" + place->pod_uid + "/" +
-                                                       place->container_id);
-            insist(again == place);
+            const auto again = aliquot::k8s::place_of("0::/kubepods/pod" + place->pod_uid + "/" +
+                                                      place->container_id);
+            insist(again && again->pod_uid == place->pod_uid);
+            insist(again->container_id == place->container_id);
         }
     }
-    (void)aliquot::pods::is_in_container(text);
+    if (const auto container = aliquot::k8s::container_of(text)) {
+        insist(container->container_id.empty() == container->group.empty());
+        insist(text.find(container->group) != std::string::npos);
+    }
+    (void)aliquot::k8s::is_in_container(text);
     if (const auto stat = aliquot::os::parse_stat(text)) {
         insist(text.find(stat->command) != std::string::npos);
     }

@@ -25,8 +25,7 @@ using namespace aliquot::guard_region;
 void read_texts(std::string_view text) {
     (void)parse_inner_pid(text);
     (void)parse_region(text);
-    (void)parse_cgroup(text);
-    (void)parse_stat(text);
+    (void)parse_device(text, "/run/aliquot/regions");
     (void)region_id_in(text);
     (void)parse_uuid(text);
     ContextEstimates estimates;

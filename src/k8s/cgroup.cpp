@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pods/cgroup.h"
+#include "k8s/cgroup.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/take_text.h"
 
-namespace aliquot::pods {
+namespace aliquot::k8s {
 namespace {
 
 constexpr std::size_t kContainerDigits = 64;
@@ -71,20 +71,41 @@ std::string_view read_container_part(std::string_view part) {
     return before.find("conmon") == std::string_view::npos ? id : std::string_view();
 }
 
+/// Cuts off the next part of `rest`; `path`, of which it is the end, then reaches down to it.
+std::string_view next_part(std::string_view path, std::string_view& rest,
+                           std::string_view& reached) {
+    const std::string_view part = take_until(rest, '/');
+    reached = path.substr(0, static_cast<std::size_t>(part.data() - path.data()) + part.size());
+    return part;
+}
+
 std::optional<CgroupPlace> read_path(std::string_view path) {
     std::optional<CgroupPlace> place;
-    while (!path.empty()) {
-        const std::string_view part = take_until(path, '/');
+    std::string_view reached;
+    for (std::string_view rest = path; !rest.empty();) {
+        const std::string_view part = next_part(path, rest, reached);
         if (auto pod = read_pod_part(part)) {
-            place = CgroupPlace{.pod_uid = std::move(pod->uid)};
+            place = CgroupPlace{.pod_uid = std::move(pod->uid), .nested = place.has_value()};
             while (!pod->behind.empty() && place->container_id.empty()) {
                 place->container_id = read_container_part(take_until(pod->behind, ':'));
             }
         } else if (place && place->container_id.empty()) {
             place->container_id = read_container_part(part);
         }
+        if (place && !place->container_id.empty() && place->group.empty()) place->group = reached;
     }
     return place;
+}
+
+std::optional<CgroupPlace> read_outermost(std::string_view path) {
+    std::string_view reached;
+    for (std::string_view rest = path; !rest.empty();) {
+        const std::string_view id = read_container_part(next_part(path, rest, reached));
+        if (!id.empty()) {
+            return CgroupPlace{.container_id = std::string(id), .group = std::string(reached)};
+        }
+    }
+    return std::nullopt;
 }
 
 /// One line of /proc/PID/cgroup: "number:controllers:path". The path may hold colons.
@@ -112,23 +133,42 @@ bool is_sure(std::string_view controllers) {
     return false;
 }
 
-}  // namespace
-
-std::optional<CgroupPlace> place_of(std::string_view cgroup_text) {
+/// Of the line that says most.
+template <class Read>
+std::optional<CgroupPlace> best_of(std::string_view cgroup_text, Read read) {
     std::string_view rest = cgroup_text.substr(0, kMostCgroupBytes);
     std::optional<CgroupPlace> best;
     int best_worth = -1;
     while (!rest.empty()) {
         const Line line = next_line(rest);
-        auto place = read_path(line.path);
+        std::optional<CgroupPlace> place = read(line.path);
         if (!place) continue;
         const int worth =
             (place->container_id.empty() ? 0 : 2) + (is_sure(line.controllers) ? 1 : 0);
         if (worth <= best_worth) continue;
         best_worth = worth;
         best = std::move(place);
+        best->unified = line.controllers.empty();
     }
     return best;
+}
+
+}  // namespace
+
+std::optional<CgroupPlace> place_of(std::string_view cgroup_text) {
+    return best_of(cgroup_text, read_path);
+}
+
+std::optional<CgroupPlace> container_of(std::string_view cgroup_text) {
+    auto place = place_of(cgroup_text);
+    return place ? place : best_of(cgroup_text, read_outermost);
+}
+
+std::vector<std::string_view> paths_of(std::string_view cgroup_text) {
+    std::string_view rest = cgroup_text.substr(0, kMostCgroupBytes);
+    std::vector<std::string_view> paths;
+    while (!rest.empty()) paths.push_back(next_line(rest).path);
+    return paths;
 }
 
 bool is_in_container(std::string_view cgroup_text) {
@@ -141,4 +181,4 @@ bool is_in_container(std::string_view cgroup_text) {
     return false;
 }
 
-}  // namespace aliquot::pods
+}  // namespace aliquot::k8s

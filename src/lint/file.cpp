@@ -37,7 +37,7 @@ Mark File::mark(std::size_t offset) const {
 }
 
 bool File::mentions(std::string_view wanted) const {
-    constexpr std::size_t kLarge = 64U << 10U;
+    constexpr std::size_t kLarge = 4U << 10U;
     if (folded.size() < kLarge) return folded.find(wanted) != std::string::npos;
     const std::lock_guard lock(mentioned_mutex);
     const auto at = mentioned.find(wanted);

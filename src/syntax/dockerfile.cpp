@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "syntax/shell.h"
 #include "syntax/words.h"
 
 namespace aliquot::syntax {
 namespace {
+
+constexpr std::size_t kLongestArgument = 4096;  // a longer one is no part of an image's name
 
 /// One Dockerfile, line by line.
 class DockerfileReader {
@@ -24,7 +27,8 @@ public:
 
 private:
     std::size_t read_instruction(std::size_t at);
-    std::size_t skip_heredoc(std::string_view joined, std::size_t at) const;
+    std::size_t skip_heredoc(std::string_view joined, std::size_t at);
+    void index_lines();
     void add(std::size_t at, const std::string& joined);
     void add_words(Instruction& instruction, std::string_view joined, std::size_t at,
                    std::size_t keyword_end);
@@ -38,6 +42,8 @@ private:
     Dockerfile result_;
     std::map<std::string, std::size_t, std::less<>> stage_names_;
     std::map<std::string, std::string> arguments_;
+    /// Where the lines of a text without its blanks end, in their order; filled when it is first asked for.
+    std::unordered_map<std::string_view, std::vector<std::size_t>> line_ends_;
     char escape_ = '\\';
 };
 
@@ -76,7 +82,7 @@ std::size_t DockerfileReader::read_instruction(std::size_t at) {
 }
 
 /// RUN <<EOF and COPY <<EOF take lines of their own.
-std::size_t DockerfileReader::skip_heredoc(std::string_view joined, std::size_t at) const {
+std::size_t DockerfileReader::skip_heredoc(std::string_view joined, std::size_t at) {
     const auto mark = joined.find("<<");
     if (mark == std::string_view::npos || joined.substr(mark, 3) == "<<<") return at;
     std::string_view word = joined.substr(mark + 2);
@@ -84,14 +90,22 @@ std::size_t DockerfileReader::skip_heredoc(std::string_view joined, std::size_t 
         word.remove_prefix(1);
     word = word.substr(0, word.find_first_of(" \t\"'"));
     if (word.empty()) return at;
+    if (line_ends_.empty()) index_lines();
+    const auto lines = line_ends_.find(word);
+    if (lines == line_ends_.end()) return at;
+    const auto end = std::upper_bound(lines->second.begin(), lines->second.end(), at);
+    return end == lines->second.end() ? at : *end;
+}
+
+/// Once, not for each heredoc: most of them might have no end.
+void DockerfileReader::index_lines() {
     const std::string_view text = block_.text;
-    for (std::size_t line = at; line < text.size();) {
+    for (std::size_t line = 0; line < text.size();) {
         const std::size_t newline = std::min(text.find('\n', line), text.size());
         const std::size_t next = std::min(newline + 1, text.size());
-        if (trim(text.substr(line, newline - line)) == word) return next;
+        line_ends_[trim(text.substr(line, newline - line))].push_back(next);
         line = next;
     }
-    return at;
 }
 
 void DockerfileReader::add(std::size_t at, const std::string& joined) {
@@ -115,7 +129,7 @@ void DockerfileReader::add(std::size_t at, const std::string& joined) {
     if (instruction.keyword == "ARG" && !instruction.words.empty()) {
         const std::string& word = instruction.words.front().text;
         const auto equals = word.find('=');
-        if (equals != std::string::npos)
+        if (equals != std::string::npos && word.size() - equals <= kLongestArgument)
             arguments_[word.substr(0, equals)] = word.substr(equals + 1);
     }
     instruction.stage = static_cast<int>(result_.stages.size()) - 1;

@@ -22,7 +22,7 @@ inline constexpr const char* kGpu = "nvidia.com/gpu";
 inline const std::string kDirectory = "/var/lib/kubelet/device-plugins";
 inline const std::string kRegistry = "/var/lib/kubelet/plugins_registry";
 // NOLINTEND(readability-identifier-naming)
-inline constexpr auto kPatience = std::chrono::seconds(20);  // a limit, not an expectation
+inline constexpr auto kPatience = std::chrono::seconds(60);  // a limit, not an expectation
 
 inline sim::PodRequest pod(const std::string& uid, unsigned count,
                            const std::string& resource = kGpu) {

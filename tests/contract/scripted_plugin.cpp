@@ -15,7 +15,7 @@
 namespace aliquot::contract {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kCancelLook = std::chrono::milliseconds(20);
 
 grpc::Status failed(const std::string& text) { return {grpc::StatusCode::UNKNOWN, text}; }

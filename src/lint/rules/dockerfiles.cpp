@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <span>
+#include <map>
+#include <set>
 
 #include "lint/families.h"
 #include "lint/words.h"
@@ -22,54 +23,44 @@ bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// Names that no stage has are sought and suggested among so many: what a Dockerfile costs grows with its size.
+constexpr std::size_t kMostNames = 100;
+
 /// All that belongs to one Dockerfile: a file, or a fence of a runbook.
 struct Recipe {
     const File& file;
     const Set& set;
     int block;
+    const std::set<std::string_view>& names;  // of all stages of the file
     std::vector<const Instruction*> instructions;
     std::vector<const Stage*> stages;
+    std::set<const Stage*> final_stages;  // the last one and those that it is built on
+    std::string root_image;               // what the last stage is built on in the end
+    std::size_t unknown_sources = 0;      // of --from
 
     [[nodiscard]] const Stage* last() const { return stages.empty() ? nullptr : stages.back(); }
-    /// The image that a stage is built on in the end.
-    [[nodiscard]] std::string root_image(const Stage& stage) const {
-        const auto* current = &stage;
-        for (std::size_t steps = 0; steps < stages.size() && current->base_stage >= 0; ++steps) {
-            if (static_cast<std::size_t>(current->base_stage) >= file.stages.size()) {
-                break;
-            }
-            current = &file.stages[static_cast<std::size_t>(current->base_stage)];
-        }
-        return current->image;
-    }
     [[nodiscard]] std::string_view text() const {
         return block >= 0 && static_cast<std::size_t>(block) < file.blocks.size()
                    ? std::string_view(file.blocks[static_cast<std::size_t>(block)].text)
                    : std::string_view{};
     }
+    /// Fills what follows from `stages`.
+    void know_stages() {
+        const Stage* current = last();
+        while (current != nullptr && final_stages.insert(current).second) {
+            root_image = current->image;
+            const int base = current->base_stage;
+            const bool known = base >= 0 && static_cast<std::size_t>(base) < file.stages.size();
+            current = known ? &file.stages[static_cast<std::size_t>(base)] : nullptr;
+        }
+    }
 };
 
 /// Whether what the instruction makes is part of the final image.
 bool is_in_final_image(const Recipe& recipe, const Instruction& instruction) {
-    const auto* current = recipe.last();
-    for (std::size_t steps = 0; steps <= recipe.stages.size() && current != nullptr; ++steps) {
-        if (instruction.stage >= 0 &&
-            static_cast<std::size_t>(instruction.stage) < recipe.stages.size() &&
-            recipe.stages[static_cast<std::size_t>(instruction.stage)] == current) {
-            return true;
-        }
-        if (current->base_stage < 0 ||
-            static_cast<std::size_t>(current->base_stage) >= recipe.file.stages.size()) {
-            return false;
-        }
-        current = &recipe.file.stages[static_cast<std::size_t>(current->base_stage)];
-    }
-    return false;
-}
-
-bool is_stage_of(const File& file, std::string_view name) {
-    return std::any_of(file.stages.begin(), file.stages.end(),
-                       [name](const Stage& stage) { return stage.name == name; });
+    const auto number = static_cast<std::size_t>(instruction.stage);
+    return instruction.stage >= 0 && number < recipe.stages.size() &&
+           recipe.final_stages.contains(recipe.stages[number]);
 }
 
 /// Names that `docker build --build-context NAME=...`, a bake file or compose may bring in.
@@ -114,8 +105,8 @@ std::string_view mounted_path(const std::vector<std::string_view>& parts) {
 }
 
 /// `path`: what is taken from it.
-void check_source_stage(const Recipe& recipe, const Instruction& instruction,
-                        const std::string& source, std::string_view path, Report& report) {
+void check_source_stage(Recipe& recipe, const Instruction& instruction, const std::string& source,
+                        std::string_view path, Report& report) {
     if (source.empty() || recipe.stages.empty() || is_placeholder(source) ||
         source.find_first_of("/:.$@{") != std::string::npos) {
         return;
@@ -130,22 +121,21 @@ void check_source_stage(const Recipe& recipe, const Instruction& instruction,
         }
         return;
     }
-    for (const auto* stage : recipe.stages) {
-        if (stage->name == name) {
-            return;
-        }
-    }
-    if (is_stage_of(recipe.file, name) || may_be_a_context(recipe, source) ||
-        std::find(kOfficialImages.begin(), kOfficialImages.end(), name) != kOfficialImages.end()) {
+    if (recipe.names.contains(name) ||
+        std::find(kOfficialImages.begin(), kOfficialImages.end(), name) != kOfficialImages.end() ||
+        ++recipe.unknown_sources > kMostNames || may_be_a_context(recipe, source)) {
         return;
     }
     std::vector<std::string_view> known;
     std::string names;
     for (const auto* stage : recipe.stages) {
-        if (!stage->name.empty()) {
-            known.emplace_back(stage->name);
-            names += (names.empty() ? "" : ", ") + stage->name;
+        if (stage->name.empty()) continue;
+        if (known.size() == kMostNames) {
+            names += ", ...";
+            break;
         }
+        known.emplace_back(stage->name);
+        names += (names.empty() ? "" : ", ") + stage->name;
     }
     if (is_path_of_a_context(path) && nearest(name, known).empty()) return;
     auto entry =
@@ -158,26 +148,22 @@ void check_source_stage(const Recipe& recipe, const Instruction& instruction,
     }
 }
 
-void check_stages(const Recipe& recipe, Report& report) {
+void check_stages(Recipe& recipe, Report& report) {
     for (const auto* instruction : recipe.instructions) {
         if (instruction->keyword == "COPY" || instruction->keyword == "ADD") {
+            const auto path = copied_path(*instruction);
             for (const auto& [name, value] : instruction->flags) {
-                if (name == "from") {
-                    check_source_stage(recipe, *instruction, value, copied_path(*instruction),
-                                       report);
-                }
+                if (name == "from") check_source_stage(recipe, *instruction, value, path, report);
             }
         } else if (instruction->keyword == "RUN") {
             for (const auto& [name, value] : instruction->flags) {
-                if (name != "mount") {
-                    continue;
-                }
+                if (name != "mount") continue;
                 const auto parts = split(value, ',');
+                const auto path = mounted_path(parts);
                 for (const auto part : parts) {
-                    if (part.starts_with("from=")) {
-                        check_source_stage(recipe, *instruction, std::string(part.substr(5)),
-                                           mounted_path(parts), report);
-                    }
+                    if (!part.starts_with("from=")) continue;
+                    check_source_stage(recipe, *instruction, std::string(part.substr(5)), path,
+                                       report);
                 }
             }
         }
@@ -210,7 +196,7 @@ void check_final_stage(const Recipe& recipe, Report& report) {
         static_cast<std::size_t>(last->from) >= recipe.file.instructions.size()) {
         return;
     }
-    const auto image = lower(recipe.root_image(*last));
+    const auto image = lower(recipe.root_image);
     const auto colon = image.rfind(':');
     if (colon == std::string::npos || is_place_to_build(recipe, *last)) {
         return;
@@ -222,9 +208,9 @@ void check_final_stage(const Recipe& recipe, Report& report) {
     const bool needs = std::any_of(kNeedsCompiler.begin(), kNeedsCompiler.end(),
                                    [text](std::string_view word) { return contains(text, word); });
     if (devel && !needs) {
-        report.add("DKF002", recipe.file.instructions[static_cast<std::size_t>(last->from)].mark,
-                   "the final stage is built on '" + recipe.root_image(*last) +
-                       "', with compiler and headers");
+        report.add(
+            "DKF002", recipe.file.instructions[static_cast<std::size_t>(last->from)].mark,
+            "the final stage is built on '" + recipe.root_image + "', with compiler and headers");
     }
 }
 
@@ -340,8 +326,7 @@ void check_environment(const Recipe& recipe, Report& report) {
     if (all == nullptr || is_management_recipe(recipe)) {
         return;
     }
-    const auto* last = recipe.last();
-    const auto base = last != nullptr ? lower(recipe.root_image(*last)) : std::string{};
+    const auto base = lower(recipe.root_image);
     const bool has_it_anyway = base.find("nvidia/") != std::string::npos ||
                                base.find("cuda") != std::string::npos || is_placeholder(base);
     auto entry = report.add(
@@ -405,19 +390,22 @@ void check_style(const Recipe& recipe, Report& report) {
 }  // namespace
 
 void check_dockerfiles(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
+    std::set<std::string_view> names;
+    std::map<int, std::vector<const Stage*>> stages;  // by block
+    for (const auto& stage : file.stages) {
+        stages[stage.block].push_back(&stage);
+        if (!stage.name.empty()) names.insert(stage.name);
+    }
     std::vector<Recipe> recipes;
     for (const auto& instruction : file.instructions) {
         if (recipes.empty() || recipes.back().block != instruction.block) {
-            recipes.push_back({file, set, instruction.block, {}, {}});
+            recipes.push_back({file, set, instruction.block, names, {}, {}, {}, {}});
         }
         recipes.back().instructions.push_back(&instruction);
     }
     for (auto& recipe : recipes) {
-        for (const auto& stage : file.stages) {
-            if (stage.block == recipe.block) {
-                recipe.stages.push_back(&stage);
-            }
-        }
+        recipe.stages = stages[recipe.block];
+        recipe.know_stages();
         check_stages(recipe, report);
         check_final_stage(recipe, report);
         check_packages(recipe, report);

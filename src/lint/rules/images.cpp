@@ -272,23 +272,26 @@ void check_pod_image(const File& file, const Image& image, const Facts* facts, R
     }
 }
 
-/// A Dockerfile whose comments say for which GPU it is.
-void check_named_gpu(const File& file, const Image& image, Report& report) {
+/// The GPU that the comments of a Dockerfile say it is for; nullptr: none, or several of different kinds.
+const catalog::GpuModel* gpu_of_comments(const File& file) {
     const catalog::GpuModel* named = nullptr;
     for (const Statement& statement : file.statements) {
         if (statement.kind != Statement::Kind::kComment) continue;
         for (const auto* model : gpu_models_in(statement.text)) {
-            if (named != nullptr && !(named->compute == model->compute)) return;  // for several
+            if (named != nullptr && !(named->compute == model->compute)) return nullptr;
             named = model;
         }
     }
-    if (named != nullptr)
-        check_architecture(image, named->compute, std::string(named->name), report);
+    return named;
 }
 
 }  // namespace
 
 void check_images(const File& file, const Set& /*set*/, const Facts* facts, Report& report) {
+    const bool has_dockerfile =
+        std::any_of(file.images.begin(), file.images.end(),
+                    [](const Image& image) { return image.source == Image::Source::kDockerfile; });
+    const auto* const named = has_dockerfile ? gpu_of_comments(file) : nullptr;
     for (const auto& image : file.images) {
         const bool in_prose = image.source == Image::Source::kStatement;
         if (image.placeholder || image.repository.empty() ||
@@ -306,7 +309,9 @@ void check_images(const File& file, const Set& /*set*/, const Facts* facts, Repo
             check_driver(image, *facts, report);
         }
         check_pod_image(file, image, facts, report);
-        if (image.source == Image::Source::kDockerfile) check_named_gpu(file, image, report);
+        if (named != nullptr && image.source == Image::Source::kDockerfile) {
+            check_architecture(image, named->compute, std::string(named->name), report);
+        }
     }
 }
 

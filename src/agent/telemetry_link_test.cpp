@@ -22,7 +22,7 @@ public:
                                            std::chrono::milliseconds) override {
         ++reads;
         gpu::Reading reading;
-        reading.figures.set(gpu::Figure::kPowerMilliwatts, 42'000);
+        reading.metrics.set(gpu::Metric::kPowerMilliwatts, 42'000);
         return std::vector<Result<gpu::Reading>>(questions.size(), reading);
     }
     void release() override {}
@@ -86,7 +86,7 @@ TEST_F(ALink, TellsTheSameByMetricsAndState) {
     const auto state = telemetry::parse_state(*link_->state().shared_body);
     ASSERT_TRUE(state.ok()) << state.error().message;
     EXPECT_EQ(state->node, "node-a");
-    EXPECT_EQ(state->devices.at(0).figures.get(gpu::Figure::kPowerMilliwatts), 42'000);
+    EXPECT_EQ(state->devices.at(0).metrics.get(gpu::Metric::kPowerMilliwatts), 42'000);
 }
 
 TEST_F(ALink, AskingCausesNoLook) {

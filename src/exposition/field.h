@@ -13,9 +13,9 @@ namespace aliquot::exposition {
 
 /// Which rows a field of NVIDIA's has, and what of.
 enum class Way : std::uint8_t {
-    kGpu,         // a figure, one row for each GPU
+    kGpu,         // a metric, one row for each GPU
     kUncut,       // the same, but none under MIG
-    kPart,        // a figure; under MIG one row for each instance
+    kPart,        // a metric; under MIG one row for each instance
     kSplit,       // an amount, divided between the containers
     kFree,        // memory that is free
     kActive,      // the graphics engine, or what comes near
@@ -43,7 +43,7 @@ enum class Convert : std::uint8_t {
 struct Field {
     std::string_view name;
     Way way = Way::kGpu;
-    gpu::Figure figure = gpu::Figure::kSmClockMhz;
+    gpu::Metric metric = gpu::Metric::kSmClockMhz;
     Convert convert = Convert::kWhole;
     std::optional<std::uint64_t> telemetry::Amounts::*amount = nullptr;
 };
@@ -75,7 +75,7 @@ private:
     void is(double value, Convert convert);
     void write_split(const Field& field, const DeviceRow& device);
     std::uint64_t write_part(const Field& field, const PartRow& part);
-    void write_part_figure(const Field& field, const DeviceRow& device);
+    void write_part_metric(const Field& field, const DeviceRow& device);
     void write_free(const Field& field, const DeviceRow& device);
     void write_active(const Field& field, const DeviceRow& device);
     void write_xid(const DeviceRow& device);

@@ -9,7 +9,7 @@
 namespace aliquot::exposition {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 
 constexpr std::uint64_t kMebibyte = 1U << 20U;
 constexpr unsigned kPlaces = 6;
@@ -86,13 +86,13 @@ void FieldRows::write(const Field& field) {
                 if (device.cut) break;
                 [[fallthrough]];
             case Way::kGpu:
-                if (const auto value = device.device->figures.amount(field.figure)) {
+                if (const auto value = device.device->metrics.amount(field.metric)) {
                     row(device);
                     is(*value, field.convert);
                 }
                 break;
             case Way::kPart:
-                write_part_figure(field, device);
+                write_part_metric(field, device);
                 break;
             case Way::kSplit:
                 write_split(field, device);
@@ -142,16 +142,16 @@ void FieldRows::write_split(const Field& field, const DeviceRow& device) {
     row(device).is(decimal(all - std::min(all, sum), field.convert));
 }
 
-void FieldRows::write_part_figure(const Field& field, const DeviceRow& device) {
+void FieldRows::write_part_metric(const Field& field, const DeviceRow& device) {
     if (!device.cut) {
-        if (const auto value = device.device->figures.amount(field.figure)) {
+        if (const auto value = device.device->metrics.amount(field.metric)) {
             row(device);
             is(*value, field.convert);
         }
         return;
     }
     for (const PartRow& part : device.parts) {
-        if (const auto value = part.part->figures.amount(field.figure)) {
+        if (const auto value = part.part->metrics.amount(field.metric)) {
             row(part);
             is(*value, field.convert);
         }
@@ -160,7 +160,7 @@ void FieldRows::write_part_figure(const Field& field, const DeviceRow& device) {
 
 /// A pod of a shared GPU has free what its limit leaves; without a limit nothing is its own.
 void FieldRows::write_free(const Field& field, const DeviceRow& device) {
-    write_part_figure(field, device);
+    write_part_metric(field, device);
     for (const PartRow& part : device.parts) {
         if (part.alone != nullptr) continue;
         for (const PodRow& pod : part.pods) {
@@ -174,12 +174,12 @@ void FieldRows::write_free(const Field& field, const DeviceRow& device) {
 
 bool FieldRows::approximates(const DeviceRow& device) const {
     return scene_.style.approximate_active && device.fresh && !device.cut &&
-           !device.device->figures.amount(Figure::kGraphicsActive) &&
+           !device.device->metrics.amount(Metric::kGraphicsActive) &&
            device.device->total.utilization_ppm;
 }
 
 void FieldRows::write_active(const Field& field, const DeviceRow& device) {
-    if (!approximates(device)) return write_part_figure(field, device);
+    if (!approximates(device)) return write_part_metric(field, device);
     row(device).is(Decimal{*device.device->total.utilization_ppm, kPlaces, true});
 }
 
@@ -210,26 +210,26 @@ void FieldRows::write_recent_xids(const DeviceRow& device) {
 
 void FieldRows::write_odd(const Field& field, const DeviceRow& device) {
     const gpu::Gpu& gpu = device.device->gpu;
-    const gpu::Figures& figures = device.device->figures;
+    const gpu::MetricValues& metrics = device.device->metrics;
     constexpr unsigned kWarn = 10;
     constexpr unsigned kFail = 20;
     if (field.way == Way::kMigMode) {
         row(device).is(gpu.mig_enabled ? 1U : 0U);
     } else if (field.way == Way::kBar1Free) {
-        const auto total = figures.amount(Figure::kBar1TotalBytes);
-        const auto used = figures.amount(Figure::kBar1UsedBytes);
+        const auto total = metrics.amount(Metric::kBar1TotalBytes);
+        const auto used = metrics.amount(Metric::kBar1UsedBytes);
         if (!total || !used) return;
         row(device);
         is(std::max(0.0, *total - *used), field.convert);
     } else if (field.way == Way::kUsedShare) {
-        const auto total = figures.amount(Figure::kMemoryTotalBytes);
-        const auto used = figures.amount(Figure::kMemoryUsedBytes);
-        const double reserved = figures.amount(Figure::kMemoryReservedBytes).value_or(0);
+        const auto total = metrics.amount(Metric::kMemoryTotalBytes);
+        const auto used = metrics.amount(Metric::kMemoryUsedBytes);
+        const double reserved = metrics.amount(Metric::kMemoryReservedBytes).value_or(0);
         if (!total || !used || *total <= reserved) return;
         row(device);
         is(*used / (*total - reserved), field.convert);
     } else if (field.way == Way::kLicense) {
-        const auto licensed = figures.amount(Figure::kVgpuLicensed);
+        const auto licensed = metrics.amount(Metric::kVgpuLicensed);
         if (!licensed && gpu.virtualization == gpu::Virtualization::kVgpuGuest) return;
         row(device);
         is(licensed.value_or(0), field.convert);

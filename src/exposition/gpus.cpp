@@ -8,16 +8,16 @@
 namespace aliquot::exposition {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 using telemetry::Amounts;
 
-/// How a figure becomes a value in base units.
+/// How a metric becomes a value in base units.
 enum class Scale : std::uint8_t { kOne, kMilli, kPercent, kMega };
 
-/// A family, or those of its rows that have this label, from one figure.
+/// A family, or those of its rows that have this label, from one metric.
 struct Simple {
     std::string_view family;
-    Figure figure;
+    Metric metric;
     Scale scale = Scale::kOne;
     std::string_view label{};  // empty: none
     std::string_view value{};
@@ -26,68 +26,68 @@ struct Simple {
 };
 
 constexpr std::array kFaults{
-    Simple{"gpu_ecc_errors_total", Figure::kEccCorrectedVolatile, Scale::kOne, "severity",
+    Simple{"gpu_ecc_errors_total", Metric::kEccCorrectedVolatile, Scale::kOne, "severity",
            "corrected", "window", "volatile"},
-    Simple{"gpu_ecc_errors_total", Figure::kEccUncorrectedVolatile, Scale::kOne, "severity",
+    Simple{"gpu_ecc_errors_total", Metric::kEccUncorrectedVolatile, Scale::kOne, "severity",
            "uncorrected", "window", "volatile"},
-    Simple{"gpu_ecc_errors_total", Figure::kEccCorrectedAggregate, Scale::kOne, "severity",
+    Simple{"gpu_ecc_errors_total", Metric::kEccCorrectedAggregate, Scale::kOne, "severity",
            "corrected", "window", "aggregate"},
-    Simple{"gpu_ecc_errors_total", Figure::kEccUncorrectedAggregate, Scale::kOne, "severity",
+    Simple{"gpu_ecc_errors_total", Metric::kEccUncorrectedAggregate, Scale::kOne, "severity",
            "uncorrected", "window", "aggregate"},
-    Simple{"gpu_remapped_rows", Figure::kRemappedRowsCorrected, Scale::kOne, "cause", "corrected"},
-    Simple{"gpu_remapped_rows", Figure::kRemappedRowsUncorrected, Scale::kOne, "cause",
+    Simple{"gpu_remapped_rows", Metric::kRemappedRowsCorrected, Scale::kOne, "cause", "corrected"},
+    Simple{"gpu_remapped_rows", Metric::kRemappedRowsUncorrected, Scale::kOne, "cause",
            "uncorrected"},
-    Simple{"gpu_row_remap_pending", Figure::kRowRemapPending},
-    Simple{"gpu_row_remap_failure", Figure::kRowRemapFailed},
-    Simple{"gpu_retired_pages", Figure::kRetiredPagesCorrected, Scale::kOne, "cause", "corrected"},
-    Simple{"gpu_retired_pages", Figure::kRetiredPagesUncorrected, Scale::kOne, "cause",
+    Simple{"gpu_row_remap_pending", Metric::kRowRemapPending},
+    Simple{"gpu_row_remap_failure", Metric::kRowRemapFailed},
+    Simple{"gpu_retired_pages", Metric::kRetiredPagesCorrected, Scale::kOne, "cause", "corrected"},
+    Simple{"gpu_retired_pages", Metric::kRetiredPagesUncorrected, Scale::kOne, "cause",
            "uncorrected"},
-    Simple{"gpu_retired_pages_pending", Figure::kRetiredPagesPending},
-    Simple{"gpu_recovery_action", Figure::kRecoveryAction},
-    Simple{"gpu_pcie_replays_total", Figure::kPcieReplays},
-    Simple{"gpu_nvlink_errors_total", Figure::kNvlinkErrors},
+    Simple{"gpu_retired_pages_pending", Metric::kRetiredPagesPending},
+    Simple{"gpu_recovery_action", Metric::kRecoveryAction},
+    Simple{"gpu_pcie_replays_total", Metric::kPcieReplays},
+    Simple{"gpu_nvlink_errors_total", Metric::kNvlinkErrors},
 };
 
 constexpr std::array kUse{
-    Simple{"gpu_memory_busy_ratio", Figure::kMemoryBusyPercent, Scale::kPercent},
-    Simple{"gpu_encoder_utilization_ratio", Figure::kEncoderPercent, Scale::kPercent},
-    Simple{"gpu_decoder_utilization_ratio", Figure::kDecoderPercent, Scale::kPercent},
-    Simple{"gpu_memory_total_bytes", Figure::kMemoryTotalBytes},
-    Simple{"gpu_memory_free_bytes", Figure::kMemoryFreeBytes},
-    Simple{"gpu_memory_reserved_bytes", Figure::kMemoryReservedBytes},
-    Simple{"gpu_bar1_total_bytes", Figure::kBar1TotalBytes},
-    Simple{"gpu_bar1_used_bytes", Figure::kBar1UsedBytes},
-    Simple{"gpu_power_instant_watts", Figure::kPowerInstantMilliwatts, Scale::kMilli},
-    Simple{"gpu_temperature_celsius", Figure::kTemperatureCelsius, Scale::kOne, "sensor", "gpu"},
-    Simple{"gpu_temperature_celsius", Figure::kMemoryTemperatureCelsius, Scale::kOne, "sensor",
+    Simple{"gpu_memory_busy_ratio", Metric::kMemoryBusyPercent, Scale::kPercent},
+    Simple{"gpu_encoder_utilization_ratio", Metric::kEncoderPercent, Scale::kPercent},
+    Simple{"gpu_decoder_utilization_ratio", Metric::kDecoderPercent, Scale::kPercent},
+    Simple{"gpu_memory_total_bytes", Metric::kMemoryTotalBytes},
+    Simple{"gpu_memory_free_bytes", Metric::kMemoryFreeBytes},
+    Simple{"gpu_memory_reserved_bytes", Metric::kMemoryReservedBytes},
+    Simple{"gpu_bar1_total_bytes", Metric::kBar1TotalBytes},
+    Simple{"gpu_bar1_used_bytes", Metric::kBar1UsedBytes},
+    Simple{"gpu_power_instant_watts", Metric::kPowerInstantMilliwatts, Scale::kMilli},
+    Simple{"gpu_temperature_celsius", Metric::kTemperatureCelsius, Scale::kOne, "sensor", "gpu"},
+    Simple{"gpu_temperature_celsius", Metric::kMemoryTemperatureCelsius, Scale::kOne, "sensor",
            "memory"},
-    Simple{"gpu_temperature_limit_celsius", Figure::kSlowdownCelsius, Scale::kOne, "limit",
+    Simple{"gpu_temperature_limit_celsius", Metric::kSlowdownCelsius, Scale::kOne, "limit",
            "slowdown"},
-    Simple{"gpu_temperature_limit_celsius", Figure::kShutdownCelsius, Scale::kOne, "limit",
+    Simple{"gpu_temperature_limit_celsius", Metric::kShutdownCelsius, Scale::kOne, "limit",
            "shutdown"},
-    Simple{"gpu_fan_ratio", Figure::kFanPercent, Scale::kPercent},
-    Simple{"gpu_clock_hertz", Figure::kSmClockMhz, Scale::kMega, "clock", "sm"},
-    Simple{"gpu_clock_hertz", Figure::kMemoryClockMhz, Scale::kMega, "clock", "memory"},
-    Simple{"gpu_clock_hertz", Figure::kVideoClockMhz, Scale::kMega, "clock", "video"},
-    Simple{"gpu_max_clock_hertz", Figure::kMaxSmClockMhz, Scale::kMega, "clock", "sm"},
-    Simple{"gpu_max_clock_hertz", Figure::kMaxMemoryClockMhz, Scale::kMega, "clock", "memory"},
-    Simple{"gpu_pstate", Figure::kPerformanceState},
-    Simple{"gpu_pcie_tx_bytes_per_second", Figure::kPcieTxBytesPerSecond},
-    Simple{"gpu_pcie_rx_bytes_per_second", Figure::kPcieRxBytesPerSecond},
-    Simple{"gpu_nvlink_tx_bytes_total", Figure::kNvlinkTxBytes},
-    Simple{"gpu_nvlink_rx_bytes_total", Figure::kNvlinkRxBytes},
+    Simple{"gpu_fan_ratio", Metric::kFanPercent, Scale::kPercent},
+    Simple{"gpu_clock_hertz", Metric::kSmClockMhz, Scale::kMega, "clock", "sm"},
+    Simple{"gpu_clock_hertz", Metric::kMemoryClockMhz, Scale::kMega, "clock", "memory"},
+    Simple{"gpu_clock_hertz", Metric::kVideoClockMhz, Scale::kMega, "clock", "video"},
+    Simple{"gpu_max_clock_hertz", Metric::kMaxSmClockMhz, Scale::kMega, "clock", "sm"},
+    Simple{"gpu_max_clock_hertz", Metric::kMaxMemoryClockMhz, Scale::kMega, "clock", "memory"},
+    Simple{"gpu_pstate", Metric::kPerformanceState},
+    Simple{"gpu_pcie_tx_bytes_per_second", Metric::kPcieTxBytesPerSecond},
+    Simple{"gpu_pcie_rx_bytes_per_second", Metric::kPcieRxBytesPerSecond},
+    Simple{"gpu_nvlink_tx_bytes_total", Metric::kNvlinkTxBytes},
+    Simple{"gpu_nvlink_rx_bytes_total", Metric::kNvlinkRxBytes},
 };
 
 constexpr std::array kProfiling{
-    Simple{"gpu_prof_graphics_active_ratio", Figure::kGraphicsActive},
-    Simple{"gpu_prof_sm_active_ratio", Figure::kSmActive},
-    Simple{"gpu_prof_sm_occupancy_ratio", Figure::kSmOccupancy},
-    Simple{"gpu_prof_tensor_active_ratio", Figure::kTensorActive},
-    Simple{"gpu_prof_dram_active_ratio", Figure::kMemoryBandwidthActive},
-    Simple{"gpu_prof_fp64_active_ratio", Figure::kFp64Active},
-    Simple{"gpu_prof_fp32_active_ratio", Figure::kFp32Active},
-    Simple{"gpu_prof_fp16_active_ratio", Figure::kFp16Active},
-    Simple{"gpu_context_switch_ratio", Figure::kContextSwitchActive},
+    Simple{"gpu_prof_graphics_active_ratio", Metric::kGraphicsActive},
+    Simple{"gpu_prof_sm_active_ratio", Metric::kSmActive},
+    Simple{"gpu_prof_sm_occupancy_ratio", Metric::kSmOccupancy},
+    Simple{"gpu_prof_tensor_active_ratio", Metric::kTensorActive},
+    Simple{"gpu_prof_dram_active_ratio", Metric::kMemoryBandwidthActive},
+    Simple{"gpu_prof_fp64_active_ratio", Metric::kFp64Active},
+    Simple{"gpu_prof_fp32_active_ratio", Metric::kFp32Active},
+    Simple{"gpu_prof_fp16_active_ratio", Metric::kFp16Active},
+    Simple{"gpu_context_switch_ratio", Metric::kContextSwitchActive},
 };
 
 /// Bits of nvmlClocksEventReasons that keep clocks down.
@@ -134,7 +134,7 @@ void write_table(Text& text, const Scene& scene, const Table& table) {
         text.family(simple.family);
         for (const DeviceRow& row : scene.rows.devices) {
             if (!row.fresh) continue;
-            if (const auto value = row.device->figures.amount(simple.figure)) {
+            if (const auto value = row.device->metrics.amount(simple.metric)) {
                 write_simple(text, simple, scene.rows.view(row.names.native), *value);
             }
         }
@@ -148,13 +148,13 @@ void write_profiling(Text& text, const Scene& scene) {
         for (const DeviceRow& row : scene.rows.devices) {
             if (!row.fresh) continue;
             if (!row.cut) {
-                if (const auto value = row.device->figures.amount(simple.figure)) {
+                if (const auto value = row.device->metrics.amount(simple.metric)) {
                     write_simple(text, simple, scene.rows.view(row.names.native), *value);
                 }
                 continue;
             }
             for (const PartRow& part : row.parts) {
-                if (const auto value = part.part->figures.amount(simple.figure)) {
+                if (const auto value = part.part->metrics.amount(simple.metric)) {
                     write_simple(text, simple, scene.rows.view(part.names.native), *value);
                 }
             }
@@ -181,9 +181,9 @@ constexpr std::array kInstanceTotals{
     Total{"gpu_instance_utilization_ratio", &Amounts::utilization_ppm, 6},
     Total{"gpu_instance_memory_used_bytes", &Amounts::memory_bytes},
 };
-constexpr std::array kInstanceFigures{
-    Simple{"gpu_instance_memory_total_bytes", Figure::kMemoryTotalBytes},
-    Simple{"gpu_instance_memory_free_bytes", Figure::kMemoryFreeBytes},
+constexpr std::array kInstanceMetrics{
+    Simple{"gpu_instance_memory_total_bytes", Metric::kMemoryTotalBytes},
+    Simple{"gpu_instance_memory_free_bytes", Metric::kMemoryFreeBytes},
 };
 
 void write_totals(Text& text, const Scene& scene) {
@@ -203,8 +203,8 @@ void write_totals(Text& text, const Scene& scene) {
     }
     text.family("gpu_power_limit_watts");
     for (const DeviceRow& row : scene.rows.devices) {
-        auto limit = row.device->figures.amount(Figure::kEnforcedPowerLimitMilliwatts);
-        if (!limit) limit = row.device->figures.amount(Figure::kPowerLimitMilliwatts);
+        auto limit = row.device->metrics.amount(Metric::kEnforcedPowerLimitMilliwatts);
+        if (!limit) limit = row.device->metrics.amount(Metric::kPowerLimitMilliwatts);
         if (!limit || !row.fresh) continue;
         text.row(scene.rows.view(row.names.native));
         put(text, *limit, Scale::kMilli);
@@ -222,7 +222,7 @@ void write_throttling(Text& text, const Scene& scene) {
     }
     text.family("gpu_throttle_active");
     for (const DeviceRow& row : scene.rows.devices) {
-        const auto bits = row.device->figures.amount(Figure::kClockEventReasons);
+        const auto bits = row.device->metrics.amount(Metric::kClockEventReasons);
         if (!row.fresh || !bits) continue;
         const auto set = static_cast<std::uint64_t>(*bits);
         for (const Reason& reason : kReasons) {
@@ -245,11 +245,11 @@ void write_instances(Text& text, const Scene& scene) {
             }
         }
     }
-    for (const Simple& simple : kInstanceFigures) {
+    for (const Simple& simple : kInstanceMetrics) {
         text.family(simple.family);
         for (const DeviceRow& row : scene.rows.devices) {
             for (const PartRow& part : row.parts) {
-                const auto value = part.part->figures.amount(simple.figure);
+                const auto value = part.part->metrics.amount(simple.metric);
                 if (!row.cut || !row.fresh || !value) continue;
                 write_simple(text, simple, scene.rows.view(part.names.native), *value);
             }

@@ -7,7 +7,7 @@
 namespace aliquot::exposition {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 
 /// Xids that rules ask for: their series start at 0, so that increase() sees the first one.
 constexpr std::array<unsigned, 12> kWatchedXids{48, 62,  64,  74,  79,  94,

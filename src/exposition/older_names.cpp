@@ -7,7 +7,7 @@
 namespace aliquot::exposition {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 using telemetry::Amounts;
 using Amount = std::optional<std::uint64_t> Amounts::*;
 
@@ -75,11 +75,11 @@ void write_total(Text& text, const Scene& scene, std::string_view family, Amount
     }
 }
 
-void write_figure(Text& text, const Scene& scene, std::string_view family, Figure figure,
+void write_metric(Text& text, const Scene& scene, std::string_view family, Metric metric,
                   double factor, bool openshift) {
     text.family(family);
     for (const DeviceRow& device : scene.rows.devices) {
-        const auto value = device.device->figures.get(figure);
+        const auto value = device.device->metrics.get(metric);
         if (!device.fresh || !value || !std::isfinite(*value)) continue;
         if (openshift) {
             text.row(scene.rows.view(device.openshift));
@@ -95,13 +95,13 @@ void write_openshift(Text& text, const Scene& scene) {
     write_total(text, scene, "accelerator_gpu_utilization", &Amounts::utilization_ppm,
                 kPercentDigits, true);
     write_total(text, scene, "accelerator_memory_used_bytes", &Amounts::memory_bytes, 0, true);
-    write_figure(text, scene, "accelerator_memory_total_bytes", Figure::kMemoryTotalBytes, 1, true);
+    write_metric(text, scene, "accelerator_memory_total_bytes", Metric::kMemoryTotalBytes, 1, true);
     write_total(text, scene, "accelerator_power_usage_watts", &Amounts::power_milliwatts,
                 kMilliDigits, true);
-    write_figure(text, scene, "accelerator_temperature_celsius", Figure::kTemperatureCelsius, 1,
+    write_metric(text, scene, "accelerator_temperature_celsius", Metric::kTemperatureCelsius, 1,
                  true);
-    write_figure(text, scene, "accelerator_sm_clock_hertz", Figure::kSmClockMhz, kHertz, true);
-    write_figure(text, scene, "accelerator_memory_clock_hertz", Figure::kMemoryClockMhz, kHertz,
+    write_metric(text, scene, "accelerator_sm_clock_hertz", Metric::kSmClockMhz, kHertz, true);
+    write_metric(text, scene, "accelerator_memory_clock_hertz", Metric::kMemoryClockMhz, kHertz,
                  true);
 }
 
@@ -116,13 +116,13 @@ void write_older_names(Text& text, const Scene& scene) {
     write_split(text, scene, "nvidia_gpu_utilization", &Amounts::utilization_ppm, kPercentDigits);
     write_total(text, scene, "nvidia_gpu_duty_cycle", &Amounts::utilization_ppm, kPercentDigits,
                 false);
-    write_figure(text, scene, "nvidia_gpu_memory_total_bytes", Figure::kMemoryTotalBytes, 1, false);
+    write_metric(text, scene, "nvidia_gpu_memory_total_bytes", Metric::kMemoryTotalBytes, 1, false);
     write_split(text, scene, "nvidia_gpu_memory_used_bytes", &Amounts::memory_bytes, 0);
-    write_figure(text, scene, "nvidia_gpu_temperature_celsius", Figure::kTemperatureCelsius, 1,
+    write_metric(text, scene, "nvidia_gpu_temperature_celsius", Metric::kTemperatureCelsius, 1,
                  false);
     write_total(text, scene, "nvidia_gpu_power_usage_milliwatts", &Amounts::power_milliwatts, 0,
                 false);
-    write_figure(text, scene, "nvidia_gpu_fanspeed_percent", Figure::kFanPercent, 1, false);
+    write_metric(text, scene, "nvidia_gpu_fanspeed_percent", Metric::kFanPercent, 1, false);
     if (scene.style.openshift) write_openshift(text, scene);
 }
 

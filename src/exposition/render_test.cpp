@@ -263,7 +263,7 @@ TEST(Render, AContainerThatCameBackUnderItsNameStartsAnew) {
     EXPECT_EQ(rest[1].value, "52");
 }
 
-TEST(Render, TellsFiguresOfASilentGpuForAWhileOnly) {
+TEST(Render, TellsMetricsOfASilentGpuForAWhileOnly) {
     telemetry::Snapshot snapshot = exclusive_a2();
     snapshot.devices[0].problem = "no answer in time";
     snapshot.devices[0].read_at = snapshot.at - std::chrono::seconds(15);

@@ -174,7 +174,7 @@ void count_rest(DeviceRow& row) {
 
 /// What the holders of a part may use of its memory.
 std::uint64_t allocated_of(const PartRow& row) {
-    const auto capacity = row.part->figures.get(gpu::Figure::kMemoryTotalBytes);
+    const auto capacity = row.part->metrics.get(gpu::Metric::kMemoryTotalBytes);
     if (!capacity || *capacity < 0) return 0;
     const auto bytes = static_cast<std::uint64_t>(*capacity);
     std::uint64_t sum = 0;

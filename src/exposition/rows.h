@@ -66,7 +66,7 @@ struct PartRow {
 
 struct DeviceRow {
     const telemetry::Device* device = nullptr;
-    bool fresh = false;  // its figures are young enough to be told
+    bool fresh = false;  // its metrics are young enough to be told
     bool cut = false;    // into MIG instances
     Names names;
     Block openshift;

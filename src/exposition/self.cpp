@@ -9,19 +9,19 @@ namespace aliquot::exposition {
 namespace {
 
 void write_sight(Text& text, const Scene& scene, std::string_view node) {
-    const telemetry::Sight& sight = scene.snapshot.sight;
+    const telemetry::SamplingStatus& sampling = scene.snapshot.sampling;
     text.family("aliquot_agent_collects_total");
-    text.row(node).is(sight.looks);
+    text.row(node).is(sampling.looks);
     text.family("aliquot_agent_collect_failures_total");
-    text.row(node).is(sight.failed_looks);
+    text.row(node).is(sampling.failed_looks);
     text.family("aliquot_agent_collect_duration_seconds");
-    text.row(node).is(Decimal{sight.look_ns, kNanoDigits, false});
-    if (sight.last_good) {
+    text.row(node).is(Decimal{sampling.look_ns, kNanoDigits, false});
+    if (sampling.last_good) {
         text.family("aliquot_agent_collect_last_success_timestamp_seconds");
-        text.row(node).is(seconds_of(*sight.last_good));
+        text.row(node).is(seconds_of(*sampling.last_good));
     }
     text.family("aliquot_agent_nvml_errors_total");
-    for (const auto& [call, count] : sight.failed_calls) {
+    for (const auto& [call, count] : sampling.failed_calls) {
         text.row(node)
             .label("call", call.first)
             .label("code", std::to_string(call.second))
@@ -30,17 +30,17 @@ void write_sight(Text& text, const Scene& scene, std::string_view node) {
 }
 
 void write_degraded(Text& text, const Scene& scene, std::string_view node) {
-    const telemetry::Sight& sight = scene.snapshot.sight;
-    const auto is_degraded = [&sight](pods::Degraded reason) {
-        return std::find(sight.degraded.begin(), sight.degraded.end(), reason) !=
-               sight.degraded.end();
+    const telemetry::SamplingStatus& sampling = scene.snapshot.sampling;
+    const auto is_degraded = [&sampling](pods::Degraded reason) {
+        return std::find(sampling.degraded.begin(), sampling.degraded.end(), reason) !=
+               sampling.degraded.end();
     };
     const std::array<std::pair<std::string_view, bool>, 5> reasons{{
         {"no_hostpid", is_degraded(pods::Degraded::kNoHostPid)},
         {"no_pod_identity", is_degraded(pods::Degraded::kNoPodIdentity)},
         {"stale_holders", is_degraded(pods::Degraded::kStaleHolders)},
-        {"mps_server", sight.mps_server_only},
-        {"mig_unsupported", sight.mig_use_unknown},
+        {"mps_server", sampling.mps_server_only},
+        {"mig_unsupported", sampling.mig_use_unknown},
     }};
     text.family("aliquot_agent_attribution_degraded");
     for (const auto& [word, on] : reasons) {

@@ -48,7 +48,7 @@ struct Style {
     bool approximate_active = true;  // GR_ENGINE_ACTIVE from the utilization before Hopper
     bool openshift = false;          // accelerator_*, but for compat kOff
     Guards guards = Guards::kOwn;
-    std::chrono::seconds stale_after{15};  // older figures of a silent GPU are not told
+    std::chrono::seconds stale_after{15};  // older metrics of a silent GPU are not told
     /// When set, NVIDIA's names are these and no others.
     std::shared_ptr<const CounterList> counters;
 };

@@ -7,7 +7,7 @@
 namespace aliquot::exposition {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 using telemetry::Amounts;
 using telemetry::Device;
 using telemetry::Part;
@@ -83,12 +83,12 @@ void add_up(Dice& dice, Part& part, Number Amounts::*amount, std::uint64_t limit
     part.total.*amount = sum;
 }
 
-void fill(Dice& dice, gpu::Figures& figures) {
-    for (std::size_t place = 0; place < gpu::kFigures; ++place) {
-        const auto figure = static_cast<Figure>(place);
-        const bool ratio = figure >= Figure::kGraphicsActive && figure <= Figure::kFp16Active;
+void fill(Dice& dice, gpu::MetricValues& metrics) {
+    for (std::size_t place = 0; place < gpu::kMetricCount; ++place) {
+        const auto metric = static_cast<Metric>(place);
+        const bool ratio = metric >= Metric::kGraphicsActive && metric <= Metric::kFp16Active;
         if (dice.one_in(3)) continue;
-        figures.set(figure, ratio ? static_cast<double>(dice.below(1'000'000)) / 1e6
+        metrics.set(metric, ratio ? static_cast<double>(dice.below(1'000'000)) / 1e6
                                   : static_cast<double>(dice.below(1ULL << 36U)));
     }
 }
@@ -100,7 +100,7 @@ Part part(Dice& dice, std::optional<unsigned> instance) {
         made.profile = "1g.10gb";
         if (!dice.one_in(3)) made.mig_devices = {{"MIG-" + std::to_string(*instance)}};
     }
-    fill(dice, made.figures);
+    fill(dice, made.metrics);
     for (std::uint64_t count = dice.below(7); count > 0; --count) {
         made.tenants.push_back(tenant(dice));
     }
@@ -139,7 +139,7 @@ Device device(Dice& dice, unsigned index, telemetry::Moment now) {
     if (!dice.one_in(6)) made.read_at = now - std::chrono::seconds(dice.below(40));
     if (dice.one_in(4)) made.problem = "it does not answer";
     made.gpu.health.reason = dice.word();
-    fill(dice, made.figures);
+    fill(dice, made.metrics);
     made.throttled_ns = {{"sw_power", dice.below(kMostNs)}};
     for (std::uint64_t xid = dice.below(3) * 24; xid > 0; xid -= 24) {
         made.xids.insert(made.xids.begin(), {xid, dice.below(9) + 1, now});
@@ -176,7 +176,7 @@ Snapshot random_scene(unsigned seed) {
         made.devices.push_back(device(dice, index, made.at));
     }
     if (dice.one_in(2)) made.price_per_gpu_hour = 1.25;
-    if (dice.one_in(2)) made.sight.failed_calls[{"nvmlDeviceGetPowerUsage", 999}] = 3;
+    if (dice.one_in(2)) made.sampling.failed_calls[{"nvmlDeviceGetPowerUsage", 999}] = 3;
     return made;
 }
 

@@ -6,7 +6,7 @@
 namespace aliquot::exposition {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 using std::chrono::seconds;
 using telemetry::Amounts;
 using telemetry::Device;
@@ -27,9 +27,9 @@ Snapshot node(std::string driver = "580.65.06") {
     made.node = "gpu-node-1";
     made.driver_version = std::move(driver);
     made.cuda_version = 13000;
-    made.sight.looks = 100;
-    made.sight.look_ns = 12'500'000;
-    made.sight.last_good = kNow;
+    made.sampling.looks = 100;
+    made.sampling.look_ns = 12'500'000;
+    made.sampling.last_good = kNow;
     return made;
 }
 
@@ -45,59 +45,59 @@ Device device(unsigned index, std::string model, unsigned major, unsigned minor,
     made.gpu.compute_minor = minor;
     made.gpu.pci.bus = 0x3B + index;
     made.read_at = kNow;
-    made.figures.set(Figure::kMemoryTotalBytes, static_cast<double>(memory));
-    made.figures.set(Figure::kTemperatureCelsius, 54 + index);
-    made.figures.set(Figure::kSmClockMhz, 1410);
-    made.figures.set(Figure::kMemoryClockMhz, 6251);
-    made.figures.set(Figure::kMaxSmClockMhz, 1770);
-    made.figures.set(Figure::kMaxMemoryClockMhz, 6251);
-    made.figures.set(Figure::kFanPercent, 40);
-    made.figures.set(Figure::kPerformanceState, 0);
-    made.figures.set(Figure::kMemoryBusyPercent, 21);
-    made.figures.set(Figure::kEncoderPercent, 0);
-    made.figures.set(Figure::kDecoderPercent, 3);
-    made.figures.set(Figure::kPcieReplays, 2);
-    made.figures.set(Figure::kEnforcedPowerLimitMilliwatts, 150'000);
-    made.figures.set(Figure::kPowerLimitMilliwatts, 150'000);
-    made.figures.set(Figure::kClockEventReasons, 0x4);
+    made.metrics.set(Metric::kMemoryTotalBytes, static_cast<double>(memory));
+    made.metrics.set(Metric::kTemperatureCelsius, 54 + index);
+    made.metrics.set(Metric::kSmClockMhz, 1410);
+    made.metrics.set(Metric::kMemoryClockMhz, 6251);
+    made.metrics.set(Metric::kMaxSmClockMhz, 1770);
+    made.metrics.set(Metric::kMaxMemoryClockMhz, 6251);
+    made.metrics.set(Metric::kFanPercent, 40);
+    made.metrics.set(Metric::kPerformanceState, 0);
+    made.metrics.set(Metric::kMemoryBusyPercent, 21);
+    made.metrics.set(Metric::kEncoderPercent, 0);
+    made.metrics.set(Metric::kDecoderPercent, 3);
+    made.metrics.set(Metric::kPcieReplays, 2);
+    made.metrics.set(Metric::kEnforcedPowerLimitMilliwatts, 150'000);
+    made.metrics.set(Metric::kPowerLimitMilliwatts, 150'000);
+    made.metrics.set(Metric::kClockEventReasons, 0x4);
     return made;
 }
 
 /// What only boards for data centres report.
-void add_board_figures(Device& made) {
-    gpu::Figures& figures = made.figures;
-    figures.set(Figure::kMemoryReservedBytes, static_cast<double>(418 * kMiB));
-    figures.set(Figure::kMemoryTemperatureCelsius, 61);
-    figures.set(Figure::kSlowdownCelsius, 92);
-    figures.set(Figure::kShutdownCelsius, 95);
-    figures.set(Figure::kVideoClockMhz, 1275);
-    figures.set(Figure::kPowerInstantMilliwatts, 59'111);
-    figures.set(Figure::kBar1TotalBytes, static_cast<double>(16 * kGiB));
-    figures.set(Figure::kBar1UsedBytes, static_cast<double>(3 * kMiB));
-    figures.set(Figure::kEccCorrectedVolatile, 1);
-    figures.set(Figure::kEccUncorrectedVolatile, 0);
-    figures.set(Figure::kEccCorrectedAggregate, 4);
-    figures.set(Figure::kEccUncorrectedAggregate, 0);
-    figures.set(Figure::kRemappedRowsCorrected, 1);
-    figures.set(Figure::kRemappedRowsUncorrected, 0);
-    figures.set(Figure::kRowRemapPending, 0);
-    figures.set(Figure::kRowRemapFailed, 0);
-    figures.set(Figure::kThrottlePowerNs, 7e9);
-    figures.set(Figure::kThrottleThermalNs, 0);
-    figures.set(Figure::kThrottleSyncBoostNs, 0);
-    figures.set(Figure::kThrottleBoardLimitNs, 0);
-    figures.set(Figure::kThrottleLowUtilizationNs, 0);
-    figures.set(Figure::kThrottleReliabilityNs, 0);
-    figures.set(Figure::kRecoveryAction, 0);
+void add_board_metrics(Device& made) {
+    gpu::MetricValues& metrics = made.metrics;
+    metrics.set(Metric::kMemoryReservedBytes, static_cast<double>(418 * kMiB));
+    metrics.set(Metric::kMemoryTemperatureCelsius, 61);
+    metrics.set(Metric::kSlowdownCelsius, 92);
+    metrics.set(Metric::kShutdownCelsius, 95);
+    metrics.set(Metric::kVideoClockMhz, 1275);
+    metrics.set(Metric::kPowerInstantMilliwatts, 59'111);
+    metrics.set(Metric::kBar1TotalBytes, static_cast<double>(16 * kGiB));
+    metrics.set(Metric::kBar1UsedBytes, static_cast<double>(3 * kMiB));
+    metrics.set(Metric::kEccCorrectedVolatile, 1);
+    metrics.set(Metric::kEccUncorrectedVolatile, 0);
+    metrics.set(Metric::kEccCorrectedAggregate, 4);
+    metrics.set(Metric::kEccUncorrectedAggregate, 0);
+    metrics.set(Metric::kRemappedRowsCorrected, 1);
+    metrics.set(Metric::kRemappedRowsUncorrected, 0);
+    metrics.set(Metric::kRowRemapPending, 0);
+    metrics.set(Metric::kRowRemapFailed, 0);
+    metrics.set(Metric::kThrottlePowerNs, 7e9);
+    metrics.set(Metric::kThrottleThermalNs, 0);
+    metrics.set(Metric::kThrottleSyncBoostNs, 0);
+    metrics.set(Metric::kThrottleBoardLimitNs, 0);
+    metrics.set(Metric::kThrottleLowUtilizationNs, 0);
+    metrics.set(Metric::kThrottleReliabilityNs, 0);
+    metrics.set(Metric::kRecoveryAction, 0);
     made.throttled_ns = {{"hw_thermal", 0}, {"sw_power", 7'250'000'000}};
     made.memory_busy_known = true;
     made.memory_busy_ns = 12'345'678'901;
 }
 
-void set_memory(gpu::Figures& figures, std::uint64_t used, std::uint64_t total) {
-    figures.set(Figure::kMemoryTotalBytes, static_cast<double>(total));
-    figures.set(Figure::kMemoryUsedBytes, static_cast<double>(used));
-    figures.set(Figure::kMemoryFreeBytes, static_cast<double>(total - used));
+void set_memory(gpu::MetricValues& metrics, std::uint64_t used, std::uint64_t total) {
+    metrics.set(Metric::kMemoryTotalBytes, static_cast<double>(total));
+    metrics.set(Metric::kMemoryUsedBytes, static_cast<double>(used));
+    metrics.set(Metric::kMemoryFreeBytes, static_cast<double>(total - used));
 }
 
 Tenant tenant(std::string pod_namespace, std::string pod, std::string container, Source source) {
@@ -136,15 +136,15 @@ void add_up(Device& device, Part& part) {
     if (part.gpu_instance) return;
     device.total = part.total;
     device.remainder = part.remainder;
-    const auto memory = device.figures.get(Figure::kMemoryTotalBytes);
+    const auto memory = device.metrics.get(Metric::kMemoryTotalBytes);
     if (part.total.memory_bytes && memory) {
-        set_memory(device.figures, *part.total.memory_bytes, static_cast<std::uint64_t>(*memory));
+        set_memory(device.metrics, *part.total.memory_bytes, static_cast<std::uint64_t>(*memory));
     }
     if (part.total.power_milliwatts) {
-        device.figures.set(Figure::kPowerMilliwatts,
+        device.metrics.set(Metric::kPowerMilliwatts,
                            static_cast<double>(*part.total.power_milliwatts));
     }
-    part.figures = device.figures;
+    part.metrics = device.metrics;
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void add_up(Device& device, Part& part) {
 Snapshot exclusive_a2() {
     Snapshot made = node();
     Device a2 = device(0, "NVIDIA A2", 8, 6, 15356 * kMiB);
-    add_board_figures(a2);
+    add_board_metrics(a2);
     a2.layout.slots = {{"nvidia.com/gpu", 1}};
     a2.layout.allocated = {{"nvidia.com/gpu", 1}};
     a2.xids = {{13, 2, kNow - seconds(60)}};
@@ -175,7 +175,7 @@ Snapshot exclusive_a2() {
 Snapshot time_sliced_four() {
     Snapshot made = node();
     Device a10g = device(0, "NVIDIA A10G", 8, 6, 23028 * kMiB);
-    add_board_figures(a10g);
+    add_board_metrics(a10g);
     a10g.layout = {grant::Mechanism::kTimeSlicing,
                    {{"nvidia.com/gpu.shared", 4}},
                    {{"nvidia.com/gpu.shared", 4}},
@@ -235,10 +235,10 @@ Snapshot mps_two() {
     Snapshot made = node("570.133.20");
     made.cuda_version = 12080;
     Device t4 = device(0, "Tesla T4", 7, 5, 15360 * kMiB);
-    add_board_figures(t4);
-    t4.figures.set(Figure::kRetiredPagesCorrected, 1);
-    t4.figures.set(Figure::kRetiredPagesUncorrected, 0);
-    t4.figures.set(Figure::kRetiredPagesPending, 0);
+    add_board_metrics(t4);
+    t4.metrics.set(Metric::kRetiredPagesCorrected, 1);
+    t4.metrics.set(Metric::kRetiredPagesUncorrected, 0);
+    t4.metrics.set(Metric::kRetiredPagesPending, 0);
     t4.layout = {grant::Mechanism::kMps, {{"nvidia.com/gpu", 2}}, {{"nvidia.com/gpu", 2}}, 2};
     Part part;
     for (unsigned pod = 0; pod < 3; ++pod) {
@@ -256,7 +256,7 @@ Snapshot mps_two() {
     add_up(t4, part);
     t4.parts = {part};
     made.devices = {t4};
-    made.sight.mps_server_only = true;
+    made.sampling.mps_server_only = true;
     return made;
 }
 
@@ -275,7 +275,7 @@ Part instance(Device& on, unsigned id, std::string profile, std::uint64_t memory
     part.mig_devices = {mig.uuid};
     on.gpu.mig_devices.push_back(mig);
     part.remainder.memory_bytes = 30 * kMiB;
-    set_memory(part.figures, 0, memory);
+    set_memory(part.metrics, 0, memory);
     return part;
 }
 
@@ -283,20 +283,20 @@ void finish(Device& on, Part& part, bool tells_use) {
     add_up(on, part);
     part.total.power_milliwatts.reset();
     part.total.energy_millijoules.reset();
-    const auto total = part.figures.get(Figure::kMemoryTotalBytes);
-    set_memory(part.figures, part.total.memory_bytes.value_or(0),
+    const auto total = part.metrics.get(Metric::kMemoryTotalBytes);
+    set_memory(part.metrics, part.total.memory_bytes.value_or(0),
                static_cast<std::uint64_t>(total.value_or(0)));
     if (!tells_use) return;
-    part.figures.set(Figure::kGraphicsActive,
+    part.metrics.set(Metric::kGraphicsActive,
                      static_cast<double>(part.total.utilization_ppm.value_or(0)) / 1e6);
-    part.figures.set(Figure::kSmActive, 0.6251234);
-    part.figures.set(Figure::kSmOccupancy, 0.25);
-    part.figures.set(Figure::kTensorActive, 0.125);
-    part.figures.set(Figure::kMemoryBandwidthActive, 0.5);
-    part.figures.set(Figure::kFp64Active, 0);
-    part.figures.set(Figure::kFp32Active, 0.01);
-    part.figures.set(Figure::kFp16Active, 0.02);
-    part.figures.set(Figure::kContextSwitchActive, 0.001);
+    part.metrics.set(Metric::kSmActive, 0.6251234);
+    part.metrics.set(Metric::kSmOccupancy, 0.25);
+    part.metrics.set(Metric::kTensorActive, 0.125);
+    part.metrics.set(Metric::kMemoryBandwidthActive, 0.5);
+    part.metrics.set(Metric::kFp64Active, 0);
+    part.metrics.set(Metric::kFp32Active, 0.01);
+    part.metrics.set(Metric::kFp16Active, 0.02);
+    part.metrics.set(Metric::kContextSwitchActive, 0.001);
 }
 
 void finish_cut(Device& on) {
@@ -316,9 +316,9 @@ void finish_cut(Device& on) {
     }
     on.remainder.power_milliwatts = *on.total.power_milliwatts - tenants_power;
     on.remainder.energy_millijoules = *on.total.energy_millijoules - tenants_energy;
-    const auto memory = on.figures.get(Figure::kMemoryTotalBytes);
-    set_memory(on.figures, *on.total.memory_bytes, static_cast<std::uint64_t>(*memory));
-    on.figures.set(Figure::kPowerMilliwatts, 210'000);
+    const auto memory = on.metrics.get(Metric::kMemoryTotalBytes);
+    set_memory(on.metrics, *on.total.memory_bytes, static_cast<std::uint64_t>(*memory));
+    on.metrics.set(Metric::kPowerMilliwatts, 210'000);
 }
 
 }  // namespace
@@ -326,10 +326,10 @@ void finish_cut(Device& on) {
 Snapshot mig_h100() {
     Snapshot made = node();
     Device h100 = device(0, "NVIDIA H100 80GB HBM3", 9, 0, 81559 * kMiB);
-    add_board_figures(h100);
-    h100.figures.set(Figure::kNvlinkTxBytes, 5e12);
-    h100.figures.set(Figure::kNvlinkRxBytes, 4e12);
-    h100.figures.set(Figure::kNvlinkErrors, 0);
+    add_board_metrics(h100);
+    h100.metrics.set(Metric::kNvlinkTxBytes, 5e12);
+    h100.metrics.set(Metric::kNvlinkRxBytes, 4e12);
+    h100.metrics.set(Metric::kNvlinkErrors, 0);
     h100.layout.slots = {{"nvidia.com/mig-1g.10gb", 3}};
     h100.layout.allocated = {{"nvidia.com/mig-1g.10gb", 2}};
     for (unsigned id = 7; id < 10; ++id) {
@@ -357,7 +357,7 @@ Snapshot mig_h100() {
 Snapshot mig_a100() {
     Snapshot made = node();
     Device a100 = device(0, "NVIDIA A100-SXM4-40GB", 8, 0, 40960 * kMiB);
-    add_board_figures(a100);
+    add_board_metrics(a100);
     a100.layout.slots = {{"nvidia.com/mig-3g.20gb", 2}};
     a100.layout.allocated = {{"nvidia.com/mig-3g.20gb", 1}};
     for (unsigned id = 1; id < 3; ++id) {
@@ -375,7 +375,7 @@ Snapshot mig_a100() {
     }
     finish_cut(a100);
     made.devices = {a100};
-    made.sight.mig_use_unknown = true;
+    made.sampling.mig_use_unknown = true;
     return made;
 }
 
@@ -397,15 +397,15 @@ Snapshot driver_lost() {
     add_up(lost, part);
     lost.parts = {part};
     made.devices.push_back(lost);
-    made.sight.failed_looks = 95;
-    made.sight.failed_calls = {{{"nvmlDeviceGetMemoryInfo_v2", 15}, 95}};
+    made.sampling.failed_looks = 95;
+    made.sampling.failed_calls = {{{"nvmlDeviceGetMemoryInfo_v2", 15}, 95}};
     return made;
 }
 
 Snapshot degraded() {
     Snapshot made = time_sliced_four();
-    made.sight.degraded = {pods::Degraded::kNoHostPid, pods::Degraded::kNoPodIdentity,
-                           pods::Degraded::kStaleHolders};
+    made.sampling.degraded = {pods::Degraded::kNoHostPid, pods::Degraded::kNoPodIdentity,
+                              pods::Degraded::kStaleHolders};
     Part& part = made.devices[0].parts[0];
     for (Tenant& one : part.tenants) {
         one.owner.pod_namespace.clear();
@@ -447,11 +447,11 @@ Snapshot crowd(unsigned gpus, unsigned pods_each) {
         one.gpu.model = "NVIDIA H100 80GB HBM3";
         one.gpu.uuid.text.back() = static_cast<char>('0' + index % 10);
         one.layout.replicas = pods_each;
-        for (const Figure figure :
-             {Figure::kGraphicsActive, Figure::kSmActive, Figure::kSmOccupancy,
-              Figure::kTensorActive, Figure::kMemoryBandwidthActive, Figure::kPcieTxBytesPerSecond,
-              Figure::kPcieRxBytesPerSecond, Figure::kNvlinkTxBytes, Figure::kNvlinkRxBytes}) {
-            one.figures.set(figure, 0.123456);
+        for (const Metric metric :
+             {Metric::kGraphicsActive, Metric::kSmActive, Metric::kSmOccupancy,
+              Metric::kTensorActive, Metric::kMemoryBandwidthActive, Metric::kPcieTxBytesPerSecond,
+              Metric::kPcieRxBytesPerSecond, Metric::kNvlinkTxBytes, Metric::kNvlinkRxBytes}) {
+            one.metrics.set(metric, 0.123456);
         }
         Part& part = one.parts[0];
         const Tenant example = part.tenants[0];

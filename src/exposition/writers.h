@@ -16,7 +16,7 @@ struct Scene {
 };
 
 void write_inventory(Text& text, const Scene& scene);  // native: what there is, health
-void write_gpus(Text& text, const Scene& scene);       // native: figures of GPUs and MIG instances
+void write_gpus(Text& text, const Scene& scene);       // native: metrics of GPUs and MIG instances
 void write_pods(Text& text, const Scene& scene);       // native: pods, what is nobody's
 void write_self(Text& text, const Scene& scene, const Own& own);
 void write_guards(Text& text, const Scene& scene);

@@ -19,7 +19,7 @@ namespace aliquot::gpu {
 /// One number that a GPU (or a MIG GPU instance) reports. The comment gives unit, range and where
 /// NVML has it; "F n" is nvmlDeviceGetFieldValues, "G n" a GPM metric (Hopper and newer). Counters
 /// only grow until the driver is reloaded.
-enum class Figure : std::uint8_t {
+enum class Metric : std::uint8_t {
     kSmClockMhz,                    // nvmlDeviceGetClockInfo(SM)
     kMemoryClockMhz,                // nvmlDeviceGetClockInfo(MEM)
     kVideoClockMhz,                 // nvmlDeviceGetClockInfo(VIDEO)
@@ -86,40 +86,40 @@ enum class Figure : std::uint8_t {
     kContextSwitchActive,        // 0..1; time lost to switching between contexts; G 174
     kCount
 };
-inline constexpr std::size_t kFigures = static_cast<std::size_t>(Figure::kCount);
+inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::kCount);
 
-/// What of them is known. A figure that the GPU does not report, or that could not be read this
+/// What of them is known. A metric that the GPU does not report, or that could not be read this
 /// time, is absent: never 0.
-class Figures {
+class MetricValues {
 public:
-    [[nodiscard]] std::optional<double> get(Figure figure) const {
-        const auto place = static_cast<std::size_t>(figure);
+    [[nodiscard]] std::optional<double> get(Metric metric) const {
+        const auto place = static_cast<std::size_t>(metric);
         if ((known_[place / 64] >> (place % 64) & 1U) == 0) return std::nullopt;
         return values_[place];
     }
     /// As get(), of what cannot be negative: empty also for what is, and for no number at all.
-    [[nodiscard]] std::optional<double> amount(Figure figure) const {
-        const auto value = get(figure);
+    [[nodiscard]] std::optional<double> amount(Metric metric) const {
+        const auto value = get(metric);
         if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
         return value;
     }
     /// amount() without what is behind the point.
-    [[nodiscard]] std::optional<std::uint64_t> whole(Figure figure) const {
+    [[nodiscard]] std::optional<std::uint64_t> whole(Metric metric) const {
         constexpr double kTooMuch = 0x1p64;
-        const auto value = amount(figure);
+        const auto value = amount(metric);
         if (!value || *value >= kTooMuch) return std::nullopt;
         return static_cast<std::uint64_t>(*value);
     }
-    void set(Figure figure, double value) {
-        const auto place = static_cast<std::size_t>(figure);
+    void set(Metric metric, double value) {
+        const auto place = static_cast<std::size_t>(metric);
         values_[place] = value;
         known_[place / 64] |= std::uint64_t{1} << (place % 64);
     }
-    friend bool operator==(const Figures&, const Figures&) = default;
+    friend bool operator==(const MetricValues&, const MetricValues&) = default;
 
 private:
-    std::array<double, kFigures> values_{};  // exact for integers up to 2^53
-    std::array<std::uint64_t, (kFigures + 63) / 64> known_{};
+    std::array<double, kMetricCount> values_{};  // exact for integers up to 2^53
+    std::array<std::uint64_t, (kMetricCount + 63) / 64> known_{};
 };
 
 /// How busy something was at a moment by the driver's own sampling.
@@ -153,8 +153,8 @@ struct ProcessUse {
 /// What one GPU instance of MIG reports of itself.
 struct InstanceReading {
     unsigned gpu_instance = 0;
-    Figures figures;
-    /// Over which its G figures are averages: since the last reading that came in time. 0: it has
+    MetricValues metrics;
+    /// Over which its G metrics are averages: since the last reading that came in time. 0: it has
     /// none.
     std::chrono::nanoseconds averaged{0};
 };
@@ -167,7 +167,7 @@ struct FailedCall {
 
 /// All that one look at a GPU gave.
 struct Reading {
-    Figures figures;
+    MetricValues metrics;
     /// Newer than Since; oldest first. Empty optional: the driver does not keep such samples (MIG,
     /// very old GPUs); empty list: nothing new.
     std::optional<std::vector<BusySample>> gpu_busy;
@@ -175,7 +175,7 @@ struct Reading {
     std::optional<std::vector<MeteredProcess>> processes;  // empty: could not be listed
     std::optional<std::vector<ProcessUse>> uses;  // newer than Since; empty: not reported (MIG)
     std::vector<InstanceReading> instances;
-    std::chrono::nanoseconds averaged{0};  // of `figures`, as of an instance
+    std::chrono::nanoseconds averaged{0};  // of `metrics`, as of an instance
     std::vector<FailedCall> failures;
 };
 

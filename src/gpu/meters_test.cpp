@@ -9,27 +9,27 @@ namespace aliquot::gpu {
 namespace {
 
 // Three copies of this disagreed about NaN, which one of them cast to an integer.
-TEST(Figures, AnAmountIsEmptyForWhatNoAmountCanBe) {
+TEST(MetricValues, AnAmountIsEmptyForWhatNoAmountCanBe) {
     for (const double value :
          {-1.0, -0.5, std::numeric_limits<double>::quiet_NaN(),
           std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
-        Figures figures;
-        figures.set(Figure::kPowerMilliwatts, value);
-        EXPECT_TRUE(figures.get(Figure::kPowerMilliwatts)) << value;
-        EXPECT_FALSE(figures.amount(Figure::kPowerMilliwatts)) << value;
-        EXPECT_FALSE(figures.whole(Figure::kPowerMilliwatts)) << value;
+        MetricValues metrics;
+        metrics.set(Metric::kPowerMilliwatts, value);
+        EXPECT_TRUE(metrics.get(Metric::kPowerMilliwatts)) << value;
+        EXPECT_FALSE(metrics.amount(Metric::kPowerMilliwatts)) << value;
+        EXPECT_FALSE(metrics.whole(Metric::kPowerMilliwatts)) << value;
     }
-    EXPECT_FALSE(Figures().amount(Figure::kPowerMilliwatts));
+    EXPECT_FALSE(MetricValues().amount(Metric::kPowerMilliwatts));
 }
 
-TEST(Figures, AWholeNumberIsCutAndFitsSixtyFourBits) {
-    Figures figures;
-    figures.set(Figure::kPowerMilliwatts, 41999.9);
-    EXPECT_EQ(figures.amount(Figure::kPowerMilliwatts), 41999.9);
-    EXPECT_EQ(figures.whole(Figure::kPowerMilliwatts), 41999U);
-    figures.set(Figure::kEnergyMillijoules, 0x1p64);
-    EXPECT_TRUE(figures.amount(Figure::kEnergyMillijoules));
-    EXPECT_FALSE(figures.whole(Figure::kEnergyMillijoules));
+TEST(MetricValues, AWholeNumberIsCutAndFitsSixtyFourBits) {
+    MetricValues metrics;
+    metrics.set(Metric::kPowerMilliwatts, 41999.9);
+    EXPECT_EQ(metrics.amount(Metric::kPowerMilliwatts), 41999.9);
+    EXPECT_EQ(metrics.whole(Metric::kPowerMilliwatts), 41999U);
+    metrics.set(Metric::kEnergyMillijoules, 0x1p64);
+    EXPECT_TRUE(metrics.amount(Metric::kEnergyMillijoules));
+    EXPECT_FALSE(metrics.whole(Metric::kEnergyMillijoules));
 }
 
 }  // namespace

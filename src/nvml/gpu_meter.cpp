@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "nvml/metered_figures.h"
+#include "nvml/metric_queries.h"
 
 namespace aliquot::nvml {
 namespace {
@@ -143,7 +143,7 @@ void GpuMeter::read_instances(const Library& library, const std::vector<MigHandl
         if (listed) continue;  // compute instances share their GPU instance's memory
         gpu::InstanceReading instance{.gpu_instance = device.gpu_instance};
         Inquiry inquiry(library, device.handle, instance_refusals_, reading.failures);
-        read_memory(inquiry, instance.figures);
+        read_memory(inquiry, instance.metrics);
         reading.instances.push_back(std::move(instance));
     }
     std::ranges::sort(reading.instances, {}, &gpu::InstanceReading::gpu_instance);
@@ -163,7 +163,7 @@ void GpuMeter::read_activity(Inquiry& inquiry, const gpu::Since& since,
     }
     const bool memory_in_use =
         std::ranges::any_of(reading.instances, [](const gpu::InstanceReading& instance) {
-            return instance.figures.get(gpu::Figure::kMemoryUsedBytes).value_or(0) > 0;
+            return instance.metrics.get(gpu::Metric::kMemoryUsedBytes).value_or(0) > 0;
         });
     reading.processes = read_processes(inquiry, mig, memory_in_use);
     if (reading.uses) keep_known(known_pids_, reading.processes, *reading.uses);
@@ -179,19 +179,19 @@ Result<gpu::Reading> GpuMeter::read_device(const gpu::Since& since, bool deliver
     Inquiry inquiry(library, device_, refusals_, reading.failures);
     const std::vector<MigHandle> mig = look_at_mig(inquiry);
     if (!lasting_) {
-        auto lasting = read_lasting_figures(inquiry);
+        auto lasting = read_lasting_metrics(inquiry);
         virtual_gpu_ = is_virtual_gpu(inquiry);
         // What failed may be told the next time.
         if (reading.failures.empty()) lasting_ = lasting;
-        reading.figures = lasting;
+        reading.metrics = lasting;
     } else {
-        reading.figures = *lasting_;
+        reading.metrics = *lasting_;
     }
-    read_memory(inquiry, reading.figures);
+    read_memory(inquiry, reading.metrics);
     if (!inquiry.anything_answered() && reading.failures.size() >= kEnoughFailures) {
         return failed(reading.failures.front().code);
     }
-    read_figures(inquiry, virtual_gpu_, reading.figures);
+    read_metrics(inquiry, virtual_gpu_, reading.metrics);
     read_instances(library, mig, reading);
     read_activity(inquiry, since, mig, reading);
     monitor_.read(inquiry, mig, delivered, reading);

@@ -56,7 +56,7 @@ private:
     bool lost_ = false;
     nvmlDevice_t device_ = nullptr;
     Refusals refusals_;
-    std::optional<gpu::Figures> lasting_;
+    std::optional<gpu::MetricValues> lasting_;
     bool virtual_gpu_ = false;
     bool mig_ = false;
     Refusals instance_refusals_;

@@ -12,9 +12,9 @@
 
 namespace aliquot::nvml {
 
-/// What a GPU is asked besides single figures.
+/// What a GPU is asked besides single metrics.
 enum class Topic : std::uint8_t {
-    kMemory,  // sets several figures, as do the next ones
+    kMemory,  // sets several metrics, as do the next ones
     kBar1,
     kUtilization,
     kFields,
@@ -36,7 +36,7 @@ enum class Topic : std::uint8_t {
 /// initialised anew or the GPU's MIG mode changes.
 class Refusals {
 public:
-    [[nodiscard]] bool has(gpu::Figure figure) const { return topics_[place(figure)]; }
+    [[nodiscard]] bool has(gpu::Metric metric) const { return topics_[place(metric)]; }
     [[nodiscard]] bool has(Topic topic) const { return topics_[place(topic)]; }
     [[nodiscard]] bool has_field(unsigned field) const { return fields_.contains(field); }
     template <class Subject>
@@ -46,11 +46,11 @@ public:
     void add_field(unsigned field) { fields_.insert(field); }
 
 private:
-    static std::size_t place(gpu::Figure figure) { return static_cast<std::size_t>(figure); }
+    static std::size_t place(gpu::Metric metric) { return static_cast<std::size_t>(metric); }
     static std::size_t place(Topic topic) {
-        return gpu::kFigures + static_cast<std::size_t>(topic);
+        return gpu::kMetricCount + static_cast<std::size_t>(topic);
     }
-    std::bitset<gpu::kFigures + static_cast<std::size_t>(Topic::kCount)> topics_;
+    std::bitset<gpu::kMetricCount + static_cast<std::size_t>(Topic::kCount)> topics_;
     std::set<unsigned> fields_;
 };
 

@@ -10,30 +10,30 @@
 namespace aliquot::nvml {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 
 constexpr double kPercent = 0.01;
 constexpr double kMebibyte = 1024.0 * 1024.0;
 /// Entries of the request: as many as NVIDIA's newest header has, since a library may touch them.
 constexpr std::size_t kRequestEntries = 400;
 
-struct Metric {
+struct GpmMetric {
     unsigned id;
-    Figure figure;
+    Metric metric;
     double scale;
 };
 constexpr std::array kMetrics = {
-    Metric{NVML_GPM_METRIC_GRAPHICS_UTIL, Figure::kGraphicsActive, kPercent},
-    Metric{NVML_GPM_METRIC_SM_UTIL, Figure::kSmActive, kPercent},
-    Metric{NVML_GPM_METRIC_SM_OCCUPANCY, Figure::kSmOccupancy, kPercent},
-    Metric{NVML_GPM_METRIC_ANY_TENSOR_UTIL, Figure::kTensorActive, kPercent},
-    Metric{NVML_GPM_METRIC_DRAM_BW_UTIL, Figure::kMemoryBandwidthActive, kPercent},
-    Metric{NVML_GPM_METRIC_FP64_UTIL, Figure::kFp64Active, kPercent},
-    Metric{NVML_GPM_METRIC_FP32_UTIL, Figure::kFp32Active, kPercent},
-    Metric{NVML_GPM_METRIC_FP16_UTIL, Figure::kFp16Active, kPercent},
-    Metric{NVML_GPM_METRIC_PCIE_TX_PER_SEC, Figure::kPcieTxBytesPerSecond, kMebibyte},
-    Metric{NVML_GPM_METRIC_PCIE_RX_PER_SEC, Figure::kPcieRxBytesPerSecond, kMebibyte},
-    Metric{NVML_GPM_METRIC_GR0_CTXSW_ACTIVE_PCT, Figure::kContextSwitchActive, kPercent},
+    GpmMetric{NVML_GPM_METRIC_GRAPHICS_UTIL, Metric::kGraphicsActive, kPercent},
+    GpmMetric{NVML_GPM_METRIC_SM_UTIL, Metric::kSmActive, kPercent},
+    GpmMetric{NVML_GPM_METRIC_SM_OCCUPANCY, Metric::kSmOccupancy, kPercent},
+    GpmMetric{NVML_GPM_METRIC_ANY_TENSOR_UTIL, Metric::kTensorActive, kPercent},
+    GpmMetric{NVML_GPM_METRIC_DRAM_BW_UTIL, Metric::kMemoryBandwidthActive, kPercent},
+    GpmMetric{NVML_GPM_METRIC_FP64_UTIL, Metric::kFp64Active, kPercent},
+    GpmMetric{NVML_GPM_METRIC_FP32_UTIL, Metric::kFp32Active, kPercent},
+    GpmMetric{NVML_GPM_METRIC_FP16_UTIL, Metric::kFp16Active, kPercent},
+    GpmMetric{NVML_GPM_METRIC_PCIE_TX_PER_SEC, Metric::kPcieTxBytesPerSecond, kMebibyte},
+    GpmMetric{NVML_GPM_METRIC_PCIE_RX_PER_SEC, Metric::kPcieRxBytesPerSecond, kMebibyte},
+    GpmMetric{NVML_GPM_METRIC_GR0_CTXSW_ACTIVE_PCT, Metric::kContextSwitchActive, kPercent},
 };
 
 bool is_refusal(nvmlReturn_t code) {
@@ -80,7 +80,8 @@ bool PerformanceMonitor::take_sample(Inquiry& inquiry, Series& series, const Mig
     return inquiry.note_failure(nvml.nvmlGpmMigSampleGet.name(), code);
 }
 
-bool PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series, gpu::Figures& figures) {
+bool PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series,
+                                      gpu::MetricValues& metrics) {
     if (!request_) {
         constexpr std::size_t kBytes =
             offsetof(nvmlGpmMetricsGet_t, metrics) + kRequestEntries * sizeof(nvmlGpmMetric_t);
@@ -88,13 +89,13 @@ bool PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series, gpu::Fig
     }
     auto* const request = new (request_.get()) nvmlGpmMetricsGet_t{};
     nvmlGpmMetric_t* const entries = request->metrics;
-    std::array<const Metric*, kMetrics.size()> asked{};
+    std::array<const GpmMetric*, kMetrics.size()> asked{};
     unsigned count = 0;
-    for (const Metric& metric : kMetrics) {
-        if (series.refused_metrics.contains(metric.id)) continue;
+    for (const GpmMetric& gpm : kMetrics) {
+        if (series.refused_metrics.contains(gpm.id)) continue;
         entries[count] = {};
-        entries[count].metricId = metric.id;
-        asked[count++] = &metric;
+        entries[count].metricId = gpm.id;
+        asked[count++] = &gpm;
     }
     if (count == 0) return false;
     request->version = NVML_GPM_METRICS_GET_VERSION;
@@ -113,14 +114,14 @@ bool PerformanceMonitor::read_metrics(Inquiry& inquiry, Series& series, gpu::Fig
         if (!std::isfinite(entries[i].value) || entries[i].value < 0) continue;
         double value = entries[i].value * asked[i]->scale;
         if (asked[i]->scale == kPercent) value = std::min(value, 1.0);
-        figures.set(asked[i]->figure, value);
+        metrics.set(asked[i]->metric, value);
     }
     return true;
 }
 
 std::chrono::nanoseconds PerformanceMonitor::read_series(Inquiry& inquiry, Series& series,
                                                          const MigHandle* mig, bool delivered,
-                                                         gpu::Figures& figures) {
+                                                         gpu::MetricValues& metrics) {
     constexpr std::chrono::nanoseconds kNone{0};
     if (series.has_second && (delivered || !series.has_first)) {
         std::swap(series.first, series.second);
@@ -135,7 +136,7 @@ std::chrono::nanoseconds PerformanceMonitor::read_series(Inquiry& inquiry, Serie
     series.second_at = now;
     series.has_second = true;
     if (!series.has_first) return kNone;
-    if (read_metrics(inquiry, series, figures)) return now - series.first_at;
+    if (read_metrics(inquiry, series, metrics)) return now - series.first_at;
     series.has_first = false;  // the two do not fit: begin with the second
     return kNone;
 }
@@ -150,7 +151,7 @@ void PerformanceMonitor::drop(const Inquiry& inquiry, Series& series) {
 void PerformanceMonitor::read(Inquiry& inquiry, const std::vector<MigHandle>& mig, bool delivered,
                               gpu::Reading& reading) {
     if (!supported(inquiry)) return;
-    reading.averaged = read_series(inquiry, whole_, nullptr, delivered, reading.figures);
+    reading.averaged = read_series(inquiry, whole_, nullptr, delivered, reading.metrics);
     std::vector<gpu::InstanceReading>& instances = reading.instances;
     for (gpu::InstanceReading& instance : instances) {
         const auto handle = std::ranges::find(mig, instance.gpu_instance, &MigHandle::gpu_instance);
@@ -159,7 +160,7 @@ void PerformanceMonitor::read(Inquiry& inquiry, const std::vector<MigHandle>& mi
         // Another instance of the same id has another handle.
         if (series.device != handle->handle) drop(inquiry, series);
         series.device = handle->handle;
-        instance.averaged = read_series(inquiry, series, &*handle, delivered, instance.figures);
+        instance.averaged = read_series(inquiry, series, &*handle, delivered, instance.metrics);
     }
     for (auto next = by_instance_.begin(); next != by_instance_.end();) {
         const auto here = next++;

@@ -15,14 +15,14 @@
 
 namespace aliquot::nvml {
 
-/// The GPM figures of one GPU and of its GPU instances (Hopper and newer). Each is an average
+/// The GPM metrics of one GPU and of its GPU instances (Hopper and newer). Each is an average
 /// between two samples, so the last one of each is kept. Used by one thread.
 class PerformanceMonitor {
 public:
-    /// Two samples that lie closer together give no figures.
+    /// Two samples that lie closer together give no metrics.
     static constexpr std::chrono::milliseconds kShortestSpan{101};
 
-    /// Fills in the figures of the GPU itself and of the instances that are in `reading`.
+    /// Fills in the metrics of the GPU itself and of the instances that are in `reading`.
     /// mig         handles of the MIG devices; one of each instance is enough
     /// delivered   somebody has got what the last read() gave: averages begin anew. If not, they go
     ///             on from where they began.
@@ -48,10 +48,10 @@ private:
 
     bool supported(Inquiry& inquiry);
     bool take_sample(Inquiry& inquiry, Series& series, const MigHandle* mig);
-    /// Returns what the figures are averages over; 0: there are none.
+    /// Returns what the metrics are averages over; 0: there are none.
     std::chrono::nanoseconds read_series(Inquiry& inquiry, Series& series, const MigHandle* mig,
-                                         bool delivered, gpu::Figures& figures);
-    bool read_metrics(Inquiry& inquiry, Series& series, gpu::Figures& figures);
+                                         bool delivered, gpu::MetricValues& metrics);
+    bool read_metrics(Inquiry& inquiry, Series& series, gpu::MetricValues& metrics);
     void drop(const Inquiry& inquiry, Series& series);
 
     std::optional<bool> supported_;

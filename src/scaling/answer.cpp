@@ -54,8 +54,8 @@ bool belongs_to(const PodRecord& pod, const WorkloadKind& kind, const std::strin
 /// One question to one version of one group.
 class Asked {
 public:
-    Asked(const Question& question, const Book& book, const PodDirectory& directory)
-        : question_(question), book_(book), directory_(directory) {}
+    Asked(const Question& question, const RecentMetrics& recent, const PodDirectory& directory)
+        : question_(question), recent_(recent), directory_(directory) {}
 
     ApiAnswer custom(const std::vector<std::string>& path, bool v1beta2);
     ApiAnswer external(const std::vector<std::string>& path);
@@ -80,7 +80,7 @@ private:
     }
 
     const Question& question_;
-    const Book& book_;
+    const RecentMetrics& recent_;
     const PodDirectory& directory_;
     const MetricInfo* metric_ = nullptr;
     k8s::LabelSelector pod_selector_;
@@ -119,7 +119,7 @@ Result<Asked::Pods> Asked::pods_of(const std::string& namespace_name, const Acce
     if (!visited && needs_directory) return visited.error();
     Pods made;
     std::set<std::string> told;
-    for (Value& value : book_.pods(metric_->metric, namespace_name, question_.now)) {
+    for (Value& value : recent_.pods(metric_->metric, namespace_name, question_.now)) {
         Subject& subject = value.subject;
         if (subject.name.empty() || subject.namespace_name.empty()) {
             const auto name = name_by_uid.find(subject.uid);
@@ -189,7 +189,7 @@ ApiAnswer Asked::together(const Described& described, const Accepts& accepts,
 }
 
 ApiAnswer Asked::node(const std::string& name) {
-    auto value = book_.node(metric_->metric, name, question_.now);
+    auto value = recent_.node(metric_->metric, name, question_.now);
     if (!value) {
         return not_found("the server could not find the metric " + std::string(metric_->name) +
                          " for nodes " + name);
@@ -274,7 +274,8 @@ ApiAnswer failure(int code, const std::string& reason, const std::string& messag
     return {.status = code, .body = document::to_json(root)};
 }
 
-ApiAnswer answer(const Question& question, const Book& book, const PodDirectory& directory) {
+ApiAnswer answer(const Question& question, const RecentMetrics& recent,
+                 const PodDirectory& directory) {
     const auto parts = split_list(question.path, '/');
     const auto unknown = [] {
         return not_found("the server could not find the requested resource");
@@ -288,7 +289,7 @@ ApiAnswer answer(const Question& question, const Book& book, const PodDirectory&
     if (!v1beta2 && version != "v1beta1") return unknown();
     if (parts.size() == 3) return resource_document(group, version);
     const std::vector<std::string> rest(parts.begin() + 3, parts.end());
-    Asked asked(question, book, directory);
+    Asked asked(question, recent, directory);
     return group == kExternalGroup ? asked.external(rest) : asked.custom(rest, v1beta2);
 }
 

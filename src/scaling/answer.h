@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "scaling/book.h"
 #include "scaling/directory.h"
+#include "scaling/recent_metrics.h"
 
 namespace aliquot::scaling {
 
@@ -28,7 +28,8 @@ struct ApiAnswer {
 /// together, and of nodes. External values are those of the namespace's pods, one for each, with
 /// labels pod and node and, where they are known, the pod's own.
 /// source   the client of Kubernetes 1.36's autoscaler; k8s.io/metrics' types
-ApiAnswer answer(const Question& question, const Book& book, const PodDirectory& directory);
+ApiAnswer answer(const Question& question, const RecentMetrics& recent,
+                 const PodDirectory& directory);
 
 /// A failure in the form of the API server.
 /// reason   "NotFound", "BadRequest", ...

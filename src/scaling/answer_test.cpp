@@ -26,7 +26,7 @@ protected:
             std::vector<telemetry::Tenant> tenants{tenant("vision-1", 250'000, used * 10 / 4),
                                                    tenant("vision-2", 250'000, used),
                                                    tenant("other", 500'000, 0)};
-            book.add(snapshot(i * 10, tenants), after(i * 10));
+            recent.add(snapshot(i * 10, tenants), after(i * 10));
         }
         pods.records = {{.name = "vision-1",
                          .uid = "uid-vision-1",
@@ -46,7 +46,7 @@ protected:
                        .label_selector = selector,
                        .metric_label_selector = metric_selector,
                        .now = after(60)},
-                      book, pods);
+                      recent, pods);
     }
     document::Value json(const std::string& path, const std::string& selector = "") {
         const ApiAnswer got = ask(path, selector);
@@ -63,7 +63,7 @@ protected:
         }
         return list;
     }
-    Book book;
+    RecentMetrics recent;
     ListedPods pods;
 };
 
@@ -159,7 +159,7 @@ TEST_F(Answers, APodThatWasMadeAnewIsNotTheOldOne) {
 }
 
 TEST_F(Answers, APodThatTheAgentKnowsByUidOnlyGetsItsName) {
-    Book by_uid;
+    RecentMetrics by_uid;
     for (int i = 0; i <= 6; ++i) {
         telemetry::Tenant one =
             tenant("vision-1", 250'000, static_cast<std::uint64_t>(i) * 1'000'000'000);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "scaling/book.h"
+#include "scaling/recent_metrics.h"
 #include "telemetry/snapshot.h"
 
 namespace aliquot::scaling {

@@ -31,7 +31,7 @@ bool is_loopback(const std::string& listen) {
 class MetricsApi::Running {
 public:
     explicit Running(MetricsApiOptions options)
-        : options_(std::move(options)), book_(options_.book) {}
+        : options_(std::move(options)), recent_(options_.recent) {}
 
     Result<Done> start();
     [[nodiscard]] unsigned port() const { return server_->port(); }
@@ -53,7 +53,7 @@ private:
     kube_client::Connection connection_;
     std::string labels_from_;
     std::unique_ptr<PodDirectory> directory_;
-    Book book_;
+    RecentMetrics recent_;
     http::Tls tls_;
     std::string authority_;  // as written to its file
     Latest<FrontProxy> front_proxy_;
@@ -148,7 +148,7 @@ Result<Done> MetricsApi::Running::take_authority(const ProxyAuthority& authority
 }
 
 Result<Done> MetricsApi::Running::listen() {
-    Service::Seams seams{.book = book_,
+    Service::Seams seams{.recent = recent_,
                          .directory = *directory_,
                          // Ready whether an agent answered or not: an API that is not ready hinders
                          // the whole cluster's discovery.
@@ -176,7 +176,7 @@ void MetricsApi::Running::keep(const std::stop_token& stop) {
             never.wait_for(lock, stop, kRefreshEvery, [] { return false; });
         }
         if (stop.stop_requested()) return;
-        book_.sweep(std::chrono::system_clock::now());
+        recent_.sweep(std::chrono::system_clock::now());
         if (!options_.front_proxy_only || !options_.front_proxy_ca_file.empty()) continue;
         const auto authority = ask_proxy_authority(*connection_.api);
         auto taken = authority ? take_authority(*authority) : Result<Done>(authority.error());
@@ -189,7 +189,7 @@ void MetricsApi::Running::keep(const std::stop_token& stop) {
 Result<Done> MetricsApi::Running::start() {
     auto gatherer = Gatherer::make(options_.gather,
                                    [this](const telemetry::Snapshot& snapshot, Instant received) {
-                                       book_.add(snapshot, received);
+                                       recent_.add(snapshot, received);
                                    });
     if (!gatherer) return std::move(gatherer).error();
     gatherer_ = *std::move(gatherer);

@@ -7,15 +7,15 @@
 
 #include "base/result.h"
 #include "kube_client/connect.h"
-#include "scaling/book.h"
 #include "scaling/gatherer.h"
+#include "scaling/recent_metrics.h"
 
 namespace aliquot::scaling {
 
 struct MetricsApiOptions {
     std::string listen = ":6443";
     GatherOptions gather;
-    BookOptions book;
+    RecentMetricsOptions recent;
     /// Both empty: a certificate is made at the start.
     std::string certificate_file;
     std::string key_file;

@@ -40,7 +40,7 @@ http::Answer Service::metrics(const http::Request& request) const {
                 .label_selector = std::string(request.parameter("labelSelector")),
                 .metric_label_selector = std::string(request.parameter("metricLabelSelector")),
                 .now = seams_.now()},
-               seams_.book, seams_.directory));
+               seams_.recent, seams_.directory));
 }
 
 http::Routes Service::routes() const {

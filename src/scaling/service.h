@@ -23,7 +23,7 @@ struct FrontProxy {
 class Service {
 public:
     struct Seams {
-        const Book& book;
+        const RecentMetrics& recent;
         const PodDirectory& directory;
         /// Null: anybody may ask (for trying it out, on a loopback address).
         std::function<std::shared_ptr<const FrontProxy>()> front_proxy;

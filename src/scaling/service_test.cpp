@@ -47,12 +47,12 @@ protected:
     const TestCertificate servers_ = TestCertificate::authority("servers");
     const TestCertificate proxies_ = TestCertificate::authority("front proxies");
     const TestCertificate proxy_ = proxies_.issue("front-proxy-client", "");
-    Book book_;
+    RecentMetrics recent_;
     ListedPods pods_;
     bool ready_ = true;
     std::shared_ptr<const FrontProxy> front_proxy_ =
         std::make_shared<FrontProxy>(FrontProxy{.allowed_names = {"front-proxy-client"}});
-    const Service service_{{.book = book_,
+    const Service service_{{.recent = recent_,
                             .directory = pods_,
                             .front_proxy = [this] { return front_proxy_; },
                             .is_ready = [this] { return ready_; },

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "scaling/book.h"
 #include "scaling/directory.h"
+#include "scaling/recent_metrics.h"
 
 /// Small worlds for the tests of this folder.
 namespace aliquot::scaling {

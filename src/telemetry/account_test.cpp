@@ -219,7 +219,7 @@ TEST_F(SharedGpu, ADriverThatDoesNotAnswerIsNoIdleness) {
     EXPECT_THAT(TestWorld::find(device, "a")->amounts.memory_bytes, Optional(5 * kMiB));
     EXPECT_THAT(TestWorld::find(device, "a")->idle_held_ns, Optional(0U));
     device = world.seconds(20);
-    EXPECT_EQ(device.figures.get(gpu::Figure::kPowerMilliwatts), std::nullopt);
+    EXPECT_EQ(device.metrics.get(gpu::Metric::kPowerMilliwatts), std::nullopt);
     EXPECT_EQ(TestWorld::find(device, "a")->amounts.memory_bytes, std::nullopt);
     EXPECT_EQ(TestWorld::find(device, "a")->amounts.utilization_ppm, std::nullopt);
     EXPECT_THAT(TestWorld::find(device, "a")->amounts.busy_ns, Optional(5 * kSecond / 2));
@@ -277,7 +277,7 @@ TEST_F(CutGpu, InstancesAreAccountedEachForItself) {
     expect_exact(device);
 }
 
-TEST_F(CutGpu, WithoutInstanceFiguresUseIsAbsentAndMemoryIsThere) {
+TEST_F(CutGpu, WithoutInstanceMetricsUseIsAbsentAndMemoryIsThere) {
     world.second();
     const Device device = world.seconds(3);
     EXPECT_EQ(TestWorld::find(device, "big")->amounts.busy_ns, std::nullopt);

@@ -8,7 +8,7 @@ namespace {
 
 bool same_pod(const pods::Owner& a, const pods::Owner& b) {
     const bool same_name = a.pod_namespace == b.pod_namespace && a.pod == b.pod;
-    // A uid that comes with two names was joined wrongly: nobody's figures go to another pod for it.
+    // A uid that comes with two names was joined wrongly: nobody's metrics go to another pod for it.
     if (!a.pod_uid.empty() && !b.pod_uid.empty()) {
         return a.pod_uid == b.pod_uid && (same_name || a.pod.empty() || b.pod.empty());
     }

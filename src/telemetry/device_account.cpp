@@ -13,7 +13,7 @@
 namespace aliquot::telemetry {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 
 /// Busy for a part of the time that has passed.
 BusyStretch stretch_of(double ratio, std::chrono::nanoseconds elapsed) {
@@ -23,30 +23,30 @@ BusyStretch stretch_of(double ratio, std::chrono::nanoseconds elapsed) {
             .span_ns = span};
 }
 
-const gpu::Figures* figures_of(const PartIdentity& part, const gpu::Reading& reading) {
-    if (!part.gpu_instance) return &reading.figures;
+const gpu::MetricValues* metrics_of(const PartIdentity& part, const gpu::Reading& reading) {
+    if (!part.gpu_instance) return &reading.metrics;
     const auto found = std::ranges::find(reading.instances, *part.gpu_instance,
                                          &gpu::InstanceReading::gpu_instance);
-    return found == reading.instances.end() ? nullptr : &found->figures;
+    return found == reading.instances.end() ? nullptr : &found->metrics;
 }
 
-std::map<std::string, std::uint64_t> throttled(const gpu::Figures& figures) {
-    constexpr std::array<std::pair<Figure, std::string_view>, 8> kReasons{{
-        {Figure::kThrottlePowerNs, "sw_power"},
-        {Figure::kThrottlePowerBrakeNs, "hw_power_brake"},
-        {Figure::kThrottleSoftwareThermalNs, "sw_thermal"},
-        {Figure::kThrottleHardwareThermalNs, "hw_thermal"},
-        {Figure::kThrottleSyncBoostNs, "sync_boost"},
-        {Figure::kThrottleBoardLimitNs, "board"},
-        {Figure::kThrottleLowUtilizationNs, "low_utilization"},
-        {Figure::kThrottleReliabilityNs, "reliability"},
+std::map<std::string, std::uint64_t> throttled(const gpu::MetricValues& metrics) {
+    constexpr std::array<std::pair<Metric, std::string_view>, 8> kReasons{{
+        {Metric::kThrottlePowerNs, "sw_power"},
+        {Metric::kThrottlePowerBrakeNs, "hw_power_brake"},
+        {Metric::kThrottleSoftwareThermalNs, "sw_thermal"},
+        {Metric::kThrottleHardwareThermalNs, "hw_thermal"},
+        {Metric::kThrottleSyncBoostNs, "sync_boost"},
+        {Metric::kThrottleBoardLimitNs, "board"},
+        {Metric::kThrottleLowUtilizationNs, "low_utilization"},
+        {Metric::kThrottleReliabilityNs, "reliability"},
     }};
     std::map<std::string, std::uint64_t> reasons;
-    for (const auto& [figure, name] : kReasons) {
-        if (const auto ns = figures.whole(figure)) reasons.emplace(name, *ns);
+    for (const auto& [metric, name] : kReasons) {
+        if (const auto ns = metrics.whole(metric)) reasons.emplace(name, *ns);
     }
     // Drivers that do not tell software from hardware.
-    const auto thermal = figures.whole(Figure::kThrottleThermalNs);
+    const auto thermal = metrics.whole(Metric::kThrottleThermalNs);
     if (thermal && !reasons.contains("sw_thermal") && !reasons.contains("hw_thermal")) {
         reasons.emplace("thermal", *thermal);
     }
@@ -92,8 +92,8 @@ Device DeviceAccount::note(const gpu::Gpu& gpu, const Result<gpu::Reading>& read
     }
     device.read_at = read_at_;
     note_parts(gpu, last_, scene, elapsed, fresh);
-    note_energy(last_.figures, elapsed, fresh);
-    divide_power(last_.figures, elapsed, fresh);
+    note_energy(last_.metrics, elapsed, fresh);
+    divide_power(last_.metrics, elapsed, fresh);
     show(last_, device);
     // What was told of a stretch of time is told once.
     if (last_.gpu_busy) last_.gpu_busy->clear();
@@ -104,10 +104,10 @@ Device DeviceAccount::note(const gpu::Gpu& gpu, const Result<gpu::Reading>& read
 
 std::optional<BusyStretch> DeviceAccount::busy_of(const PartIdentity& part,
                                                   const gpu::Reading& reading,
-                                                  const gpu::Figures& figures,
+                                                  const gpu::MetricValues& metrics,
                                                   std::chrono::nanoseconds elapsed, bool fresh) {
     if (part.gpu_instance) {
-        const auto active = figures.get(Figure::kGraphicsActive);
+        const auto active = metrics.get(Metric::kGraphicsActive);
         if (!active) return std::nullopt;
         const auto own = std::ranges::find(reading.instances, *part.gpu_instance,
                                            &gpu::InstanceReading::gpu_instance);
@@ -116,7 +116,7 @@ std::optional<BusyStretch> DeviceAccount::busy_of(const PartIdentity& part,
         return fresh ? stretch_of(*active, timed ? own->averaged : elapsed) : BusyStretch{};
     }
     if (reading.gpu_busy) return gpu_busy_.take(*reading.gpu_busy, elapsed);
-    const auto percent = figures.get(Figure::kGpuBusyPercent);
+    const auto percent = metrics.get(Metric::kGpuBusyPercent);
     if (!percent) return std::nullopt;
     return fresh ? stretch_of(*percent / 100, elapsed) : BusyStretch{};
 }
@@ -136,25 +136,25 @@ void DeviceAccount::note_parts(const gpu::Gpu& gpu, const gpu::Reading& reading,
     if (reading.uses) uses = uses_.take(*reading.uses, elapsed);
     mig_use_unknown_ = false;
     for (const PartIdentity& identity : identities) {
-        static const gpu::Figures kNone;
-        const gpu::Figures* const found = figures_of(identity, reading);
-        const gpu::Figures& figures = found == nullptr ? kNone : *found;
-        const auto busy = busy_of(identity, reading, figures, elapsed, fresh);
+        static const gpu::MetricValues kNone;
+        const gpu::MetricValues* const found = metrics_of(identity, reading);
+        const gpu::MetricValues& metrics = found == nullptr ? kNone : *found;
+        const auto busy = busy_of(identity, reading, metrics, elapsed, fresh);
         mig_use_unknown_ = mig_use_unknown_ || (identity.gpu_instance && !busy && fresh);
         const bool told = reading.uses && !identity.gpu_instance;
         parts_.try_emplace(identity.gpu_instance, options_)
             .first->second.note(
-                identity, {.figures = figures, .busy = busy, .elapsed = elapsed, .now = scene.now},
+                identity, {.metrics = metrics, .busy = busy, .elapsed = elapsed, .now = scene.now},
                 claims_on(identity, gpu, reading, told ? &uses : nullptr, scene));
     }
     uses_.seen_until(gpu_busy_.newest_us());
 }
 
-void DeviceAccount::note_energy(const gpu::Figures& figures, std::chrono::nanoseconds elapsed,
+void DeviceAccount::note_energy(const gpu::MetricValues& metrics, std::chrono::nanoseconds elapsed,
                                 bool fresh) {
     energy_step_ = 0;
     if (!fresh) return;
-    if (const auto counted = figures.whole(Figure::kEnergyMillijoules)) {
+    if (const auto counted = metrics.whole(Metric::kEnergyMillijoules)) {
         // The driver's count begins anew when it is reloaded; ours goes on.
         if (!driver_energy_) {
             energy_millijoules_ = *counted;
@@ -162,7 +162,7 @@ void DeviceAccount::note_energy(const gpu::Figures& figures, std::chrono::nanose
             energy_step_ = *counted >= *driver_energy_ ? *counted - *driver_energy_ : *counted;
         }
         driver_energy_ = counted;
-    } else if (const auto power = figures.whole(Figure::kPowerMilliwatts)) {
+    } else if (const auto power = metrics.whole(Metric::kPowerMilliwatts)) {
         const auto us = static_cast<std::uint64_t>(
             std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count());
         energy_rest_uj_ += scaled(*power, us, 1000);
@@ -175,9 +175,9 @@ void DeviceAccount::note_energy(const gpu::Figures& figures, std::chrono::nanose
     energy_millijoules_ += energy_step_;
 }
 
-void DeviceAccount::divide_power(const gpu::Figures& figures, std::chrono::nanoseconds elapsed,
+void DeviceAccount::divide_power(const gpu::MetricValues& metrics, std::chrono::nanoseconds elapsed,
                                  bool fresh) {
-    const auto power = figures.whole(Figure::kPowerMilliwatts);
+    const auto power = metrics.whole(Metric::kPowerMilliwatts);
     std::vector<PartAccount::Entry*> entries;
     std::vector<std::uint64_t> weights;
     std::uint64_t all = 0;
@@ -216,15 +216,15 @@ void DeviceAccount::divide_power(const gpu::Figures& figures, std::chrono::nanos
 }
 
 void DeviceAccount::show(const gpu::Reading& reading, Device& device) const {
-    device.figures = reading.figures;
-    device.throttled_ns = throttled(reading.figures);
+    device.metrics = reading.metrics;
+    device.throttled_ns = throttled(reading.metrics);
     device.memory_busy_ns = memory_busy_ns_;
     device.memory_busy_known = memory_busy_known_;
     for (const auto& [instance, part] : parts_) device.parts.push_back(part.show());
     const bool uncut = parts_.size() == 1 && parts_.contains(std::nullopt);
     if (uncut) device.total = device.parts.front().total;
-    device.total.memory_bytes = reading.figures.whole(Figure::kMemoryUsedBytes);
-    device.total.power_milliwatts = reading.figures.whole(Figure::kPowerMilliwatts);
+    device.total.memory_bytes = reading.metrics.whole(Metric::kMemoryUsedBytes);
+    device.total.power_milliwatts = reading.metrics.whole(Metric::kPowerMilliwatts);
     if (energy_known_) device.total.energy_millijoules = energy_millijoules_;
     device.remainder = {
         .memory_bytes = rest_of(device.total.memory_bytes, device.parts, &Amounts::memory_bytes),

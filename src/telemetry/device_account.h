@@ -30,7 +30,7 @@ public:
     [[nodiscard]] gpu::Since since() const;
 
     /// Enters one look. An error is a GPU that did not answer: nothing is known of the time since
-    /// the look before, and its last figures stand for a while.
+    /// the look before, and its last metrics stand for a while.
     /// returns  the GPU as it stands; without layout, xids
     Device note(const gpu::Gpu& gpu, const Result<gpu::Reading>& reading, const Scene& scene,
                 Moment wall);
@@ -41,12 +41,14 @@ public:
 
 private:
     std::optional<BusyStretch> busy_of(const PartIdentity& part, const gpu::Reading& reading,
-                                       const gpu::Figures& figures,
+                                       const gpu::MetricValues& metrics,
                                        std::chrono::nanoseconds elapsed, bool fresh);
     void note_parts(const gpu::Gpu& gpu, const gpu::Reading& reading, const Scene& scene,
                     std::chrono::nanoseconds elapsed, bool fresh);
-    void note_energy(const gpu::Figures& figures, std::chrono::nanoseconds elapsed, bool fresh);
-    void divide_power(const gpu::Figures& figures, std::chrono::nanoseconds elapsed, bool fresh);
+    void note_energy(const gpu::MetricValues& metrics, std::chrono::nanoseconds elapsed,
+                     bool fresh);
+    void divide_power(const gpu::MetricValues& metrics, std::chrono::nanoseconds elapsed,
+                      bool fresh);
     void show(const gpu::Reading& reading, Device& device) const;
 
     AccountOptions options_;

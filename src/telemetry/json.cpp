@@ -5,7 +5,7 @@
 
 #include "base/json_value.h"
 #include "gpu/json.h"
-#include "telemetry/figure_names.h"
+#include "telemetry/metric_names.h"
 
 namespace aliquot::telemetry {
 namespace {
@@ -21,14 +21,14 @@ void put(Json& json, const char* name, const std::string& value) {
     if (!value.empty()) json[name] = value;
 }
 
-Json json_of(const gpu::Figures& figures) {
+Json json_of(const gpu::MetricValues& metrics) {
     Json json = Json::object();
-    for (std::size_t i = 0; i < gpu::kFigures; ++i) {
-        const auto figure = static_cast<gpu::Figure>(i);
-        const auto value = figures.get(figure);
+    for (std::size_t i = 0; i < gpu::kMetricCount; ++i) {
+        const auto metric = static_cast<gpu::Metric>(i);
+        const auto value = metrics.get(metric);
         if (!value) continue;
         const auto whole = static_cast<std::int64_t>(*value);
-        const std::string name(name_of(figure));
+        const std::string name(name_of(metric));
         if (static_cast<double>(whole) == *value) {
             json[name] = whole;
         } else {
@@ -92,7 +92,7 @@ Json json_of(const Part& part) {
     put(json, "gpuInstance", part.gpu_instance);
     put(json, "profile", part.profile);
     for (const gpu::Uuid& uuid : part.mig_devices) json["migDevices"].push_back(uuid.text);
-    if (part.gpu_instance) json["figures"] = json_of(part.figures);
+    if (part.gpu_instance) json["figures"] = json_of(part.metrics);
     json["total"] = json_of(part.total);
     json["remainder"] = json_of(part.remainder);
     json["endedBusyNs"] = part.ended_busy_ns;
@@ -115,7 +115,7 @@ Json json_of(const Device& device) {
                       {"allocated", device.layout.allocated}};
     if (device.read_at) json["readAtMs"] = unix_ms(*device.read_at);
     put(json, "problem", device.problem);
-    json["figures"] = json_of(device.figures);
+    json["figures"] = json_of(device.metrics);
     json["total"] = json_of(device.total);
     json["remainder"] = json_of(device.remainder);
     if (device.memory_busy_known) json["memoryBusyNs"] = device.memory_busy_ns;
@@ -130,17 +130,17 @@ Json json_of(const Device& device) {
     return json;
 }
 
-Json json_of(const Sight& sight) {
+Json json_of(const SamplingStatus& sampling) {
     Json json{{"degraded", Json::array()},
-              {"mpsServerOnly", sight.mps_server_only},
-              {"migUseUnknown", sight.mig_use_unknown},
-              {"looks", sight.looks},
-              {"failedLooks", sight.failed_looks},
-              {"lookNs", sight.look_ns}};
-    for (const pods::Degraded one : sight.degraded) json["degraded"].push_back(to_text(one));
-    if (sight.last_good) json["lastGoodMs"] = unix_ms(*sight.last_good);
+              {"mpsServerOnly", sampling.mps_server_only},
+              {"migUseUnknown", sampling.mig_use_unknown},
+              {"looks", sampling.looks},
+              {"failedLooks", sampling.failed_looks},
+              {"lookNs", sampling.look_ns}};
+    for (const pods::Degraded one : sampling.degraded) json["degraded"].push_back(to_text(one));
+    if (sampling.last_good) json["lastGoodMs"] = unix_ms(*sampling.last_good);
     json["failedCalls"] = Json::array();
-    for (const auto& [call, count] : sight.failed_calls) {
+    for (const auto& [call, count] : sampling.failed_calls) {
         json["failedCalls"].push_back(
             {{"call", call.first}, {"code", call.second}, {"count", count}});
     }
@@ -159,7 +159,7 @@ std::string to_json(const Snapshot& snapshot) {
               {"cudaVersion", snapshot.cuda_version}};
     put(json, "driverProblem", snapshot.driver_problem);
     put(json, "pricePerGpuHour", snapshot.price_per_gpu_hour);
-    json["sight"] = json_of(snapshot.sight);
+    json["sight"] = json_of(snapshot.sampling);
     json["gpus"] = Json::array();
     for (const Device& device : snapshot.devices) json["gpus"].push_back(json_of(device));
     // Names of processes need not be UTF-8.

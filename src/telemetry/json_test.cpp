@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "telemetry/figure_names.h"
+#include "telemetry/metric_names.h"
 #include "telemetry/test_world.h"
 
 namespace aliquot::telemetry {
@@ -30,9 +30,9 @@ Snapshot some_snapshot() {
                                   .replicas = 4};
     snapshot.devices[0].xids = {
         {.xid = 79, .count = 2, .last = Moment(std::chrono::milliseconds(5))}};
-    snapshot.sight = {.degraded = {pods::Degraded::kNoHostPid},
-                      .looks = 4,
-                      .failed_calls = {{{"nvmlDeviceGetPowerUsage", 999}, 3}}};
+    snapshot.sampling = {.degraded = {pods::Degraded::kNoHostPid},
+                         .looks = 4,
+                         .failed_calls = {{{"nvmlDeviceGetPowerUsage", 999}, 3}}};
     return snapshot;
 }
 
@@ -43,12 +43,12 @@ TEST(State, IsReadBackAsItWasWritten) {
     EXPECT_EQ(to_json(*read), text);
 }
 
-TEST(State, EveryFigureHasANameOfItsOwn) {
-    for (std::size_t i = 0; i < gpu::kFigures; ++i) {
-        const auto figure = static_cast<gpu::Figure>(i);
-        EXPECT_EQ(figure_named(name_of(figure)), figure);
+TEST(State, EveryMetricHasANameOfItsOwn) {
+    for (std::size_t i = 0; i < gpu::kMetricCount; ++i) {
+        const auto metric = static_cast<gpu::Metric>(i);
+        EXPECT_EQ(metric_named(name_of(metric)), metric);
     }
-    EXPECT_EQ(figure_named("none"), std::nullopt);
+    EXPECT_EQ(metric_named("none"), std::nullopt);
 }
 
 TEST(State, AbsentAmountsAreLeftOut) {

@@ -3,8 +3,8 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "telemetry/figure_names.h"
 #include "telemetry/json.h"
+#include "telemetry/metric_names.h"
 
 namespace aliquot::telemetry {
 namespace {
@@ -105,17 +105,17 @@ private:
         return values;
     }
 
-    gpu::Figures figures_in(const ParsedJson& json) {
-        gpu::Figures figures;
+    gpu::MetricValues metrics_in(const ParsedJson& json) {
+        gpu::MetricValues metrics;
         for (const auto& [name, value] : object(json, "figures").items()) {
-            const auto figure = figure_named(name);
+            const auto metric = metric_named(name);
             if (!value.is_number()) {
                 note("figures." + name, "a number");
-            } else if (figure) {
-                figures.set(*figure, value.get<double>());
+            } else if (metric) {
+                metrics.set(*metric, value.get<double>());
             }
         }
-        return figures;
+        return metrics;
     }
 
     Amounts amounts_in(const ParsedJson& json, const char* name) {
@@ -180,7 +180,7 @@ private:
 
     Part part_in(const ParsedJson& json) {
         Part part{.profile = text(json, "profile"),
-                  .figures = figures_in(json),
+                  .metrics = metrics_in(json),
                   .total = amounts_in(json, "total"),
                   .remainder = amounts_in(json, "remainder"),
                   .ended_busy_ns = number(json, "endedBusyNs"),
@@ -272,7 +272,7 @@ private:
                       .layout = layout_in(json),
                       .read_at = moment(json, "readAtMs"),
                       .problem = text(json, "problem"),
-                      .figures = figures_in(json),
+                      .metrics = metrics_in(json),
                       .total = amounts_in(json, "total"),
                       .remainder = amounts_in(json, "remainder"),
                       .memory_busy_ns = number(json, "memoryBusyNs"),
@@ -290,27 +290,28 @@ private:
         return device;
     }
 
-    Sight sight_in(const ParsedJson& json) {
+    SamplingStatus sight_in(const ParsedJson& json) {
         const ParsedJson& of = object(json, "sight");
-        Sight sight{.mps_server_only = flag(of, "mpsServerOnly"),
-                    .mig_use_unknown = flag(of, "migUseUnknown"),
-                    .looks = number(of, "looks"),
-                    .failed_looks = number(of, "failedLooks"),
-                    .look_ns = number(of, "lookNs"),
-                    .last_good = moment(of, "lastGoodMs")};
+        SamplingStatus sampling{.mps_server_only = flag(of, "mpsServerOnly"),
+                                .mig_use_unknown = flag(of, "migUseUnknown"),
+                                .looks = number(of, "looks"),
+                                .failed_looks = number(of, "failedLooks"),
+                                .look_ns = number(of, "lookNs"),
+                                .last_good = moment(of, "lastGoodMs")};
         for (const ParsedJson& name : list(of, "degraded")) {
             for (const auto one : {pods::Degraded::kNoHostPid, pods::Degraded::kNoPodIdentity,
                                    pods::Degraded::kStaleHolders}) {
                 if (name.is_string() && name.get<std::string>() == pods::to_text(one)) {
-                    sight.degraded.push_back(one);
+                    sampling.degraded.push_back(one);
                 }
             }
         }
         for (const ParsedJson& one : list(of, "failedCalls")) {
-            sight.failed_calls[{text(one, "call"), static_cast<int>(small_number(one, "code"))}] =
+            sampling
+                .failed_calls[{text(one, "call"), static_cast<int>(small_number(one, "code"))}] =
                 number(one, "count");
         }
-        return sight;
+        return sampling;
     }
 
     Snapshot snapshot_in(const ParsedJson& json) {
@@ -321,7 +322,7 @@ private:
                           .driver_version = text(json, "driverVersion"),
                           .cuda_version = static_cast<int>(small_number(json, "cudaVersion")),
                           .driver_problem = text(json, "driverProblem"),
-                          .sight = sight_in(json)};
+                          .sampling = sight_in(json)};
         if (const ParsedJson* const price = find(json, "pricePerGpuHour")) {
             if (price->is_number()) {
                 snapshot.price_per_gpu_hour = price->get<double>();

@@ -9,19 +9,19 @@
 namespace aliquot::telemetry {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 
 std::uint64_t count_of(std::chrono::nanoseconds time) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
 }
 
-/// What a claim has used since the look before, and how that is known.
+/// What a claim has used since the sample before, and how that is known.
 struct Use {
     std::optional<std::uint64_t> ns;
     Source source = Source::kNone;
 };
 
-/// What the guard has counted since the look before.
+/// What the guard has counted since the sample before.
 std::optional<std::uint64_t> guard_use(const Claim& claim,
                                        const std::optional<std::uint64_t>& before) {
     if (claim.guard == nullptr || !before) return std::nullopt;
@@ -96,28 +96,28 @@ std::optional<std::uint64_t> rest_of(const std::optional<std::uint64_t>& total,
 
 }  // namespace
 
-void PartAccount::note(const PartIdentity& identity, const Look& look, Claims claims) {
+void PartAccount::note(const PartIdentity& identity, const Sample& sample, Claims claims) {
     shown_.gpu_instance = identity.gpu_instance;
     shown_.profile = identity.profile;
     shown_.mig_devices = identity.gpu_instance ? identity.devices : std::vector<gpu::Uuid>();
-    shown_.figures = look.figures;
+    shown_.metrics = sample.metrics;
     slices_ = identity.slices;
-    note_rows(claims, look);
-    note_memory(look);
-    retire(look.now);
-    shown_.others = without_uses(claims.others, look.busy);
+    note_rows(claims, sample);
+    note_memory(sample);
+    retire(sample.now);
+    shown_.others = without_uses(claims.others, sample.busy);
     std::ranges::sort(entries_, by_name);
 }
 
-void PartAccount::note_rows(Claims& claims, const Look& look) {
+void PartAccount::note_rows(Claims& claims, const Sample& sample) {
     for (Entry& entry : entries_) entry.seen = false;
-    for (Claim& claim : claims.list) fill(entry_of(claim), claim, claims.processes_known, look);
-    note_busy(claims, look);
+    for (Claim& claim : claims.list) fill(entry_of(claim), claim, claims.processes_known, sample);
+    note_busy(claims, sample);
     for (Claim& claim : claims.list) {
         Entry& entry = entry_of(claim);
         entry.guard_gpu_ns =
             claim.guard == nullptr ? std::nullopt : std::optional(claim.guard->gpu_ns);
-        entry.row.processes = without_uses(claim.processes, look.busy);
+        entry.row.processes = without_uses(claim.processes, sample.busy);
     }
 }
 
@@ -132,19 +132,20 @@ PartAccount::Entry& PartAccount::entry_of(const Claim& claim) {
     return entries_.back();
 }
 
-void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known, const Look& look) {
+void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known,
+                       const Sample& sample) {
     Tenant& row = entry.row;
     const bool is_new = entry.last_seen == os::TimePoint{};
     entry.seen = true;
     entry.whole = claim.whole;
-    entry.last_seen = look.now;
+    entry.last_seen = sample.now;
     row.owner = claim.owner;
     row.ids = claim.ids;
     row.ended = false;
     row.entitlement_ppm = claim.entitlement_ppm;
     row.memory_limit_bytes = claim.memory_limit_bytes;
-    if (!claim.ids.empty() && !is_new) row.held_ns += count_of(look.elapsed);
-    const auto used = look.figures.whole(Figure::kMemoryUsedBytes);
+    if (!claim.ids.empty() && !is_new) row.held_ns += count_of(sample.elapsed);
+    const auto used = sample.metrics.whole(Metric::kMemoryUsedBytes);
     row.amounts.memory_bytes.reset();
     if (claim.whole && used) {
         row.amounts.memory_bytes = used;
@@ -158,8 +159,8 @@ void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known, c
         row.amounts.memory_bytes = 0;
     }
     if (claim.whole && !row.memory_limit_bytes) {
-        const auto total = look.figures.whole(Figure::kMemoryTotalBytes);
-        const auto kept = look.figures.whole(Figure::kMemoryReservedBytes);
+        const auto total = sample.metrics.whole(Metric::kMemoryTotalBytes);
+        const auto kept = sample.metrics.whole(Metric::kMemoryReservedBytes);
         if (total) row.memory_limit_bytes = *total - std::min(*total, kept.value_or(0));
     }
     if (claim.guard != nullptr) {
@@ -170,29 +171,29 @@ void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known, c
     }
 }
 
-void PartAccount::note_busy(const Claims& claims, const Look& look) {
+void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
     std::vector<Use> uses;
     std::vector<std::uint64_t> weights;
     std::uint64_t sum = claims.others_use_ns;
     std::size_t users = 0;
     for (const Claim& claim : claims.list) {
-        uses.push_back(use_of(claim, claims, entry_of(claim), look.busy));
+        uses.push_back(use_of(claim, claims, entry_of(claim), sample.busy));
         weights.push_back(uses.back().ns.value_or(0));
         sum += weights.back();
         if (weights.back() != 0) ++users;
     }
-    if (look.busy) {
+    if (sample.busy) {
         busy_known_ = true;
-        busy_ns_ += look.busy->busy_ns;
-        weights = divide(look.busy->busy_ns, weights, of_all(*look.busy, sum, users));
-        if (look.busy->span_ns != 0) {
-            total_.utilization_ppm = per_million(look.busy->busy_ns, look.busy->span_ns);
+        busy_ns_ += sample.busy->busy_ns;
+        weights = divide(sample.busy->busy_ns, weights, of_all(*sample.busy, sum, users));
+        if (sample.busy->span_ns != 0) {
+            total_.utilization_ppm = per_million(sample.busy->busy_ns, sample.busy->span_ns);
         }
     } else {
         total_.utilization_ppm.reset();
     }
     const std::uint64_t span =
-        look.busy ? look.busy->span_ns : count_of(look.elapsed);  // a guard needs no samples
+        sample.busy ? sample.busy->span_ns : count_of(sample.elapsed);  // a guard needs no samples
     for (std::size_t i = 0; i < uses.size(); ++i) {
         Entry& entry = entry_of(claims.list[i]);
         Tenant& row = entry.row;
@@ -208,8 +209,8 @@ void PartAccount::note_busy(const Claims& claims, const Look& look) {
             if (!claims.list[i].ids.empty()) {
                 const bool busy = weights[i] != 0;
                 row.idle_held_ns =
-                    row.idle_held_ns.value_or(0) + (busy ? 0 : count_of(look.elapsed));
-                row.idle_ns = busy ? 0 : row.idle_ns.value_or(0) + count_of(look.elapsed);
+                    row.idle_held_ns.value_or(0) + (busy ? 0 : count_of(sample.elapsed));
+                row.idle_ns = busy ? 0 : row.idle_ns.value_or(0) + count_of(sample.elapsed);
             }
         }
         if (row.entitlement_ppm != 0 && row.amounts.utilization_ppm) {
@@ -222,8 +223,8 @@ void PartAccount::note_busy(const Claims& claims, const Look& look) {
     });
 }
 
-void PartAccount::note_memory(const Look& look) {
-    total_.memory_bytes = look.figures.whole(Figure::kMemoryUsedBytes);
+void PartAccount::note_memory(const Sample& sample) {
+    total_.memory_bytes = sample.metrics.whole(Metric::kMemoryUsedBytes);
     std::vector<std::uint64_t> held;
     for (const Entry& entry : entries_) {
         held.push_back(entry.seen ? entry.row.amounts.memory_bytes.value_or(0) : 0);

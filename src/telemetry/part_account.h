@@ -16,7 +16,7 @@ namespace aliquot::telemetry {
 struct AccountOptions {
     /// How long the row of a tenant that is gone is shown, so that its last values are read.
     std::chrono::nanoseconds keep_ended = std::chrono::minutes(2);
-    /// How long the last figures stand for a GPU that does not answer.
+    /// How long the last metrics stand for a GPU that does not answer.
     std::chrono::nanoseconds stale_after = std::chrono::seconds(10);
     /// A part never has more rows of tenants that are gone; the oldest leave first.
     std::size_t most_ended = 16;
@@ -27,14 +27,14 @@ class PartAccount {
 public:
     explicit PartAccount(const AccountOptions& options) : options_(options) {}
 
-    /// What one look has shown.
-    struct Look {
-        const gpu::Figures& figures;
+    /// What one sample has shown.
+    struct Sample {
+        const gpu::MetricValues& metrics;
         std::optional<BusyStretch> busy;   // of all the part; empty: the driver does not tell
-        std::chrono::nanoseconds elapsed;  // since the look before
+        std::chrono::nanoseconds elapsed;  // since the sample before
         os::TimePoint now;
     };
-    void note(const PartIdentity& identity, const Look& look, Claims claims);
+    void note(const PartIdentity& identity, const Sample& sample, Claims claims);
 
     /// A tenant as it will be shown; power and energy are divided by the account of the GPU.
     struct Entry {
@@ -42,7 +42,7 @@ public:
         os::TimePoint last_seen{};
         bool seen = false;
         bool whole = false;
-        std::optional<std::uint64_t> guard_gpu_ns;  // of its guard, at the look before
+        std::optional<std::uint64_t> guard_gpu_ns;  // of its guard, at the sample before
     };
     [[nodiscard]] std::vector<Entry>& entries() { return entries_; }
     [[nodiscard]] std::optional<std::uint64_t> utilization_ppm() const {
@@ -55,11 +55,11 @@ public:
     [[nodiscard]] Part show() const;
 
 private:
-    void note_rows(Claims& claims, const Look& look);
+    void note_rows(Claims& claims, const Sample& sample);
     Entry& entry_of(const Claim& claim);
-    void fill(Entry& entry, const Claim& claim, bool processes_known, const Look& look);
-    void note_busy(const Claims& claims, const Look& look);
-    void note_memory(const Look& look);
+    void fill(Entry& entry, const Claim& claim, bool processes_known, const Sample& sample);
+    void note_busy(const Claims& claims, const Sample& sample);
+    void note_memory(const Sample& sample);
     void retire(os::TimePoint now);
 
     AccountOptions options_;

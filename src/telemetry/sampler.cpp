@@ -163,7 +163,7 @@ void Sampler::look() {
     if (reset_awaited_) sources_.meters.release();
     sight_.degraded = holders ? holders->degraded : std::vector<pods::Degraded>();
     sight_.look_ns = static_cast<std::uint64_t>((clock_.now() - begin).count());
-    snapshot.sight = sight_;
+    snapshot.sampling = sight_;
     latest_.publish(std::move(snapshot));
 }
 

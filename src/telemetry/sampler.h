@@ -76,7 +76,7 @@ private:
     Sources sources_;
     SamplerOptions options_;
     std::map<gpu::Uuid, DeviceAccount> accounts_;
-    Sight sight_;
+    SamplingStatus sight_;
     bool reset_awaited_ = false;
     std::uint64_t sequence_ = 0;
     Latest<Snapshot> latest_;

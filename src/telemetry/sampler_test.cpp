@@ -25,7 +25,7 @@ public:
                 continue;
             }
             gpu::Reading reading;
-            reading.figures.set(gpu::Figure::kPowerMilliwatts, 50'000);
+            reading.metrics.set(gpu::Metric::kPowerMilliwatts, 50'000);
             reading.failures = {{.call = "nvmlDeviceGetFanSpeed", .code = 999}};
             answers.emplace_back(std::move(reading));
         }
@@ -75,10 +75,10 @@ TEST_F(ANode, IsShownWithEveryGpuInOrder) {
     EXPECT_EQ(seen.value->node, "node-a");
     EXPECT_EQ(seen.value->devices[0].problem, "GPU-0: GPU is lost");
     EXPECT_EQ(seen.value->devices[1].problem, "fell off the bus");
-    EXPECT_EQ(seen.value->devices[2].figures.get(gpu::Figure::kPowerMilliwatts), 50'000);
-    EXPECT_EQ(seen.value->sight.looks, 1U);
-    EXPECT_EQ(seen.value->sight.failed_looks, 2U);
-    EXPECT_EQ(seen.value->sight.failed_calls.at({"nvmlDeviceGetFanSpeed", 999}), 1U);
+    EXPECT_EQ(seen.value->devices[2].metrics.get(gpu::Metric::kPowerMilliwatts), 50'000);
+    EXPECT_EQ(seen.value->sampling.looks, 1U);
+    EXPECT_EQ(seen.value->sampling.failed_looks, 2U);
+    EXPECT_EQ(seen.value->sampling.failed_calls.at({"nvmlDeviceGetFanSpeed", 999}), 1U);
 }
 
 TEST_F(ANode, CountsWhoHoldsWhat) {

@@ -30,7 +30,7 @@ struct OfferedDevice {
 /// By uuid ("GPU-...", "MIG-...").
 using Offered = std::map<std::string, OfferedDevice, std::less<>>;
 
-/// What is known besides the figures, at one look.
+/// What is known besides the metrics, at one look.
 struct Scene {
     os::TimePoint now;
     const pods::Holders* holders = nullptr;  // may be null

@@ -49,11 +49,11 @@ struct Process {
     bool mps_client = false;
 };
 
-/// How a tenant's figures were found.
+/// How a tenant's metrics were found.
 enum class Source : std::uint8_t {
     kWhole,   // it holds the part alone: all of it is its own
     kGuard,   // its guard has counted
-    kDriver,  // the driver's figures of its processes
+    kDriver,  // the driver's metrics of its processes
     kNone,    // nothing of its use is known
 };
 /// "whole", "guard", "driver", "none".
@@ -86,7 +86,7 @@ struct Part {
     std::optional<unsigned> gpu_instance;  // MIG
     std::string profile;                   // "1g.10gb"
     std::vector<gpu::Uuid> mig_devices;
-    gpu::Figures figures;  // of an instance its own; of an uncut GPU the GPU's
+    gpu::MetricValues metrics;  // of an instance its own; of an uncut GPU the GPU's
     Amounts total;
     std::vector<Tenant> tenants;  // by namespace, pod, container, resource
     Amounts remainder;            // what is nobody's, or of somebody unknown
@@ -107,11 +107,11 @@ struct Layout {
 struct Device {
     gpu::Gpu gpu;  // facts and health
     Layout layout;
-    /// When the figures were read; empty: never. They are older than the snapshot when the GPU does
+    /// When the metrics were read; empty: never. They are older than the snapshot when the GPU does
     /// not answer: then `problem` says why.
     std::optional<Moment> read_at;
     std::string problem;
-    gpu::Figures figures;  // of the whole GPU
+    gpu::MetricValues metrics;  // of the whole GPU
     /// Of the whole GPU. Under MIG busy_ns and utilization_ppm are absent (no driver tells them)
     /// and power and energy have tenants in all parts.
     Amounts total;
@@ -126,7 +126,7 @@ struct Device {
 };
 
 /// How well we see.
-struct Sight {
+struct SamplingStatus {
     std::vector<pods::Degraded> degraded;
     bool mps_server_only = false;  // an MPS server's use cannot be told by client
     bool mig_use_unknown = false;  // a GPU in MIG mode that does not tell its instances' use
@@ -147,7 +147,7 @@ struct Snapshot {
     std::string driver_problem;   // why the driver as a whole does not answer
     std::vector<Device> devices;  // by the driver's index
     std::optional<double> price_per_gpu_hour;
-    Sight sight;
+    SamplingStatus sampling;
     std::shared_ptr<const std::vector<guard_region::RegionStatus>> regions;  // guards; may be null
 };
 

@@ -85,12 +85,12 @@ public:
             }
         }
         energy_ += power_milliwatts;
-        using gpu::Figure;
-        reading.figures.set(Figure::kMemoryTotalBytes, static_cast<double>(gpu_.memory_bytes));
-        reading.figures.set(Figure::kMemoryReservedBytes, static_cast<double>(256 * kMiB));
-        reading.figures.set(Figure::kMemoryUsedBytes, static_cast<double>(memory + 100 * kMiB));
-        reading.figures.set(Figure::kPowerMilliwatts, static_cast<double>(power_milliwatts));
-        reading.figures.set(Figure::kEnergyMillijoules, static_cast<double>(energy_));
+        using gpu::Metric;
+        reading.metrics.set(Metric::kMemoryTotalBytes, static_cast<double>(gpu_.memory_bytes));
+        reading.metrics.set(Metric::kMemoryReservedBytes, static_cast<double>(256 * kMiB));
+        reading.metrics.set(Metric::kMemoryUsedBytes, static_cast<double>(memory + 100 * kMiB));
+        reading.metrics.set(Metric::kPowerMilliwatts, static_cast<double>(power_milliwatts));
+        reading.metrics.set(Metric::kEnergyMillijoules, static_cast<double>(energy_));
         if (!gpu_.mig_enabled) {
             const unsigned percent = gpu_percent.value_or(std::min(sum, 100U));
             reading.gpu_busy.emplace(1, gpu::BusySample{.at_us = clock_us_, .percent = percent});
@@ -102,10 +102,10 @@ public:
             for (const auto& [pid, runs] : processes) {
                 if (runs.gpu_instance == part.gpu_instance) used += runs.memory_mib * kMiB;
             }
-            instance.figures.set(Figure::kMemoryUsedBytes, static_cast<double>(used));
+            instance.metrics.set(Metric::kMemoryUsedBytes, static_cast<double>(used));
             const auto active = instance_active.find(*part.gpu_instance);
             if (active != instance_active.end()) {
-                instance.figures.set(Figure::kGraphicsActive, active->second);
+                instance.metrics.set(Metric::kGraphicsActive, active->second);
             }
             reading.instances.push_back(instance);
         }

@@ -137,8 +137,8 @@ TEST(TopControl, NothingThatAnAgentSaysBreaksAView) {
     wild.at = telemetry::Moment::max();
     wild.price_per_gpu_hour = 1e300;
     for (telemetry::Device& device : wild.devices) {
-        for (std::size_t i = 0; i < gpu::kFigures; ++i)
-            device.figures.set(static_cast<gpu::Figure>(i), i % 3 == 0   ? -1e300
+        for (std::size_t i = 0; i < gpu::kMetricCount; ++i)
+            device.metrics.set(static_cast<gpu::Metric>(i), i % 3 == 0   ? -1e300
                                                             : i % 3 == 1 ? 1e300
                                                                          : std::nan(""));
         device.total = {kMost, kMost, kMost, kMost, kMost};
@@ -146,7 +146,7 @@ TEST(TopControl, NothingThatAnAgentSaysBreaksAView) {
         device.throttled_ns = {{"sw_power", kMost}};
         device.layout.slots = {{"", 0}};
         for (telemetry::Part& part : device.parts) {
-            part.figures = device.figures;
+            part.metrics = device.metrics;
             part.total = part.remainder = device.total;
             for (telemetry::Tenant& tenant : part.tenants) {
                 tenant.amounts = device.total;

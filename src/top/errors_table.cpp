@@ -8,7 +8,7 @@
 namespace aliquot::top {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 using telemetry::Device;
 using telemetry::Snapshot;
 
@@ -65,23 +65,23 @@ Row trouble_row(const World& world, Subject subject, const std::string& key,
 }
 
 struct Counted {
-    Figure figure;
+    Metric metric;
     Level level;
     const char* what;
 };
 // What a GPU keeps in its own counters and flags; 0 is no trouble.
 constexpr std::array<Counted, 9> kCounted{{
-    {Figure::kRecoveryAction, Level::kError, "the driver asks for a recovery (action number)"},
-    {Figure::kEccUncorrectedVolatile, Level::kError, "memory errors that could not be corrected"},
-    {Figure::kRowRemapFailed, Level::kError, "no spare rows of memory are left: replace the board"},
-    {Figure::kRowRemapPending, Level::kWarning, "rows of memory wait for a reset to be remapped"},
-    {Figure::kRetiredPagesPending, Level::kWarning,
+    {Metric::kRecoveryAction, Level::kError, "the driver asks for a recovery (action number)"},
+    {Metric::kEccUncorrectedVolatile, Level::kError, "memory errors that could not be corrected"},
+    {Metric::kRowRemapFailed, Level::kError, "no spare rows of memory are left: replace the board"},
+    {Metric::kRowRemapPending, Level::kWarning, "rows of memory wait for a reset to be remapped"},
+    {Metric::kRetiredPagesPending, Level::kWarning,
      "pages of memory wait for a reset to be retired"},
-    {Figure::kRemappedRowsUncorrected, Level::kNote,
+    {Metric::kRemappedRowsUncorrected, Level::kNote,
      "rows of memory remapped after uncorrectable errors"},
-    {Figure::kNvlinkErrors, Level::kNote, "NVLink errors (CRC, replay, recovery)"},
-    {Figure::kPcieReplays, Level::kNote, "PCIe replays"},
-    {Figure::kEccCorrectedVolatile, Level::kNote, "memory errors that were corrected"},
+    {Metric::kNvlinkErrors, Level::kNote, "NVLink errors (CRC, replay, recovery)"},
+    {Metric::kPcieReplays, Level::kNote, "PCIe replays"},
+    {Metric::kEccCorrectedVolatile, Level::kNote, "memory errors that were corrected"},
 }};
 
 /// What a person says of a reason for throttling.
@@ -118,7 +118,7 @@ std::vector<Trouble> troubles_of(const Device& device) {
         troubles.push_back({Level::kWarning, gpu::xid_text(xid.xid), xid.count, xid.last});
     }
     for (const Counted& one : kCounted) {
-        const auto value = device.figures.get(one.figure);
+        const auto value = device.metrics.get(one.metric);
         if (value && *value > 0)
             troubles.push_back({one.level, one.what, whole_number(*value), {}});
     }
@@ -152,15 +152,15 @@ std::vector<Trouble> troubles_of(const Snapshot& node) {
     std::vector<Trouble> troubles;
     if (!node.driver_problem.empty())
         troubles.push_back({Level::kError, node.driver_problem, std::nullopt, {}});
-    for (const pods::Degraded degraded : node.sight.degraded)
+    for (const pods::Degraded degraded : node.sampling.degraded)
         troubles.push_back({Level::kWarning, degraded_text(degraded), std::nullopt, {}});
-    if (node.sight.mps_server_only)
+    if (node.sampling.mps_server_only)
         troubles.push_back(
             {Level::kWarning, "the use of MPS clients cannot be told apart", std::nullopt, {}});
-    if (node.sight.mig_use_unknown)
+    if (node.sampling.mig_use_unknown)
         troubles.push_back(
             {Level::kNote, "a GPU does not tell how busy its MIG instances are", std::nullopt, {}});
-    for (const auto& [call, count] : node.sight.failed_calls)
+    for (const auto& [call, count] : node.sampling.failed_calls)
         troubles.push_back({Level::kNote,
                             call.first + " fails with NVML code " + std::to_string(call.second),
                             count,

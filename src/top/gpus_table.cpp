@@ -8,7 +8,7 @@
 namespace aliquot::top {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 using telemetry::Device;
 
 std::vector<Column> gpu_columns() {
@@ -42,16 +42,16 @@ std::string sharing_of(const Device& device) {
     return shown(text);
 }
 
-Cell figure_cell(const gpu::Figures& figures, Figure figure, double factor = 1) {
-    const auto value = figures.get(figure);
+Cell metric_cell(const gpu::MetricValues& metrics, Metric metric, double factor = 1) {
+    const auto value = metrics.get(metric);
     if (!value) return {"-", std::nullopt, Tone::kDim};
     const double number = *value * factor;
     return {std::to_string(whole_number(number + 0.5)), number};
 }
 
 Cell temperature_cell(const Device& device) {
-    Cell cell = figure_cell(device.figures, Figure::kTemperatureCelsius);
-    const auto slowdown = device.figures.get(Figure::kSlowdownCelsius);
+    Cell cell = metric_cell(device.metrics, Metric::kTemperatureCelsius);
+    const auto slowdown = device.metrics.get(Metric::kSlowdownCelsius);
     // Too hot is what this GPU's own driver calls so.
     if (cell.number && slowdown && *cell.number >= *slowdown - 5) cell.tone = Tone::kWarn;
     return cell;
@@ -112,9 +112,9 @@ Row gpu_row(const telemetry::Snapshot& node, const Device& device) {
         memory_of_cell(device.total.memory_bytes, total),
         {memory_text(total), total ? std::optional(static_cast<double>(*total)) : std::nullopt},
         watts_cell(device.total.power_milliwatts),
-        figure_cell(device.figures, Figure::kEnforcedPowerLimitMilliwatts, 0.001),
+        metric_cell(device.metrics, Metric::kEnforcedPowerLimitMilliwatts, 0.001),
         temperature_cell(device),
-        figure_cell(device.figures, Figure::kSmClockMhz),
+        metric_cell(device.metrics, Metric::kSmClockMhz),
         {sharing_of(device)},
         {std::to_string(allocated) + "/" + std::to_string(slots), static_cast<double>(allocated)},
         {std::to_string(slots), static_cast<double>(slots)},

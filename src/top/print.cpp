@@ -96,7 +96,7 @@ std::vector<Line> doubts(const World& world) {
                                       shown(device.problem),
                                   Tone::kBad}});
         }
-        for (const pods::Degraded degraded : agent.snapshot->sight.degraded)
+        for (const pods::Degraded degraded : agent.snapshot->sampling.degraded)
             lines.push_back({{"! " + name + ": " + degraded_text(degraded), Tone::kWarn}});
     }
     return lines;

@@ -9,7 +9,7 @@
 namespace aliquot::top {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 
 void add_to(std::optional<std::uint64_t>& sum, std::optional<std::uint64_t> value) {
     if (value) sum = sum.value_or(0) + *value;
@@ -19,7 +19,7 @@ void add_to(std::optional<std::uint64_t>& sum, std::optional<std::uint64_t> valu
 std::uint64_t size_of(const telemetry::Device& device, const telemetry::Part& part) {
     if (!part.gpu_instance) return telemetry::kMillion;
     const auto whole = memory_total_of(device);
-    const auto own = part.figures.get(Figure::kMemoryTotalBytes);
+    const auto own = part.metrics.get(Metric::kMemoryTotalBytes);
     if (!whole || *whole == 0 || !own) return 0;
     const double size = *own / static_cast<double>(*whole);
     return std::min(whole_number(size * telemetry::kMillion), telemetry::kMillion);
@@ -95,7 +95,7 @@ std::optional<std::uint64_t> busy_of(const telemetry::Device& device) {
 }
 
 std::optional<std::uint64_t> memory_total_of(const telemetry::Device& device) {
-    if (const auto bytes = device.figures.get(Figure::kMemoryTotalBytes))
+    if (const auto bytes = device.metrics.get(Metric::kMemoryTotalBytes))
         return whole_number(*bytes);
     if (device.gpu.memory_bytes > 0) return device.gpu.memory_bytes;
     return std::nullopt;

@@ -40,7 +40,7 @@ inline constexpr std::uint64_t kIdleAfterNs = 60'000'000'000;
 Sums sums_of(const telemetry::Snapshot& node);
 Sums sums_of(const World& world);
 
-/// How busy a GPU is: its own figure; under MIG, where no driver tells it, that of its instances,
+/// How busy a GPU is: its own metric; under MIG, where no driver tells it, that of its instances,
 /// each by its part of the GPU's memory. Empty: not known.
 std::optional<std::uint64_t> busy_of(const telemetry::Device& device);
 std::optional<std::uint64_t> memory_total_of(const telemetry::Device& device);

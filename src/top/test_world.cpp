@@ -4,7 +4,7 @@
 namespace aliquot::top {
 namespace {
 
-using gpu::Figure;
+using gpu::Metric;
 using telemetry::Device;
 using telemetry::kMillion;
 using telemetry::Moment;
@@ -21,11 +21,11 @@ Device device(unsigned index, const char* uuid, const char* model, std::uint64_t
     made.gpu.model = model;
     made.gpu.memory_bytes = gib * kGiB;
     made.read_at = kNow;
-    made.figures.set(Figure::kMemoryTotalBytes, static_cast<double>(gib * kGiB));
-    made.figures.set(Figure::kTemperatureCelsius, 54 + index);
-    made.figures.set(Figure::kSlowdownCelsius, 90);
-    made.figures.set(Figure::kEnforcedPowerLimitMilliwatts, 60'000);
-    made.figures.set(Figure::kSmClockMhz, 1755);
+    made.metrics.set(Metric::kMemoryTotalBytes, static_cast<double>(gib * kGiB));
+    made.metrics.set(Metric::kTemperatureCelsius, 54 + index);
+    made.metrics.set(Metric::kSlowdownCelsius, 90);
+    made.metrics.set(Metric::kEnforcedPowerLimitMilliwatts, 60'000);
+    made.metrics.set(Metric::kSmClockMhz, 1755);
     return made;
 }
 
@@ -82,7 +82,7 @@ Device cut() {
                   .allocated = {{"nvidia.com/mig-1g.10gb", 1}, {"nvidia.com/mig-3g.40gb", 1}}};
     gpu.total = {.memory_bytes = 30 * kGiB, .power_milliwatts = 310'000};
     Part small{.gpu_instance = 9, .profile = "1g.10gb"};
-    small.figures.set(Figure::kMemoryTotalBytes, static_cast<double>(10 * kGiB));
+    small.metrics.set(Metric::kMemoryTotalBytes, static_cast<double>(10 * kGiB));
     small.total = {.memory_bytes = 8 * kGiB, .utilization_ppm = 900'000};
     Tenant one = tenant("team-a", "embed-5f6d7-abcde", kMillion, 900'000);
     one.resource = "nvidia.com/mig-1g.10gb";
@@ -92,7 +92,7 @@ Device cut() {
     one.processes = {process(5010, "python", 8192, 900'000)};
     small.tenants = {one};
     Part large{.gpu_instance = 2, .profile = "3g.40gb"};
-    large.figures.set(Figure::kMemoryTotalBytes, static_cast<double>(40 * kGiB));
+    large.metrics.set(Metric::kMemoryTotalBytes, static_cast<double>(40 * kGiB));
     large.total = {.memory_bytes = 22 * kGiB, .utilization_ppm = 400'000};
     Tenant two = tenant("ml", "train-llm-worker-0", kMillion, 400'000);
     two.resource = "nvidia.com/mig-3g.40gb";
@@ -115,7 +115,7 @@ Device lost() {
     gpu.layout.slots = {{"nvidia.com/gpu", 1}};
     gpu.xids = {{.xid = 48, .count = 0},
                 {.xid = 79, .count = 1, .last = kNow - std::chrono::minutes{20}}};
-    gpu.figures.set(Figure::kEccUncorrectedVolatile, 2);
+    gpu.metrics.set(Metric::kEccUncorrectedVolatile, 2);
     gpu.throttled_ns = {{"hw_thermal", 95 * kSecondNs}, {"sw_power", 40 * kSecondNs}};
     gpu.parts = {Part{}};
     return gpu;
@@ -180,7 +180,7 @@ Snapshot troubled_node() {
     part.tenants = {all};
     whole.parts = {part};
     node.devices = {whole, lost()};
-    node.sight.degraded = {pods::Degraded::kStaleHolders};
+    node.sampling.degraded = {pods::Degraded::kStaleHolders};
     return node;
 }
 

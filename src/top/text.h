@@ -31,7 +31,7 @@ std::string memory_of_text(std::optional<std::uint64_t> used, std::optional<std:
 std::string watts_text(std::optional<std::uint64_t> milliwatts);
 /// "12s", "5m", "2h10m", "3d4h"; at most 6 characters below 100 days.
 std::string duration_text(std::optional<std::uint64_t> ns);
-/// "4.96", "12.4", "310"; three figures, as they are good for money and hours.
+/// "4.96", "12.4", "310"; three digits, as they are good for money and hours.
 std::string number_text(double value);
 /// "14:03:05" of the day, UTC.
 std::string clock_text(std::int64_t seconds_since_epoch);

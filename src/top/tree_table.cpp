@@ -98,7 +98,7 @@ private:
                 line(part_key(place.device, part), subject_of(place.node, place.device), depth++,
                      {"MIG " + shown(part.profile) + " (GI " + std::to_string(*part.gpu_instance) +
                       ")"});
-            const auto memory = part.figures.get(gpu::Figure::kMemoryTotalBytes);
+            const auto memory = part.metrics.get(gpu::Metric::kMemoryTotalBytes);
             fill(row, part.total, part.total.utilization_ppm,
                  memory ? std::optional(whole_number(*memory)) : std::nullopt);
             table.rows.push_back(std::move(row));

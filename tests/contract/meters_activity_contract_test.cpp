@@ -18,8 +18,8 @@ namespace {
 
 using contract::MeteredWorld;
 using contract::Sleeper;
-using gpu::Figure;
 using gpu::MeteredProcess;
+using gpu::Metric;
 using gpu::Reading;
 using namespace std::chrono_literals;
 using testing::IsEmpty;
@@ -111,8 +111,8 @@ TEST(MeteredProcesses, AreOfEachKindWithTheirMemory) {
     EXPECT_TRUE(process_of(*reading, client.pid()).mps_client);
     EXPECT_EQ(process_of(*reading, client.pid()).memory_bytes, 3 * kGi);
     EXPECT_FALSE(process_of(*reading, client.pid()).gpu_instance);
-    EXPECT_EQ(reading->figures.get(Figure::kMemoryUsedBytes), 6.125 * kGi);
-    EXPECT_EQ(reading->figures.get(Figure::kGpuBusyPercent), 35);
+    EXPECT_EQ(reading->metrics.get(Metric::kMemoryUsedBytes), 6.125 * kGi);
+    EXPECT_EQ(reading->metrics.get(Metric::kGpuBusyPercent), 35);
     const auto other = world.look(1);
     ASSERT_TRUE(other);
     EXPECT_THAT(*other->processes, IsEmpty());
@@ -131,7 +131,7 @@ TEST(MeteredProcesses, AreGoneWhenTheyEnd) {
     ASSERT_TRUE(reading);
     ASSERT_THAT(*reading->processes, SizeIs(1));
     EXPECT_EQ(reading->processes->front().pid, second.pid());
-    EXPECT_EQ(reading->figures.get(Figure::kMemoryUsedBytes), kGi);
+    EXPECT_EQ(reading->metrics.get(Metric::kMemoryUsedBytes), kGi);
 }
 
 TEST(MeteredUse, AddsUpToWhatTheScriptSays) {
@@ -178,15 +178,15 @@ TEST(MeteredUse, ShowsInPowerTemperatureAndEnergy) {
     MeteredWorld::pass(200ms);
     const auto later = world.look(0);
     ASSERT_TRUE(idle && busy && later);
-    EXPECT_GT(busy->figures.get(Figure::kPowerMilliwatts),
-              idle->figures.get(Figure::kPowerMilliwatts));
-    EXPECT_GT(busy->figures.get(Figure::kTemperatureCelsius),
-              idle->figures.get(Figure::kTemperatureCelsius));
-    EXPECT_GT(later->figures.get(Figure::kEnergyMillijoules),
-              busy->figures.get(Figure::kEnergyMillijoules));
-    EXPECT_NEAR(later->figures.get(Figure::kSmActive).value_or(0), 0.9, 0.001);
-    EXPECT_NEAR(later->figures.get(Figure::kMemoryBandwidthActive).value_or(0), 0.54, 0.001);
-    EXPECT_EQ(later->figures.get(Figure::kContextSwitchActive), 0);
+    EXPECT_GT(busy->metrics.get(Metric::kPowerMilliwatts),
+              idle->metrics.get(Metric::kPowerMilliwatts));
+    EXPECT_GT(busy->metrics.get(Metric::kTemperatureCelsius),
+              idle->metrics.get(Metric::kTemperatureCelsius));
+    EXPECT_GT(later->metrics.get(Metric::kEnergyMillijoules),
+              busy->metrics.get(Metric::kEnergyMillijoules));
+    EXPECT_NEAR(later->metrics.get(Metric::kSmActive).value_or(0), 0.9, 0.001);
+    EXPECT_NEAR(later->metrics.get(Metric::kMemoryBandwidthActive).value_or(0), 0.54, 0.001);
+    EXPECT_EQ(later->metrics.get(Metric::kContextSwitchActive), 0);
 }
 
 TEST(MeteredInstances, TellTheirOwnUse) {
@@ -202,7 +202,7 @@ TEST(MeteredInstances, TellTheirOwnUse) {
     MeteredWorld::pass(200ms);
     const auto reading = world.look(0);
     ASSERT_TRUE(reading) << reading.error().message;
-    EXPECT_FALSE(reading->figures.get(Figure::kGpuBusyPercent));
+    EXPECT_FALSE(reading->metrics.get(Metric::kGpuBusyPercent));
     ASSERT_THAT(reading->instances, SizeIs(3));
     ASSERT_THAT(*reading->processes, SizeIs(2));
     const MeteredProcess& seen = process_of(*reading, large.pid());
@@ -215,10 +215,10 @@ TEST(MeteredInstances, TellTheirOwnUse) {
         {devices[2].instance.gpu_instance, {0, 0}}};
     for (const auto& instance : reading->instances) {
         const auto [bytes, active] = wanted.at(instance.gpu_instance);
-        EXPECT_EQ(instance.figures.get(Figure::kMemoryUsedBytes), bytes);
-        EXPECT_NEAR(instance.figures.get(Figure::kGraphicsActive).value_or(-1), active, 0.001);
-        EXPECT_TRUE(instance.figures.get(Figure::kBar1TotalBytes));
-        EXPECT_FALSE(instance.figures.get(Figure::kTemperatureCelsius));
+        EXPECT_EQ(instance.metrics.get(Metric::kMemoryUsedBytes), bytes);
+        EXPECT_NEAR(instance.metrics.get(Metric::kGraphicsActive).value_or(-1), active, 0.001);
+        EXPECT_TRUE(instance.metrics.get(Metric::kBar1TotalBytes));
+        EXPECT_FALSE(instance.metrics.get(Metric::kTemperatureCelsius));
     }
 }
 
@@ -245,7 +245,7 @@ TEST(MeteredInstances, LoseNoTimeWithAReadingThatNobodyGot) {
     ASSERT_TRUE(reading);
     ASSERT_THAT(reading->instances, SizeIs(1));
     EXPECT_GE(reading->instances.front().averaged, 450ms);
-    EXPECT_NEAR(reading->instances.front().figures.get(Figure::kGraphicsActive).value_or(0), 0.5,
+    EXPECT_NEAR(reading->instances.front().metrics.get(Metric::kGraphicsActive).value_or(0), 0.5,
                 0.001);
 }
 
@@ -263,8 +263,8 @@ TEST(MeteredInstances, OfAmpereTellTheirMemoryOnly) {
     EXPECT_FALSE(reading->gpu_busy);
     ASSERT_THAT(reading->instances, SizeIs(2));
     for (const auto& instance : reading->instances) {
-        EXPECT_TRUE(instance.figures.get(Figure::kMemoryTotalBytes));
-        EXPECT_FALSE(instance.figures.get(Figure::kGraphicsActive));
+        EXPECT_TRUE(instance.metrics.get(Metric::kMemoryTotalBytes));
+        EXPECT_FALSE(instance.metrics.get(Metric::kGraphicsActive));
     }
 }
 

@@ -21,64 +21,64 @@ namespace aliquot {
 namespace {
 
 using contract::MeteredWorld;
-using gpu::Figure;
+using gpu::Metric;
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 
-using Wanted = std::vector<Figure>;
+using Wanted = std::vector<Metric>;
 
 // What every GPU of our time tells, cut or not.
-const Wanted kAlways = {Figure::kSmClockMhz,
-                        Figure::kMemoryClockMhz,
-                        Figure::kVideoClockMhz,
-                        Figure::kMaxSmClockMhz,
-                        Figure::kMaxMemoryClockMhz,
-                        Figure::kTemperatureCelsius,
-                        Figure::kSlowdownCelsius,
-                        Figure::kShutdownCelsius,
-                        Figure::kPowerMilliwatts,
-                        Figure::kPowerLimitMilliwatts,
-                        Figure::kEnforcedPowerLimitMilliwatts,
-                        Figure::kPcieReplays,
-                        Figure::kMemoryTotalBytes,
-                        Figure::kMemoryUsedBytes,
-                        Figure::kMemoryFreeBytes,
-                        Figure::kMemoryReservedBytes,
-                        Figure::kBar1TotalBytes,
-                        Figure::kBar1UsedBytes,
-                        Figure::kThrottlePowerNs,
-                        Figure::kThrottleThermalNs,
-                        Figure::kThrottleSyncBoostNs,
-                        Figure::kThrottleBoardLimitNs,
-                        Figure::kThrottleLowUtilizationNs,
-                        Figure::kThrottleReliabilityNs,
-                        Figure::kClockEventReasons,
-                        Figure::kPerformanceState};
-const Wanted kUncut = {Figure::kGpuBusyPercent, Figure::kMemoryBusyPercent, Figure::kEncoderPercent,
-                       Figure::kDecoderPercent};
-const Wanted kEnergy = {Figure::kEnergyMillijoules};
-const Wanted kEcc = {Figure::kEccCorrectedVolatile, Figure::kEccUncorrectedVolatile,
-                     Figure::kEccCorrectedAggregate, Figure::kEccUncorrectedAggregate};
-const Wanted kRows = {Figure::kRemappedRowsCorrected, Figure::kRemappedRowsUncorrected,
-                      Figure::kRowRemapPending, Figure::kRowRemapFailed};
-const Wanted kPages = {Figure::kRetiredPagesCorrected, Figure::kRetiredPagesUncorrected,
-                       Figure::kRetiredPagesPending};
-const Wanted kNvlink = {Figure::kNvlinkTxBytes, Figure::kNvlinkRxBytes, Figure::kNvlinkErrors};
-const Wanted kMonitored = {Figure::kGraphicsActive,
-                           Figure::kSmActive,
-                           Figure::kSmOccupancy,
-                           Figure::kTensorActive,
-                           Figure::kMemoryBandwidthActive,
-                           Figure::kFp64Active,
-                           Figure::kFp32Active,
-                           Figure::kFp16Active,
-                           Figure::kPcieTxBytesPerSecond,
-                           Figure::kPcieRxBytesPerSecond,
-                           Figure::kContextSwitchActive};
-const Wanted kAmpere = {Figure::kPowerInstantMilliwatts, Figure::kThrottleSoftwareThermalNs,
-                        Figure::kThrottleHardwareThermalNs, Figure::kThrottlePowerBrakeNs};
-const Wanted kFan = {Figure::kFanPercent};
-const Wanted kHbm = {Figure::kMemoryTemperatureCelsius};
+const Wanted kAlways = {Metric::kSmClockMhz,
+                        Metric::kMemoryClockMhz,
+                        Metric::kVideoClockMhz,
+                        Metric::kMaxSmClockMhz,
+                        Metric::kMaxMemoryClockMhz,
+                        Metric::kTemperatureCelsius,
+                        Metric::kSlowdownCelsius,
+                        Metric::kShutdownCelsius,
+                        Metric::kPowerMilliwatts,
+                        Metric::kPowerLimitMilliwatts,
+                        Metric::kEnforcedPowerLimitMilliwatts,
+                        Metric::kPcieReplays,
+                        Metric::kMemoryTotalBytes,
+                        Metric::kMemoryUsedBytes,
+                        Metric::kMemoryFreeBytes,
+                        Metric::kMemoryReservedBytes,
+                        Metric::kBar1TotalBytes,
+                        Metric::kBar1UsedBytes,
+                        Metric::kThrottlePowerNs,
+                        Metric::kThrottleThermalNs,
+                        Metric::kThrottleSyncBoostNs,
+                        Metric::kThrottleBoardLimitNs,
+                        Metric::kThrottleLowUtilizationNs,
+                        Metric::kThrottleReliabilityNs,
+                        Metric::kClockEventReasons,
+                        Metric::kPerformanceState};
+const Wanted kUncut = {Metric::kGpuBusyPercent, Metric::kMemoryBusyPercent, Metric::kEncoderPercent,
+                       Metric::kDecoderPercent};
+const Wanted kEnergy = {Metric::kEnergyMillijoules};
+const Wanted kEcc = {Metric::kEccCorrectedVolatile, Metric::kEccUncorrectedVolatile,
+                     Metric::kEccCorrectedAggregate, Metric::kEccUncorrectedAggregate};
+const Wanted kRows = {Metric::kRemappedRowsCorrected, Metric::kRemappedRowsUncorrected,
+                      Metric::kRowRemapPending, Metric::kRowRemapFailed};
+const Wanted kPages = {Metric::kRetiredPagesCorrected, Metric::kRetiredPagesUncorrected,
+                       Metric::kRetiredPagesPending};
+const Wanted kNvlink = {Metric::kNvlinkTxBytes, Metric::kNvlinkRxBytes, Metric::kNvlinkErrors};
+const Wanted kMonitored = {Metric::kGraphicsActive,
+                           Metric::kSmActive,
+                           Metric::kSmOccupancy,
+                           Metric::kTensorActive,
+                           Metric::kMemoryBandwidthActive,
+                           Metric::kFp64Active,
+                           Metric::kFp32Active,
+                           Metric::kFp16Active,
+                           Metric::kPcieTxBytesPerSecond,
+                           Metric::kPcieRxBytesPerSecond,
+                           Metric::kContextSwitchActive};
+const Wanted kAmpere = {Metric::kPowerInstantMilliwatts, Metric::kThrottleSoftwareThermalNs,
+                        Metric::kThrottleHardwareThermalNs, Metric::kThrottlePowerBrakeNs};
+const Wanted kFan = {Metric::kFanPercent};
+const Wanted kHbm = {Metric::kMemoryTemperatureCelsius};
 
 Wanted operator+(Wanted left, const Wanted& right) {
     left.insert(left.end(), right.begin(), right.end());
@@ -89,14 +89,14 @@ struct Model {
     const char* name;
     const char* request;
     const char* layout;  // of its MIG; nullptr: not cut
-    Wanted figures;      // besides kAlways
+    Wanted metrics;      // besides kAlways
 };
 
 void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
 
-class FiguresOf : public testing::TestWithParam<Model> {};
+class MetricsOf : public testing::TestWithParam<Model> {};
 
-TEST_P(FiguresOf, AreThoseItReportsAndNoOthers) {
+TEST_P(MetricsOf, AreThoseItReportsAndNoOthers) {
     const Model& model = GetParam();
     MeteredWorld world(model.request);
     if (model.layout != nullptr) {
@@ -107,13 +107,13 @@ TEST_P(FiguresOf, AreThoseItReportsAndNoOthers) {
     const auto reading = world.look(0);
     ASSERT_TRUE(reading) << reading.error().message;
     EXPECT_THAT(reading->failures, IsEmpty());
-    const Wanted wanted = kAlways + model.figures;
-    for (std::size_t i = 0; i < gpu::kFigures; ++i) {
-        const auto figure = static_cast<Figure>(i);
+    const Wanted wanted = kAlways + model.metrics;
+    for (std::size_t i = 0; i < gpu::kMetricCount; ++i) {
+        const auto metric = static_cast<Metric>(i);
         // A recovery action is told by some drivers of any GPU.
-        if (figure == Figure::kRecoveryAction) continue;
-        const bool told = reading->figures.get(figure).has_value();
-        EXPECT_EQ(told, std::ranges::find(wanted, figure) != wanted.end()) << "figure " << i;
+        if (metric == Metric::kRecoveryAction) continue;
+        const bool told = reading->metrics.get(metric).has_value();
+        EXPECT_EQ(told, std::ranges::find(wanted, metric) != wanted.end()) << "figure " << i;
     }
     EXPECT_EQ(reading->gpu_busy.has_value(), model.layout == nullptr);
     EXPECT_EQ(reading->memory_busy.has_value(), model.layout == nullptr);
@@ -122,7 +122,7 @@ TEST_P(FiguresOf, AreThoseItReportsAndNoOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Models, FiguresOf,
+    Models, MetricsOf,
     testing::Values(Model{"a2", "a2:1", nullptr, kUncut + kEnergy + kEcc + kRows + kAmpere},
                     Model{"a100", "a100-40:2", nullptr,
                           kUncut + kEnergy + kEcc + kRows + kAmpere + kNvlink + kHbm},
@@ -137,16 +137,16 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 void check_reading(const gpu::Reading& reading, const gpu::Gpu& gpu) {
-    EXPECT_EQ(reading.figures.get(Figure::kMemoryTotalBytes),
+    EXPECT_EQ(reading.metrics.get(Metric::kMemoryTotalBytes),
               static_cast<double>(gpu.memory_bytes));
-    EXPECT_LE(reading.figures.get(Figure::kMemoryUsedBytes),
-              reading.figures.get(Figure::kMemoryTotalBytes));
-    EXPECT_LE(reading.figures.get(Figure::kTemperatureCelsius).value_or(0), 200);
-    EXPECT_LE(reading.figures.get(Figure::kGpuBusyPercent).value_or(0), 100);
-    for (const auto figure : kMonitored) {
-        const auto value = reading.figures.get(figure);
+    EXPECT_LE(reading.metrics.get(Metric::kMemoryUsedBytes),
+              reading.metrics.get(Metric::kMemoryTotalBytes));
+    EXPECT_LE(reading.metrics.get(Metric::kTemperatureCelsius).value_or(0), 200);
+    EXPECT_LE(reading.metrics.get(Metric::kGpuBusyPercent).value_or(0), 100);
+    for (const auto metric : kMonitored) {
+        const auto value = reading.metrics.get(metric);
         if (value) {
-            EXPECT_GE(*value, 0) << static_cast<int>(figure);
+            EXPECT_GE(*value, 0) << static_cast<int>(metric);
         }
     }
     if (gpu.mig_enabled) return;

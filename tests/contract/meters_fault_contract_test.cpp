@@ -13,7 +13,7 @@ namespace aliquot {
 namespace {
 
 using contract::MeteredWorld;
-using gpu::Figure;
+using gpu::Metric;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -117,7 +117,7 @@ TEST(Meters, StandAResetOfAGpuByTheDriver) {
     ASSERT_TRUE(done) << done.error().message;
     const auto reading = world.look(0);
     ASSERT_TRUE(reading) << reading.error().message;
-    EXPECT_FALSE(reading->figures.get(Figure::kGpuBusyPercent)) << "it is in MIG mode now";
+    EXPECT_FALSE(reading->metrics.get(Metric::kGpuBusyPercent)) << "it is in MIG mode now";
 }
 
 TEST(Meters, SayThatTheNodeIsGone) {

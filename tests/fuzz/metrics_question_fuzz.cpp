@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace aliquot::scaling;
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const std::size_t line = text.find('\n');
-    Book book;
+    RecentMetrics recent;
     aliquot::telemetry::Snapshot snapshot;
     snapshot.devices.emplace_back();
     snapshot.devices[0].read_at = snapshot.at;
@@ -34,13 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     tenant.owner = {.pod_uid = "u", .pod_namespace = "ns", .pod = "p", .container = "c"};
     tenant.entitlement_ppm = 250'000;
     tenant.amounts.utilization_ppm = 100'000;
-    book.add(snapshot, Instant());
+    recent.add(snapshot, Instant());
     const ApiAnswer got =
         answer({.path = std::string(text.substr(0, line)),
                 .label_selector = std::string(
                     line == std::string_view::npos ? std::string_view{} : text.substr(line + 1)),
                 .now = Instant()},
-               book, OnePod());
+               recent, OnePod());
     if (!got.body.starts_with("{") || !got.body.ends_with("}")) std::abort();
     return 0;
 }

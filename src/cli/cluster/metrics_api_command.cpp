@@ -78,7 +78,7 @@ void print_manifests(Context& context, MetricsApiOptions& words) {
 void serve(Context& context, MetricsApiOptions& words) {
     scaling::MetricsApiOptions& options = words.options;
     options.gather.every = std::chrono::seconds(words.every_seconds);
-    options.book.window = std::chrono::seconds(words.window_seconds);
+    options.recent.window = std::chrono::seconds(words.window_seconds);
     options.front_proxy_only = words.authentication == "front-proxy";
     options.use_kube = !words.without_api_server;
     if (!words.agents_password_file.empty()) {

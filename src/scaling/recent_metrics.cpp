@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaling/book.h"
+#include "scaling/recent_metrics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace aliquot::scaling {
 namespace {
 
-using Look = Book::Look;
+using Sample = RecentMetrics::Sample;
 using std::chrono::nanoseconds;
 
 constexpr double kWhole = static_cast<double>(telemetry::kMillion);
@@ -20,7 +20,7 @@ void add_up(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t
 
 struct Found {
     Subject subject;
-    Look look;
+    Sample sample;
     std::vector<std::string> parts;
     bool memory_known = true;
 };
@@ -30,41 +30,41 @@ std::string key_of(const Subject& subject) {
 }
 
 void note_tenant(Found& found, const telemetry::Tenant& tenant, const std::string& part) {
-    Look& look = found.look;
+    Sample& sample = found.sample;
     if (std::find(found.parts.begin(), found.parts.end(), part) == found.parts.end()) {
         found.parts.push_back(part);
-        ++look.parts;
+        ++sample.parts;
     }
-    look.entitlement_ppm += tenant.entitlement_ppm;
+    sample.entitlement_ppm += tenant.entitlement_ppm;
     const telemetry::Amounts& amounts = tenant.amounts;
     const bool holds = tenant.entitlement_ppm > 0;
-    if (holds && !amounts.busy_ns && !amounts.utilization_ppm) look.use_known = false;
+    if (holds && !amounts.busy_ns && !amounts.utilization_ppm) sample.use_known = false;
     if (holds && !amounts.memory_bytes) found.memory_known = false;
-    look.uses[part + "/" + tenant.owner.container + "/" + tenant.resource] = {
+    sample.uses[part + "/" + tenant.owner.container + "/" + tenant.resource] = {
         .busy_ns = amounts.busy_ns,
         .utilization_ppm = amounts.utilization_ppm,
         .throttled_ns = tenant.throttled_ns};
-    add_up(look.memory_bytes, amounts.memory_bytes);
+    add_up(sample.memory_bytes, amounts.memory_bytes);
     if (tenant.memory_limit_bytes && amounts.memory_bytes) {
-        add_up(look.limited_bytes, amounts.memory_bytes);
-        add_up(look.limit_bytes, tenant.memory_limit_bytes);
+        add_up(sample.limited_bytes, amounts.memory_bytes);
+        add_up(sample.limit_bytes, tenant.memory_limit_bytes);
     }
-    add_up(look.power_milliwatts, amounts.power_milliwatts);
+    add_up(sample.power_milliwatts, amounts.power_milliwatts);
     if (tenant.idle_ns)
-        look.idle_ns = std::min(look.idle_ns.value_or(*tenant.idle_ns), *tenant.idle_ns);
+        sample.idle_ns = std::min(sample.idle_ns.value_or(*tenant.idle_ns), *tenant.idle_ns);
 }
 
 /// A GPU as its node's "tenant".
 void note_device(Found& node, const telemetry::Device& device) {
-    Look& look = node.look;
-    ++look.parts;
-    look.entitlement_ppm += telemetry::kMillion;
-    if (!device.total.busy_ns && !device.total.utilization_ppm) look.use_known = false;
-    look.uses[device.gpu.uuid.text] = {.busy_ns = device.total.busy_ns,
-                                       .utilization_ppm = device.total.utilization_ppm,
-                                       .throttled_ns = std::nullopt};
-    add_up(look.memory_bytes, device.total.memory_bytes);
-    add_up(look.power_milliwatts, device.total.power_milliwatts);
+    Sample& sample = node.sample;
+    ++sample.parts;
+    sample.entitlement_ppm += telemetry::kMillion;
+    if (!device.total.busy_ns && !device.total.utilization_ppm) sample.use_known = false;
+    sample.uses[device.gpu.uuid.text] = {.busy_ns = device.total.busy_ns,
+                                         .utilization_ppm = device.total.utilization_ppm,
+                                         .throttled_ns = std::nullopt};
+    add_up(sample.memory_bytes, device.total.memory_bytes);
+    add_up(sample.power_milliwatts, device.total.power_milliwatts);
     if (!device.total.memory_bytes) node.memory_known = false;
 }
 
@@ -74,12 +74,12 @@ std::map<std::string, Found> look_into(const telemetry::Snapshot& snapshot,
     std::map<std::string, Found> found;
     Found& node = found[""];
     node.subject = {.name = snapshot.node, .node = snapshot.node};
-    node.look.at = snapshot.at;
+    node.sample.at = snapshot.at;
     for (const telemetry::Device& device : snapshot.devices) {
-        // A GPU that does not answer keeps its last figures: they are as old as they are.
+        // A GPU that does not answer keeps its last metrics: they are as old as they are.
         if (!device.read_at || snapshot.at - *device.read_at > stale_after) continue;
         note_device(node, device);
-        node.look.at = std::min(node.look.at, *device.read_at);
+        node.sample.at = std::min(node.sample.at, *device.read_at);
         for (const telemetry::Part& part : device.parts) {
             const std::string name =
                 device.gpu.uuid.text +
@@ -94,15 +94,15 @@ std::map<std::string, Found> look_into(const telemetry::Snapshot& snapshot,
                 const auto [entry, added] = found.try_emplace(key_of(subject));
                 if (added) {
                     entry->second.subject = std::move(subject);
-                    entry->second.look.at = snapshot.at;
+                    entry->second.sample.at = snapshot.at;
                 }
-                entry->second.look.at = std::min(entry->second.look.at, *device.read_at);
+                entry->second.sample.at = std::min(entry->second.sample.at, *device.read_at);
                 note_tenant(entry->second, tenant, name);
             }
         }
     }
     for (auto& [key, one] : found) {
-        if (!one.memory_known) one.look.memory_bytes.reset();
+        if (!one.memory_known) one.sample.memory_bytes.reset();
     }
     return found;
 }
@@ -118,21 +118,22 @@ std::int64_t thousandths(double value) { return std::llround(value * 1000); }
 
 }  // namespace
 
-void Book::note(History& history, Look look, Instant seen) const {
+void RecentMetrics::note(History& history, Sample sample, Instant seen) const {
     const bool again = !history.points.empty();
-    if (again && look.at == history.last.at) return;  // the agent has not looked since
+    if (again && sample.at == history.last.at) return;  // the agent has not looked since
     // A clock that was set back: begin anew.
-    if (again && look.at < history.last.at) history.points.clear();
-    Point point{.at = look.at};
+    if (again && sample.at < history.last.at) history.points.clear();
+    Point point{.at = sample.at};
     if (!history.points.empty()) {
         const Point& before = history.points.back();
-        const double elapsed = static_cast<double>(nanoseconds(look.at - history.last.at).count());
+        const double elapsed =
+            static_cast<double>(nanoseconds(sample.at - history.last.at).count());
         point.busy_ns = before.busy_ns;
         point.throttled_ns = before.throttled_ns;
-        for (const auto& [name, use] : look.uses) {
+        for (const auto& [name, use] : sample.uses) {
             const auto old = history.last.uses.find(name);
-            const Look::Use none;
-            const Look::Use& last = old == history.last.uses.end() ? none : old->second;
+            const Sample::Use none;
+            const Sample::Use& last = old == history.last.uses.end() ? none : old->second;
             if (use.busy_ns && last.busy_ns) {
                 point.busy_ns += growth(last.busy_ns, use.busy_ns);
             } else if (use.utilization_ppm) {
@@ -147,31 +148,32 @@ void Book::note(History& history, Look look, Instant seen) const {
            history.points[1].at <= history.points.back().at - options_.window) {
         history.points.pop_front();
     }
-    history.last = std::move(look);
+    history.last = std::move(sample);
     history.seen = seen;
 }
 
-void Book::add(const telemetry::Snapshot& snapshot, Instant received) {
+void RecentMetrics::add(const telemetry::Snapshot& snapshot, Instant received) {
     auto found = look_into(snapshot, options_.stale_after);
     const std::scoped_lock lock(mutex_);
     for (auto& [key, one] : found) {
         auto& histories = key.empty() ? nodes_ : pods_;
-        if (key.empty() && one.look.parts == 0) continue;
+        if (key.empty() && one.sample.parts == 0) continue;
         const std::string& id = key.empty() ? snapshot.node : key;
         if (histories.size() >= options_.most_pods && !histories.contains(id)) continue;
         History& history = histories[id];
         const Instant seen =
-            received - std::chrono::duration_cast<Instant::duration>(snapshot.at - one.look.at);
+            received - std::chrono::duration_cast<Instant::duration>(snapshot.at - one.sample.at);
         // Moved to another node: its counters there are others.
         if (history.subject.node != one.subject.node) history.points.clear();
         history.subject = std::move(one.subject);
-        note(history, std::move(one.look), seen);
+        note(history, std::move(one.sample), seen);
     }
 }
 
-std::optional<Value> Book::value(Metric metric, const History& history, Instant now) const {
+std::optional<Value> RecentMetrics::value(Metric metric, const History& history,
+                                          Instant now) const {
     if (history.points.empty() || now - history.seen > options_.stale_after) return std::nullopt;
-    const Look& look = history.last;
+    const Sample& sample = history.last;
     Value made{.subject = history.subject, .at = history.seen};
     const auto told = [&](double value) {
         made.thousandths = thousandths(value);
@@ -193,7 +195,7 @@ std::optional<Value> Book::value(Metric metric, const History& history, Instant 
         elapsed -= step * beyond;
     }
     double utilization_ppm = 0;
-    for (const auto& [name, use] : look.uses) {
+    for (const auto& [name, use] : sample.uses) {
         utilization_ppm += static_cast<double>(use.utilization_ppm.value_or(0));
     }
     // Parts of the time, summed over the parts: by the counters, else as the agent told it.
@@ -208,37 +210,39 @@ std::optional<Value> Book::value(Metric metric, const History& history, Instant 
     };
     switch (metric) {
         case Metric::kUtilization:
-            if (!look.use_known || look.parts == 0) return std::nullopt;
-            return smoothed(used / look.parts * kPercent);
+            if (!sample.use_known || sample.parts == 0) return std::nullopt;
+            return smoothed(used / sample.parts * kPercent);
         case Metric::kShareUtilization:
-            if (!look.use_known || look.entitlement_ppm == 0) return std::nullopt;
-            return smoothed(used / (static_cast<double>(look.entitlement_ppm) / kWhole) * kPercent);
+            if (!sample.use_known || sample.entitlement_ppm == 0) return std::nullopt;
+            return smoothed(used / (static_cast<double>(sample.entitlement_ppm) / kWhole) *
+                            kPercent);
         case Metric::kThrottledRatio: {
             const auto metered =
-                std::count_if(look.uses.begin(), look.uses.end(),
+                std::count_if(sample.uses.begin(), sample.uses.end(),
                               [](const auto& use) { return use.second.throttled_ns.has_value(); });
             if (metered == 0 || !counted) return std::nullopt;
             return smoothed(throttled / elapsed / static_cast<double>(metered));
         }
         case Metric::kMemoryUsed:
-            if (!look.memory_bytes) return std::nullopt;
-            return told(static_cast<double>(*look.memory_bytes));
+            if (!sample.memory_bytes) return std::nullopt;
+            return told(static_cast<double>(*sample.memory_bytes));
         case Metric::kMemoryLimitRatio:
-            if (!look.limit_bytes || *look.limit_bytes == 0) return std::nullopt;
-            return told(static_cast<double>(look.limited_bytes.value_or(0)) /
-                        static_cast<double>(*look.limit_bytes));
+            if (!sample.limit_bytes || *sample.limit_bytes == 0) return std::nullopt;
+            return told(static_cast<double>(sample.limited_bytes.value_or(0)) /
+                        static_cast<double>(*sample.limit_bytes));
         case Metric::kIdleSeconds:
-            if (!look.idle_ns) return std::nullopt;
-            return told(static_cast<double>(*look.idle_ns) / 1e9);
+            if (!sample.idle_ns) return std::nullopt;
+            return told(static_cast<double>(*sample.idle_ns) / 1e9);
         case Metric::kPower:
-            if (!look.power_milliwatts) return std::nullopt;
-            made.thousandths = static_cast<std::int64_t>(*look.power_milliwatts);
+            if (!sample.power_milliwatts) return std::nullopt;
+            made.thousandths = static_cast<std::int64_t>(*sample.power_milliwatts);
             return made;
     }
     return std::nullopt;
 }
 
-std::vector<Value> Book::pods(Metric metric, std::string_view namespace_name, Instant now) const {
+std::vector<Value> RecentMetrics::pods(Metric metric, std::string_view namespace_name,
+                                       Instant now) const {
     const std::scoped_lock lock(mutex_);
     std::vector<Value> values;
     for (const auto& [key, history] : pods_) {
@@ -249,13 +253,14 @@ std::vector<Value> Book::pods(Metric metric, std::string_view namespace_name, In
     return values;
 }
 
-std::optional<Value> Book::node(Metric metric, const std::string& name, Instant now) const {
+std::optional<Value> RecentMetrics::node(Metric metric, const std::string& name,
+                                         Instant now) const {
     const std::scoped_lock lock(mutex_);
     const auto found = nodes_.find(name);
     return found == nodes_.end() ? std::nullopt : value(metric, found->second, now);
 }
 
-void Book::sweep(Instant now) {
+void RecentMetrics::sweep(Instant now) {
     const std::scoped_lock lock(mutex_);
     const auto stale = [&](const auto& entry) {
         return now - entry.second.seen > options_.stale_after;
@@ -264,7 +269,7 @@ void Book::sweep(Instant now) {
     std::erase_if(nodes_, stale);
 }
 
-Book::Size Book::size() const {
+RecentMetrics::Size RecentMetrics::size() const {
     const std::scoped_lock lock(mutex_);
     return {.nodes = nodes_.size(), .pods = pods_.size()};
 }

@@ -8,8 +8,8 @@
 
 namespace aliquot::telemetry {
 
-/// "smClockMhz": a figure's name in the JSON of a snapshot.
-std::string_view name_of(gpu::Figure figure);
-std::optional<gpu::Figure> figure_named(std::string_view name);
+/// "smClockMhz": a metric's name in the JSON of a snapshot.
+std::string_view name_of(gpu::Metric metric);
+std::optional<gpu::Metric> metric_named(std::string_view name);
 
 }  // namespace aliquot::telemetry

@@ -19,7 +19,7 @@ namespace aliquot::scaling {
 
 using Instant = std::chrono::system_clock::time_point;
 
-struct BookOptions {
+struct RecentMetricsOptions {
     std::chrono::seconds window{60};       // what is smoothed is a mean over so long
     std::chrono::seconds stale_after{60};  // what was seen longer ago is not told
     std::size_t most_pods = 50'000;        // further ones are left out
@@ -43,9 +43,9 @@ struct Value {
 
 /// What the agents have told of their pods, for a minute. Of a pod that holds a GPU and does not
 /// use it the utilization is 0; of one whose use is not known there is no value. Thread-safe.
-class Book {
+class RecentMetrics {
 public:
-    explicit Book(BookOptions options = {}) : options_(options) {}
+    explicit RecentMetrics(RecentMetricsOptions options = {}) : options_(options) {}
 
     /// received   when it came, by our clock: those of the nodes may be wrong
     void add(const telemetry::Snapshot& snapshot, Instant received);
@@ -66,8 +66,8 @@ public:
     };
     [[nodiscard]] Size size() const;
 
-    /// What one look tells of a pod or node. Absent: not known.
-    struct Look {
+    /// What one sample tells of a pod or node. Absent: not known.
+    struct Sample {
         unsigned parts = 0;                 // GPUs or instances
         std::uint64_t entitlement_ppm = 0;  // of all parts together
         struct Use {
@@ -94,15 +94,15 @@ private:
     };
     struct History {
         Subject subject;
-        Look last;
+        Sample last;
         std::deque<Point> points;  // of the window, oldest first
         Instant seen;              // when `last` was true, by our clock
     };
-    void note(History& history, Look look, Instant seen) const;
+    void note(History& history, Sample sample, Instant seen) const;
     [[nodiscard]] std::optional<Value> value(Metric metric, const History& history,
                                              Instant now) const;
 
-    const BookOptions options_;
+    const RecentMetricsOptions options_;
     mutable std::mutex mutex_;
     std::map<std::string, History> pods_;   // by uid, else by namespace/name
     std::map<std::string, History> nodes_;  // by name

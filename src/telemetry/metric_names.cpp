@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "telemetry/figure_names.h"
+#include "telemetry/metric_names.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 namespace aliquot::telemetry {
 namespace {
 
-/// In the order of gpu::Figure.
-constexpr std::array<std::string_view, gpu::kFigures> kNames{
+/// In the order of gpu::Metric.
+constexpr std::array<std::string_view, gpu::kMetricCount> kNames{
     "smClockMhz",
     "memoryClockMhz",
     "videoClockMhz",
@@ -75,16 +75,16 @@ constexpr std::array<std::string_view, gpu::kFigures> kNames{
     "pcieRxBytesPerSecond",
     "contextSwitchActive",
 };
-static_assert(!kNames.back().empty(), "a figure has no name");
+static_assert(!kNames.back().empty(), "a metric has no name");
 
 }  // namespace
 
-std::string_view name_of(gpu::Figure figure) { return kNames.at(static_cast<std::size_t>(figure)); }
+std::string_view name_of(gpu::Metric metric) { return kNames.at(static_cast<std::size_t>(metric)); }
 
-std::optional<gpu::Figure> figure_named(std::string_view name) {
+std::optional<gpu::Metric> metric_named(std::string_view name) {
     const auto* const found = std::ranges::find(kNames, name);
     if (found == kNames.end()) return std::nullopt;
-    return static_cast<gpu::Figure>(std::distance(kNames.begin(), found));
+    return static_cast<gpu::Metric>(std::distance(kNames.begin(), found));
 }
 
 }  // namespace aliquot::telemetry

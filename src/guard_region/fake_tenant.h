@@ -61,6 +61,7 @@ public:
         slot.start_time = start_time;
         slot.pid_namespace = pid_namespace;
         slot.owner = std::uint64_t{pid} << 32U | (index + 1);
+        if (ledger_->slots_high <= index) ledger_->slots_high = index + 1;
     }
     void leave(unsigned index) { locks_.erase(index); }
 

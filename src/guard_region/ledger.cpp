@@ -69,10 +69,16 @@ const SlotView* LedgerView::find(unsigned index, std::uint64_t owner) const {
     return found != slots.end() && found->owner == owner ? &*found : nullptr;
 }
 
-Result<LedgerView> parse_ledger(std::span<const std::byte> content) {
-    if (content.size() < sizeof(abi::Ledger)) {
+std::size_t used_end(std::span<const std::byte> head) {
+    const auto high = Bytes(head).at<std::uint32_t>(offsetof(abi::Ledger, slots_high));
+    return kLedgerHead + std::min<std::size_t>(high, abi::kRegionSlots) * sizeof(abi::Slot);
+}
+
+Result<LedgerView> parse_ledger(std::span<const std::byte> content, std::uint64_t size) {
+    size = content.size() < kLedgerHead ? content.size() : size;
+    if (size < sizeof(abi::Ledger) || content.size() < used_end(content)) {
         return Error{ErrorCode::kInvalidInput,
-                     "the ledger has " + std::to_string(content.size()) + " bytes; expected " +
+                     "the ledger has " + std::to_string(size) + " bytes; expected " +
                          std::to_string(sizeof(abi::Ledger)) + ": it was cut short"};
     }
     const Bytes bytes(content);
@@ -88,12 +94,13 @@ Result<LedgerView> parse_ledger(std::span<const std::byte> content) {
         view.devices[i] = read_device(
             bytes, offsetof(abi::Ledger, devices) + std::size_t{i} * sizeof(abi::DeviceLedger));
     }
-    for (unsigned i = 0; i < abi::kRegionSlots; ++i) {
-        const std::size_t base = offsetof(abi::Ledger, slots) + std::size_t{i} * sizeof(abi::Slot);
+    const std::size_t end = used_end(content);
+    unsigned index = 0;
+    for (std::size_t base = kLedgerHead; base < end; base += sizeof(abi::Slot), ++index) {
         const std::uint64_t owner = bytes.number(base + offsetof(abi::Slot, owner));
         if (owner == 0) continue;
         SlotView& slot = view.slots.emplace_back();
-        slot.index = i;
+        slot.index = index;
         slot.owner = owner;
         slot.start_time = bytes.number(base + offsetof(abi::Slot, start_time));
         slot.pid_namespace = bytes.number(base + offsetof(abi::Slot, pid_namespace));

@@ -73,8 +73,15 @@ struct LedgerView {
     [[nodiscard]] const SlotView* find(unsigned index, std::uint64_t owner) const;
 };
 
-/// Reads the bytes of a ledger. No slot is alive: only the file itself knows (ledger_file.h).
-/// errors   kInvalidInput: too short, or not a ledger of this version
-Result<LedgerView> parse_ledger(std::span<const std::byte> bytes);
+/// Where what was ever used of a ledger ends, by its head; at most sizeof(abi::Ledger).
+/// head   at least kLedgerHead bytes
+std::size_t used_end(std::span<const std::byte> head);
+inline constexpr std::size_t kLedgerHead = offsetof(abi::Ledger, slots);
+
+/// Reads a ledger. No slot is alive: only the file itself knows (ledger_file.h).
+/// content   of its beginning, down to used_end() or beyond
+/// size      of the whole
+/// errors    kInvalidInput: too short, or not a ledger of this version
+Result<LedgerView> parse_ledger(std::span<const std::byte> content, std::uint64_t size);
 
 }  // namespace aliquot::guard_region

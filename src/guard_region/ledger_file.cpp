@@ -25,6 +25,22 @@ bool locked(int fd, unsigned index, unsigned length) {
     return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+/// Reads on behind what `content` holds, up to `end`, or less where the file ends.
+bool read_on(int fd, std::vector<std::byte>& content, std::size_t end) {
+    std::size_t have = content.size();
+    content.resize(end);
+    while (have < end) {
+        const ssize_t got =
+            ::pread(fd, content.data() + have, end - have, static_cast<off_t>(have));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return false;
+        if (got == 0) break;
+        have += static_cast<std::size_t>(got);
+    }
+    content.resize(have);
+    return true;
+}
+
 }  // namespace
 
 std::uint64_t random_region() {
@@ -64,18 +80,15 @@ Result<LedgerFile> LedgerFile::open(const std::filesystem::path& file) {
 }
 
 Result<LedgerView> LedgerFile::read() const {
-    std::vector<std::byte> content(sizeof(abi::Ledger));
-    std::size_t have = 0;
-    while (have < content.size()) {
-        const ssize_t got = ::pread(fd_.get(), content.data() + have, content.size() - have,
-                                    static_cast<off_t>(have));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return os::error_from_errno(errno, file_.native());
-        if (got == 0) break;
-        have += static_cast<std::size_t>(got);
+    constexpr std::size_t kUsual = kLedgerHead + 4 * sizeof(abi::Slot);  // few have more processes
+    struct stat status {};
+    std::vector<std::byte> content;
+    bool done = ::fstat(fd_.get(), &status) == 0 && read_on(fd_.get(), content, kUsual);
+    if (done && content.size() == kUsual && used_end(content) > kUsual) {
+        done = read_on(fd_.get(), content, used_end(content));
     }
-    content.resize(have);
-    auto view = parse_ledger(content);
+    if (!done) return os::error_from_errno(errno, file_.native());
+    auto view = parse_ledger(content, static_cast<std::uint64_t>(status.st_size));
     if (!view) return std::move(view).error().during(file_.native());
     for (SlotView& slot : view->slots) slot.alive = locked(fd_.get(), slot.index, 1);
     return view;

@@ -88,14 +88,35 @@ TEST(Ledger, AnyContentBehindTheHeadIsRead) {
     std::vector<std::byte> bytes(sizeof(abi::Ledger));
     std::mt19937 random(1);
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-    EXPECT_FALSE(parse_ledger(bytes));
+    EXPECT_FALSE(parse_ledger(bytes, bytes.size()));
     const std::uint32_t version[2]{abi::kRegionAbi, sizeof(abi::Ledger)};
     std::memcpy(bytes.data(), &abi::kLedgerMagic, sizeof abi::kLedgerMagic);
     std::memcpy(bytes.data() + offsetof(abi::Ledger, abi), version, sizeof version);
-    const auto view = parse_ledger(bytes);
+    const std::uint32_t all = ~0U;
+    std::memcpy(bytes.data() + offsetof(abi::Ledger, slots_high), &all, sizeof all);
+    const auto view = parse_ledger(bytes, bytes.size());
     ASSERT_TRUE(view);
     EXPECT_EQ(view->slots.size(), std::size_t{abi::kRegionSlots});
-    EXPECT_FALSE(parse_ledger(std::span(bytes).first(bytes.size() - 1)));
+    EXPECT_FALSE(parse_ledger(bytes, bytes.size() - 1));
+    EXPECT_FALSE(parse_ledger(std::span(bytes).first(bytes.size() - 1), bytes.size()));
+    for (std::size_t size = 0; size <= kLedgerHead; ++size) {
+        EXPECT_FALSE(parse_ledger(std::span(bytes).first(size), bytes.size())) << size;
+    }
+}
+
+TEST(Ledger, WhatNoProcessHasUsedIsNotRead) {
+    std::vector<std::byte> bytes(sizeof(abi::Ledger), std::byte{1});
+    const std::uint32_t version[2]{abi::kRegionAbi, sizeof(abi::Ledger)};
+    const std::uint32_t high = 3;
+    std::memcpy(bytes.data(), &abi::kLedgerMagic, sizeof abi::kLedgerMagic);
+    std::memcpy(bytes.data() + offsetof(abi::Ledger, abi), version, sizeof version);
+    std::memcpy(bytes.data() + offsetof(abi::Ledger, slots_high), &high, sizeof high);
+    const std::size_t end = used_end(bytes);
+    EXPECT_EQ(end, kLedgerHead + 3 * sizeof(abi::Slot));
+    const auto view = parse_ledger(std::span(bytes).first(end), sizeof(abi::Ledger));
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->slots.size(), 3U);
+    EXPECT_EQ(view->slots.back().index, 2U);
 }
 
 }  // namespace

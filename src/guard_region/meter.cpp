@@ -34,16 +34,26 @@ Meter::Answer Meter::ask(const std::string& uuid) {
     return answer;
 }
 
+void Meter::measure(const Metered& region, const Result<LedgerView>& before, Reading& reading) {
+    if (!before || !reading.ledger) return;
+    reading.truths = find_truths(*before, *reading.ledger, reading.devices);
+    overheads_.smooth(region.id, *reading.ledger, region.uuids, reading.truths);
+}
+
 std::vector<Reading> Meter::look(std::span<const Metered> regions) {
+    const Error unused{ErrorCode::kNotFound, "nobody was there"};
     std::vector<Result<LedgerView>> before;
     std::map<std::string, Answer> answers;
     before.reserve(regions.size());
-    for (const Metered& region : regions) before.push_back(read(region));
+    for (const Metered& region : regions) {
+        before.push_back(used_.contains(region.id) ? read(region) : unused);
+    }
     for (const Metered& region : regions) {
         for (const std::string& uuid : region.uuids) {
             if (!answers.contains(uuid)) answers.emplace(uuid, ask(uuid));
         }
     }
+    used_.clear();
     std::vector<Reading> readings;
     readings.reserve(regions.size());
     for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -56,22 +66,24 @@ std::vector<Reading> Meter::look(std::span<const Metered> regions) {
             reading.problem = after.error().message;
         }
         bool answered = false;
+        bool used = reading.ledger && !reading.ledger->slots.empty();
         for (const std::string& uuid : region.uuids) {
             const Answer& answer = answers.at(uuid);
             answered = answered || answer.ok;
             DeviceReading& device = reading.devices.emplace_back();
             device.uuid = uuid;
             device.answered = answer.ok;
-            for (Held held : answer.held) {
-                if (region.by_mount && held.process.region != region.id) continue;
+            for (const Held& one : answer.held) {
+                if (region.by_mount && one.process.region != region.id) continue;
+                Held held = one;
                 held.slot = slot_of(held.process, reading.ledger ? &*reading.ledger : nullptr);
                 if (!region.by_mount && !held.slot) continue;
                 device.held.push_back(std::move(held));
             }
+            used = used || !device.held.empty();
         }
-        if (before[i] && reading.ledger) {
-            reading.truths = find_truths(*before[i], *reading.ledger, reading.devices);
-        }
+        if (used) used_.insert(region.id);
+        measure(region, before[i], reading);
         if (region.config == nullptr) continue;
         for (const SlotTruth& truth : reading.truths) region.config->set_truth(truth);
         if (reading.ledger) apply_truth(*region.config, *reading.ledger);
@@ -79,6 +91,7 @@ std::vector<Reading> Meter::look(std::span<const Metered> regions) {
         if (!reading.truths.empty()) region.config->publish_truth();
         region.config->beat();
     }
+    overheads_.end_look();
     return readings;
 }
 

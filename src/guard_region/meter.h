@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "gpu/hardware.h"
 #include "guard_region/config_file.h"
 #include "guard_region/ledger_file.h"
+#include "guard_region/overhead_history.h"
 #include "guard_region/processes.h"
 #include "guard_region/truth.h"
 
@@ -35,6 +37,9 @@ struct Reading {
 };
 
 /// Looks at ledgers and driver, and tells guards what the driver says. Not thread-safe.
+///
+/// A look at a ledger in which nobody is costs two system calls: a process is measured from the look
+/// after the one that has found it.
 class Meter {
 public:
     /// sensors, processes   must outlive this
@@ -52,9 +57,12 @@ private:
         std::vector<Held> held;  // of all processes, without slots
     };
     Answer ask(const std::string& uuid);
+    void measure(const Metered& region, const Result<LedgerView>& before, Reading& reading);
 
     gpu::Sensors& sensors_;
     HostProcesses& processes_;
+    OverheadHistory overheads_;
+    std::set<std::string> used_;  // regions with processes at the last look
 };
 
 }  // namespace aliquot::guard_region

@@ -16,10 +16,12 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
+#include "guard_region/fake_tenant.h"
 #include "os/root.h"
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
@@ -42,7 +44,9 @@ struct Options {
     unsigned pods = 64;
     unsigned seconds = 30;
     unsigned scrapes = 300;
-    double churn = 0;  // pods replaced in a second
+    double churn = 0;    // pods replaced in a second
+    std::string memory;  // limit of a share; empty: none
+    bool idle = false;   // pods hold no GPU memory
     bool json = false;
 };
 
@@ -99,6 +103,14 @@ std::uint64_t status_kib(pid_t pid, const std::string& name) {
     return 0;
 }
 
+std::uint64_t read_bytes(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/io");
+    std::string word;
+    std::uint64_t bytes = 0;
+    file >> word >> bytes;  // "rchar: 4711"
+    return bytes;
+}
+
 double cpu_seconds(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -125,7 +137,8 @@ public:
             "/etc/config.yaml",
             "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, "
             "replicas: " +
-                std::to_string(replicas) + "}\n");
+                std::to_string(replicas) +
+                (options.memory.empty() ? "" : ", memory: " + options.memory) + "}\n");
         if (!written || !kubelet_.start() || !tree_.begin()) give_up("cannot make the node");
         start_agent(replicas * options.gpus);
         for (unsigned i = 0; i < options.pods; ++i) add_pod();
@@ -151,13 +164,25 @@ private:
     struct Pod {
         std::string uid;
         os::Process process;
+        std::unique_ptr<guard_region::FakeTenant> guard;  // of a share with a limit
     };
+
+    /// Empty: the share has no limit.
+    [[nodiscard]] std::string ledger_of(const grant::Grant& grant) const {
+        for (const auto& mount : grant.mounts) {
+            if (mount.container_path == abi::kGuardDirectory) {
+                return root_.resolve(mount.host_path) / abi::kLedgerFile;
+            }
+        }
+        return {};
+    }
 
     void start_agent(unsigned devices) {
         auto process = os::Process::start(
             {.argv = {options_.agent, "--root", directory_.path().native(), "--driver-root",
                       "/driver", "--metrics-listen", "127.0.0.1:0", "--node-name", "bench",
-                      "--config-file", "/etc/config.yaml", "--log-format", "json"},
+                      "--config-file", "/etc/config.yaml", "--log-format", "json",
+                      "--guard-library", ALIQUOT_LIB_DIR "/libaliquot-guard.so"},
              .environment = os::current_environment(),
              .output_path = (directory_.path() / "agent.log").native()});
         if (!process) give_up(process.error().message);
@@ -186,12 +211,22 @@ private:
                             .name = name,
                             .containers = {{.name = "main", .limits = {{kResource, 1}}}}});
         if (!grants) give_up(grants.error().message);
-        auto process = os::Process::start(
-            {.argv = {"/bin/sleep", "infinity"}, .environment = os::current_environment()});
+        auto environment = os::current_environment();
+        environment["ALIQUOT_GUARD_REGION"] = ledger_of(grants->at(0).grant);
+        auto process =
+            os::Process::start({.argv = {"/bin/sleep", "infinity"}, .environment = environment});
         if (!process) give_up(process.error().message);
         const std::string id = grants->at(0).devices.at(kResource).at(0);
+        std::unique_ptr<guard_region::FakeTenant> guard;
+        if (const std::string ledger = ledger_of(grants->at(0).grant); !ledger.empty()) {
+            guard = std::make_unique<guard_region::FakeTenant>(ledger);
+        }
+        if (guard && !options_.idle) {
+            guard->join(0, static_cast<std::uint32_t>(process->pid()));
+            guard->use(0, id.substr(0, id.find("::")), 100ULL << 20U);
+        }
         for (const sim::GpuView& gpu : node_->gpus()) {
-            if (!id.starts_with(gpu.uuid)) continue;
+            if (options_.idle || !id.starts_with(gpu.uuid)) continue;
             auto placed = node_->set_process(gpu.index, static_cast<std::uint32_t>(process->pid()),
                                              (200ULL + made_ % 8 * 50) << 20U, 5 + made_ % 8);
             if (!placed) give_up(placed.error().message);
@@ -202,7 +237,7 @@ private:
                 "main") &&
             tree_.add_process(uid, "main", process->pid());
         if (!shown) give_up("cannot show a process");
-        pods_.push_back({.uid = uid, .process = *std::move(process)});
+        pods_.push_back({.uid = uid, .process = *std::move(process), .guard = std::move(guard)});
     }
 
     Options options_;
@@ -220,6 +255,7 @@ private:
 /// Time and memory over the run; the last third is compared with the first.
 struct Course {
     double cpu_percent = 0;  // of a core
+    double read_kib = 0;     // in a second, from files
     std::uint64_t resident_kib = 0;
     std::uint64_t peak_kib = 0;
     std::int64_t growth_kib = 0;  // between the third minute (or third) and the end
@@ -229,6 +265,7 @@ Course run_for(World& world, const Options& options) {
     const auto begin = Clock::now();
     const auto end = begin + std::chrono::seconds(options.seconds);
     const double cpu = cpu_seconds(world.agent());
+    const std::uint64_t read = read_bytes(world.agent());
     const auto settled = begin + std::min<Clock::duration>(180s, (end - begin) / 3);
     std::uint64_t first = 0;
     auto next_change = begin;
@@ -244,6 +281,7 @@ Course run_for(World& world, const Options& options) {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     const std::uint64_t last = status_kib(world.agent(), "VmRSS");
     return {.cpu_percent = (cpu_seconds(world.agent()) - cpu) / seconds * 100,
+            .read_kib = static_cast<double>(read_bytes(world.agent()) - read) / 1024 / seconds,
             .resident_kib = last,
             .peak_kib = status_kib(world.agent(), "VmHWM"),
             .growth_kib = static_cast<std::int64_t>(last) - static_cast<std::int64_t>(first)};
@@ -279,6 +317,7 @@ int measure(const Options& options) {
                                       {"peakKiB", course.peak_kib},
                                       {"growthKiB", course.growth_kib},
                                       {"cpuPercent", course.cpu_percent},
+                                      {"readKiBPerSecond", course.read_kib},
                                       {"scrapeP50Ms", at(plain, 0.5)},
                                       {"scrapeP99Ms", at(plain, 0.99)},
                                       {"scrapeBytes", plain_bytes},
@@ -308,6 +347,8 @@ int main(int argc, char** argv) {
     app.add_option("--seconds", options.seconds, "how long to watch")->check(CLI::Range(1, 86'400));
     app.add_option("--scrapes", options.scrapes)->check(CLI::Range(1, 100'000));
     app.add_option("--churn", options.churn, "pods replaced in a second")->check(CLI::Range(0, 20));
+    app.add_option("--memory", options.memory, "limit of a share: 1Gi; empty: none");
+    app.add_flag("--idle", options.idle, "pods hold no GPU memory");
     app.add_flag("--json", options.json);
     CLI11_PARSE(app, argc, argv);
     return measure(options);

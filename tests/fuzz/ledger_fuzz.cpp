@@ -56,8 +56,8 @@ std::vector<std::byte> ledger_of(std::span<const std::uint8_t> data) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::span input(data, size);
     read_texts({reinterpret_cast<const char*>(data), size});
-    (void)parse_ledger(std::as_bytes(input));
-    auto ledger = parse_ledger(ledger_of(input));
+    (void)parse_ledger(std::as_bytes(input), sizeof(aliquot::abi::Ledger));
+    auto ledger = parse_ledger(ledger_of(input), sizeof(aliquot::abi::Ledger));
     if (!ledger) std::abort();
     for (SlotView& slot : ledger->slots) slot.alive = slot.index % 2 == 0;
     const std::string uuid = gpu_text(ledger->devices[0].uuid);

@@ -23,7 +23,9 @@ constexpr std::uint64_t kLongestSleep = 50'000'000;  // then look whether the ca
 /// While others want the GPU: as much work is with the device at once.
 constexpr unsigned kInFlight = 2;
 constexpr std::uint64_t kInFlightNs = 2'000'000;
-constexpr std::int64_t kRound = 5'000'000;   // is saved up before several streams go on
+constexpr std::int64_t kRound = 5'000'000;  // is saved up before several streams go on
+/// Of what is in flight then, by what it is expected to take: it may run at once and take less.
+constexpr std::uint64_t kAtOnce = 25'000'000;
 constexpr std::int64_t kPlenty = 4'000'000;  // saved up: no thread has to wait for another
 constexpr std::uint32_t kUnmetered = 128;
 
@@ -103,8 +105,11 @@ private:
         goes_on_ = measured_ && meter_.has_left();
         if (goes_on_ && !queued_ && gate_.line.is_empty() && !turns.joined()) return For::kNothing;
         meter_.harvest();
-        const std::int64_t left = share_.cap_ppm == 0 ? 0 : time_left(place_, share_.cap_ppm, now_);
+        std::int64_t left = share_.cap_ppm == 0 ? 0 : time_left(place_, share_.cap_ppm, now_);
         const bool is_round = !gate_.is_paying && meter_.has_several_lanes();
+        if (is_round)
+            left += static_cast<std::int64_t>(
+                meter_.in_flight_ns() < kAtOnce ? meter_.in_flight_ns() : kAtOnce);
         // In order, where there is not enough for all.
         const bool first = queued_ ? gate_.line.is_first(ticket_, now_) : gate_.line.is_empty();
         const bool is_plenty = share_.cap_ppm == 0 ? !turns.joined() || turns.is_mine()
@@ -218,6 +223,7 @@ private:
         if (measured_) {
             meter_.set_place(place_, share_.cap_ppm != 0);
             drawn = meter_.draw(lane_);
+            meter_.note_let_in();
             gate_.is_busy.store(1, std::memory_order_relaxed);
             if (turns != nullptr && turns->joined() && turns->is_mine())
                 turns->expect(now_ + meter_.in_flight_ns());

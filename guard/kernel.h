@@ -101,12 +101,6 @@ inline bool byte_is_locked(int descriptor, std::uint64_t offset) {
     return call(SYS_fcntl, descriptor, F_OFD_GETLK, as_long(&lock)) != 0 || lock.l_type != F_UNLCK;
 }
 
-inline std::uint64_t now_ns() {
-    timespec time = {};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-           static_cast<std::uint64_t>(time.tv_nsec);
-}
 /// A counter of the processor that is cheaper than a clock, for "not again so soon".
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
@@ -127,6 +121,20 @@ inline std::uint64_t tenth_of_ticks() {
     return per_second / 10;
 #endif
 }
+#if defined(ALIQUOT_GUARD_SIMULATED_TIME)
+// The tests of shares have a clock and a scheduler of their own (simulated_time.h).
+std::uint64_t now_ns();
+void sleep_ns(std::uint64_t duration);
+void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t limit_ns,
+          bool shared);
+void wake(std::atomic<std::uint32_t>& word, int count, bool shared);
+#else
+inline std::uint64_t now_ns() {
+    timespec time = {};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
 inline void sleep_ns(std::uint64_t duration) {
     timespec time = {static_cast<time_t>(duration / 1'000'000'000u),
                      static_cast<long>(duration % 1'000'000'000u)};
@@ -144,6 +152,7 @@ inline void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint
 inline void wake(std::atomic<std::uint32_t>& word, int count, bool shared) {
     call(SYS_futex, as_long(&word), shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, count);
 }
+#endif
 
 inline int own_pid() { return static_cast<int>(call(SYS_getpid)); }
 

@@ -16,6 +16,7 @@ constexpr std::uint32_t kMostOfLane = 64;  // of each lane, where a batch goes o
 /// of what they take.
 constexpr std::uint64_t kHiddenNs = 50'000;
 constexpr std::uint64_t kHiddenPart = 16;
+constexpr std::uint64_t kMarkNs = 2'000;  // until an idle device passes a mark
 constexpr std::uint64_t kQuickNs = 20'000;
 constexpr std::uint64_t kLaneHiddenNs = 16'000;
 constexpr unsigned kLanesMore = 128;         // so many make a batch longer by kBatchNs
@@ -23,11 +24,6 @@ constexpr std::uint32_t kSingle = 16;        // every so many-th batch is one la
 constexpr std::uint64_t kLate = 10'000'000;  // before its batch, that work may have begun
 constexpr unsigned kSeveral = 64;            // batches after one of several threads
 constexpr unsigned kMisses = 16;             // segments not done that are looked at
-
-/// One launch that was made as fast as launches are.
-bool is_quick(const Batch& done) {
-    return done.launches == 1 && done.closed_ns - done.opened_ns <= kQuickNs;
-}
 
 std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
@@ -154,8 +150,10 @@ void Meter::touch(Lane& lane, bool chained) {
         return;
     }
     lane.start = record(lane);
-    batch(last_batch_).fresh = true;
+    Batch& now = batch(last_batch_);
     if (lane.start == nullptr || head_ != tail_ || touched_ > 1) return;
+    now.marking_ns = lane.start->recorded_ns;
+    now.marked_ns = kernel::now_ns();
     // Nothing else is under way: this is now.
     lane.start->at_ns = lane.start->recorded_ns;
     release(anchor_);
@@ -199,17 +197,18 @@ void Meter::close(std::uint32_t unspent) {
         expected_ns_ -= spare;
         if (done.capped) give_back_time(place_, spare);
     }
-    done.closed_ns = kernel::now_ns();
+    done.closing_ns = kernel::now_ns();
+    done.lanes = touched_;
     for (unsigned i = 0; i < touched_; ++i) end_lane(*storage_->touched[i]);
     touched_ = 0;
     outstanding_ = 0;
     is_ending_ = false;
     open_ = false;
     done.closed = true;
-    left_ns_ = kernel::now_ns();
+    done.closed_ns = left_ns_ = kernel::now_ns();
     if (done.launches > 1 && limit_ > 1) {
         const std::uint64_t pace =
-            least((done.closed_ns - done.opened_ns) / (done.launches - 1), 100'000'000);
+            least((done.closing_ns - done.opened_ns) / (done.launches - 1), 100'000'000);
         interval_ns_ = (3 * interval_ns_ + pace) / 4;
     }
     ++last_batch_;
@@ -228,8 +227,13 @@ void Meter::note_copy() {
     if (open_) batch(last_batch_).whole = true;
 }
 
-void Meter::note_launched() {
+void Meter::note_let_in() {
+    if (open_ && batch().let_in_ns == 0) batch(last_batch_).let_in_ns = kernel::now_ns();
+}
+
+void Meter::note_launched(std::uint64_t made_ns) {
     if (outstanding_ != 0) --outstanding_;
+    if (open_ && batch().launches == 1) batch(last_batch_).made_ns = made_ns;
     if (outstanding_ == 0 && (is_ending_ || !has_left())) close(0);
 }
 
@@ -247,6 +251,17 @@ void Meter::note_pause() { left_ns_ = kernel::now_ns(); }
 
 // ---- what was done --------------------------------------------------------------------------
 
+/// When a segment ended. Marks in many lanes take a while: a lane that was idle when its turn came has
+/// been so since about as long as one launch takes after the last was made.
+std::uint64_t Meter::end_of(const Segment& segment, const Batch& whole) const {
+    const std::uint64_t at = segment.end->at_ns;
+    const std::uint64_t likely = most(whole.closing_ns + alone_ns_, segment.start->at_ns);
+    const bool was_idle = at <= segment.end->recorded_ns + kMarkNs;
+    return was_idle && whole.lanes > 1 && whole.closing_ns != 0 && alone_ns_ != 0
+               ? least(at, likely)
+               : at;
+}
+
 void Meter::settle(Segment& segment) {
     std::int64_t ns = 0;
     Batch& whole = batch(segment.batch);
@@ -255,7 +270,7 @@ void Meter::settle(Segment& segment) {
         g_ledger.remark(place_, abi::kRemarkNoTiming);
     } else if (ns > 0) {
         segment.end->at_ns = segment.start->at_ns + static_cast<std::uint64_t>(ns);
-        whole.busy_ns += busy_.add(segment.start->at_ns, segment.end->at_ns);
+        whole.busy_ns += busy_.add(segment.start->at_ns, end_of(segment, whole));
     }
     release(segment.start);
     release(segment.end);
@@ -264,42 +279,60 @@ void Meter::settle(Segment& segment) {
     if (whole.closed && whole.segments == 0) finish(whole);
 }
 
-/// What a batch is charged. The marks around it tell the time from its first launch to the end of its
-/// last: idle time is in that where launches were not made at once. Then it is what as many launches
-/// take that were measured alone, between what the marks say with that time and without it.
-std::uint64_t Meter::price(const Batch& done, bool exact) const {
-    std::uint64_t ns = done.busy_ns;
-    const std::uint64_t alone = done.launches * each_ns_;
-    if (!exact && is_quick(done)) {
-        // The first mark is set half of that time before the launch, where nothing is before it.
-        const std::uint64_t before = done.fresh ? (done.closed_ns - done.opened_ns) / 2 : 0;
-        ns = ns > before ? ns - before : 0;
-    } else if (!exact && each_ns_ != 0 && alone < ns - (done.launches == 1 ? 0 : ns / 8)) {
-        const std::uint64_t span = done.closed_ns - done.opened_ns;
-        ns = most(ns > span ? ns - span : 0, alone);
+/// The marks around a batch tell the time from its first launch to the end of its last. In that is the
+/// time from the first mark to the launch, where nothing was before it, and where launches were not
+/// made at once or the last mark not right behind them, time in which the device may have been idle.
+Cost Meter::cost_of(const Batch& done) const {
+    const std::uint64_t ns = done.busy_ns;
+    const std::uint64_t span = done.closed_ns - done.opened_ns;
+    // In many lanes the calls between two ends of work are more than those of one lane.
+    const std::uint64_t work = done.lanes > 1 ? most(ns, done.launches * alone_ns_) : ns;
+    const bool is_exact = done.whole || span <= work / kHiddenPart;
+    Cost cost{is_exact ? ns : ns - least(ns, span), ns};
+    if (done.marked_ns == 0 || done.let_in_ns < done.marked_ns) return cost;
+    cost.most_ns -= least(ns, done.let_in_ns - done.marked_ns);
+    cost.least_ns = least(cost.least_ns, cost.most_ns);
+    if (done.made_ns == 0 || done.launches != 1) return cost;
+    const std::uint64_t before = done.made_ns - done.marking_ns;
+    if (ns > span) {
+        // It was under way when its end was marked.
+        cost.least_ns = ns - before;
+    } else if (span <= kQuickNs) {
+        // Calls take effect in their middle, as far as anybody can tell.
+        cost.most_ns = cost.least_ns = ns - least(ns, before / 2);
     }
-    const std::uint64_t passed = kernel::now_ns() - done.opened_ns;
-    return least(ns, passed);
+    return cost;
 }
 
-void Meter::adapt(const Batch& done, std::uint64_t ns) {
+void Meter::adapt(const Batch& done, const Cost& cost) {
     if (done.launches == 0) return;
-    const std::uint64_t each = most(1, ns / done.launches);
+    const std::uint64_t lowest = most(1, cost.least_ns / done.launches);
+    const std::uint64_t highest = most(1, cost.most_ns / done.launches);
+    if (done.launches == 1 && highest - lowest <= highest / 4) {
+        const std::uint64_t about = (lowest + highest) / 2;
+        alone_ns_ = alone_ns_ == 0 ? about : (3 * alone_ns_ + about) / 4;
+    }
     // Longer ones at once: a batch must not be many of them. Of those that run at once the first alone
     // takes time.
-    const bool is_longer = each > 4 * each_ns_ && !has_several_lanes();
-    each_ns_ = each_ns_ == 0 || is_longer ? each : (7 * each_ns_ + each) / 8;
+    if (each_ns_ == 0)
+        each_ns_ = (lowest + highest) / 2;
+    else if (lowest > 4 * each_ns_ && !has_several_lanes())
+        each_ns_ = lowest;
+    else
+        each_ns_ = (7 * each_ns_ + least(most(each_ns_, lowest), highest)) / 8;
 }
 
 void Meter::finish(Batch& done) {
-    const std::uint64_t span = done.closed_ns - done.opened_ns;
-    const bool exact = done.whole || span <= done.busy_ns / kHiddenPart;
-    const std::uint64_t ns = price(done, exact);
+    const Cost cost = cost_of(done);
+    // As much as so many launches take of late, within what is known.
+    const std::uint64_t ns =
+        least(least(most(done.launches * each_ns_, cost.least_ns), cost.most_ns),
+              kernel::now_ns() - done.opened_ns);
     g_ledger.totals(place_).gpu_ns.fetch_add(ns, std::memory_order_relaxed);
     if (done.capped) settle_time(place_, done.expected_ns, ns);
     expected_ns_ -= least(expected_ns_, done.expected_ns);
     g_ledger.totals(place_).launches.fetch_add(done.launches, std::memory_order_relaxed);
-    if (exact || is_quick(done) || each_ns_ == 0) adapt(done, ns);
+    adapt(done, cost);
     done.finished = true;
     while (first_batch_ != last_batch_ && batch(first_batch_).finished) ++first_batch_;
 }

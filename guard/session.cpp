@@ -69,7 +69,7 @@ const char* attach() {
     if (g_settings.problem[0] != '\0') {
         const char* value =
             std::getenv(g_settings.problem);  // NOLINT(concurrency-mt-unsafe): as programs do
-        static char text[200];                // under g_lock
+        static char text[256];                // under g_lock
         std::snprintf(text, sizeof text,
                       "%s=%.64s: expected a size such as 2Gi, a percentage from 0 to 100, or a "
                       "weight from 1",

@@ -115,6 +115,7 @@ void leave_launch() {
     if (!inside) return;
     const CaptureRelaxed relaxed;
     Meter& meter = *last.meter;
+    const std::uint64_t made_ns = last.single ? kernel::now_ns() : 0;
     const ThreadLocked locked(meter.lock);
     if (last.lane->thread != nullptr) meter.close_own(*last.lane);
     if (last.epoch != epoch_of(meter)) {
@@ -124,7 +125,7 @@ void leave_launch() {
         return;
     }
     if (last.single)
-        meter.note_launched();
+        meter.note_launched(made_ns);
     else if (last.credit == 0 && !meter.has_left())
         meter.close(0);
     last.single = false;

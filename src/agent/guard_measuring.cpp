@@ -185,7 +185,7 @@ std::string GuardMeasuring::region_of(const pods::Owner& owner) const {
         if (!owner.container.empty() && holder != pod + owner.container) continue;
         // The container is not known, and the pod has several with a region.
         if (chosen != nullptr && chosen->record.holder != holder) return {};
-        if (chosen == nullptr || chosen->record.created_s < tracked.record.created_s) {
+        if (chosen == nullptr || chosen->record.created_us < tracked.record.created_us) {
             chosen = &tracked;
         }
     }
@@ -300,6 +300,8 @@ void GuardMeasuring::raise(const guard_region::Alarm& alarm, const Tracked& trac
 bool GuardMeasuring::name_holders() {
     const auto holders = sources_.holders();
     if (!holders) return false;
+    // All that kubelet can have spoken of, also what was made while it was asked.
+    const std::vector<guard_region::Record> known = parts_.regions.list();
     for (auto& named : tracked_) {
         Tracked& tracked = named.second;
         const auto holder = std::ranges::find_if(*holders, [&](const kubelet::Holder& one) {
@@ -307,13 +309,11 @@ bool GuardMeasuring::name_holders() {
         });
         if (holder == holders->end()) continue;
         // Of several with the same devices the newest is meant: kubelet gives them anew only when
-        // they are free.
-        const bool newer = std::ranges::any_of(tracked_, [&](const auto& entry) {
-            const guard_region::Record& other = entry.second.record;
+        // they are free, or when an init container leaves them to the container that it names.
+        const bool newer = std::ranges::any_of(known, [&](const guard_region::Record& other) {
             return other.resource == tracked.record.resource &&
                    other.device_ids == tracked.record.device_ids &&
-                   std::pair(other.created_s, entry.second.since) >
-                       std::pair(tracked.record.created_s, tracked.since);
+                   other.created_us > tracked.record.created_us;
         });
         if (newer) continue;
         const std::string name =

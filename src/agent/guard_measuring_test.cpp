@@ -76,6 +76,37 @@ TEST_F(GuardMeasuringTest, KubeletNamesRegionsAndNobodysAreRemoved) {
     EXPECT_TRUE(fs::exists(guard_of(held)));
 }
 
+/// Kubelet asks for an init container and, in the same instant, for the container that gets its
+/// devices afterwards.
+TEST_F(GuardMeasuringTest, TheNewestRegionOfTheSameDevicesIsTheOneThatKubeletNames) {
+    start(60s);
+    const std::vector<std::string> ids{std::string(kGpu) + "::1"};
+    const std::vector<kubelet::Holder> listed{{.pod_namespace = "ai",
+                                               .pod = "train",
+                                               .container = "main",
+                                               .resource = "nvidia.com/gpu",
+                                               .ids = ids}};
+    constexpr int kTimes = 20;  // ids are random, and so was who came out as the newest
+    for (int i = 0; i < kTimes; ++i) {
+        grant::Grant init = grant_of(kGiB, 25);
+        grant::Grant main = grant_of(kGiB, 25);
+        set_holders(std::vector<kubelet::Holder>{});
+        ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, init));
+        ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, main));
+        set_holders(listed);  // when both are there
+        const auto pod_of = [&](const GuardSnapshot& seen, const grant::Grant& grant) {
+            for (const auto& one : seen.regions) {
+                if (one.id == guard_of(grant).parent_path().filename()) return one.pod;
+            }
+            return std::string("not seen");
+        };
+        ASSERT_TRUE(
+            eventually([&](const GuardSnapshot& seen) { return pod_of(seen, main) == "train"; }));
+        ASSERT_TRUE(
+            eventually([&](const GuardSnapshot& seen) { return pod_of(seen, init).empty(); }));
+    }
+}
+
 TEST_F(GuardMeasuringTest, ARegionStaysWhileAProcessOfItsContainerLives) {
     set_holders(std::vector<kubelet::Holder>{});
     start(3s);  // for a process to start meanwhile

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/guard_regions.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -12,8 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenTries{5};  // to make a region after one could not be
 
-std::int64_t unix_seconds() {
-    return std::chrono::duration_cast<std::chrono::seconds>(
+std::int64_t unix_microseconds() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
                std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
@@ -24,6 +25,7 @@ GuardRegions::GuardRegions(const os::Root& root, Options options)
     : root_(root), options_(std::move(options)), directory_(root, options_.regions) {
     directory_.sweep();
     for (guard_region::Record& record : directory_.list()) {
+        newest_us_ = std::max(newest_us_, record.created_us);
         const std::string id = record.id;
         records_.emplace(id, std::move(record));
     }
@@ -55,7 +57,11 @@ Result<guard_region::Record> GuardRegions::make_unnoted(guard_region::Record rec
     auto version = install();
     if (!version) return std::move(version).error();
     record.library = *std::move(version);
-    record.created_s = unix_seconds();
+    {
+        const std::scoped_lock lock(mutex_);
+        newest_us_ = std::max(newest_us_ + 1, unix_microseconds());
+        record.created_us = newest_us_;
+    }
     return directory_.create(std::move(record), settings);
 }
 

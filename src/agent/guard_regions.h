@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -74,6 +75,7 @@ private:
     mutable std::mutex mutex_;  // guards what follows; never held over a system call
     State state_;
     os::TimePoint next_try_{};
+    std::int64_t newest_us_ = 0;  // when the newest region was made
     std::map<std::string, guard_region::Record> records_;
 };
 

@@ -25,7 +25,7 @@ std::string to_text(const Record& record) {
     std::string text = std::string(kHead) + '\n';
     text += line("resource", record.resource);
     text += line("library", record.library);
-    text += line("created", std::to_string(record.created_s));
+    text += line("created-us", std::to_string(record.created_us));
     text += line("holder", record.holder);
     for (const std::string& id : record.device_ids) text += line("device", id);
     for (const std::string& uuid : record.uuids) text += line("uuid", uuid);
@@ -55,10 +55,10 @@ Result<Record> parse_record(std::string_view text) {
         if (key == "device") record.device_ids.push_back(value);
         if (key == "uuid") record.uuids.push_back(value);
         if (key == "group") record.groups.push_back(value);
-        if (key != "created") continue;
-        const auto created_s = parse_number<decltype(record.created_s)>(value);
-        if (!created_s) return malformed;
-        record.created_s = *created_s;
+        if (key != "created-us") continue;
+        const auto created_us = parse_number<decltype(record.created_us)>(value);
+        if (!created_us) return malformed;
+        record.created_us = *created_us;
     }
     if (first) return malformed;
     return record;

@@ -17,7 +17,7 @@ struct Record {
     std::vector<std::string> device_ids;  // as kubelet named them in Allocate, sorted
     std::vector<std::string> uuids;       // of the GPUs or MIG devices, by place in the config
     std::string library;                  // version of the guard that is mounted
-    std::int64_t created_s = 0;           // Unix time
+    std::int64_t created_us = 0;          // Unix time; of two regions of a node never the same
     std::string holder;                   // "namespace/pod/container"; empty: not known yet
     std::vector<std::string> groups;      // control groups of its container, the last ones
     friend bool operator==(const Record&, const Record&) = default;

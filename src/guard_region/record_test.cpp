@@ -11,7 +11,7 @@ TEST(Record, IsReadBack) {
                         .device_ids = {"GPU-1::0", "GPU-1::1"},
                         .uuids = {"GPU-1"},
                         .library = "00ff",
-                        .created_s = 1'700'000'000,
+                        .created_us = 1'700'000'000'000'001,
                         .holder = "ai/train/main",
                         .groups = {"/kubepods/pod1/c1", "/kubepods/pod1/c2"}};
     const auto again = parse_record(to_text(record));
@@ -24,7 +24,7 @@ TEST(Record, CutShortIsNone) {
     const std::string text = to_text({.resource = "nvidia.com/gpu"});
     for (const auto& broken :
          {std::string(), std::string("x\n"), text.substr(0, text.size() - 1),
-          std::string("aliquot region 1\ncreated x\n"), std::string("aliquot region 1\nx\n")}) {
+          std::string("aliquot region 1\ncreated-us x\n"), std::string("aliquot region 1\nx\n")}) {
         EXPECT_FALSE(parse_record(broken)) << broken;
     }
 }

@@ -10,6 +10,35 @@ namespace {
 
 using testing::HasSubstr;
 
+/// An init container's ledger was shown under the name of the container that has its devices afterwards.
+TEST_F(GuardAgentTest, AnInitContainersLedgerIsNotTheContainersThatFollowsIt) {
+    write_config("3Gi");
+    start_agent();
+    const std::map<std::string, unsigned> share{{std::string(kGpu), 1}};
+    std::vector<fs::path> own;
+    for (const char* const name : {"a", "b", "c", "d"}) {
+        const auto grants = kubelet_->admit({.uid = name,
+                                             .pod_namespace = "ai",
+                                             .name = name,
+                                             .init_containers = {{.name = "load", .limits = share}},
+                                             .containers = {{.name = "main", .limits = share}}});
+        ASSERT_TRUE(grants) << grants.error().message;
+        ASSERT_EQ(grants->size(), 2U);
+        ASSERT_EQ(grants->at(0).devices, grants->at(1).devices);
+        own.push_back(guard_of(grants->at(1).grant));
+    }
+    ASSERT_TRUE(eventually([&] { return named("a") && named("b") && named("c") && named("d"); }));
+    const Json seen = status();
+    ASSERT_EQ(seen["containers"].size(), 8U) << seen;
+    for (const Json& one : seen["containers"]) {
+        if (one["pod"] == "") continue;
+        const std::string region = one["region"];
+        EXPECT_TRUE(std::ranges::any_of(own, [&](const fs::path& guard) {
+            return guard.parent_path().filename() == region;
+        })) << one;
+    }
+}
+
 TEST_F(GuardAgentTest, APodWithLimitsIsGuardedNamedAndMeasured) {
     write_config("3Gi");
     start_agent();

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include "guard/forks.h"
 #include "guard/loader.h"
 #include "guard/lock.h"
 
@@ -54,6 +55,7 @@ void take_nvml(void* handle) {
 
 bool find(std::atomic<bool>& found, const char* library, int flags, void (*take_all)(void*)) {
     if (found.load(std::memory_order_acquire)) return true;
+    watch_forks();
     // Not under our lock: the loader has locks of its own, and initialisers that may call us.
     void* handle = loader().dlopen(library, RTLD_LAZY | RTLD_LOCAL | flags);
     const ThreadLocked locked(g_lock);
@@ -68,6 +70,8 @@ bool find_driver() { return find(g_driver_found, "libcuda.so.1", RTLD_NOLOAD, ta
 bool find_nvml() { return find(g_nvml_found, "libnvidia-ml.so.1", RTLD_NOLOAD, take_nvml); }
 bool load_nvml() { return find(g_nvml_found, "libnvidia-ml.so.1", 0, take_nvml); }
 
+void forget_driver_lock() { g_lock.forget(); }
+
 void* driver_handle() { return g_driver_handle.load(std::memory_order_relaxed); }
 
 bool is_absent(const void* entry) {
@@ -78,6 +82,7 @@ bool is_absent(const void* entry) {
 bool adopt(Family family, void* handle) {
     const bool cuda = family == Family::kCuda;
     std::atomic<bool>& found = cuda ? g_driver_found : g_nvml_found;
+    watch_forks();
     const ThreadLocked locked(g_lock);
     if (!found.load(std::memory_order_relaxed)) (cuda ? take_driver : take_nvml)(handle);
     loader().dlerror();

@@ -42,6 +42,8 @@ bool find_nvml();
 /// Loads NVML where it is not: for the guard's own questions.
 bool load_nvml();
 
+/// For the child of a fork: whoever took the entry points is not there.
+void forget_driver_lock();
 /// The driver that the guard stands in front of: a handle, for what it has no hook for. nullptr: none.
 void* driver_handle();
 

@@ -44,7 +44,7 @@ public:
 
     /// Takes a slot for this process. Again after forget().
     /// returns  what went wrong; nullptr: nothing
-    const char* join(const Settings& settings);
+    const char* join();
     [[nodiscard]] bool joined() const { return slot_ != kNone; }
     /// In the child of a fork: the slot is the parent's.
     void forget() { slot_ = kNone; }
@@ -103,7 +103,17 @@ public:
     bool process(int pid, unsigned place, int& own_pid, std::uint64_t& bytes) const;
 
 private:
-    class Locked;
+    class Locked {
+    public:
+        explicit Locked(Ledger& ledger) : ledger_(ledger) { ledger_.lock(); }
+        ~Locked() { ledger_.unlock(); }
+        Locked(const Locked&) = delete;
+        Locked& operator=(const Locked&) = delete;
+
+    private:
+        Ledger& ledger_;
+    };
+
     const char* attach_config(const char* path);
     const char* attach_ledger(const char* path);
     const char* attach_private();
@@ -123,6 +133,7 @@ private:
     abi::Ledger* ledger_ = nullptr;
     const Settings* settings_ = nullptr;
     unsigned slot_ = kNone;
+    std::uint64_t own_pid_namespace_ = 0;  // inode; 0: not known
     bool private_ = false;  // nobody but this process and its forks: liveness goes by pid
     std::atomic<std::uint64_t> truth_seen_{0};
     std::atomic<std::uint64_t> reaped_ticks_{0};

@@ -10,6 +10,8 @@ namespace aliquot::guard {
 namespace {
 
 constexpr std::uint64_t kMakingLock = abi::kSlotLockOffset - 1;
+constexpr int kMakingTries = 200;
+constexpr std::uint64_t kBetweenTries = 5'000'000;  // ns
 
 template <class T>
 T* map_all(int descriptor, bool writable) {
@@ -17,13 +19,65 @@ T* map_all(int descriptor, bool writable) {
                                        MAP_SHARED, descriptor, 0));
 }
 
-/// Makes the content of a new file; the magic number last.
-bool make_content(abi::Ledger& ledger) {
-    ledger.abi = abi::kRegionAbi;
-    ledger.size = sizeof(abi::Ledger);
-    ledger.region = random_number();
+/// Makes the content of a ledger of zeros; the magic number last. Any number of processes may do so
+/// at once, and go on where one has died: one of them names the region, the rest is the same of all.
+void make_content(abi::Ledger& ledger) {
+    std::uint64_t unnamed = 0;
+    __atomic_compare_exchange_n(&ledger.region, &unnamed, random_number(), false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    __atomic_store_n(&ledger.abi, abi::kRegionAbi, __ATOMIC_RELAXED);
+    __atomic_store_n(&ledger.size, static_cast<std::uint32_t>(sizeof(abi::Ledger)),
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&ledger.magic, abi::kLedgerMagic, __ATOMIC_RELEASE);
-    return true;
+}
+
+bool is_unmade(const abi::Ledger& ledger) {
+    const std::uint32_t abi = __atomic_load_n(&ledger.abi, __ATOMIC_RELAXED);
+    return __atomic_load_n(&ledger.magic, __ATOMIC_ACQUIRE) == 0 &&
+           (abi == 0 || abi == abi::kRegionAbi);
+}
+
+const char* why_no_room(long error) {
+    return error == -ENOSPC || error == -EDQUOT || error == -EFBIG
+               ? "there is no room for the ledger on its file system"
+               : "the ledger cannot be made as large as it has to be";
+}
+
+/// Where a file system cannot reserve: zeros are written, by one process at a time.
+const char* fill_with_zeros(int file) {
+    for (int i = 0; kernel::lock_byte(file, F_OFD_SETLK, F_WRLCK, kMakingLock) != 0; ++i) {
+        if (kernel::size_of(file) >= static_cast<long>(sizeof(abi::Ledger))) return nullptr;
+        if (i == kMakingTries) return "another process makes the ledger and does not end";
+        kernel::sleep_ns(kBetweenTries);
+    }
+    static constexpr char kZeros[4096] = {};
+    long done = kernel::size_of(file);
+    while (done >= 0 && done < static_cast<long>(sizeof(abi::Ledger))) {
+        const long rest = static_cast<long>(sizeof(abi::Ledger)) - done;
+        const long wrote = kernel::call(SYS_pwrite64, file, kernel::as_long(kZeros),
+                                        rest < 4096 ? rest : 4096, done);
+        done = wrote > 0 ? done + wrote : (wrote == -EINTR ? done : (wrote == 0 ? -EIO : wrote));
+    }
+    kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock);
+    return done < 0 ? why_no_room(done) : nullptr;
+}
+
+/// Makes the whole file the kernel's to find room for now: a mapped page that there is none for
+/// later is the end of the program (SIGBUS). An empty file becomes a ledger of zeros.
+const char* reserve(int file) {
+    // One of another size that stays as it is was not made by a guard.
+    for (int i = 0; i < kMakingTries; ++i) {
+        const long size = kernel::size_of(file);
+        if (size <= 0 || size >= static_cast<long>(sizeof(abi::Ledger))) break;
+        if (i == kMakingTries - 1) return "the ledger is too short";
+        kernel::sleep_ns(kBetweenTries / 5);
+    }
+    long done = 0;
+    do done = kernel::call(SYS_fallocate, file, 0, 0, sizeof(abi::Ledger));
+    while (done == -EINTR);
+    if (done == 0) return nullptr;
+    if (done != -EOPNOTSUPP && done != -ENOSYS) return why_no_room(done);
+    return fill_with_zeros(file);
 }
 
 std::uint64_t inode_of_pid_namespace() {
@@ -85,7 +139,7 @@ const char* Ledger::attach(const Settings& settings) {
 }
 
 const char* Ledger::attach_config(const char* path) {
-    const int file = kernel::open(path, O_RDONLY);
+    const int file = kernel::open(path, O_RDONLY | O_NONBLOCK);
     if (file < 0) return "the config cannot be opened";
     const bool whole = kernel::size_of(file) >= static_cast<long>(sizeof(abi::Config));
     const auto* config = whole ? map_all<const abi::Config>(file, false) : nullptr;
@@ -102,39 +156,31 @@ const char* Ledger::attach_config(const char* path) {
 }
 
 const char* Ledger::attach_ledger(const char* path) {
-    const int file = kernel::open(path, O_RDWR | O_CREAT, 0666);
+    // What others' processes of this region need as well, whatever mask of modes this one has.
+    constexpr unsigned kAnyUser = 0666;
+    int file = kernel::open(path, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, kAnyUser);
+    if (file >= 0)
+        kernel::call(SYS_fchmod, file, kAnyUser);
+    else
+        file = kernel::open(path, O_RDWR | O_NONBLOCK);
     if (file < 0) return "the ledger cannot be opened for writing";
-    // One makes it, the others wait; should the maker die, the kernel drops the lock.
-    long locked = 0;
-    do locked = kernel::lock_byte(file, F_OFD_SETLKW, F_WRLCK, kMakingLock);
-    while (locked == -EINTR);
-    if (locked != 0) {
-        kernel::close(file);
-        return "the file system of the ledger has no locks";
-    }
-    const long size = kernel::size_of(file);
-    const bool fresh = size == 0;
-    if (fresh) kernel::call(SYS_ftruncate, file, sizeof(abi::Ledger));
-    const bool whole = kernel::size_of(file) >= static_cast<long>(sizeof(abi::Ledger));
-    auto* ledger = whole ? map_all<abi::Ledger>(file, true) : nullptr;
-    const char* problem = nullptr;
-    if (!whole) {
-        problem = "the ledger is too short";
-    } else if (ledger == nullptr) {
-        problem = "the ledger cannot be mapped";
-    } else {
-        // A maker that died left zeros.
-        if (ledger->magic == 0 && ledger->abi <= abi::kRegionAbi) make_content(*ledger);
-        if (ledger->magic != abi::kLedgerMagic || ledger->abi != abi::kRegionAbi ||
-            ledger->size != sizeof(abi::Ledger) || ledger->region == 0) {
-            kernel::unmap(ledger, sizeof(abi::Ledger));
-            problem = "the ledger is not of this guard's layout";
-        }
-    }
-    // By hand: the mapping keeps the file open, and so would keep the lock.
-    kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock);
+    const char* problem = reserve(file);
+    auto* ledger = problem == nullptr ? map_all<abi::Ledger>(file, true) : nullptr;
+    if (problem == nullptr && ledger == nullptr) problem = "the ledger cannot be mapped";
+    // A slot is alive by a lock: without them every process would be taken for dead.
+    if (problem == nullptr && kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock) != 0)
+        problem = "the file system of the ledger has no locks";
     kernel::close(file);
-    if (problem == nullptr) ledger_ = ledger;
+    if (problem == nullptr) {
+        if (is_unmade(*ledger)) make_content(*ledger);
+        if (ledger->magic != abi::kLedgerMagic || ledger->abi != abi::kRegionAbi ||
+            ledger->size != sizeof(abi::Ledger) || ledger->region == 0)
+            problem = "the ledger is not of this guard's layout";
+    }
+    if (problem == nullptr)
+        ledger_ = ledger;
+    else if (ledger != nullptr)
+        kernel::unmap(ledger, sizeof(abi::Ledger));
     return problem;
 }
 
@@ -155,7 +201,7 @@ bool Ledger::is_fail_open(const Settings& settings) const {
 
 int Ledger::reopen() const {
     if (private_) return -1;
-    const int file = kernel::open(settings_->ledger, O_RDWR);
+    const int file = kernel::open(settings_->ledger, O_RDWR | O_NONBLOCK);
     if (file < 0) return -1;
     // A program may have changed its root: is it still the same file?
     std::uint64_t region = 0;
@@ -176,11 +222,11 @@ bool Ledger::claim(int descriptor, unsigned index, std::uint64_t owner) {
     return kernel::lock_byte(descriptor, F_OFD_SETLK, F_WRLCK, abi::kSlotLockOffset + index) == 0;
 }
 
-const char* Ledger::join(const Settings& settings) {
+const char* Ledger::join() {
     if (joined()) return nullptr;
     int file = -1;
     if (!private_) {
-        file = kernel::open(settings.ledger, O_RDWR);
+        file = reopen();
         if (file < 0) return "the ledger cannot be opened again";
     }
     const int pid = kernel::own_pid();
@@ -213,9 +259,10 @@ const char* Ledger::join(const Settings& settings) {
     }
     // Whoever had this slot may have died inside the lock.
     std::uint32_t word = ledger_->lock.load();
-    if ((word & ~abi::kLockWaiters) == index + 1) {
+    // Taken in the meantime by somebody who found that out too: then it is theirs.
+    if ((word & ~abi::kLockWaiters) == index + 1 &&
+        ledger_->lock.compare_exchange_strong(word, 0)) {
         ledger_->recoveries.fetch_add(1);
-        ledger_->lock.store(0);
         kernel::wake(ledger_->lock, 1, true);
     }
     slot_ = index;
@@ -223,7 +270,7 @@ const char* Ledger::join(const Settings& settings) {
     clear_slot(index);
     abi::Slot& slot = ledger_->slots[index];
     slot.start_time = start_time_of(pid);
-    slot.pid_namespace = inode_of_pid_namespace();
+    slot.pid_namespace = own_pid_namespace_ = inode_of_pid_namespace();
     slot.owner.store(owner, std::memory_order_release);
     if (ledger_->slots_high.load() <= index) ledger_->slots_high.store(index + 1);
     recount();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/session.h"
 
-#include <pthread.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "guard/forks.h"
 #include "guard/kernel.h"
 #include "guard/pools.h"
 #include "guard/share.h"
@@ -28,7 +27,7 @@ constexpr unsigned kMaxOrdinals = 64;
 
 ThreadLock g_lock;
 bool g_settings_read = false;
-bool g_fork_watched = false;
+std::atomic<bool> g_entered{false};  // something here may have been touched
 /// Place + 1 by CUDA ordinal; 0: not asked yet.
 std::atomic<std::uint8_t> g_places[kMaxOrdinals];
 thread_local unsigned t_depth = 0;
@@ -51,20 +50,6 @@ Phase fail(const char* problem) {
     return open ? Phase::kPassive : Phase::kClosed;
 }
 
-/// In the child of a fork: the parent's memory and slot are not ours, and CUDA has to begin anew.
-void in_child() {
-    g_lock.forget();
-    g_memory.forget();
-    forget_pools();
-    forget_vmm();
-    forget_share();
-    g_captures.store(0, std::memory_order_relaxed);
-    t_depth = 0;
-    g_ledger.forget();
-    for (auto& place : g_places) place.store(0, std::memory_order_relaxed);
-    if (g_phase.load() == Phase::kGuarded) g_phase.store(Phase::kCold);
-}
-
 const char* attach() {
     if (g_settings.problem[0] != '\0') {
         const char* value =
@@ -78,16 +63,33 @@ const char* attach() {
     }
     if (!g_ledger.attached())
         if (const char* problem = g_ledger.attach(g_settings)) return problem;
-    if (!g_fork_watched) {
-        pthread_atfork(nullptr, nullptr, in_child);
-        g_fork_watched = true;
-    }
     return nullptr;
 }
 
 }  // namespace
 
+/// In the child of a fork: the parent's memory and slot are not ours, and CUDA has to begin anew.
+/// Whatever a thread that is not here any more was in the midst of is begun anew, also where that was
+/// its first call.
+void begin_anew() {
+    forget_driver_lock();
+    if (!g_entered.load(std::memory_order_relaxed)) return;  // no page is written in vain
+    g_lock.forget();
+    if (!g_settings_read) g_settings = Settings{};
+    g_memory.forget();
+    forget_pools();
+    forget_vmm();
+    forget_share();
+    g_captures.store(0, std::memory_order_relaxed);
+    t_depth = 0;
+    g_ledger.forget();
+    for (auto& place : g_places) place.store(0, std::memory_order_relaxed);
+    if (g_phase.load() == Phase::kGuarded) g_phase.store(Phase::kCold);
+}
+
 Phase begin() {
+    watch_forks();
+    g_entered.store(true, std::memory_order_relaxed);
     find_driver();
     const ThreadLocked locked(g_lock);
     if (g_phase.load() != Phase::kCold) return g_phase.load();
@@ -95,7 +97,7 @@ Phase begin() {
     Phase phase = Phase::kPassive;
     if (g_settings.wanted) {
         const char* problem = attach();
-        if (problem == nullptr) problem = g_ledger.join(g_settings);
+        if (problem == nullptr) problem = g_ledger.join();
         phase = problem == nullptr ? Phase::kGuarded : fail(problem);
     }
     if (phase == Phase::kPassive) pass_launches();
@@ -104,6 +106,8 @@ Phase begin() {
 }
 
 bool wants_guarding() {
+    watch_forks();
+    g_entered.store(true, std::memory_order_relaxed);
     const ThreadLocked locked(g_lock);
     read_settings_once();
     return g_settings.wanted;
@@ -111,6 +115,8 @@ bool wants_guarding() {
 
 bool attach_for_view() {
     if (g_phase.load(std::memory_order_acquire) == Phase::kGuarded) return true;
+    watch_forks();
+    g_entered.store(true, std::memory_order_relaxed);
     const ThreadLocked locked(g_lock);
     if (g_ledger.attached()) return true;
     if (g_phase.load() != Phase::kCold) return false;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "guard/driver.h"
+#include "guard/forks.h"
 #include "guard/lane.h"
 #include "guard/pools.h"
 #include "guard/share.h"
@@ -14,6 +15,8 @@ namespace aliquot::guard {
 // What the time part of the guard needs of the rest.
 Driver g_driver;
 bool find_driver() { return true; }
+void forget_driver_lock() {}
+void watch_forks() {}
 void forget_pools() {}
 void forget_vmm() {}
 

@@ -158,11 +158,11 @@ void ConfigFile::set_truth(const SlotTruth& truth) {
     }
     if (!changed) return;
     // Readers that find the owner know that the rest is of that owner: it goes first and comes last.
-    place.owner.store(0, std::memory_order_seq_cst);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    place.host_pid.store(truth.host_pid, kRelaxed);
+    // Each store releases what is before it: who reads one of them and then the owner finds it gone.
+    place.owner.store(0, kRelease);
+    place.host_pid.store(truth.host_pid, kRelease);
     for (unsigned i = 0; i < abi::kRegionDevices; ++i) {
-        place.overhead_bytes[i].store(next[i], kRelaxed);
+        place.overhead_bytes[i].store(next[i], kRelease);
     }
     place.owner.store(truth.owner, kRelease);
 }

@@ -53,9 +53,13 @@ std::uint64_t random_region() {
 
 Result<Done> create_ledger(const std::filesystem::path& file, std::uint64_t region) {
     const Descriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kAnyUser));
-    if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
-        ::ftruncate(fd.get(), sizeof(abi::Ledger)) != 0) {
+    if (!fd || ::fchmod(fd.get(), kAnyUser) != 0) {
         return os::error_from_errno(errno, file.native());
+    }
+    // Room first: where there is none, a page that is touched later ends the program (SIGBUS).
+    if (const int full = ::posix_fallocate(fd.get(), 0, sizeof(abi::Ledger)); full != 0) {
+        ::unlink(file.c_str());
+        return os::error_from_errno(full, file.native());
     }
     const std::uint32_t version[2]{abi::kRegionAbi, sizeof(abi::Ledger)};
     static_assert(offsetof(abi::Ledger, size) == offsetof(abi::Ledger, abi) + 4);

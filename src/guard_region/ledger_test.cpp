@@ -38,6 +38,13 @@ TEST_F(LedgerTest, IsEmptyAtFirstAndForEveryUser) {
     EXPECT_EQ(create_ledger(path(), 43).error().code, ErrorCode::kConflict);
 }
 
+TEST_F(LedgerTest, HasAllItsRoomFromTheBeginning) {
+    struct stat status {};
+    ASSERT_EQ(::stat(path().c_str(), &status), 0);
+    constexpr std::uint64_t kBlock = 512;
+    EXPECT_GE(static_cast<std::uint64_t>(status.st_blocks) * kBlock, sizeof(abi::Ledger));
+}
+
 TEST_F(LedgerTest, TellsWhoLivesByTheLocksAlone) {
     FakeTenant tenant(path());
     tenant.join(5, 100, 1, 2);

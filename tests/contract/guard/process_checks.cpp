@@ -2,6 +2,7 @@
 //
 // Several processes in one container: they share the limit, and what one leaves the others get.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "tests/contract/guard/counting.h"
 #include "tests/contract/guard/driver.h"
@@ -145,6 +147,45 @@ void a_forked_child_may_use_cuda_of_its_own() {
     start_cuda();
     CHECK_OK(CU(cuMemFree_v2)(allocated(3 * kGi)));
     check_sums();
+}
+
+void a_fork_during_the_first_call_leaves_a_usable_child() {
+    // A process that has not touched CUDA yet, in which one thread begins to and another one forks.
+    const unsigned long rounds = scaled(300, 20);
+    for (unsigned long i = 0; i < rounds; ++i) {
+        const pid_t fresh = ::fork();
+        CHECK_GE(fresh, 0);
+        if (fresh == 0) {
+            constexpr unsigned kSeconds = 30;
+            ::alarm(kSeconds);
+            // Loaded before, so that the fork finds the first call at work; nothing of the kit's own
+            // is held over the fork.
+            void* const library = cuda_library();
+            const auto init = [library] {
+                const auto entry = reinterpret_cast<decltype(&cuInit)>(::dlsym(library, "cuInit"));
+                return entry == nullptr ? -1 : static_cast<int>(entry(0));
+            };
+            std::atomic<bool> begun{false};
+            std::thread first([&] {
+                begun.store(true);
+                (void)init();
+            });
+            while (!begun.load()) {
+            }
+            const std::uint64_t until = now_ns() + i % 50 * 10'000;
+            while (now_ns() < until) {
+            }
+            const pid_t child = ::fork();
+            if (child == 0) {
+                ::alarm(kSeconds);
+                // Whatever the driver says in a child: it is said.
+                ::_exit(init() < 0 ? 1 : 0);
+            }
+            first.join();
+            ::_exit(wait_for(child));
+        }
+        CHECK_EQ(wait_for(fresh), 0);
+    }
 }
 
 void a_forked_child_of_a_user_gets_the_drivers_answer() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -180,6 +181,21 @@ TEST_F(GuardObject, RunsWithTheOldestSystemsWeServe) {
         if (at != std::string::npos) {
             EXPECT_LE(version_number(line.substr(at + 6)), 217U) << line;
         }
+    }
+}
+
+TEST_F(GuardObject, NeedsNoNameThatMuslDoesNotHave) {
+    // A name of glibc alone would end a program with musl before its first line.
+    const std::set<std::string> both = {
+        "__errno_location", "clock_gettime", "dl_iterate_phdr", "getauxval", "getenv",
+        "memcmp",           "memcpy",        "memmove",         "memset",    "snprintf",
+        "strchr",           "strcmp",        "strlen",          "strncmp",   "strncpy",
+        "strrchr",          "vsnprintf",     "__tls_get_addr"};
+    for (const std::string& line : lines_of({"readelf", "-W", "--dyn-syms"})) {
+        std::istringstream words(line);
+        std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
+        if (columns.size() < 8 || columns[6] != "UND" || columns[4] == "WEAK") continue;
+        EXPECT_TRUE(both.contains(columns[7].substr(0, columns[7].find('@')))) << line;
     }
 }
 

@@ -33,6 +33,7 @@ struct CUctx_st {
     int references = 0;  // of a context that was attached to
     std::array<std::size_t, 10> limits{};
     CUstream_st legacy;
+    std::atomic<std::uint64_t> blocking_position{0};  // that work of streams which block reaches
 
     std::mutex mutex;
     std::map<std::thread::id, CUstream_st*> per_thread;

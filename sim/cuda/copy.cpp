@@ -97,19 +97,17 @@ CUresult copy(const Copy& what, CUstream handle, bool per_thread, When when) {
     // Memory that can be swapped out is copied before the call returns, one way or the other.
     const bool to_pageable = what.to.host && !page_locked(what.to.address);
     if (when == When::kNow || to_pageable) {
-        const CUresult waited = queue.wait(end_of(stream));
+        const CUresult waited = queue.wait(start_of(stream));
         if (waited != CUDA_SUCCESS) return waited;
         perform(what);
         return stream.context->error.load();
     }
-    if (queue.reached(queue.end())) {
-        submit(stream, 0, [&] { perform(what); });
-    } else if (what.from.host && !page_locked(what.from.address)) {
+    if (!queue.reached(start_of(stream)) && what.from.host && !page_locked(what.from.address)) {
         std::shared_ptr<std::vector<unsigned char>> buffer;
         const Copy later = staged(what, buffer);
-        submit(stream, 0, [later, buffer] { perform(later); });
+        submit(stream, {}, [later, buffer] { perform(later); });
     } else {
-        submit(stream, 0, [what] { perform(what); });
+        submit(stream, {}, [what] { perform(what); });
     }
     return CUDA_SUCCESS;
 }
@@ -169,7 +167,7 @@ CUresult set(const Pattern& what, CUstream handle, bool per_thread, When when) {
         return capture_effect(stream, CU_GRAPH_NODE_TYPE_MEMSET, [what] { perform(what); });
     }
     // Not even the calls that are not called asynchronous wait for the device.
-    submit(stream, 0, [what] { perform(what); });
+    submit(stream, {}, [what] { perform(what); });
     return CUDA_SUCCESS;
 }
 

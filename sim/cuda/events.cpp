@@ -99,13 +99,10 @@ CUresult wait_for_event(CUstream handle, CUevent event, bool per_thread) {
         return capture_wait(*stream, *event);
     }
     if (!event->recorded) return CUDA_SUCCESS;
-    // On one device all work runs in the order of submission; another device is waited for here.
+    // Another device is waited for here.
     Queue& of_event = event->context->device->queue;
     if (stream->context->device != event->context->device) return of_event.wait(event->position);
-    std::uint64_t before = stream->position.load();
-    while (before < event->position &&
-           !stream->position.compare_exchange_weak(before, event->position)) {
-    }
+    advance(*stream, event->position);
     return CUDA_SUCCESS;
 }
 

@@ -91,13 +91,13 @@ void run_step(CUgraphExec_st& exec, CUgraphNode_st& step, CUstream_st& stream) {
             return;
         case CU_GRAPH_NODE_TYPE_MEMCPY:
         case CU_GRAPH_NODE_TYPE_MEMSET:
-            submit(stream, 0, step.effect);
+            submit(stream, {}, step.effect);
             return;
         case CU_GRAPH_NODE_TYPE_HOST:
             add_host_call(stream, [call = step.host_call, data = step.host_data] { call(data); });
             return;
         case CU_GRAPH_NODE_TYPE_MEM_FREE:
-            submit(stream, 0,
+            submit(stream, {},
                    [device, address = step.address] { (void)give_memory_at(*device, address); });
             return;
         default:
@@ -151,19 +151,22 @@ CUresult launch_graph(CUgraphExec_st& exec, CUstream_st& stream) {
         if (const auto backed = back(exec); backed != CUDA_SUCCESS) return backed;
     }
     // Kernels in a row that compute nothing are one piece of work.
-    std::uint64_t plain_ns = 0;
+    Work plain;
     bool work = false;
     for (CUgraphNode_st& step : exec.steps) {
         if (step.type == CU_GRAPH_NODE_TYPE_KERNEL && !has_effect(*step.launch.function)) {
-            if (step.enabled) plain_ns += duration_ns(*exec.device, step.launch);
+            if (!step.enabled) continue;
+            const Work one = work_of(*exec.device, step.launch);
+            plain.duration_ns += one.duration_ns;
+            plain.slots = std::max(plain.slots, one.slots);
             continue;
         }
-        if (plain_ns > 0) submit(stream, std::exchange(plain_ns, 0), {});
+        if (plain.duration_ns > 0) submit(stream, std::exchange(plain, {}), {});
         run_step(exec, step, stream);
         work = true;
     }
-    if (plain_ns > 0) submit(stream, plain_ns, {});
-    if (work || plain_ns > 0) exec.last_position = end_of(stream);
+    if (plain.duration_ns > 0) submit(stream, plain, {});
+    if (work || plain.duration_ns > 0) exec.last_position = end_of(stream);
     return CUDA_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "abi/cuda.h"
+#include "sim/cuda/queue.h"
 
 namespace aliquot::sim {
 
@@ -54,8 +55,11 @@ struct Launch {
     std::array<unsigned, 3> block{1, 1, 1};
     std::vector<unsigned char> arguments;  // as the kernel gets them, one after the other, aligned
 
+    [[nodiscard]] std::uint64_t blocks() const {
+        return std::uint64_t{grid[0]} * grid[1] * grid[2];
+    }
     [[nodiscard]] std::uint64_t threads() const {
-        return std::uint64_t{grid[0]} * grid[1] * grid[2] * block[0] * block[1] * block[2];
+        return blocks() * block[0] * block[1] * block[2];
     }
 };
 
@@ -69,8 +73,8 @@ struct Arguments {
 Arguments read_arguments(const CUfunc_st& function, void** parameters, void** extra);
 
 struct Device;
-/// How long it runs on a device that runs nothing else.
-std::uint64_t duration_ns(const Device& device, const Launch& launch);
+/// How long it runs, and how much of the device it takes: by its threads or its blocks.
+Work work_of(const Device& device, const Launch& launch);
 /// Computes it. CUDA_ERROR_ILLEGAL_ADDRESS: it touched memory that is not there.
 CUresult compute(const Launch& launch);
 

@@ -181,6 +181,11 @@ Arguments read_arguments(const CUfunc_st& function, void** parameters, void** ex
     return {CUDA_SUCCESS, std::move(bytes)};
 }
 
+namespace {
+
+constexpr std::uint64_t kThreadsAtOnce = 2048;  // of a multiprocessor
+constexpr std::uint64_t kBlocksAtOnce = 32;
+
 std::uint64_t duration_ns(const Device& device, const Launch& launch) {
     if (launch.function->kind == KernelKind::kSpin) {
         if (launch.arguments.size() >= sizeof(std::uint64_t)) {
@@ -189,15 +194,30 @@ std::uint64_t duration_ns(const Device& device, const Launch& launch) {
         return Driver::get().kernel_ns.value_or(kDefaultSpinNs);
     }
     if (const auto set = Driver::get().kernel_ns) return *set;
-    // Each multiprocessor has 2048 threads under way; a round of them takes a microsecond, of matmul
-    // as long as a thread's row takes.
-    const std::uint64_t at_once = std::uint64_t{std::max(device.multiprocessors, 1U)} * 2048;
+    // A round of what multiprocessors have under way takes a microsecond, of matmul as long as a
+    // thread's row takes.
+    const std::uint64_t at_once = std::max(device.multiprocessors, 1U) * kThreadsAtOnce;
     const std::uint64_t rounds = (launch.threads() + at_once - 1) / at_once;
     std::uint64_t round_ns = 1'000;
     if (launch.function->kind == KernelKind::kMatmul && launch.arguments.size() >= 28) {
         round_ns += Reader(std::span(launch.arguments).subspan(24)).next<std::uint32_t>();
     }
     return kLaunchNs + rounds * round_ns;
+}
+
+/// Of kSlots, what a part of the device comes to.
+std::uint64_t slots_of(std::uint64_t part, std::uint64_t whole) {
+    return part >= whole ? Queue::kSlots : (part * Queue::kSlots + whole - 1) / whole;
+}
+
+}  // namespace
+
+Work work_of(const Device& device, const Launch& launch) {
+    const std::uint64_t multiprocessors = std::max(device.multiprocessors, 1U);
+    const std::uint64_t by_threads = slots_of(launch.threads(), multiprocessors * kThreadsAtOnce);
+    const std::uint64_t by_blocks = slots_of(launch.blocks(), multiprocessors * kBlocksAtOnce);
+    return {.duration_ns = duration_ns(device, launch),
+            .slots = static_cast<unsigned>(std::max(by_threads, by_blocks))};
 }
 
 CUresult compute(const Launch& launch) {

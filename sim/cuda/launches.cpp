@@ -19,13 +19,13 @@
 namespace aliquot::sim {
 
 void run_kernel(CUstream_st& stream, Launch launch) {
-    const std::uint64_t duration = duration_ns(*stream.context->device, launch);
+    const Work work = work_of(*stream.context->device, launch);
     if (!has_effect(*launch.function)) {
-        submit(stream, duration, {});
+        submit(stream, work, {});
         return;
     }
     CUctx_st* const context = stream.context;
-    submit(stream, duration, [context, launch = std::move(launch)] {
+    submit(stream, work, [context, launch = std::move(launch)] {
         if (const CUresult result = compute(launch); result != CUDA_SUCCESS)
             context->error = result;
     });

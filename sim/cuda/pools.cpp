@@ -81,7 +81,7 @@ CUresult release(CUdeviceptr address, CUstream handle, bool own_stream) {
     if (device->queue.idle()) {
         return give_memory_at(*device, address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
-    submit(*stream, 0, [device, address] { (void)give_memory_at(*device, address); });
+    submit(*stream, {}, [device, address] { (void)give_memory_at(*device, address); });
     return CUDA_SUCCESS;
 }
 

@@ -49,7 +49,7 @@ void Queue::collect(State& state, unsigned entry, std::uint64_t now_ns) {
         }
         if (event->position > executed) return false;
         // No mark was free for it: the best guess is that nothing came between.
-        event->time_ns = now_ns - (executed - event->position);
+        event->time_ns = std::min(work.ran_until_ns, now_ns) - (executed - event->position);
         return true;
     });
 }
@@ -64,9 +64,9 @@ void Queue::set_marks(State& state, unsigned entry) {
 }
 
 void Queue::run_effects(std::uint64_t executed) {
-    while (!pending_.empty() && pending_.front().position <= executed) {
-        const Effect effect = std::move(pending_.front().effect);
-        pending_.pop_front();
+    while (!pending_.empty() && pending_.begin()->first <= executed) {
+        const Effect effect = std::move(pending_.begin()->second);
+        pending_.erase(pending_.begin());
         effect();
     }
     const std::uint64_t done = std::min(executed, submitted_.load(std::memory_order_relaxed));
@@ -115,25 +115,42 @@ std::uint64_t Queue::look() {
     return outlook.lost ? end() : outlook.executed;
 }
 
-std::uint64_t Queue::submit(std::uint64_t duration_ns, Effect effect) {
+/// Work begins when as many slots are free as it takes. Returns its end.
+std::uint64_t Queue::take_slots(std::uint64_t ready, const Work& work) {
+    const unsigned count = std::clamp(work.slots, 1U, kSlots);
+    const std::uint64_t end = std::max(ready, free_[count - 1]) + work.duration_ns;
+    std::fill_n(free_.begin(), count, end);
+    const auto later = std::upper_bound(free_.begin() + count, free_.end(), end);
+    std::rotate(free_.begin(), free_.begin() + count, later);
+    return end;
+}
+
+void Queue::submit(CUstream_st& stream, const Work& work, Effect effect) {
     const std::lock_guard guard(mutex_);
-    if (duration_ns == 0 && pending_.empty() && idle()) {
-        if (effect) effect();
-        return end();
+    const std::uint64_t ready = start_of(stream);
+    std::uint64_t end = ready;
+    if (work.duration_ns > 0) {
+        Outlook outlook;
+        {
+            const auto state = account_.shared().lock();
+            if (!state) return;
+            outlook = bring_up(**state);
+            if (outlook.lost) return;
+            end = take_slots(std::max(ready, outlook.executed), work);
+            const std::uint64_t before = this->end();
+            if (end > before) {
+                const std::uint64_t submitted = submit_work(**state, place_, end - before);
+                submitted_.store(submitted - origin_, std::memory_order_release);
+            }
+        }
+        if (outlook.executed > 0) run_effects(outlook.executed);
     }
-    std::uint64_t executed = 0;
-    if (duration_ns > 0) {
-        const auto state = account_.shared().lock();
-        if (!state) return end();
-        const Outlook outlook = bring_up(**state);
-        if (outlook.lost) return end();
-        executed = outlook.executed;
-        submitted_.store(submit_work(**state, place_, duration_ns) - origin_,
-                         std::memory_order_release);
-    }
-    if (effect) pending_.push_back({.position = end(), .effect = std::move(effect)});
-    if (executed > 0) run_effects(executed);
-    return end();
+    advance(stream, end);
+    if (!effect) return;
+    if (reached_quickly(end))
+        effect();
+    else
+        pending_.emplace(end, std::move(effect));
 }
 
 CUresult Queue::wait(std::uint64_t position) {

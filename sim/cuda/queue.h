@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -12,22 +13,32 @@
 #include "sim/cuda/account.h"
 
 struct CUevent_st;
+struct CUstream_st;
 
 namespace aliquot::sim {
 
-/// The work of this process on one device. It runs in the order of submission, whatever its stream
-/// (one of the orders that streams allow). A place in it is a position: the nanoseconds of work
-/// before it. Effects on memory are computed on the CPU when the device must have reached them, by
-/// whoever looks. Thread-safe.
+/// A piece of work, and how much of the device it takes while it runs.
+struct Work {
+    std::uint64_t duration_ns = 0;
+    unsigned slots = 0;
+};
+
+/// The work of this process on one device. Work of a stream runs in order; work of several streams at
+/// the same time, in the order of submission, as far as the device has room for it: kSlots of them, as
+/// there are kernels that a GPU runs at once. A place in it is a position: the nanoseconds in which
+/// this process had the device before it. Effects on memory are computed on the CPU when the device
+/// must have reached them, by whoever looks. Thread-safe.
 class Queue {
 public:
     explicit Queue(Account& account) : account_(account) {}
 
     using Effect = std::function<void()>;
 
-    /// Adds work. Returns the position at its end.
+    static constexpr unsigned kSlots = 128;
+
+    /// Adds work to a stream, whose position is its end then.
     /// effect   may be empty; run at once when nothing is before it
-    std::uint64_t submit(std::uint64_t duration_ns, Effect effect);
+    void submit(CUstream_st& stream, const Work& work, Effect effect);
 
     /// The end of all work submitted.
     [[nodiscard]] std::uint64_t end() const { return submitted_.load(std::memory_order_acquire); }
@@ -46,10 +57,6 @@ public:
     void drop();
 
 private:
-    struct Pending {
-        std::uint64_t position;
-        Effect effect;
-    };
     struct Outlook {
         std::uint64_t executed = 0;
         std::uint64_t end_ns = 0;  // of the position asked for; 0: passed
@@ -67,6 +74,7 @@ private:
     void collect(State& state, unsigned entry, std::uint64_t now_ns);
     void set_marks(State& state, unsigned entry);
     void run_effects(std::uint64_t executed);
+    std::uint64_t take_slots(std::uint64_t ready, const Work& work);
 
     Account& account_;
     std::recursive_mutex mutex_;
@@ -74,7 +82,8 @@ private:
     std::atomic<std::uint64_t> done_{0};  // positions up to here are passed, their effects done
     std::uint64_t origin_ = 0;            // position 0, as the node's books count
     unsigned place_ = kMaxProcesses;      // entry that origin_ is of
-    std::deque<Pending> pending_;
+    std::multimap<std::uint64_t, Effect> pending_;  // by position, then by submission
+    std::array<std::uint64_t, kSlots> free_{};  // from which position on each slot is; ascending
     std::vector<CUevent_st*> watched_;
 };
 

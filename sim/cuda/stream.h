@@ -13,7 +13,7 @@ class Capture;
 struct Device;
 }  // namespace aliquot::sim
 
-/// A stream: how far into its device's queue its own work reaches.
+/// A stream: up to which position of its device's queue its own work reaches.
 struct CUstream_st {
     static constexpr std::uint64_t kMagic = 0x6d'61'65'72'74'73'75'63;
     std::uint64_t magic = 0;
@@ -49,11 +49,16 @@ namespace aliquot::sim {
 /// per_thread   what a null handle means
 CUstream_st* stream_of(CUcontext context, CUstream handle, bool per_thread);
 
-/// Up to where work must have run before a stream's next piece: of the legacy stream all of it.
+/// Where what a stream was given has run: of the legacy stream that of all that wait for it, too.
 std::uint64_t end_of(const CUstream_st& stream);
+/// From which position on its next piece may run: after its own, after the legacy stream's, unless it
+/// does not block, and that of the legacy stream after all that block.
+std::uint64_t start_of(const CUstream_st& stream);
+/// Its work reaches so far now.
+void advance(CUstream_st& stream, std::uint64_t position);
 
 /// Gives work to the device on behalf of a stream.
-void submit(CUstream_st& stream, std::uint64_t duration_ns, Queue::Effect effect);
+void submit(CUstream_st& stream, const Work& work, Queue::Effect effect);
 
 /// Waits until the device has done what a stream was given.
 CUresult synchronize(CUstream_st& stream);

@@ -17,14 +17,35 @@
 
 namespace aliquot::sim {
 
-std::uint64_t end_of(const CUstream_st& stream) {
-    const Queue& queue = stream.context->device->queue;
-    return stream.legacy ? queue.end() : stream.position.load(std::memory_order_acquire);
+namespace {
+
+bool blocks(const CUstream_st& stream) { return (stream.flags & CU_STREAM_NON_BLOCKING) == 0; }
+
+void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) {
+    std::uint64_t before = position.load();
+    while (before < to && !position.compare_exchange_weak(before, to)) {
+    }
 }
 
-void submit(CUstream_st& stream, std::uint64_t duration_ns, Queue::Effect effect) {
-    const auto end = stream.context->device->queue.submit(duration_ns, std::move(effect));
-    stream.position.store(end, std::memory_order_release);
+}  // namespace
+
+std::uint64_t end_of(const CUstream_st& stream) {
+    const std::uint64_t own = stream.position.load(std::memory_order_acquire);
+    return stream.legacy ? std::max(own, stream.context->blocking_position.load()) : own;
+}
+
+std::uint64_t start_of(const CUstream_st& stream) {
+    const std::uint64_t end = end_of(stream);
+    return blocks(stream) ? std::max(end, stream.context->legacy.position.load()) : end;
+}
+
+void advance(CUstream_st& stream, std::uint64_t position) {
+    raise(stream.position, position);
+    if (blocks(stream)) raise(stream.context->blocking_position, position);
+}
+
+void submit(CUstream_st& stream, const Work& work, Queue::Effect effect) {
+    stream.context->device->queue.submit(stream, work, std::move(effect));
 }
 
 CUresult synchronize(CUstream_st& stream) {

@@ -137,6 +137,7 @@ void run(WorkState& work, std::uint64_t start_ns, std::uint64_t duration_ns) {
         mark.reached_ns = start_ns + (mark.position_ns - std::min(mark.position_ns, from));
     }
     work.executed_ns = to;
+    work.ran_until_ns = start_ns + duration_ns;
 }
 
 /// How busy each process was in its last window.

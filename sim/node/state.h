@@ -16,7 +16,7 @@
 namespace aliquot::sim {
 
 inline constexpr std::uint64_t kStateMagic = 0x51'4c'41'4d'49'53'0a'1a;
-inline constexpr std::uint32_t kStateVersion = 5;
+inline constexpr std::uint32_t kStateVersion = 6;
 inline constexpr unsigned kMaxGpus = 32;
 inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kMaxEvents = 256;
@@ -226,6 +226,7 @@ struct MarkState {
 struct WorkState {
     std::uint64_t submitted_ns;  // both only grow
     std::uint64_t executed_ns;   // never above submitted_ns
+    std::uint64_t ran_until_ns;  // monotonic: when executed_ns was reached
     std::uint64_t window_start_ns;
     std::uint64_t window_executed_ns;
     std::uint64_t marks_begin;  // a ring: numbers of the first mark kept and of the next one

@@ -23,6 +23,9 @@ namespace {
 
 constexpr std::uint64_t kWarmMs = 1000;
 
+/// A grid whose kernels have no room beside another: then their times add up to that of the device.
+constexpr unsigned kFull = 100'000;
+
 struct Work {
     unsigned kernel_us = 1000;
     unsigned depth = 8;
@@ -156,8 +159,8 @@ private:
         for (const unsigned threads : {2U, 4U, 16U})
             cap_row({.threads = threads, .environment = {}}, 25);
         for (const unsigned streams : {2U, 8U, 64U})
-            cap_row({.depth = 64, .streams = streams, .environment = {}}, 25);
-        cap_row({.depth = 4, .threads = 4, .streams = 4, .environment = {}}, 25);
+            cap_row({.depth = 64, .grid = kFull, .streams = streams, .environment = {}}, 25);
+        cap_row({.depth = 4, .grid = kFull, .threads = 4, .streams = 4, .environment = {}}, 25);
         for (const int percent : {25, 50})
             cap_row({.depth = 10, .graph = true, .environment = {}}, percent);
         Work one{.environment = {{"ALIQUOT_GUARD_CAP", "30"}}};

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -32,9 +33,9 @@ public:
         launch_ = CU(cuLaunchKernel);
         wait_ = CU(cuStreamSynchronize);
     }
-    CUresult launch(CUstream stream, std::uint64_t nanoseconds) const {
+    CUresult launch(CUstream stream, std::uint64_t nanoseconds, unsigned blocks = 100) const {
         void* arguments[] = {&nanoseconds};
-        return launch_(function_, 100, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+        return launch_(function_, blocks, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
     }
     CUresult wait(CUstream stream) const { return wait_(stream); }
 
@@ -87,8 +88,26 @@ void work_on_two_streams_is_charged_once() {
     const CUstream streams[] = {new_stream(), new_stream()};
     for (const CUstream stream : streams) CHECK_OK(spin.wait(stream));
     const std::uint64_t before = charged();
+    std::uint64_t apart = 0;  // by which the second of two began later, at most
     for (int round = 0; round < 40; ++round) {
+        const std::uint64_t began = now_ns();
         for (const CUstream stream : streams) CHECK_OK(spin.launch(stream, kMillisecond));
+        apart += std::min(now_ns() - began, kMillisecond);
+        for (const CUstream stream : streams) CHECK_OK(spin.wait(stream));
+    }
+    const std::uint64_t got = charged() - before;
+    CHECK_GE(got, 32 * kMillisecond);
+    CHECK_LE(got, (40 * kMillisecond + apart) * 6 / 5);
+}
+
+void work_on_two_streams_that_does_not_fit_at_once_is_charged() {
+    start_cuda();
+    const Spin spin;
+    const CUstream streams[] = {new_stream(), new_stream()};
+    for (const CUstream stream : streams) CHECK_OK(spin.wait(stream));
+    const std::uint64_t before = charged();
+    for (int round = 0; round < 40; ++round) {
+        for (const CUstream stream : streams) CHECK_OK(spin.launch(stream, kMillisecond, 100'000));
         for (const CUstream stream : streams) CHECK_OK(spin.wait(stream));
     }
     check_charge(before, 80 * kMillisecond);

@@ -103,7 +103,7 @@ public:
         world.tokens[admin_token] = User{"admin", "", {"system:masters"}, {}};
         if (world.options.collect_garbage) world.collector = std::make_unique<Collector>(world);
         plant_first_objects(world);
-        const auto handler = [this](const http::Request& request) -> http::Answer {
+        const auto handler = [this](const http::Request& request) -> http::Response {
             return answer_request(world, read_request(request));
         };
         if (!world.options.http_address.empty()) {

@@ -17,7 +17,7 @@ struct HttpRequest : http::Request {
     [[nodiscard]] bool flag(std::string_view name) const;  // "true", "1" or without a value
 };
 
-struct HttpAnswer : http::Answer {
+struct HttpAnswer : http::Response {
     HttpAnswer() { content_type = "application/json"; }
 };
 

@@ -186,8 +186,8 @@ std::string variable(const Environment& environment, const std::string& name) {
 
 }  // namespace
 
-std::variant<Options, Answer> read_options(int argc, const char* const* argv,
-                                           const Environment& environment) {
+std::variant<Options, EarlyExit> read_options(int argc, const char* const* argv,
+                                              const Environment& environment) {
     Options options;
     command_line::Command app(
         "Offers this node's NVIDIA GPUs, whole or in shares, to kubelet.\n"
@@ -215,11 +215,11 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
         }
     }
     if (parsed.kind == Kind::kWrong) {
-        return Answer{.text = "aliquot-agent: " + parsed.text + "; see aliquot-agent --help\n",
-                      .exit_code = 2,
-                      .to_stderr = true};
+        return EarlyExit{.text = "aliquot-agent: " + parsed.text + "; see aliquot-agent --help\n",
+                         .exit_code = 2,
+                         .to_stderr = true};
     }
-    if (parsed.kind != Kind::kRun) return Answer{.text = parsed.text};
+    if (parsed.kind != Kind::kRun) return EarlyExit{.text = parsed.text};
     options.disabled_health_checks = variable(environment, "DP_DISABLE_HEALTHCHECKS");
     options.enabled_health_checks = variable(environment, "DP_ENABLE_HEALTHCHECKS");
     options.cluster.in_a_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty();

@@ -53,14 +53,14 @@ struct Options {
 };
 
 /// Text to print and the exit code, when the words ask for help or version or are wrong.
-struct Answer {
+struct EarlyExit {
     std::string text;
     int exit_code = 0;
     bool to_stderr = false;
 };
 
 /// Reads the command line over the environment (flag wins).
-std::variant<Options, Answer> read_options(int argc, const char* const* argv,
-                                           const std::map<std::string, std::string>& environment);
+std::variant<Options, EarlyExit> read_options(
+    int argc, const char* const* argv, const std::map<std::string, std::string>& environment);
 
 }  // namespace aliquot::agent

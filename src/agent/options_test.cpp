@@ -11,8 +11,8 @@ using sharing::DeviceListStrategy;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::variant<Options, Answer> read(std::vector<const char*> words,
-                                   const std::map<std::string, std::string>& environment = {}) {
+std::variant<Options, EarlyExit> read(std::vector<const char*> words,
+                                      const std::map<std::string, std::string>& environment = {}) {
     words.insert(words.begin(), "aliquot-agent");
     return read_options(static_cast<int>(words.size()), words.data(), environment);
 }
@@ -20,7 +20,7 @@ std::variant<Options, Answer> read(std::vector<const char*> words,
 Options good(const std::vector<const char*>& words,
              const std::map<std::string, std::string>& environment = {}) {
     auto result = read(words, environment);
-    if (const auto* answer = std::get_if<Answer>(&result)) {
+    if (const auto* answer = std::get_if<EarlyExit>(&result)) {
         ADD_FAILURE() << answer->text;
         return {};
     }
@@ -74,7 +74,7 @@ TEST(Options, WrongWordsGetOneLineAndExitTwo) {
                                                       {"stray"}};
     for (const auto& words : cases) {
         const auto result = read(words);
-        const auto* answer = std::get_if<Answer>(&result);
+        const auto* answer = std::get_if<EarlyExit>(&result);
         ASSERT_NE(answer, nullptr) << words.front();
         EXPECT_EQ(answer->exit_code, 2);
         EXPECT_TRUE(answer->to_stderr);
@@ -84,7 +84,7 @@ TEST(Options, WrongWordsGetOneLineAndExitTwo) {
 
 TEST(Options, AWrongVariableIsNamed) {
     const auto result = read({}, {{"MIG_STRATEGY", "x"}});
-    const auto* answer = std::get_if<Answer>(&result);
+    const auto* answer = std::get_if<EarlyExit>(&result);
     ASSERT_NE(answer, nullptr);
     EXPECT_THAT(answer->text, HasSubstr("MIG_STRATEGY: 'x' is not one of none, single, mixed"));
 }
@@ -92,7 +92,7 @@ TEST(Options, AWrongVariableIsNamed) {
 TEST(Options, HelpAndVersionEndWell) {
     for (const auto* word : {"--help", "--version"}) {
         const auto result = read({word});
-        const auto* answer = std::get_if<Answer>(&result);
+        const auto* answer = std::get_if<EarlyExit>(&result);
         ASSERT_NE(answer, nullptr);
         EXPECT_EQ(answer->exit_code, 0);
         EXPECT_FALSE(answer->to_stderr);

@@ -9,7 +9,7 @@ namespace aliquot::agent {
 namespace {
 
 /// Whether the pod may be called ready: kubelet knows every resource, or there is nothing to offer.
-http::Answer pod_readiness(const PageSources& from) {
+http::Response pod_readiness(const PageSources& from) {
     const auto seen = from.observations.get().value;
     auto answer = StatusBoard::readiness(seen.get(), from.serving);
     constexpr int kGood = 200;
@@ -67,7 +67,7 @@ http::Routes node_pages(const PageSources& from) {
     using Request = http::Request;
     const auto index = std::make_shared<std::string>();
     http::Routes pages({
-        {"/", "this list", [index](const Request&) { return http::Answer{.body = *index}; }},
+        {"/", "this list", [index](const Request&) { return http::Response{.body = *index}; }},
         {"/metrics", "for Prometheus (text or OpenMetrics)",
          [from](const Request& request) { return from.telemetry.scrape(request); }},
         {"/api/v1/state", "the same truth as JSON",

@@ -95,13 +95,13 @@ void StatusBoard::set_metrics_port(unsigned port) {
     metrics_port_ = port;
 }
 
-http::Answer StatusBoard::health() const {
+http::Response StatusBoard::health() const {
     const std::scoped_lock lock(mutex_);
     if (clock_.now() - beat_ < kLongestSilence) return {.body = "ok\n"};
     return {.status = 503, .body = "the reconcile loop has not run for over a minute\n"};
 }
 
-http::Answer StatusBoard::readiness(const Observation* seen, const Serving& serving) {
+http::Response StatusBoard::readiness(const Observation* seen, const Serving& serving) {
     std::string missing;
     if (seen == nullptr) missing += "the GPUs have not been looked at yet\n";
     if (seen != nullptr && seen->inventory.gpus.empty()) {
@@ -118,7 +118,7 @@ http::Answer StatusBoard::readiness(const Observation* seen, const Serving& serv
     return {.status = 503, .body = missing};
 }
 
-http::Answer StatusBoard::status(const Observation* seen, const Serving& serving) const {
+http::Response StatusBoard::status(const Observation* seen, const Serving& serving) const {
     std::vector<mps::Status> mps;
     std::shared_ptr<const GuardSnapshot> guard;
     {

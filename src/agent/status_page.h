@@ -44,12 +44,12 @@ public:
     void set_metrics_port(unsigned port);  // 0: not served
 
     /// Whether the reconcile loop runs; 503 when it does not.
-    [[nodiscard]] http::Answer health() const;
+    [[nodiscard]] http::Response health() const;
     /// Whether kubelet knows all that is offered; 503 with what is missing.
     /// seen   null: nobody has looked yet
-    [[nodiscard]] static http::Answer readiness(const Observation* seen, const Serving& serving);
+    [[nodiscard]] static http::Response readiness(const Observation* seen, const Serving& serving);
     /// All of it, as JSON.
-    [[nodiscard]] http::Answer status(const Observation* seen, const Serving& serving) const;
+    [[nodiscard]] http::Response status(const Observation* seen, const Serving& serving) const;
 
 private:
     const os::Clock& clock_;

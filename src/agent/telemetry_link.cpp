@@ -160,19 +160,19 @@ std::shared_ptr<const std::string> TelemetryLink::page(Kind kind) const {
     return text;
 }
 
-http::Answer TelemetryLink::answer(Kind kind, std::string_view content_type) const {
+http::Response TelemetryLink::answer(Kind kind, std::string_view content_type) const {
     auto text = page(kind);
     if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
     return {.content_type = std::string(content_type), .shared_body = std::move(text)};
 }
 
-http::Answer TelemetryLink::state() const { return answer(kState, "application/json"); }
+http::Response TelemetryLink::state() const { return answer(kState, "application/json"); }
 
-http::Answer TelemetryLink::metrics() const {
+http::Response TelemetryLink::metrics() const {
     return answer(kText, exposition::content_type(exposition::Format::kText));
 }
 
-http::Answer TelemetryLink::scrape(const http::Request& request) {
+http::Response TelemetryLink::scrape(const http::Request& request) {
     ++scrapes_;
     read_counters();
     const auto format = exposition::choose_format(request.header("accept"));
@@ -180,7 +180,7 @@ http::Answer TelemetryLink::scrape(const http::Request& request) {
                   exposition::content_type(format));
 }
 
-http::Answer TelemetryLink::health() const {
+http::Response TelemetryLink::health() const {
     const auto seen = sampler_.snapshots().get().value;
     if (!seen) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
     const auto age = std::chrono::system_clock::now() - seen->at;

@@ -58,13 +58,13 @@ public:
     std::optional<pods::Owner> owner_of(pid_t pid);
 
     /// The state as JSON. This and the others: 503 as long as nothing was measured.
-    [[nodiscard]] http::Answer state() const;
+    [[nodiscard]] http::Response state() const;
     /// The metrics as text.
-    [[nodiscard]] http::Answer metrics() const;
+    [[nodiscard]] http::Response metrics() const;
     /// The metrics in the form that is asked for, of the counters that are listed now; counted.
-    http::Answer scrape(const http::Request& request);
+    http::Response scrape(const http::Request& request);
     /// 503 when nothing was measured for a while, too.
-    [[nodiscard]] http::Answer health() const;
+    [[nodiscard]] http::Response health() const;
 
 private:
     /// A text that was made of a snapshot.
@@ -77,7 +77,7 @@ private:
     telemetry::Observed observed() const;
     [[nodiscard]] std::shared_ptr<const std::string> page(Kind kind) const;
     [[nodiscard]] std::string make(Kind kind, const telemetry::Snapshot& snapshot) const;
-    [[nodiscard]] http::Answer answer(Kind kind, std::string_view content_type) const;
+    [[nodiscard]] http::Response answer(Kind kind, std::string_view content_type) const;
     void read_counters();
 
     const os::Root& root_;

@@ -52,7 +52,7 @@ protected:
         return *link_;
     }
     /// The metrics, once there are some.
-    http::Answer metrics() {
+    http::Response metrics() {
         for (int i = 0; i < 1000; ++i) {
             auto answer = link_->metrics();
             if (answer.status == 200) return answer;
@@ -79,7 +79,7 @@ TEST_F(ALink, ToldNothingSaysSo) {
 
 TEST_F(ALink, TellsTheSameByMetricsAndState) {
     link({}).start();
-    const http::Answer text = metrics();
+    const http::Response text = metrics();
     EXPECT_EQ(text.status, 200);
     EXPECT_THAT(*text.shared_body, HasSubstr("gpu_power_watts{"));
     EXPECT_THAT(*text.shared_body, HasSubstr("DCGM_FI_DEV_POWER_USAGE{"));

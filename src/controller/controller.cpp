@@ -84,7 +84,7 @@ public:
 
 private:
     Result<Done> listen();
-    [[nodiscard]] http::Answer readiness() const;
+    [[nodiscard]] http::Response readiness() const;
     [[nodiscard]] Counters::Gauges gauges() const;
 
     void keep(const std::stop_token& stop);
@@ -183,12 +183,12 @@ Result<Done> Controller::Running::listen() {
         {.address = options_.health_listen, .threads = 2},
         http::Routes({
             {"/healthz", "whether it runs",
-             [](const Request&) { return http::Answer{.body = "ok\n"}; }},
+             [](const Request&) { return http::Response{.body = "ok\n"}; }},
             {"/readyz", "whether it can review", [this](const Request&) { return readiness(); }},
             {"/metrics", "for Prometheus",
              [this](const Request&) {
-                 return http::Answer{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                                     .body = counters_.text(gauges())};
+                 return http::Response{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                                       .body = counters_.text(gauges())};
              }},
         }));
     if (!plain) return std::move(plain).error();
@@ -206,7 +206,7 @@ Result<Done> Controller::Running::start() {
     return Done{};
 }
 
-http::Answer Controller::Running::readiness() const {
+http::Response Controller::Running::readiness() const {
     constexpr int kUnavailable = 503;
     if (is_ready()) return {.body = "ok\n"};
     const char* const why = draining_              ? "it ends\n"

@@ -148,8 +148,8 @@ Result<std::chrono::seconds> parse_duration(std::string_view text) {
     return std::chrono::floor<std::chrono::seconds>(*duration);
 }
 
-std::variant<Options, Answer> read_options(int argc, const char* const* argv,
-                                           const std::map<std::string, std::string>& environment) {
+std::variant<Options, EarlyExit> read_options(
+    int argc, const char* const* argv, const std::map<std::string, std::string>& environment) {
     Options options;
     if (const auto found = environment.find("POD_NAMESPACE");
         found != environment.end() && !found->second.empty()) {
@@ -175,12 +175,12 @@ std::variant<Options, Answer> read_options(int argc, const char* const* argv,
         }
     }
     if (parsed.kind == Kind::kWrong) {
-        return Answer{
+        return EarlyExit{
             .text = "aliquot-controller: " + parsed.text + "; see aliquot-controller --help\n",
             .exit_code = kUsage,
             .to_stderr = true};
     }
-    if (parsed.kind != Kind::kRun) return Answer{.text = parsed.text};
+    if (parsed.kind != Kind::kRun) return EarlyExit{.text = parsed.text};
     return options;
 }
 

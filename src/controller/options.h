@@ -40,14 +40,14 @@ struct Options {
 };
 
 /// What to print instead of running: --help, --version, or what is wrong.
-struct Answer {
+struct EarlyExit {
     std::string text;
     int exit_code = 0;
     bool to_stderr = false;
 };
 
-std::variant<Options, Answer> read_options(int argc, const char* const* argv,
-                                           const std::map<std::string, std::string>& environment);
+std::variant<Options, EarlyExit> read_options(
+    int argc, const char* const* argv, const std::map<std::string, std::string>& environment);
 
 /// "90s", "5m", "8760h", "30d"; at most ten years.
 /// errors   kInvalidInput

@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::variant<Options, Answer> read(std::vector<const char*> words,
-                                   const std::map<std::string, std::string>& environment = {}) {
+std::variant<Options, EarlyExit> read(std::vector<const char*> words,
+                                      const std::map<std::string, std::string>& environment = {}) {
     words.insert(words.begin(), "aliquot-controller");
     return read_options(static_cast<int>(words.size()), words.data(), environment);
 }
@@ -43,10 +43,10 @@ TEST(ControllerOptions, AFlagWinsOverTheEnvironment) {
 TEST(ControllerOptions, WhatDoesNotFitIsSaidInOneLine) {
     const auto why = [](std::vector<const char*> words) {
         const auto answer = read(std::move(words));
-        if (!std::holds_alternative<Answer>(answer)) return std::string("taken");
-        EXPECT_EQ(std::get<Answer>(answer).exit_code, 2);
-        EXPECT_TRUE(std::get<Answer>(answer).to_stderr);
-        return std::get<Answer>(answer).text;
+        if (!std::holds_alternative<EarlyExit>(answer)) return std::string("taken");
+        EXPECT_EQ(std::get<EarlyExit>(answer).exit_code, 2);
+        EXPECT_TRUE(std::get<EarlyExit>(answer).to_stderr);
+        return std::get<EarlyExit>(answer).text;
     };
     EXPECT_THAT(why({"--drain", "soon"}), HasSubstr("'soon' is not a duration"));
     EXPECT_THAT(why({"--authority-lifetime", "1s"}), HasSubstr("is below 5s"));
@@ -58,7 +58,7 @@ TEST(ControllerOptions, WhatDoesNotFitIsSaidInOneLine) {
 }
 
 TEST(ControllerOptions, HelpHasAnExample) {
-    const auto answer = std::get<Answer>(read({"--help"}));
+    const auto answer = std::get<EarlyExit>(read({"--help"}));
     EXPECT_EQ(answer.exit_code, 0);
     EXPECT_THAT(answer.text, HasSubstr("Example: aliquot-controller"));
     EXPECT_THAT(answer.text, HasSubstr("--webhook-listen"));

@@ -7,7 +7,7 @@
 
 namespace aliquot::controller {
 
-http::Answer Webhook::respond(const http::Request& request) const {
+http::Response Webhook::respond(const http::Request& request) const {
     constexpr int kBadRequest = 400;
     constexpr int kForbidden = 403;
     constexpr int kUnsupportedMedia = 415;

@@ -23,7 +23,7 @@ public:
     };
     explicit Webhook(Seams seams) : seams_(std::move(seams)) {}
 
-    [[nodiscard]] http::Answer respond(const http::Request& request) const;
+    [[nodiscard]] http::Response respond(const http::Request& request) const;
 
 private:
     const Seams seams_;

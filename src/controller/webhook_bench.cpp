@@ -114,7 +114,7 @@ void ask(http::TestClient& client, const std::string& request) {
 
 void review_on_one_connection(benchmark::State& state) {
     const Bench bench(static_cast<std::size_t>(state.range(0)));
-    http::TestClient client(bench.port(), http::TestClient::TlsWish{.authority = nullptr});
+    http::TestClient client(bench.port(), http::TestClient::TlsSettings{.authority = nullptr});
     const std::string request = request_text();
     std::vector<double> microseconds;
     for (auto _ : state) {
@@ -133,7 +133,7 @@ void review_on_a_new_connection(benchmark::State& state) {
     std::vector<double> microseconds;
     for (auto _ : state) {
         const auto begin = std::chrono::steady_clock::now();
-        http::TestClient client(bench.port(), http::TestClient::TlsWish{.authority = nullptr});
+        http::TestClient client(bench.port(), http::TestClient::TlsSettings{.authority = nullptr});
         ask(client, request);
         const std::chrono::duration<double, std::micro> took =
             std::chrono::steady_clock::now() - begin;

@@ -61,8 +61,8 @@ private:
     bool step(std::uint64_t id, Connection& connection);
     bool read_request(std::uint64_t id, Connection& connection);
     /// What is answered without its body and without a worker.
-    [[nodiscard]] std::optional<Answer> answer_at_once(const Head& head, const Auth& auth) const;
-    bool say_at_once(Connection& connection, Answer answer);
+    [[nodiscard]] std::optional<Response> answer_at_once(const Head& head, const Auth& auth) const;
+    bool say_at_once(Connection& connection, Response answer);
     bool give_away(std::uint64_t id, Connection& connection);
     void start(Connection& connection);
     void start_waiting();

@@ -20,7 +20,7 @@ constexpr std::size_t kSmall = std::size_t{16} << 10U;
 /// What a handler makes of a large body is several times as large.
 constexpr std::size_t kLargeBody = std::size_t{256} << 10U;
 
-Answer not_allowed(const std::vector<std::string>& methods) {
+Response not_allowed(const std::vector<std::string>& methods) {
     std::string allowed;
     for (const std::string& name : methods) {
         allowed += (allowed.empty() ? "" : ", ") + name;
@@ -29,7 +29,7 @@ Answer not_allowed(const std::vector<std::string>& methods) {
     return {.status = 405, .body = "only " + allowed + "\n", .headers = {{"Allow", allowed}}};
 }
 
-Answer too_long(std::size_t most) {
+Response too_long(std::size_t most) {
     const std::string why = most == 0 ? "no body is taken here"
                                       : "the body has more than " + std::to_string(most) + " bytes";
     return {.status = 413, .body = why + "\n"};
@@ -75,7 +75,7 @@ bool Loop::read_request(std::uint64_t id, Connection& connection) {
     return true;
 }
 
-std::optional<Answer> Loop::answer_at_once(const Head& head, const Auth& auth) const {
+std::optional<Response> Loop::answer_at_once(const Head& head, const Auth& auth) const {
     const Request& request = head.request;
     const std::string_view method =
         request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
@@ -95,7 +95,7 @@ std::optional<Answer> Loop::answer_at_once(const Head& head, const Auth& auth) c
 }
 
 /// What follows the head of one with a body is not waited for: the connection ends.
-bool Loop::say_at_once(Connection& connection, Answer answer) {
+bool Loop::say_at_once(Connection& connection, Response answer) {
     const Head& head = *connection.head;
     const auto& auth = auth_.current();
     CompressedBodies none;

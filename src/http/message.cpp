@@ -270,7 +270,7 @@ Reading read_head(std::string_view bytes) {
     return made;
 }
 
-std::string write_head(const AnswerHead& head,
+std::string write_head(const ResponseHead& head,
                        const std::vector<std::pair<std::string, std::string>>& extra) {
     std::string text = "HTTP/1.1 " + std::to_string(head.status) + " ";
     text.append(phrase_of(head.status)).append("\r\nDate: ").append(http_date());
@@ -279,9 +279,9 @@ std::string write_head(const AnswerHead& head,
         if (!head.content_type.empty() && !has_control(head.content_type)) {
             text.append("\r\nContent-Type: ").append(head.content_type);
         }
-        if (head.length == AnswerHead::Length::kKnown) {
+        if (head.length == ResponseHead::Length::kKnown) {
             text.append("\r\nContent-Length: ").append(std::to_string(head.body_bytes));
-        } else if (head.length == AnswerHead::Length::kChunks) {
+        } else if (head.length == ResponseHead::Length::kChunks) {
             text.append("\r\nTransfer-Encoding: chunked");
         }
     }

@@ -46,7 +46,7 @@ public:
     virtual void break_off() = 0;
 };
 
-struct Answer {
+struct Response {
     int status = 200;  // 0: no answer at all, the connection is closed
     std::string content_type = "text/plain; charset=utf-8";
     std::string body;
@@ -57,7 +57,7 @@ struct Answer {
     std::function<void(Stream&)> stream;
 };
 
-using Handler = std::function<Answer(const Request&)>;  // thread-safe; for HEAD asked as GET
+using Handler = std::function<Response(const Request&)>;  // thread-safe; for HEAD asked as GET
 
 inline constexpr std::size_t kMostTargetBytes = 8192;
 inline constexpr std::size_t kMostHeadBytes = 16384;
@@ -92,7 +92,7 @@ void read_target(std::string_view target, Request& request);
 std::string percent_decoded(std::string_view text, bool plus_is_space);
 
 /// Bytes of an answer but for its body.
-struct AnswerHead {
+struct ResponseHead {
     int status = 200;
     std::string_view content_type;
     enum class Length : std::uint8_t { kKnown, kChunks, kUntilClose };
@@ -103,7 +103,7 @@ struct AnswerHead {
     bool close = false;
 };
 /// extra   further fields; one with a line break in it is left out
-std::string write_head(const AnswerHead& head,
+std::string write_head(const ResponseHead& head,
                        const std::vector<std::pair<std::string, std::string>>& extra);
 
 }  // namespace aliquot::http

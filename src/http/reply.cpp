@@ -5,7 +5,7 @@
 
 namespace aliquot::http {
 
-Reply render(Answer answer, const AnswerForm& form, const Access& access,
+Reply render(Response answer, const ResponseForm& form, const Access& access,
              CompressedBodies& bodies) {
     if (answer.status == 0) return {.close = true};
     const bool streams = answer.stream != nullptr;
@@ -28,7 +28,7 @@ Reply render(Answer answer, const AnswerForm& form, const Access& access,
     }
     for (const auto& header : access.response_headers) answer.headers.push_back(header);
     Reply reply{.body = compressed != nullptr ? compressed : body, .close = !form.keep_alive};
-    using Length = AnswerHead::Length;
+    using Length = ResponseHead::Length;
     Length length = Length::kKnown;
     if (streams) {
         length = form.takes_chunks ? Length::kChunks : Length::kUntilClose;
@@ -47,7 +47,7 @@ Reply render(Answer answer, const AnswerForm& form, const Access& access,
     return reply;
 }
 
-Answer unauthorized() {
+Response unauthorized() {
     return {.status = 401,
             .body = "a name and a password are needed\n",
             .headers = {{"WWW-Authenticate", "Basic realm=\"aliquot\", charset=\"UTF-8\""}}};

@@ -11,7 +11,7 @@
 namespace aliquot::http {
 
 /// What the asker's request says about the form of its answer.
-struct AnswerForm {
+struct ResponseForm {
     bool keep_alive = false;
     bool without_body = false;  // HEAD
     bool takes_chunks = false;
@@ -20,10 +20,11 @@ struct AnswerForm {
 };
 
 /// An answer as bytes, compressed where that pays. Of one that is a stream: the head.
-Reply render(Answer answer, const AnswerForm& form, const Access& access, CompressedBodies& bodies);
+Reply render(Response answer, const ResponseForm& form, const Access& access,
+             CompressedBodies& bodies);
 
 /// What is answered to somebody without a right password.
-Answer unauthorized();
+Response unauthorized();
 
 /// A short plain answer; the connection is closed after it.
 Reply refusal(int status, std::string_view reason);

@@ -13,7 +13,7 @@ bool leads_to(std::string_view route, std::string_view path) {
 
 }  // namespace
 
-Answer Routes::operator()(const Request& request) const {
+Response Routes::operator()(const Request& request) const {
     const auto found = std::find_if(routes_.begin(), routes_.end(), [&](const Route& route) {
         return leads_to(route.path, request.path);
     });
@@ -32,7 +32,7 @@ std::string Routes::index() const {
     return text;
 }
 
-Answer Routes::not_found() const {
+Response Routes::not_found() const {
     std::vector<std::string_view> paths;
     for (const Route& route : routes_) {
         if (!route.about.empty()) paths.push_back(route.path);

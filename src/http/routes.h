@@ -24,13 +24,13 @@ class Routes {
 public:
     explicit Routes(std::vector<Route> routes) : routes_(std::move(routes)) {}
 
-    Answer operator()(const Request& request) const;
+    Response operator()(const Request& request) const;
 
     /// A line for each page: what it is.
     [[nodiscard]] std::string index() const;
 
 private:
-    [[nodiscard]] Answer not_found() const;
+    [[nodiscard]] Response not_found() const;
 
     std::vector<Route> routes_;
 };

@@ -7,7 +7,7 @@ namespace aliquot::http {
 namespace {
 
 Handler says(const char* text) {
-    return [text](const Request&) { return Answer{.body = text}; };
+    return [text](const Request&) { return Response{.body = text}; };
 }
 
 Routes some() {

@@ -15,7 +15,7 @@
 namespace aliquot::http {
 namespace {
 
-Answer ask(const Handler& handler, const Request& request) {
+Response ask(const Handler& handler, const Request& request) {
     try {
         return handler(request);
     } catch (const std::exception& problem) {
@@ -60,7 +60,7 @@ private:
             const auto given = read_basic(job.request.header("authorization"));
             right = given && job.auth->passwords.matches(*given);
         }
-        Answer answer = right.value_or(true) ? answer_to(job.request) : unauthorized();
+        Response answer = right.value_or(true) ? answer_to(job.request) : unauthorized();
         const bool head = job.request.method == "HEAD";
         std::shared_ptr<StreamPipe> stream;
         if (answer.stream && !head) stream = start_stream(job, answer);
@@ -78,7 +78,7 @@ private:
     }
 
     /// Null: there is no room, and the answer says so.
-    std::shared_ptr<StreamPipe> start_stream(const Job& job, Answer& answer) {
+    std::shared_ptr<StreamPipe> start_stream(const Job& job, Response& answer) {
         auto pipe = std::make_shared<StreamPipe>(job.takes_chunks,
                                                  [this, id = job.connection] { loop_.go_on(id); });
         if (streams_.start(pipe, answer.stream)) return pipe;
@@ -88,7 +88,7 @@ private:
         return nullptr;
     }
 
-    Answer answer_to(const Request& request) {
+    Response answer_to(const Request& request) {
         if (request.method != "HEAD") return ask(handler_, request);
         Request as_get = request;
         as_get.method = "GET";

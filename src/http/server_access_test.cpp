@@ -21,7 +21,7 @@ constexpr const char* kBob = "Authorization: Basic Ym9iOmh1bnRlcjI=\r\n";       
 
 std::unique_ptr<Server> started(Access access) {
     auto server = Server::listen({.address = "127.0.0.1:0", .access = std::move(access)},
-                                 [](const Request&) { return Answer{.body = "ok"}; });
+                                 [](const Request&) { return Response{.body = "ok"}; });
     EXPECT_TRUE(server) << server.error().message;
     return *std::move(server);
 }

@@ -24,7 +24,8 @@ constexpr const char* kAlice = "Authorization: Basic YWxpY2U6c2VjcmV0\r\n";  // 
 using Clients = std::vector<std::unique_ptr<TestClient>>;
 
 std::unique_ptr<Server> started(
-    ServerOptions options, Handler handler = [](const Request&) { return Answer{.body = "ok"}; }) {
+    ServerOptions options,
+    Handler handler = [](const Request&) { return Response{.body = "ok"}; }) {
     options.address = "127.0.0.1:0";
     auto server = Server::listen(std::move(options), std::move(handler));
     EXPECT_TRUE(server) << server.error().message;
@@ -115,7 +116,7 @@ TEST_P(ManyAndOne, ClientsThatDoNotReadTheirAnswerKeepNobodyOut) {
     const auto body = std::make_shared<const std::string>(std::string(1U << 20U, 'x'));
     const auto server =
         started({.most_connections = 64, .most_bytes = 8U << 20U}, [&](const Request& asked) {
-            return asked.path == "/big" ? Answer{.shared_body = body} : Answer{.body = "ok"};
+            return asked.path == "/big" ? Response{.shared_body = body} : Response{.body = "ok"};
         });
     const Clients lazy = hold(*server, 200, request("GET /big"), GetParam());
     for (int i = 0; i < 5; ++i) {
@@ -198,7 +199,7 @@ TEST(ServerAttack, PeersTakeTurnsWithTheWorkers) {
         }
         const std::scoped_lock lock(mutex);
         order.push_back(asked.path);
-        return Answer{.body = "ok"};
+        return Response{.body = "ok"};
     });
     Clients greedy = hold(*server, 1, request("GET /first"), false);
     entered.wait();

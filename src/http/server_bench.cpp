@@ -37,8 +37,8 @@ double resident_mib() {
 void scrape(benchmark::State& state, const std::string& headers) {
     const auto body = metrics_text();
     const double before = resident_mib();
-    const auto server = Server::listen({.address = "127.0.0.1:0"},
-                                       [&](const Request&) { return Answer{.shared_body = body}; });
+    const auto server = Server::listen(
+        {.address = "127.0.0.1:0"}, [&](const Request&) { return Response{.shared_body = body}; });
     if (!server) return state.SkipWithError(server.error().message.c_str());
     TestClient client((*server)->port());
     for (auto _ : state) benchmark::DoNotOptimize(client.get("/metrics", headers));
@@ -69,7 +69,7 @@ void BM_ScrapeTls(benchmark::State& state) {
             Server::listen({.address = "127.0.0.1:0",
                             .access = {.tls = Tls{.certificate_file = folder + ".crt",
                                                   .key_file = folder + ".key"}}},
-                           [&](const Request&) { return Answer{.shared_body = body}; });
+                           [&](const Request&) { return Response{.shared_body = body}; });
         if (!server) return state.SkipWithError(server.error().message.c_str());
         TestClient client((*server)->port(), {.authority = &authority});
         for (auto _ : state) benchmark::DoNotOptimize(client.get("/metrics"));
@@ -89,7 +89,7 @@ void BM_ScrapeBesideAttackers(benchmark::State& state) {
         {.address = "127.0.0.1:0",
          .access = {.users = {{"alice",
                                "$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a"}}}},
-        [&](const Request&) { return Answer{.shared_body = body}; });
+        [&](const Request&) { return Response{.shared_body = body}; });
     if (!server) return state.SkipWithError(server.error().message.c_str());
     const unsigned port = (*server)->port();
     const bool many = state.range(0) != 0;

@@ -16,7 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 
 std::unique_ptr<Server> started(
-    ServerOptions options, Handler handler = [](const Request&) { return Answer{.body = "ok"}; }) {
+    ServerOptions options,
+    Handler handler = [](const Request&) { return Response{.body = "ok"}; }) {
     options.address = "127.0.0.1:0";
     auto server = Server::listen(std::move(options), std::move(handler));
     EXPECT_TRUE(server) << server.error().message;
@@ -104,7 +105,7 @@ TEST(ServerLimits, AFurtherConnectionIsClosedWhenAllAreAtWork) {
     const auto server = started({.most_connections = 1}, [&](const Request&) {
         entered.count_down();
         leave.wait();
-        return Answer{.body = "ok"};
+        return Response{.body = "ok"};
     });
     TestClient first(server->port());
     first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -119,7 +120,7 @@ TEST(ServerLimits, AnAnswerThatNobodyReadsIsGivenUp) {
     const auto body = std::make_shared<const std::string>(std::string(32UL << 20U, 'x'));
     std::latch asked(1);
     const auto server = started({.request_limit = milliseconds(50)}, [&](const Request&) {
-        Answer answer{.shared_body = body};
+        Response answer{.shared_body = body};
         asked.count_down();  // from here on somebody has the body
         return answer;
     });

@@ -38,7 +38,7 @@ std::string ask(const std::string& path, std::string_view request) {
     return answer;
 }
 
-Answer echo(const Request& request) { return {.body = "you asked for " + request.path}; }
+Response echo(const Request& request) { return {.body = "you asked for " + request.path}; }
 
 class LocalServer : public testing::Test {
 protected:

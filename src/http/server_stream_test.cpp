@@ -16,9 +16,9 @@ using std::chrono::milliseconds;
 std::unique_ptr<Server> started(std::function<void(Stream&)> writer, ServerOptions options = {}) {
     options.address = "127.0.0.1:0";
     auto server = Server::listen(std::move(options), [writer](const Request& request) {
-        if (request.path == "/none") return Answer{.status = 0};
-        if (request.path == "/plain") return Answer{.body = "plain"};
-        return Answer{.stream = writer};
+        if (request.path == "/none") return Response{.status = 0};
+        if (request.path == "/plain") return Response{.body = "plain"};
+        return Response{.stream = writer};
     });
     EXPECT_TRUE(server) << server.error().message;
     return *std::move(server);

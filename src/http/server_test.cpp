@@ -19,7 +19,7 @@ std::string long_text() {
     return text;
 }
 
-Answer echo(const Request& request) {
+Response echo(const Request& request) {
     if (request.path == "/long") return {.body = long_text()};
     if (request.path == "/throw") throw std::runtime_error("on purpose");
     if (request.path == "/head")
@@ -131,7 +131,7 @@ TEST(Server, ManyConnectionsAtOnceAreServedByFewThreads) {
         unsigned seen = most;
         while (now > seen && !most.compare_exchange_weak(seen, now)) {
         }
-        Answer answer{.body = long_text()};
+        Response answer{.body = long_text()};
         --at_once;
         return answer;
     });
@@ -154,7 +154,7 @@ TEST(Server, AnswersWhatIsInTheHandlerBeforeItEnds) {
     auto server = started({}, [&](const Request&) {
         entered.count_down();
         leave.wait();
-        return Answer{.body = "done"};
+        return Response{.body = "done"};
     });
     TestClient client(server->port());
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -176,7 +176,7 @@ TEST(Server, AClientThatGoesAwayHurtsNobody) {
             entered.count_down();
             leave.wait();
         }
-        return Answer{.body = std::string(4U << 20U, 'x')};
+        return Response{.body = std::string(4U << 20U, 'x')};
     });
     {
         TestClient client(server->port());

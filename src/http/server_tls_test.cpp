@@ -27,14 +27,14 @@ protected:
     static std::unique_ptr<Server> started(Tls tls) {
         auto server = Server::listen({.address = "127.0.0.1:0", .access = {.tls = std::move(tls)}},
                                      [](const Request& request) {
-                                         return Answer{.body = request.path == "/long"
-                                                                   ? std::string(1U << 20U, 'x')
-                                                                   : "peer=" + request.peer_name};
+                                         return Response{.body = request.path == "/long"
+                                                                     ? std::string(1U << 20U, 'x')
+                                                                     : "peer=" + request.peer_name};
                                      });
         EXPECT_TRUE(server) << server.error().message;
         return *std::move(server);
     }
-    [[nodiscard]] TestClient::TlsWish wish(const TestCertificate* own = nullptr) const {
+    [[nodiscard]] TestClient::TlsSettings wish(const TestCertificate* own = nullptr) const {
         return {.authority = &authority_, .own = own};
     }
     /// What a client with this certificate is told; empty: it is not let in.

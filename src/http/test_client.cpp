@@ -65,7 +65,7 @@ TestClient::TestClient(unsigned port, std::uint32_t own_address)
     }
 }
 
-TestClient::TestClient(unsigned port, const TlsWish& wish) : TestClient(port) {
+TestClient::TestClient(unsigned port, const TlsSettings& wish) : TestClient(port) {
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes here; the server has no need of it
     context_ = ::SSL_CTX_new(::TLS_client_method());
     if (wish.authority != nullptr) trust(context_, *wish.authority);
@@ -103,12 +103,12 @@ bool TestClient::more() {
     return true;
 }
 
-std::optional<TestAnswer> TestClient::receive(bool without_body) {
+std::optional<TestResponse> TestClient::receive(bool without_body) {
     std::size_t end = 0;
     while ((end = input_.find("\r\n\r\n")) == std::string::npos) {
         if (!more()) return std::nullopt;
     }
-    TestAnswer answer;
+    TestResponse answer;
     std::string_view head = std::string_view(input_).substr(0, end + 2);
     answer.status = std::atoi(head.substr(9, 3).data());
     head.remove_prefix(head.find("\r\n") + 2);
@@ -132,8 +132,8 @@ std::optional<TestAnswer> TestClient::receive(bool without_body) {
     return answer;
 }
 
-std::optional<TestAnswer> TestClient::get(const std::string& path,
-                                          const std::string& more_headers) {
+std::optional<TestResponse> TestClient::get(const std::string& path,
+                                            const std::string& more_headers) {
     if (!send("GET " + path + " HTTP/1.1\r\nHost: here\r\n" + more_headers + "\r\n")) {
         return std::nullopt;
     }

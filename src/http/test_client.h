@@ -17,7 +17,7 @@ struct ssl_ctx_st;
 namespace aliquot::http {
 
 /// What came back, as it came.
-struct TestAnswer {
+struct TestResponse {
     int status = 0;
     std::map<std::string, std::string> headers;  // names in lower case
     std::string body;
@@ -26,7 +26,7 @@ struct TestAnswer {
 /// A client on one connection that speaks bytes. Every wait ends after ten seconds.
 class TestClient {
 public:
-    struct TlsWish {
+    struct TlsSettings {
         const TestCertificate* authority = nullptr;  // the server must be of it
         const TestCertificate* own = nullptr;
         bool only_tls12 = false;
@@ -34,7 +34,7 @@ public:
 
     /// own_address   where it comes from: 0x7f000001 is 127.0.0.1; others of 127.0.0.0/8 are other peers
     explicit TestClient(unsigned port, std::uint32_t own_address = 0);
-    TestClient(unsigned port, const TlsWish& wish);
+    TestClient(unsigned port, const TlsSettings& wish);
     ~TestClient();
     TestClient(const TestClient&) = delete;
     TestClient& operator=(const TestClient&) = delete;
@@ -43,11 +43,11 @@ public:
     [[nodiscard]] bool greeted() const { return greeted_; }
     bool send(std::string_view bytes);
     /// One answer; nothing when the connection ended first.
-    std::optional<TestAnswer> receive(bool without_body = false);
+    std::optional<TestResponse> receive(bool without_body = false);
     /// The next part of an answer that is written in chunks; empty: its end. Nothing when the
     /// connection ended first.
     std::optional<std::string> chunk();
-    std::optional<TestAnswer> get(const std::string& path, const std::string& more_headers = "");
+    std::optional<TestResponse> get(const std::string& path, const std::string& more_headers = "");
     /// Whether the server ends the connection (what it still says is thrown away).
     bool ends();
 

@@ -87,7 +87,7 @@ Outcome<Scale> read_scale(const Outcome<Object>& object) {
         return static_cast<unsigned>(
             std::max<std::int64_t>(0, integer_at(object->json, pointer).value_or(0)));
     };
-    return Scale{.wished = count("/spec/replicas"),
+    return Scale{.desired = count("/spec/replicas"),
                  .present = count("/status/replicas"),
                  .selector = string_at(object->json, "/status/selector").value_or(""),
                  .resource_version = object->resource_version};

@@ -96,7 +96,7 @@ struct RemoveOptions {
 };
 
 struct Scale {
-    unsigned wished = 0;     // spec.replicas
+    unsigned desired = 0;    // spec.replicas
     unsigned present = 0;    // status.replicas
     std::string selector{};  // status.selector: which pods they are
     std::string resource_version{};

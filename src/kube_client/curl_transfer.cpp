@@ -31,7 +31,7 @@ std::string warning_text(std::string_view value) {
 }
 
 curl_blob blob_of(const std::string& text) {
-    // COPY: a connection that is kept may outlive the letter.
+    // COPY: a connection that is kept may outlive the http_request.
     return {.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
 }
 
@@ -50,9 +50,9 @@ bool is_hopeless(CURLcode code) {
 
 }  // namespace
 
-CurlTransfer::CurlTransfer(Letter letter, const Destination& destination,
+CurlTransfer::CurlTransfer(HttpRequest http_request, const Destination& destination,
                            const TransportOptions& options, bool stream, Transport::Time until)
-    : letter_(std::move(letter)),
+    : letter_(std::move(http_request)),
       destination_(destination),
       options_(options),
       stream_(stream),
@@ -232,8 +232,8 @@ void CurlTransfer::header(std::string_view line) {
     }
 }
 
-Undelivered CurlTransfer::undelivered(CURLcode code) const {
-    Undelivered result;
+TransportError CurlTransfer::transport_error(CURLcode code) const {
+    TransportError result;
     result.sent = !never_sent(code);
     result.hopeless = is_hopeless(code);
     Failure& failure = result.failure;
@@ -259,7 +259,7 @@ Undelivered CurlTransfer::undelivered(CURLcode code) const {
 
 void CurlTransfer::finish(CURLcode code) {
     const std::scoped_lock lock(mutex_);
-    if (code != CURLE_OK) state_.failure = undelivered(code);
+    if (code != CURLE_OK) state_.failure = transport_error(code);
     state_.done = true;
     changed_.notify_all();
 }
@@ -267,7 +267,7 @@ void CurlTransfer::finish(CURLcode code) {
 void CurlTransfer::stopped() {
     const std::scoped_lock lock(mutex_);
     if (!state_.done) {
-        state_.failure = Undelivered{
+        state_.failure = TransportError{
             .failure = {.reason = Reason::kStopped, .message = letter_.what + ": stopped"}};
     }
     state_.done = true;

@@ -20,8 +20,8 @@ namespace aliquot::kube_client {
 /// the caller's. `mutex` guards what both touch; the rest belongs to the loop once submitted.
 class CurlTransfer {
 public:
-    CurlTransfer(Letter letter, const Destination& destination, const TransportOptions& options,
-                 bool stream, Transport::Time until);
+    CurlTransfer(HttpRequest http_request, const Destination& destination,
+                 const TransportOptions& options, bool stream, Transport::Time until);
     ~CurlTransfer();
     CurlTransfer(const CurlTransfer&) = delete;
     CurlTransfer& operator=(const CurlTransfer&) = delete;
@@ -44,8 +44,8 @@ public:
         int status = 0;      // of the final answer's head; 0: not yet
         bool begun = false;  // the head is whole
         bool done = false;
-        std::optional<Undelivered> failure;  // when done
-        Answer answer;                       // body: what is unread, of a stream
+        std::optional<TransportError> failure;  // when done
+        HttpResponse answer;                    // body: what is unread, of a stream
     };
     /// Takes what came of a stream's body.
     std::string take_body();
@@ -60,9 +60,9 @@ private:
     void set_headers();
     void set_security();
     void set_address();
-    Undelivered undelivered(CURLcode code) const;
+    TransportError transport_error(CURLcode code) const;
 
-    const Letter letter_;
+    const HttpRequest letter_;
     const Destination destination_;
     const TransportOptions options_;
     const bool stream_;

@@ -26,14 +26,14 @@ Failure given_up(const Request& request) {
 
 /// What one try brought: an answer, a stream, or nothing.
 struct HttpApi::Try {
-    Answer answer;
+    HttpResponse answer;
     std::unique_ptr<ByteStream> stream;
-    std::optional<Undelivered> undelivered;
+    std::optional<TransportError> transport_error;
     std::shared_ptr<const Identity> shown;
     std::shared_ptr<BodySink> sink;  // that took the answer's body, if that was a success
 
     [[nodiscard]] bool succeeded() const {
-        return stream || (!undelivered && answer.status >= 200 && answer.status < 300);
+        return stream || (!transport_error && answer.status >= 200 && answer.status < 300);
     }
 };
 
@@ -47,8 +47,8 @@ struct HttpApi::Attempt {
     /// How long to wait before another try; empty: this was the last.
     std::optional<std::chrono::milliseconds> pause(const Request& request, const Try& last) const {
         if (tries >= request.most_tries) return {};
-        if (last.undelivered) {
-            const auto& lost = *last.undelivered;
+        if (last.transport_error) {
+            const auto& lost = *last.transport_error;
             if (lost.hopeless || !lost.failure.is(Reason::kUnreachable)) return {};
             if (lost.sent && !request.repeatable) return {};
             return next_wait;
@@ -101,30 +101,32 @@ Outcome<HttpApi::Try> HttpApi::try_once(const Request& request, Attempt& attempt
         return Failure{.reason = Reason::kCredentials,
                        .message = request.what + ": " + identity.error().message};
     }
-    Letter letter{.method = request.method,
-                  .path = request.path,
-                  .headers = {{"Accept", request.accept}, {"User-Agent", options_.user_agent}},
-                  .body = request.body,
-                  .identity = *identity,
-                  .what = request.what,
-                  .sink = request.make_sink && !stream ? request.make_sink() : nullptr};
+    HttpRequest http_request{
+        .method = request.method,
+        .path = request.path,
+        .headers = {{"Accept", request.accept}, {"User-Agent", options_.user_agent}},
+        .body = request.body,
+        .identity = *identity,
+        .what = request.what,
+        .sink = request.make_sink && !stream ? request.make_sink() : nullptr};
     if (!request.content_type.empty()) {
-        letter.headers.emplace_back("Content-Type", request.content_type);
+        http_request.headers.emplace_back("Content-Type", request.content_type);
     }
-    letter.headers.insert(letter.headers.end(), options_.headers.begin(), options_.headers.end());
-    Try made{.shown = *std::move(identity), .sink = letter.sink};
+    http_request.headers.insert(http_request.headers.end(), options_.headers.begin(),
+                                options_.headers.end());
+    Try made{.shown = *std::move(identity), .sink = http_request.sink};
     if (stream) {
-        auto opened = transport_.open(std::move(letter), attempt.until, attempt.stop);
-        if (auto* lost = std::get_if<Undelivered>(&opened)) {
-            made.undelivered = std::move(*lost);
+        auto opened = transport_.open(std::move(http_request), attempt.until, attempt.stop);
+        if (auto* lost = std::get_if<TransportError>(&opened)) {
+            made.transport_error = std::move(*lost);
         } else {
             made.stream = std::move(std::get<0>(opened).stream);
             made.answer = std::move(std::get<0>(opened).refusal);
         }
     } else {
-        auto answer = transport_.carry(std::move(letter), attempt.until, attempt.stop);
-        if (auto* lost = std::get_if<Undelivered>(&answer)) {
-            made.undelivered = std::move(*lost);
+        auto answer = transport_.send(std::move(http_request), attempt.until, attempt.stop);
+        if (auto* lost = std::get_if<TransportError>(&answer)) {
+            made.transport_error = std::move(*lost);
         } else {
             made.answer = std::move(std::get<0>(answer));
         }
@@ -141,7 +143,7 @@ Outcome<HttpApi::Try> HttpApi::persist(const Request& request, bool stream) {
     while (true) {
         auto made = try_once(request, attempt, stream);
         if (!made || made->succeeded()) return made;
-        if (!made->undelivered && made->answer.status == 401 && !attempt.renewed) {
+        if (!made->transport_error && made->answer.status == 401 && !attempt.renewed) {
             attempt.renewed = true;
             if (credentials_->refused(made->shown)) continue;
         }
@@ -168,7 +170,7 @@ Outcome<HttpApi::Try> HttpApi::persist(const Request& request, bool stream) {
 Outcome<Reply> HttpApi::exchange(const Request& request) {
     auto made = persist(request, false);
     if (!made) return std::move(made).failure();
-    if (made->undelivered) return std::move(made->undelivered->failure);
+    if (made->transport_error) return std::move(made->transport_error->failure);
     return Reply{.status = made->answer.status,
                  .body = std::move(made->answer.body),
                  .retry_after = made->answer.retry_after,
@@ -178,7 +180,7 @@ Outcome<Reply> HttpApi::exchange(const Request& request) {
 Outcome<std::unique_ptr<ByteStream>> HttpApi::open(const Request& request) {
     auto made = persist(request, true);
     if (!made) return std::move(made).failure();
-    if (made->undelivered) return std::move(made->undelivered->failure);
+    if (made->transport_error) return std::move(made->transport_error->failure);
     if (made->stream) return std::move(made->stream);
     Failure failure = failure_of(made->answer.status, made->answer.body, request.what);
     if (made->answer.retry_after) failure.retry_after = made->answer.retry_after;

@@ -15,7 +15,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-Undelivered given_up(const std::string& what, const std::stop_token& stop) {
+TransportError given_up(const std::string& what, const std::stop_token& stop) {
     const bool stopped = stop.stop_requested();
     return {.failure = {.reason = stopped ? Reason::kStopped : Reason::kDeadline,
                         .message = what + (stopped ? ": stopped" : ": no answer in time")}};
@@ -23,7 +23,7 @@ Undelivered given_up(const std::string& what, const std::stop_token& stop) {
 
 }  // namespace
 
-/// The thread that owns the multi handle. Others hand it transfers to carry or to drop.
+/// The thread that owns the multi handle. Others hand it transfers to send or to drop.
 class Transport::Loop {
 public:
     Loop(Destination destination, TransportOptions options)
@@ -53,9 +53,9 @@ public:
         thread_.join();
     }
 
-    std::shared_ptr<CurlTransfer> submit(Letter letter, bool stream, Time until) {
-        auto transfer = std::make_shared<CurlTransfer>(std::move(letter), destination_, options_,
-                                                       stream, until);
+    std::shared_ptr<CurlTransfer> submit(HttpRequest http_request, bool stream, Time until) {
+        auto transfer = std::make_shared<CurlTransfer>(std::move(http_request), destination_,
+                                                       options_, stream, until);
         {
             const std::scoped_lock lock(mutex_);
             if (multi_ == nullptr || ended_) {
@@ -199,10 +199,10 @@ Transport::Transport(Destination destination, TransportOptions options)
 
 Transport::~Transport() { loop_->end(); }
 
-Transport::Delivery<Answer> Transport::carry(Letter letter, Time until,
-                                             const std::stop_token& stop) {
-    const std::string what = letter.what;
-    const auto transfer = loop_->submit(std::move(letter), false, until);
+Transport::Delivery<HttpResponse> Transport::send(HttpRequest http_request, Time until,
+                                                  const std::stop_token& stop) {
+    const std::string what = http_request.what;
+    const auto transfer = loop_->submit(std::move(http_request), false, until);
     // libcurl's own limit is a bit more precise in what it says; ours is the one that surely holds.
     const auto last = until + std::chrono::milliseconds(100);
     if (!transfer->wait(last, stop, [](const State& state) { return state.done; })) {
@@ -217,10 +217,10 @@ Transport::Delivery<Answer> Transport::carry(Letter letter, Time until,
     return *std::move(state.failure);
 }
 
-Transport::Delivery<Transport::Opened> Transport::open(Letter letter, Time until,
+Transport::Delivery<Transport::Opened> Transport::open(HttpRequest http_request, Time until,
                                                        const std::stop_token& stop) {
-    const std::string what = letter.what;
-    const auto transfer = loop_->submit(std::move(letter), true, until);
+    const std::string what = http_request.what;
+    const auto transfer = loop_->submit(std::move(http_request), true, until);
     int status = 0;
     const auto begun = [&](const State& state) {
         status = state.status;

@@ -34,7 +34,7 @@ struct Destination {
 };
 
 /// One request on the wire.
-struct Letter {
+struct HttpRequest {
     std::string method;
     std::string path;
     std::vector<std::pair<std::string, std::string>> headers;
@@ -45,7 +45,7 @@ struct Letter {
 };
 
 /// What came back.
-struct Answer {
+struct HttpResponse {
     int status = 0;
     std::string body;
     std::optional<std::chrono::milliseconds> retry_after;
@@ -53,7 +53,7 @@ struct Answer {
 };
 
 /// No answer came.
-struct Undelivered {
+struct TransportError {
     Failure failure;
     bool sent = true;       // the server may have got the request and acted
     bool hopeless = false;  // another try would end the same: a certificate that is not believed
@@ -71,21 +71,21 @@ class Transport {
 public:
     using Time = std::chrono::steady_clock::time_point;
     template <class T>
-    using Delivery = std::variant<T, Undelivered>;
+    using Delivery = std::variant<T, TransportError>;
 
     explicit Transport(Destination destination, TransportOptions options = {});
     ~Transport();  // what is under way fails with kStopped
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;
 
-    Delivery<Answer> carry(Letter letter, Time until, const std::stop_token& stop);
+    Delivery<HttpResponse> send(HttpRequest http_request, Time until, const std::stop_token& stop);
 
     struct Opened {
         std::unique_ptr<ByteStream> stream;  // empty: the status is no success, see `refusal`
-        Answer refusal;
+        HttpResponse refusal;
     };
     /// until  the answer's first line must have come by then; the stream itself has no end
-    Delivery<Opened> open(Letter letter, Time until, const std::stop_token& stop);
+    Delivery<Opened> open(HttpRequest http_request, Time until, const std::stop_token& stop);
 
 private:
     class Loop;

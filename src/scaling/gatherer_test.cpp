@@ -28,9 +28,9 @@ std::unique_ptr<http::Server> agent(const std::string& node, http::Access access
     auto server = http::Server::listen(
         {.address = "127.0.0.1:0", .access = std::move(access)}, [=](const http::Request& request) {
             if (request.path != "/api/v1/state") {
-                return http::Answer{.status = 404};
+                return http::Response{.status = 404};
             }
-            return http::Answer{.content_type = "application/json", .body = body};
+            return http::Response{.content_type = "application/json", .body = body};
         });
     EXPECT_TRUE(server) << server.error().message;
     return *std::move(server);
@@ -93,7 +93,7 @@ TEST_F(Gathering, ASlowAgentIsGivenUp) {
     std::latch leave(1);
     auto slow = http::Server::listen({.address = "127.0.0.1:0"}, [&](const http::Request&) {
         leave.wait();
-        return http::Answer{};
+        return http::Response{};
     });
     const auto a = agent("a");
     const auto gatherer =
@@ -105,13 +105,13 @@ TEST_F(Gathering, ASlowAgentIsGivenUp) {
 
 TEST_F(Gathering, WhatIsNoStateIsNamed) {
     auto other = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
-        return http::Answer{.body = "hello"};
+        return http::Response{.body = "hello"};
     });
     auto large = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
-        return http::Answer{.body = std::string(5000, ' ')};
+        return http::Response{.body = std::string(5000, ' ')};
     });
     auto none = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
-        return http::Answer{.status = 404};
+        return http::Response{.status = 404};
     });
     made({.agents = {place(**other)}})->round();
     made({.agents = {place(**large)}, .most_bytes = 4000})->round();
@@ -163,7 +163,7 @@ TEST_F(Gathering, OnItsOwnThreadItAsksAgainAndAgain) {
     std::latch rounds(3);
     auto server = http::Server::listen({.address = "127.0.0.1:0"}, [&](const http::Request&) {
         if (++asked <= 3) rounds.count_down();
-        return http::Answer{.body = telemetry::to_json(snapshot(0, {}))};
+        return http::Response{.body = telemetry::to_json(snapshot(0, {}))};
     });
     auto gatherer =
         Gatherer::make({.agents = {place(**server)}, .every = std::chrono::milliseconds(1)},

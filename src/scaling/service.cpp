@@ -6,7 +6,7 @@
 namespace aliquot::scaling {
 namespace {
 
-http::Answer to_http(ApiAnswer answer) {
+http::Response to_http(ApiAnswer answer) {
     return {.status = answer.status,
             .content_type = "application/json",
             .body = std::move(answer.body) + "\n",
@@ -31,7 +31,7 @@ std::string Service::why_refused(const http::Request& request) const {
     return {};
 }
 
-http::Answer Service::metrics(const http::Request& request) const {
+http::Response Service::metrics(const http::Request& request) const {
     if (const std::string reason = why_refused(request); !reason.empty()) {
         return to_http(failure(401, "Unauthorized", reason));
     }
@@ -45,14 +45,14 @@ http::Answer Service::metrics(const http::Request& request) const {
 
 http::Routes Service::routes() const {
     using Request = http::Request;
-    const auto lives = [](const Request&) { return http::Answer{.body = "ok\n"}; };
+    const auto lives = [](const Request&) { return http::Response{.body = "ok\n"}; };
     return http::Routes({
         {"/livez", "whether it runs", lives},
         {"/healthz", "", lives},
         {"/readyz", "whether the agents have been asked",
          [this](const Request&) {
-             if (!seams_.is_ready || seams_.is_ready()) return http::Answer{.body = "ok\n"};
-             return http::Answer{.status = 503, .body = "the agents have not been asked yet\n"};
+             if (!seams_.is_ready || seams_.is_ready()) return http::Response{.body = "ok\n"};
+             return http::Response{.status = 503, .body = "the agents have not been asked yet\n"};
          }},
         {"/*", "the metrics", [this](const Request& request) { return metrics(request); }},
     });

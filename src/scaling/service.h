@@ -37,7 +37,7 @@ public:
     [[nodiscard]] http::Routes routes() const;
 
 private:
-    [[nodiscard]] http::Answer metrics(const http::Request& request) const;
+    [[nodiscard]] http::Response metrics(const http::Request& request) const;
     /// Why the asker is refused; empty: it is not.
     [[nodiscard]] std::string why_refused(const http::Request& request) const;
 

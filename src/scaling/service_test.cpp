@@ -37,8 +37,8 @@ protected:
         EXPECT_TRUE(server) << server.error().message;
         server_ = *std::move(server);
     }
-    std::optional<http::TestAnswer> ask(const TestCertificate* client, const std::string& path,
-                                        const std::string& headers = kUser) {
+    std::optional<http::TestResponse> ask(const TestCertificate* client, const std::string& path,
+                                          const std::string& headers = kUser) {
         TestClient connection(server_->port(), {.authority = &servers_, .own = client});
         return connection.get(path, headers);
     }

@@ -199,10 +199,10 @@ TEST_P(KubeContract, Scales) {
         R"({"metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
     const auto scale = api().get_scale(deployments(), key("d"));
     ASSERT_TRUE(scale) << scale.failure().message;
-    EXPECT_EQ(scale->wished, 1U);
+    EXPECT_EQ(scale->desired, 1U);
     const auto more = api().set_scale(deployments(), key("d"), 3, scale->resource_version);
     ASSERT_TRUE(more) << more.failure().message;
-    EXPECT_EQ(more->wished, 3U);
+    EXPECT_EQ(more->desired, 3U);
     const auto stale = api().set_scale(deployments(), key("d"), 4, scale->resource_version);
     ASSERT_FALSE(stale);
     EXPECT_TRUE(stale.failure().is(Reason::kConflict)) << stale.failure().message;

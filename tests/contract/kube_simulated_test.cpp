@@ -189,7 +189,7 @@ protected:
         start(
             {.service_addresses = {{"system/hook", "127.0.0.1:" + std::to_string(hook_->port())}}});
     }
-    http::Answer answer(const http::Request& request) {
+    http::Response answer(const http::Request& request) {
         ++calls_;
         const auto uid = kube_client::string_at(request.body, "/request/uid");
         const std::string patch =

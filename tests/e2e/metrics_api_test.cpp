@@ -87,7 +87,7 @@ telemetry::Snapshot busy_node() {
 
 TEST_F(MetricsApiProgram, AnswersWhatAnAgentTells) {
     auto agent = http::Server::listen({.address = "127.0.0.1:0"}, [](const http::Request&) {
-        return http::Answer{.body = telemetry::to_json(busy_node())};
+        return http::Response{.body = telemetry::to_json(busy_node())};
     });
     ASSERT_TRUE(agent) << agent.error().message;
     auto process = start({"--agents", "127.0.0.1:" + std::to_string((*agent)->port()), "--listen",
@@ -98,7 +98,7 @@ TEST_F(MetricsApiProgram, AnswersWhatAnAgentTells) {
     std::string body;
     const auto limit = std::chrono::steady_clock::now() + kLimit;
     while (!body.contains("vision-1") && std::chrono::steady_clock::now() < limit) {
-        http::TestClient client(port, http::TestClient::TlsWish{});
+        http::TestClient client(port, http::TestClient::TlsSettings{});
         const auto answer = client.get(
             "/apis/custom.metrics.k8s.io/v1beta2/namespaces/ns/pods/*/gpu_share_utilization");
         ASSERT_TRUE(answer);
@@ -106,7 +106,7 @@ TEST_F(MetricsApiProgram, AnswersWhatAnAgentTells) {
         body = answer->body;
     }
     EXPECT_THAT(body, HasSubstr("\"value\": \"80\""));
-    http::TestClient client(port, http::TestClient::TlsWish{});
+    http::TestClient client(port, http::TestClient::TlsSettings{});
     EXPECT_EQ(client.get("/readyz")->status, 200);
     process.signal(SIGTERM);
     const auto exit = process.wait(kLimit);

@@ -22,12 +22,12 @@ constexpr std::chrono::milliseconds kLockWait{30'000};
 constexpr std::chrono::milliseconds kKubeletTimeout{1000};
 constexpr std::chrono::milliseconds kForEver = std::chrono::hours(1);
 
-bool is_refused(const mig::Report& report) {
+bool is_refused(const mig::ApplyReport& report) {
     return std::ranges::any_of(
         report.gpus, [](const mig::GpuReport& gpu) { return gpu.state == GpuState::kRefused; });
 }
 
-std::string why_refused(const mig::Report& report) {
+std::string why_refused(const mig::ApplyReport& report) {
     for (const mig::GpuReport& gpu : report.gpus) {
         if (gpu.state != GpuState::kRefused) continue;
         return "GPU " + std::to_string(gpu.index) + ": " +
@@ -38,13 +38,13 @@ std::string why_refused(const mig::Report& report) {
 
 }  // namespace
 
-Result<std::vector<mig::GpuWish>> mig_wishes(const std::string& name,
-                                             const std::optional<std::string>& text,
-                                             const std::string& place,
-                                             const gpu::Inventory& inventory,
-                                             const std::vector<mig::Board>& boards,
-                                             const GeometryOf& geometry) {
-    std::vector<mig::GpuWish> wishes;
+Result<std::vector<mig::GpuSpec>> mig_specs(const std::string& name,
+                                            const std::optional<std::string>& text,
+                                            const std::string& place,
+                                            const gpu::Inventory& inventory,
+                                            const std::vector<mig::Board>& boards,
+                                            const GeometryOf& geometry) {
+    std::vector<mig::GpuSpec> specs;
     std::string known = "there is no " + place;
     if (text) {
         const auto read = mig::read_config(*text);
@@ -57,13 +57,13 @@ Result<std::vector<mig::GpuWish>> mig_wishes(const std::string& name,
             for (const mig::Target& target : *targets) {
                 const gpu::Gpu* const gpu = inventory.find(target.board.gpu);
                 if (gpu == nullptr) continue;
-                wishes.push_back({.gpu = gpu->uuid,
-                                  .index = gpu->index,
-                                  .enabled = target.enabled,
-                                  .wish = target.wish,
-                                  .known_geometry = geometry(*gpu)});
+                specs.push_back({.gpu = gpu->uuid,
+                                 .index = gpu->index,
+                                 .enabled = target.enabled,
+                                 .spec = target.spec,
+                                 .known_geometry = geometry(*gpu)});
             }
-            return wishes;
+            return specs;
         }
         known = place + " has ";
         for (const auto& config : read.config.configs) known += config.name + ", ";
@@ -81,23 +81,24 @@ Result<std::vector<mig::GpuWish>> mig_wishes(const std::string& name,
                                                    std::to_string(gpu.index) + " knows " +
                                                    mig::well_known_names(*shape)};
         }
-        wishes.push_back({.gpu = gpu.uuid,
-                          .index = gpu.index,
-                          .enabled = meaning->enabled,
-                          .wish = std::move(meaning->wish),
-                          .known_geometry = std::move(shape)});
+        specs.push_back({.gpu = gpu.uuid,
+                         .index = gpu.index,
+                         .enabled = meaning->enabled,
+                         .spec = std::move(meaning->spec),
+                         .known_geometry = std::move(shape)});
     }
     // MIG off is what a GPU without MIG has.
-    if (!capable && name == "all-disabled") return wishes;
-    if (wishes.empty()) {
+    if (!capable && name == "all-disabled") return specs;
+    if (specs.empty()) {
         return Error{ErrorCode::kUnsupported,
                      capable ? "nobody knows it: " + known
                              : "no GPU of this node has MIG; time-slicing or MPS can share them"};
     }
-    return wishes;
+    return specs;
 }
 
-std::vector<std::string> pods_in_the_way(const mig::Report& report, const gpu::Inventory& inventory,
+std::vector<std::string> pods_in_the_way(const mig::ApplyReport& report,
+                                         const gpu::Inventory& inventory,
                                          const std::vector<kubelet::Holder>& holders) {
     std::set<std::string> devices;
     for (const mig::GpuReport& one : report.gpus) {
@@ -255,31 +256,31 @@ std::vector<gpu::Uuid> MigRequests::devices_of(const std::set<gpu::Uuid>& gpus) 
     return devices;
 }
 
-Result<std::vector<mig::GpuWish>> MigRequests::wishes() {
+Result<std::vector<mig::GpuSpec>> MigRequests::specs() {
     auto inventory = sources_.driver.enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return inventory.error();
     inventory_ = *std::move(inventory);
     const auto open = sources_.driver.open();
     if (!open) return open.error();
-    return mig_wishes(asked_.config, asked_.text, "MIG ConfigMap", inventory_,
-                      mig::boards_of(root_, inventory_),
-                      [&](const gpu::Gpu& gpu) -> std::optional<mig::Geometry> {
-                          if (const auto now = (*open)->look(gpu.uuid)) {
-                              if (auto shape = mig::geometry_of(*now)) return *std::move(shape);
-                          }
-                          return mig::known_geometry(gpu);
-                      });
+    return mig_specs(asked_.config, asked_.text, "MIG ConfigMap", inventory_,
+                     mig::boards_of(root_, inventory_),
+                     [&](const gpu::Gpu& gpu) -> std::optional<mig::Geometry> {
+                         if (const auto now = (*open)->partitions(gpu.uuid)) {
+                             if (auto shape = mig::geometry_of(*now)) return *std::move(shape);
+                         }
+                         return mig::known_geometry(gpu);
+                     });
 }
 
 MigPlan MigRequests::plan(const MigChange& change) {
     MigPlan plan{.outcome = Outcome::kUnknown};
     if (change.state == MigChange::State::kPlanning) {
-        auto wished = wishes();
-        if (!wished) {
-            plan.why = wished.error().message;
+        auto desired = specs();
+        if (!desired) {
+            plan.why = desired.error().message;
             return plan;
         }
-        wishes_ = *std::move(wished);
+        specs_ = *std::move(desired);
     }
     const auto report = this->change(true);
     if (!report) {
@@ -298,7 +299,7 @@ MigPlan MigRequests::plan(const MigChange& change) {
     return plan;
 }
 
-Result<mig::Report> MigRequests::change(bool dry_run) {
+Result<mig::ApplyReport> MigRequests::change(bool dry_run) {
     auto holders = sources_.pods.list(kKubeletTimeout);
     if (!holders) {
         return Error{ErrorCode::kUnavailable,
@@ -317,7 +318,7 @@ Result<mig::Report> MigRequests::change(bool dry_run) {
     const auto state =
         mig::StateDirectory::open(root_, options_.state_directory, kLockWait, clock_);
     if (!state) return state.error();
-    return mig::apply(**open, *state, wishes_, options, clock_);
+    return mig::apply(**open, *state, specs_, options, clock_);
 }
 
 void MigRequests::evict(const std::vector<std::string>& pods) {

@@ -63,9 +63,9 @@ private:
     /// Until kubelet is told of the observation `version_`. False: not in time.
     bool wait_served(os::TimePoint until, const std::stop_token& stop);
     bool kubelet_keeps_them();
-    Result<std::vector<mig::GpuWish>> wishes();
+    Result<std::vector<mig::GpuSpec>> specs();
     MigPlan plan(const MigChange& change);
-    Result<mig::Report> change(bool dry_run);
+    Result<mig::ApplyReport> change(bool dry_run);
     void evict(const std::vector<std::string>& pods);
     [[nodiscard]] std::vector<gpu::Uuid> devices_of(const std::set<gpu::Uuid>& gpus) const;
     [[nodiscard]] bool just_granted(const gpu::Uuid& device) const {
@@ -77,7 +77,7 @@ private:
     Sources sources_;
     Options options_;
     MigSpec asked_;
-    std::vector<mig::GpuWish> wishes_;      // for it
+    std::vector<mig::GpuSpec> specs_;       // for it
     gpu::Inventory inventory_;              // when it was asked
     std::vector<kubelet::Holder> holders_;  // of the last look
     std::vector<gpu::Uuid> withheld_;       // the GPUs and their MIG devices
@@ -94,16 +94,17 @@ using GeometryOf = std::function<std::optional<mig::Geometry>(const gpu::Gpu& gp
 /// geometry    of one GPU, for well-known names
 /// errors   kInvalidInput: the file is wrong; kNotFound: no such name; kUnsupported: a GPU has none
 ///          of it. One line with what there is.
-Result<std::vector<mig::GpuWish>> mig_wishes(const std::string& name,
-                                             const std::optional<std::string>& text,
-                                             const std::string& place,
-                                             const gpu::Inventory& inventory,
-                                             const std::vector<mig::Board>& boards,
-                                             const GeometryOf& geometry);
+Result<std::vector<mig::GpuSpec>> mig_specs(const std::string& name,
+                                            const std::optional<std::string>& text,
+                                            const std::string& place,
+                                            const gpu::Inventory& inventory,
+                                            const std::vector<mig::Board>& boards,
+                                            const GeometryOf& geometry);
 
 /// The pods that stand in the way of a report's refused GPUs, each once: "default/trainer". Of a GPU
 /// whose refusal names busy instances only those that hold these.
-std::vector<std::string> pods_in_the_way(const mig::Report& report, const gpu::Inventory& inventory,
+std::vector<std::string> pods_in_the_way(const mig::ApplyReport& report,
+                                         const gpu::Inventory& inventory,
                                          const std::vector<kubelet::Holder>& holders);
 
 }  // namespace aliquot::agent

@@ -35,39 +35,39 @@ gpu::Inventory two_a100() {
     return inventory;
 }
 
-Result<std::vector<mig::GpuWish>> wishes(const std::string& name,
-                                         const std::optional<std::string>& text,
-                                         const gpu::Inventory& inventory) {
-    return mig_wishes(name, text, "aliquot-mig-config", inventory,
-                      mig::boards_of(os::Root("/nowhere"), inventory), mig::known_geometry);
+Result<std::vector<mig::GpuSpec>> specs(const std::string& name,
+                                        const std::optional<std::string>& text,
+                                        const gpu::Inventory& inventory) {
+    return mig_specs(name, text, "aliquot-mig-config", inventory,
+                     mig::boards_of(os::Root("/nowhere"), inventory), mig::known_geometry);
 }
 
-TEST(MigWishes, AreThoseOfTheFileBeforeTheWellKnownOnes) {
-    const auto mine = wishes("mine", kFile, two_a100());
+TEST(MigSpecs, AreThoseOfTheFileBeforeTheWellKnownOnes) {
+    const auto mine = specs("mine", kFile, two_a100());
     ASSERT_TRUE(mine);
     ASSERT_EQ(mine->size(), 1U);
     EXPECT_EQ(mine->front().index, 1U);
-    EXPECT_EQ(mig::to_text(mine->front().wish), "3g.20gb*2");
+    EXPECT_EQ(mig::to_text(mine->front().spec), "3g.20gb*2");
     for (const std::optional<std::string>& text : {std::optional<std::string>(kFile), {}}) {
-        const auto all = wishes("all-1g.5gb", text, two_a100());
+        const auto all = specs("all-1g.5gb", text, two_a100());
         ASSERT_TRUE(all);
         ASSERT_EQ(all->size(), 2U);
-        EXPECT_EQ(mig::to_text(all->front().wish), "1g.5gb*7");
+        EXPECT_EQ(mig::to_text(all->front().spec), "1g.5gb*7");
     }
 }
 
-TEST(MigWishes, AreRefusedWithWhatThereIs) {
-    EXPECT_THAT(wishes("other", kFile, two_a100()).error().message,
+TEST(MigSpecs, AreRefusedWithWhatThereIs) {
+    EXPECT_THAT(specs("other", kFile, two_a100()).error().message,
                 HasSubstr("aliquot-mig-config has mine; GPU 0 knows all-disabled"));
-    EXPECT_THAT(wishes("all-9g.9gb", {}, two_a100()).error().message,
+    EXPECT_THAT(specs("all-9g.9gb", {}, two_a100()).error().message,
                 HasSubstr("there is no aliquot-mig-config"));
-    EXPECT_THAT(wishes("mine", "mig-configs: 7", two_a100()).error().message,
+    EXPECT_THAT(specs("mine", "mig-configs: 7", two_a100()).error().message,
                 HasSubstr("aliquot-mig-config:1:"));
     gpu::Inventory without = two_a100();
     for (gpu::Gpu& gpu : without.gpus) gpu.mig_capable = false;
-    EXPECT_THAT(wishes("all-1g.5gb", {}, without).error().message,
+    EXPECT_THAT(specs("all-1g.5gb", {}, without).error().message,
                 HasSubstr("no GPU of this node has MIG"));
-    EXPECT_TRUE(wishes("all-disabled", {}, without));
+    EXPECT_TRUE(specs("all-disabled", {}, without));
 }
 
 TEST(PodsInTheWay, AreThoseOnBusyInstances) {
@@ -81,7 +81,7 @@ TEST(PodsInTheWay, AreThoseOnBusyInstances) {
         {.pod_namespace = "default", .pod = "a", .ids = {"MIG-a"}},
         {.pod_namespace = "default", .pod = "b", .ids = {"MIG-b::1"}},
         {.pod_namespace = "default", .pod = "c", .ids = {"GPU-1"}}};
-    mig::Report report;
+    mig::ApplyReport report;
     report.gpus.push_back({.gpu = {"GPU-0"},
                            .state = mig::GpuReport::State::kRefused,
                            .refusal = mig::Refusal{.reason = "3g.20gb@4 is busy",

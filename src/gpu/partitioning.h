@@ -69,7 +69,7 @@ class Partitioner {
 public:
     virtual ~Partitioner() = default;
 
-    virtual Result<Partitions> look(const Uuid& gpu) = 0;
+    virtual Result<Partitions> partitions(const Uuid& gpu) = 0;
     virtual Result<ModeChange> set_mode(const Uuid& gpu, bool enabled) = 0;
     /// Resets the GPU. On boards where a reset takes other GPUs along this is refused (kConflict)
     /// when one of these is in use, or has MIG instances and is not in `may_lose_instances`: they

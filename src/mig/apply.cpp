@@ -24,13 +24,13 @@ public:
           converger_(gpus, options, clock),
           journal_(std::move(journal)) {}
 
-    /// Remembers what is wished; nothing has to change for it.
+    /// Remembers what is desired; nothing has to change for it.
     Result<Done> keep() {
-        return converger_.step("keep the wish", [this] { return keep_wish(); });
+        return converger_.step("remember the layout", [this] { return keep_last_applied(); });
     }
 
     /// Writes the journal and does what it says. `report` has one line for each of its GPUs.
-    Result<Done> run(Report& report) {
+    Result<Done> run(ApplyReport& report) {
         auto written = write_journal();
         if (!written) return written;
         fresh_ = true;
@@ -38,7 +38,7 @@ public:
     }
 
     /// The same for a journal that is written already.
-    Result<Done> resume(Report& report) {
+    Result<Done> resume(ApplyReport& report) {
         std::set<gpu::Uuid> together;
         for (const JournalEntry& entry : journal_.gpus) together.insert(entry.gpu);
         converger_.change_together(std::move(together));
@@ -57,7 +57,7 @@ public:
     }
 
 private:
-    static GpuReport& line(Report& report, const JournalEntry& entry) {
+    static GpuReport& line(ApplyReport& report, const JournalEntry& entry) {
         const auto found = std::ranges::find(report.gpus, entry.gpu, &GpuReport::gpu);
         if (found != report.gpus.end()) return *found;
         report.gpus.push_back({.gpu = entry.gpu, .index = entry.index});
@@ -70,7 +70,7 @@ private:
     }
 
     /// The first thing that went wrong; the GPUs after it are not touched.
-    std::optional<Error> forward(Report& report) {
+    std::optional<Error> forward(ApplyReport& report) {
         for (const JournalEntry& entry : journal_.gpus) {
             if (fresh_ && entry.before.enabled == entry.wanted.enabled) continue;
             auto mode = converger_.converge_mode(entry.gpu, entry.index, entry.wanted);
@@ -93,27 +93,27 @@ private:
         return std::nullopt;
     }
 
-    Result<Done> finish(Report& report) {
+    Result<Done> finish(ApplyReport& report) {
         auto kept = keep();
         if (!kept) return kept;
         report.reached = true;
         return converger_.step("remove the journal", [this] { return state_.remove_journal(); });
     }
 
-    Result<Done> keep_wish() {
-        auto wish = state_.read_wish();
-        if (!wish) wish = LastWish{};  // a damaged one is of no use
-        const LastWish before = *wish;
+    Result<Done> keep_last_applied() {
+        auto spec = state_.read_last_applied();
+        if (!spec) spec = LastApplied{};  // a damaged one is of no use
+        const LastApplied before = *spec;
         for (const JournalEntry& entry : journal_.gpus) {
-            const auto known = std::ranges::find(wish->gpus, entry.gpu, &LastWish::Entry::gpu);
-            if (known != wish->gpus.end()) wish->gpus.erase(known);
-            wish->gpus.push_back({entry.gpu, entry.index, entry.wanted});
+            const auto known = std::ranges::find(spec->gpus, entry.gpu, &LastApplied::Entry::gpu);
+            if (known != spec->gpus.end()) spec->gpus.erase(known);
+            spec->gpus.push_back({entry.gpu, entry.index, entry.wanted});
         }
-        std::ranges::sort(wish->gpus, {}, &LastWish::Entry::gpu);
-        return *wish == before ? Result<Done>(Done{}) : state_.write_wish(*wish);
+        std::ranges::sort(spec->gpus, {}, &LastApplied::Entry::gpu);
+        return *spec == before ? Result<Done>(Done{}) : state_.write_last_applied(*spec);
     }
 
-    Result<Done> back(Report& report) {
+    Result<Done> back(ApplyReport& report) {
         converger_.restart_limit();
         bool whole = true;
         // What fails here fails again below, and is said there.
@@ -140,7 +140,7 @@ private:
 
     /// Not merely one of its profiles.
     bool is_gone(const gpu::Uuid& gpu) {
-        const auto now = gpus_.look(gpu);
+        const auto now = gpus_.partitions(gpu);
         return !now && now.error().code == ErrorCode::kNotFound;
     }
 
@@ -151,12 +151,12 @@ private:
     bool fresh_ = false;  // the journal was written just now, so `before` is how it is
 };
 
-bool has_half(const Report& report) {
+bool has_half(const ApplyReport& report) {
     return std::ranges::find(report.gpus, State::kHalf, &GpuReport::state) != report.gpus.end();
 }
 
 /// "GPU 0 reached, GPU 1 rolled back".
-std::string summary(const Report& report) {
+std::string summary(const ApplyReport& report) {
     std::string text;
     for (const GpuReport& gpu : report.gpus) {
         text += (text.empty() ? "" : ", ") + gpu_name(gpu.index) + ' ' +
@@ -167,15 +167,15 @@ std::string summary(const Report& report) {
 }
 
 /// What an earlier process left; empty: nothing. Fails where it can neither be finished nor taken
-/// back and `wishes` do not cover it.
+/// back and `specs` do not cover it.
 Result<std::string> clear_the_way(gpu::Partitioner& gpus, const StateDirectory& state,
-                                  const std::vector<GpuWish>& wishes, const ApplyOptions& options,
+                                  const std::vector<GpuSpec>& specs, const ApplyOptions& options,
                                   os::Clock& clock) {
     auto earlier = recover(gpus, state, options, clock);
     if (!earlier) return std::move(earlier).error();
     for (const GpuReport& gpu : earlier->gpus) {
         if (gpu.state != State::kHalf) continue;
-        if (std::ranges::find(wishes, gpu.gpu, &GpuWish::gpu) != wishes.end()) continue;
+        if (std::ranges::find(specs, gpu.gpu, &GpuSpec::gpu) != specs.end()) continue;
         return Error{ErrorCode::kConflict, "an earlier change is unfinished, and " +
                                                gpu_name(gpu.index) + ' ' + gpu.message +
                                                "; end what is in its way and run this again"};
@@ -207,23 +207,23 @@ std::string_view to_text(GpuReport::State state) {
     return "";
 }
 
-Result<Report> apply(gpu::Partitioner& gpus, const StateDirectory& state,
-                     const std::vector<GpuWish>& wishes, const ApplyOptions& options,
-                     os::Clock& clock) {
-    Report report;
+Result<ApplyReport> apply(gpu::Partitioner& gpus, const StateDirectory& state,
+                          const std::vector<GpuSpec>& specs, const ApplyOptions& options,
+                          os::Clock& clock) {
+    ApplyReport report;
     if (!options.dry_run) {
-        auto earlier = clear_the_way(gpus, state, wishes, options, clock);
+        auto earlier = clear_the_way(gpus, state, specs, options, clock);
         if (!earlier) return std::move(earlier).error();
         report.recovered = std::move(*earlier);
     }
     Journal journal;
     bool refused = false;
     bool changes = false;
-    for (const GpuWish& wish : wishes) {
-        auto found = survey(gpus, wish, options);
-        if (!found) return std::move(found).error().during(gpu_name(wish.index));
+    for (const GpuSpec& spec : specs) {
+        auto found = survey(gpus, spec, options);
+        if (!found) return std::move(found).error().during(gpu_name(spec.index));
         if (found->report.state == State::kRefused) {
-            if (!refused) report.problem = gpu_name(wish.index) + ": " + found->report.message;
+            if (!refused) report.problem = gpu_name(spec.index) + ": " + found->report.message;
             refused = true;
         }
         changes = changes || found->report.state == State::kPlanned;
@@ -240,7 +240,7 @@ Result<Report> apply(gpu::Partitioner& gpus, const StateDirectory& state,
         return report;
     }
     report.reached = false;
-    // GPUs that are as wished take part: should they have changed meanwhile, they are fixed.
+    // GPUs that are as desired take part: should they have changed meanwhile, they are fixed.
     std::vector<State> before;
     for (const GpuReport& gpu : report.gpus) before.push_back(gpu.state);
     auto done = change.run(report);
@@ -252,11 +252,11 @@ Result<Report> apply(gpu::Partitioner& gpus, const StateDirectory& state,
     return report;
 }
 
-Result<Report> recover(gpu::Partitioner& gpus, const StateDirectory& state,
-                       const ApplyOptions& options, os::Clock& clock) {
+Result<ApplyReport> recover(gpu::Partitioner& gpus, const StateDirectory& state,
+                            const ApplyOptions& options, os::Clock& clock) {
     auto journal = state.read_journal();
     if (!journal) return std::move(journal).error();
-    Report report;
+    ApplyReport report;
     report.reached = true;
     if (!*journal) return report;
     report.reached = false;
@@ -267,27 +267,27 @@ Result<Report> recover(gpu::Partitioner& gpus, const StateDirectory& state,
     return report;
 }
 
-Result<Report> restore(gpu::Partitioner& gpus, const StateDirectory& state,
-                       const ApplyOptions& options, os::Clock& clock) {
+Result<ApplyReport> restore(gpu::Partitioner& gpus, const StateDirectory& state,
+                            const ApplyOptions& options, os::Clock& clock) {
     auto report = recover(gpus, state, options, clock);
     if (!report || has_half(*report)) return report;
-    auto wish = state.read_wish();
-    if (!wish) return std::move(wish).error();
-    Report restored;
+    auto spec = state.read_last_applied();
+    if (!spec) return std::move(spec).error();
+    ApplyReport restored;
     restored.recovered = report->recovered;
     restored.reached = true;
     Journal journal;
-    for (const LastWish::Entry& entry : wish->gpus) {
+    for (const LastApplied::Entry& entry : spec->gpus) {
         GpuReport line{.gpu = entry.gpu,
                        .index = entry.index,
                        .state = State::kUnchanged,
                        .enabled = entry.cut.enabled,
                        .layout = entry.cut.instances};
-        const auto now = gpus.look(entry.gpu);
+        const auto now = gpus.partitions(entry.gpu);
         if (!now) {
             line.state = State::kGone;
             line.message = now.error().message;
-        } else if (const Cut cut = cut_of(*now); cut != entry.cut) {
+        } else if (const Partitioning cut = partitioning_of(*now); cut != entry.cut) {
             const bool bare = cut.instances.empty() && entry.cut.enabled;
             line.state = bare ? State::kPlanned : State::kLeft;
             if (!bare) line.message = "is cut in another way than was applied last";

@@ -20,11 +20,11 @@
 namespace aliquot::mig {
 
 /// What one GPU shall be.
-struct GpuWish {
+struct GpuSpec {
     gpu::Uuid gpu;
     unsigned index = 0;  // the driver's, for messages
     bool enabled = true;
-    Wish wish;  // empty unless enabled
+    LayoutSpec spec;  // empty unless enabled
     /// For drivers that list no profiles while MIG is off.
     std::optional<Geometry> known_geometry;
 };
@@ -47,10 +47,10 @@ struct ApplyOptions {
 /// What became of one GPU.
 struct GpuReport {
     enum class State : std::uint8_t {
-        kUnchanged,   // was as wished
+        kUnchanged,   // was as desired
         kPlanned,     // not touched: a dry run, or another GPU was refused
         kRefused,     // cannot be had; not touched
-        kReached,     // is as wished now
+        kReached,     // is as desired now
         kRolledBack,  // is as it was
         kHalf,        // neither: could not be rolled back (see message)
         kLeft,        // restore: is cut in another way, and stays so
@@ -59,23 +59,23 @@ struct GpuReport {
     gpu::Uuid gpu;
     unsigned index = 0;
     State state = State::kPlanned;
-    bool enabled = false;  // MIG mode as wished
+    bool enabled = false;  // MIG mode as desired
     bool mode_changes = false;
     std::vector<Step> steps;
-    std::vector<Instance> layout;    // as wished
+    std::vector<Instance> layout;    // as desired
     std::optional<Refusal> refusal;  // kRefused
     std::string message;             // why; may be empty
 };
 std::string_view to_text(GpuReport::State state);
 
-struct Report {
+struct ApplyReport {
     std::vector<GpuReport> gpus;
-    bool reached = false;   // every GPU is as wished (in a dry run: can be)
+    bool reached = false;   // every GPU is as desired (in a dry run: can be)
     std::string problem;    // the first reason why not
     std::string recovered;  // an earlier change that was found unfinished, and what became of it
 };
 
-/// Brings GPUs to their wishes: all of them or none. First every GPU is looked at and planned; if
+/// Brings GPUs to their specs: all of them or none. First every GPU is looked at and planned; if
 /// one is refused, nothing is touched. Then the journal is written, each GPU is changed by the
 /// fewest steps, looked at again, and the journal goes. A failure takes every GPU back to what it
 /// was, as far as the driver lets us; what could not be taken back is kHalf and stays in the
@@ -84,17 +84,17 @@ struct Report {
 ///
 /// errors   nothing was touched: kConflict: an unfinished change could neither be finished nor
 ///          taken back and concerns other GPUs; kUnavailable: the driver does not answer
-Result<Report> apply(gpu::Partitioner& gpus, const StateDirectory& state,
-                     const std::vector<GpuWish>& wishes, const ApplyOptions& options,
-                     os::Clock& clock);
+Result<ApplyReport> apply(gpu::Partitioner& gpus, const StateDirectory& state,
+                          const std::vector<GpuSpec>& specs, const ApplyOptions& options,
+                          os::Clock& clock);
 
 /// Brings an unfinished change to its end: forward, else back. No GPU in the report: there was none.
-Result<Report> recover(gpu::Partitioner& gpus, const StateDirectory& state,
-                       const ApplyOptions& options, os::Clock& clock);
+Result<ApplyReport> recover(gpu::Partitioner& gpus, const StateDirectory& state,
+                            const ApplyOptions& options, os::Clock& clock);
 
 /// After a reboot or a reset: recover(), then every GPU that has no instance is cut again as it was
 /// last. A GPU that is cut in another way stays so.
-Result<Report> restore(gpu::Partitioner& gpus, const StateDirectory& state,
-                       const ApplyOptions& options, os::Clock& clock);
+Result<ApplyReport> restore(gpu::Partitioner& gpus, const StateDirectory& state,
+                            const ApplyOptions& options, os::Clock& clock);
 
 }  // namespace aliquot::mig

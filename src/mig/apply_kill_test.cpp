@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGKILL at every step of a change: whoever comes next finds the wish reached or everything as it
+// SIGKILL at every step of a change: whoever comes next finds the spec reached or everything as it
 // was, never half.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ struct Scenario {
     friend void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scenario.name; }
     const char* name;
     std::array<const char*, 2> before;
-    std::array<const char*, 2> wish;
+    std::array<const char*, 2> spec;
     std::array<const char*, 2> after;
     bool resetless = true;
     bool fails = false;  // the last create of GPU 1 fails: the way back is tested
@@ -47,14 +47,14 @@ struct Scenario {
 
 class Kill : public testing::TestWithParam<Scenario> {
 protected:
-    static std::vector<GpuWish> wishes(const StubPartitioner& gpus) {
-        std::vector<GpuWish> all;
+    static std::vector<GpuSpec> specs(const StubPartitioner& gpus) {
+        std::vector<GpuSpec> all;
         for (unsigned i = 0; i < 2; ++i) {
-            const std::string_view text = GetParam().wish[i];
-            GpuWish wish{.gpu = {"GPU-" + std::to_string(i)}, .index = i, .enabled = text != "off"};
-            if (wish.enabled) wish.wish = *parse_wish(text);
-            wish.known_geometry = gpus.geometry();
-            all.push_back(std::move(wish));
+            const std::string_view text = GetParam().spec[i];
+            GpuSpec spec{.gpu = {"GPU-" + std::to_string(i)}, .index = i, .enabled = text != "off"};
+            if (spec.enabled) spec.spec = *parse_layout_spec(text);
+            spec.known_geometry = gpus.geometry();
+            all.push_back(std::move(spec));
         }
         return all;
     }
@@ -80,7 +80,7 @@ protected:
         const auto state = StateDirectory::open(root, "/mig", std::chrono::seconds{10}, clock);
         if (!state) return false;
         const auto report = recovery ? recover(gpus, *state, options, clock)
-                                     : apply(gpus, *state, wishes(gpus), options, clock);
+                                     : apply(gpus, *state, specs(gpus), options, clock);
         return report.ok();
     }
 
@@ -157,20 +157,20 @@ INSTANTIATE_TEST_SUITE_P(
     Changes, Kill,
     testing::Values(Scenario{.name = "NewInstances",
                              .before = {"none", "2g.10gb@2:busy"},
-                             .wish = {"3g.20gb,1g.5gb*2", "2g.10gb,3g.20gb"},
+                             .spec = {"3g.20gb,1g.5gb*2", "2g.10gb,3g.20gb"},
                              .after = {"1g.5gb@0,1g.5gb@1,3g.20gb@4", "2g.10gb@2:busy,3g.20gb@4"}},
                     Scenario{.name = "OtherInstances",
                              .before = {"4g.20gb@0,1g.5gb@5,1g.5gb@6", "3g.20gb@0,3g.20gb@4"},
-                             .wish = {"7g.40gb", "3g.20gb,1g.5gb*2"},
+                             .spec = {"7g.40gb", "3g.20gb,1g.5gb*2"},
                              .after = {"7g.40gb@0", "1g.5gb@0,1g.5gb@1,3g.20gb@4"}},
                     Scenario{.name = "ModeWithReset",
                              .before = {"off", "1g.5gb@6"},
-                             .wish = {"3g.20gb*2", "off"},
+                             .spec = {"3g.20gb*2", "off"},
                              .after = {"3g.20gb@0,3g.20gb@4", "off"},
                              .resetless = false},
                     Scenario{.name = "WayBack",
                              .before = {"2g.10gb@0,2g.10gb@2", "off"},
-                             .wish = {"3g.20gb", "7g.40gb"},
+                             .spec = {"3g.20gb", "7g.40gb"},
                              .after = {"", ""},
                              .fails = true}),
     [](const auto& scenario) { return std::string(scenario.param.name); });

@@ -30,16 +30,16 @@ class Apply : public testing::Test {
 protected:
     Apply() : state_(*StateDirectory::open(root_, "/mig", {}, clock_)) {}
 
-    GpuWish wish(unsigned gpu, std::string_view text) {
-        GpuWish wish{.gpu = {"GPU-" + std::to_string(gpu)}, .index = gpu, .enabled = text != "off"};
-        if (wish.enabled) wish.wish = *parse_wish(text);
-        wish.known_geometry = gpus_.geometry();
-        return wish;
+    GpuSpec spec(unsigned gpu, std::string_view text) {
+        GpuSpec spec{.gpu = {"GPU-" + std::to_string(gpu)}, .index = gpu, .enabled = text != "off"};
+        if (spec.enabled) spec.spec = *parse_layout_spec(text);
+        spec.known_geometry = gpus_.geometry();
+        return spec;
     }
-    Report run(const std::vector<GpuWish>& wishes) {
-        auto report = apply(gpus_, state_, wishes, options_, clock_);
+    ApplyReport run(const std::vector<GpuSpec>& specs) {
+        auto report = apply(gpus_, state_, specs, options_, clock_);
         EXPECT_TRUE(report.ok()) << report.error().message;
-        return report ? std::move(*report) : Report{};
+        return report ? std::move(*report) : ApplyReport{};
     }
     bool unfinished() { return state_.read_journal()->has_value(); }
 
@@ -54,34 +54,34 @@ protected:
 
 TEST_F(Apply, CutsAGpuAndRemembersIt) {
     gpus_.cut(0, "none");
-    const Report report = run({wish(0, "1g.5gb*7")});
+    const ApplyReport report = run({spec(0, "1g.5gb*7")});
     EXPECT_TRUE(report.reached) << report.problem;
     EXPECT_EQ(report.gpus.at(0).state, State::kReached);
     EXPECT_EQ(report.gpus.at(0).steps.size(), 7U);
     EXPECT_EQ(gpus_.text(0), "1g.5gb@0,1g.5gb@1,1g.5gb@2,1g.5gb@3,1g.5gb@4,1g.5gb@5,1g.5gb@6");
     EXPECT_FALSE(unfinished());
-    EXPECT_EQ(state_.read_wish()->gpus.at(0).cut.instances.size(), 7U);
+    EXPECT_EQ(state_.read_last_applied()->gpus.at(0).cut.instances.size(), 7U);
     const unsigned calls = node_.calls;
-    EXPECT_EQ(run({wish(0, "1g.5gb*7")}).gpus.at(0).state, State::kUnchanged);
+    EXPECT_EQ(run({spec(0, "1g.5gb*7")}).gpus.at(0).state, State::kUnchanged);
     EXPECT_EQ(node_.calls, calls);
 }
 
 TEST_F(Apply, GoesFromSevenToTwoAndKeepsWhatIsBusy) {
     gpus_.cut(0, "1g.5gb@0,1g.5gb@1,1g.5gb@2,1g.5gb@3,1g.5gb@4,1g.5gb@5,1g.5gb@6");
-    EXPECT_TRUE(run({wish(0, "3g.20gb*2")}).reached);
+    EXPECT_TRUE(run({spec(0, "3g.20gb*2")}).reached);
     EXPECT_EQ(gpus_.text(0), "3g.20gb@0,3g.20gb@4");
     gpus_.cut(0, "3g.20gb@4:busy,1g.5gb@0");
-    EXPECT_TRUE(run({wish(0, "3g.20gb,1c.3g.20gb*3")}).reached);
+    EXPECT_TRUE(run({spec(0, "3g.20gb,1c.3g.20gb*3")}).reached);
     EXPECT_EQ(gpus_.text(0), "3g.20gb@0,3g.20gb@4:busy");
 }
 
 TEST_F(Apply, TurnsTheModeOnWithAResetOfThatGpuOnly) {
     node_.gpus[0].resetless = false;
-    EXPECT_TRUE(run({wish(0, "3g.20gb")}).reached);
+    EXPECT_TRUE(run({spec(0, "3g.20gb")}).reached);
     EXPECT_EQ(gpus_.text(0), "3g.20gb@4");
     EXPECT_EQ(node_.gpus[0].resets, 1U);
     EXPECT_EQ(node_.gpus[1].resets, 0U);
-    EXPECT_TRUE(run({wish(0, "off")}).reached);
+    EXPECT_TRUE(run({spec(0, "off")}).reached);
     EXPECT_EQ(gpus_.text(0), "off");
     EXPECT_EQ(node_.gpus[0].resets, 2U);
 }
@@ -89,7 +89,7 @@ TEST_F(Apply, TurnsTheModeOnWithAResetOfThatGpuOnly) {
 TEST_F(Apply, TouchesNoGpuWhenOneIsRefused) {
     gpus_.cut(0, "none");
     gpus_.cut(1, "2g.10gb@0:busy");
-    const Report report = run({wish(0, "7g.40gb"), wish(1, "7g.40gb")});
+    const ApplyReport report = run({spec(0, "7g.40gb"), spec(1, "7g.40gb")});
     EXPECT_FALSE(report.reached);
     EXPECT_THAT(report.problem, HasSubstr("GPU 1: 2g.10gb@0 is busy"));
     EXPECT_EQ(report.gpus.at(0).state, State::kPlanned);
@@ -101,24 +101,24 @@ TEST_F(Apply, TouchesNoGpuWhenOneIsRefused) {
 
 TEST_F(Apply, RefusesAModeChangeOfAGpuInUse) {
     node_.gpus[0].in_use = true;
-    EXPECT_THAT(run({wish(0, "3g.20gb")}).problem, HasSubstr("a process has the GPU open"));
+    EXPECT_THAT(run({spec(0, "3g.20gb")}).problem, HasSubstr("a process has the GPU open"));
     node_.gpus[0].in_use = false;
     options_.held = {"GPU-0"};
-    EXPECT_THAT(run({wish(0, "3g.20gb")}).problem, HasSubstr("a pod holds the GPU"));
+    EXPECT_THAT(run({spec(0, "3g.20gb")}).problem, HasSubstr("a pod holds the GPU"));
     options_.held = {"MIG-GPU-1-0-0"};
     gpus_.cut(1, "3g.20gb@0");
-    EXPECT_THAT(run({wish(1, "off")}).problem, HasSubstr("3g.20gb@0 is busy"));
-    EXPECT_THAT(run({wish(1, "7g.40gb")}).problem, HasSubstr("3g.20gb@0 is busy"));
+    EXPECT_THAT(run({spec(1, "off")}).problem, HasSubstr("3g.20gb@0 is busy"));
+    EXPECT_THAT(run({spec(1, "7g.40gb")}).problem, HasSubstr("3g.20gb@0 is busy"));
     options_.allow_reset = false;
     node_.gpus[2].resetless = false;
-    EXPECT_THAT(run({wish(2, "7g.40gb")}).problem, HasSubstr("without a reset"));
+    EXPECT_THAT(run({spec(2, "7g.40gb")}).problem, HasSubstr("without a reset"));
     EXPECT_EQ(node_.calls, 0U);
 }
 
 TEST_F(Apply, OnlyPlansInADryRun) {
     gpus_.cut(0, "1g.5gb@0");
     options_.dry_run = true;
-    const Report report = run({wish(0, "3g.20gb"), wish(1, "7g.40gb")});
+    const ApplyReport report = run({spec(0, "3g.20gb"), spec(1, "7g.40gb")});
     EXPECT_TRUE(report.reached);
     EXPECT_EQ(report.gpus.at(0).steps.size(), 2U);
     EXPECT_TRUE(report.gpus.at(1).mode_changes);
@@ -132,7 +132,7 @@ TEST_F(Apply, TakesEveryGpuBackWhenOneFails) {
         if (gpu == 1 && call == "create") return Error{ErrorCode::kUnsupported, "no luck"};
         return Done{};
     };
-    const auto first = [&] { return run({wish(0, "7g.40gb"), wish(1, "2g.10gb,3g.20gb")}); }();
+    const auto first = [&] { return run({spec(0, "7g.40gb"), spec(1, "2g.10gb,3g.20gb")}); }();
     EXPECT_FALSE(first.reached);
     EXPECT_EQ(first.problem, "GPU 1: create 3g.20gb@4: no luck");
     EXPECT_EQ(first.gpus.at(0).state, State::kRolledBack);
@@ -140,7 +140,7 @@ TEST_F(Apply, TakesEveryGpuBackWhenOneFails) {
     EXPECT_EQ(gpus_.text(0), "3g.20gb@0,1g.5gb@4");
     EXPECT_EQ(gpus_.text(1), "2g.10gb@2");
     EXPECT_FALSE(unfinished());
-    EXPECT_TRUE(state_.read_wish()->gpus.empty());
+    EXPECT_TRUE(state_.read_last_applied()->gpus.empty());
 }
 
 TEST_F(Apply, SaysHonestlyWhatItCouldNotTakeBackAndTriesAgainLater) {
@@ -151,17 +151,17 @@ TEST_F(Apply, SaysHonestlyWhatItCouldNotTakeBackAndTriesAgainLater) {
         if (broken) return Error{ErrorCode::kUnavailable, "driver is dead"};
         return Done{};
     };
-    const Report report = run({wish(0, "7g.40gb")});
+    const ApplyReport report = run({spec(0, "7g.40gb")});
     EXPECT_EQ(report.gpus.at(0).state, State::kHalf);
     EXPECT_THAT(report.gpus.at(0).message, HasSubstr("could not be taken back: create 3g.20gb@0"));
     EXPECT_TRUE(unfinished());
-    // It concerns GPU 0: a wish for another GPU waits for it.
+    // It concerns GPU 0: a spec for another GPU waits for it.
     gpus_.cut(1, "none");
-    const auto other = apply(gpus_, state_, {wish(1, "7g.40gb")}, options_, clock_);
+    const auto other = apply(gpus_, state_, {spec(1, "7g.40gb")}, options_, clock_);
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, ErrorCode::kConflict);
     gpus_.fault = nullptr;
-    const Report later = run({wish(1, "7g.40gb")});
+    const ApplyReport later = run({spec(1, "7g.40gb")});
     EXPECT_TRUE(later.reached);
     EXPECT_EQ(later.recovered, "GPU 0 rolled back");
     EXPECT_EQ(gpus_.text(0), "3g.20gb@0");
@@ -174,7 +174,7 @@ TEST_F(Apply, TriesAgainWhenSomebodyLooksInAtTheWrongMoment) {
         if (call == "destroy" && refusals-- > 0) return Error{ErrorCode::kConflict, "In use"};
         return Done{};
     };
-    EXPECT_TRUE(run({wish(0, "7g.40gb")}).reached);
+    EXPECT_TRUE(run({spec(0, "7g.40gb")}).reached);
 }
 
 TEST_F(Apply, GoesBackWhenAProcessComesInBetween) {
@@ -183,7 +183,7 @@ TEST_F(Apply, GoesBackWhenAProcessComesInBetween) {
         if (call == "destroy") node_.gpus[0].instances[1].compute[0].busy = true;
         return Done{};
     };
-    const Report report = run({wish(0, "7g.40gb")});
+    const ApplyReport report = run({spec(0, "7g.40gb")});
     EXPECT_FALSE(report.reached);
     EXPECT_EQ(gpus_.text(0), "3g.20gb@0,3g.20gb@4:busy");
     EXPECT_EQ(report.gpus.at(0).state, State::kRolledBack);
@@ -196,7 +196,7 @@ TEST_F(Apply, GivesUpWhenItsTimeIsOver) {
         if (call == "create") clock_.sleep_for(std::chrono::milliseconds{600}, {});
         return Done{};
     };
-    const Report report = run({wish(0, "1g.5gb*7")});
+    const ApplyReport report = run({spec(0, "1g.5gb*7")});
     EXPECT_FALSE(report.reached);
     EXPECT_THAT(report.problem, HasSubstr("the limit of 1000 ms is over"));
     EXPECT_EQ(gpus_.text(0), "3g.20gb@0");
@@ -204,7 +204,7 @@ TEST_F(Apply, GivesUpWhenItsTimeIsOver) {
 
 TEST_F(Apply, RestoresWhatWasLostInAReboot) {
     gpus_.cut(0, "none");
-    ASSERT_TRUE(run({wish(0, "3g.20gb,1g.5gb*2"), wish(1, "7g.40gb")}).reached);
+    ASSERT_TRUE(run({spec(0, "3g.20gb,1g.5gb*2"), spec(1, "7g.40gb")}).reached);
     gpus_.cut(0, "none");  // Ampere keeps the mode
     gpus_.cut(1, "off");   // Hopper does not
     auto report = restore(gpus_, state_, options_, clock_);

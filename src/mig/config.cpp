@@ -140,8 +140,8 @@ private:
                 node.mark,
                 "'mig-devices' is missing although 'mig-enabled' is true; {} means no instance");
         }
-        if (cut != nullptr) rule.wish = read_wish(*cut);
-        if (!rule.enabled && !rule.wish.empty()) {
+        if (cut != nullptr) rule.spec = read_last_applied(*cut);
+        if (!rule.enabled && !rule.spec.empty()) {
             complain(cut->mark, "'mig-devices' has instances although 'mig-enabled' is false");
         }
         return rule;
@@ -197,18 +197,18 @@ private:
         return std::nullopt;
     }
 
-    Wish read_wish(const Value& node) {
-        Wish wish;
+    LayoutSpec read_last_applied(const Value& node) {
+        LayoutSpec spec;
         if (node.is_sequence()) {
             for (const Value& item : node.items) {
-                if (const auto want = read_want(item)) wish.push_back(*want);
+                if (const auto want = read_want(item)) spec.push_back(*want);
             }
-            return wish;
+            return spec;
         }
         if (!node.is_mapping()) {
             expected(node, "mig-devices",
                      "PROFILE: COUNT, {}, or a list of profile, slices or memory-at-least");
-            return wish;
+            return spec;
         }
         no_duplicates(node);
         const std::size_t before = problems_.size();
@@ -217,20 +217,20 @@ private:
             if (!profile) complain(entry.first.mark, profile.error().message);
             const auto count = read_count(entry.second, entry.first.scalar);
             if (!profile || !count || *count == 0) continue;
-            wish.push_back({.profile = std::move(*profile), .count = *count});
+            spec.push_back({.profile = std::move(*profile), .count = *count});
         }
-        if (wish.empty() && !node.entries.empty() && problems_.size() == before) {
+        if (spec.empty() && !node.entries.empty() && problems_.size() == before) {
             complain(node.mark, "'mig-devices' has no count above 0; {} means no instance");
         }
-        return wish;
+        return spec;
     }
 
-    std::optional<Want> read_want(const Value& node) {
+    std::optional<InstanceSpec> read_want(const Value& node) {
         if (!fields(node, "an entry of mig-devices",
                     {"profile", "slices", "memory-at-least", "count"})) {
             return std::nullopt;
         }
-        Want want;
+        InstanceSpec want;
         if (const Value* const count = node.find("count")) {
             want.count = read_count(*count, "count").value_or(0);
             if (want.count == 0) complain(count->mark, "'count' is 0, expected at least 1");
@@ -331,7 +331,7 @@ Result<std::vector<Target>> targets_of(const NamedConfig& config,
             return at_line(ErrorCode::kUnsupported, config, *rule,
                            "GPU " + std::to_string(board.index) + " has no MIG");
         }
-        targets.push_back({board, rule->enabled, rule->wish});
+        targets.push_back({board, rule->enabled, rule->spec});
     }
     return targets;
 }

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "document/value.h"
 #include "gpu/inventory.h"
-#include "mig/wish.h"
+#include "mig/layout_spec.h"
 
 namespace aliquot::mig {
 
@@ -26,7 +26,7 @@ struct Rule {
     std::vector<DeviceFilter> filter;              // empty: every board
     std::optional<std::vector<unsigned>> devices;  // the driver's indices; empty: all
     bool enabled = false;                          // MIG mode
-    Wish wish;
+    LayoutSpec spec;
     document::Mark mark;
 };
 
@@ -72,7 +72,7 @@ struct Board {
 struct Target {
     Board board;
     bool enabled = false;
-    Wish wish;
+    LayoutSpec spec;
 };
 
 /// What a configuration says of each GPU that it names. A GPU without MIG is passed over where it

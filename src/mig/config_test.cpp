@@ -48,13 +48,13 @@ TEST(MigConfig, IsReadAsMigPartedReadsItAndWithMore) {
     ASSERT_TRUE(read.problems.empty()) << to_text("f", read.problems.front());
     ASSERT_EQ(read.config.configs.size(), 3U);
     EXPECT_FALSE(read.config.find("all-disabled")->rules.at(0).enabled);
-    EXPECT_TRUE(read.config.find("all-enabled")->rules.at(0).wish.empty());
+    EXPECT_TRUE(read.config.find("all-enabled")->rules.at(0).spec.empty());
     const NamedConfig& balanced = *read.config.find("balanced");
-    EXPECT_EQ(to_text(balanced.rules.at(0).wish), "1g.5gb*2,2g.10gb");
+    EXPECT_EQ(to_text(balanced.rules.at(0).spec), "1g.5gb*2,2g.10gb");
     EXPECT_EQ(balanced.rules[0].filter.at(0), (DeviceFilter{0x20B010DE, {}}));
     EXPECT_EQ(balanced.rules[0].filter.at(1), (DeviceFilter{0x20B110DE, 0x134F10DE}));
     EXPECT_FALSE(balanced.rules[0].devices);
-    EXPECT_EQ(to_text(balanced.rules.at(1).wish), "3g.40gb*2,slices=1 memory=15Gi");
+    EXPECT_EQ(to_text(balanced.rules.at(1).spec), "3g.40gb*2,slices=1 memory=15Gi");
     EXPECT_EQ(balanced.rules[1].devices, (std::vector<unsigned>{1, 2}));
     EXPECT_EQ(read.config.find("none"), nullptr);
 }
@@ -128,7 +128,7 @@ std::string targets(std::string_view text, const std::vector<Board>& boards) {
     std::string result;
     for (const Target& target : *found) {
         result += std::to_string(target.board.index) + (target.enabled ? "+" : "-") +
-                  to_text(target.wish) + ' ';
+                  to_text(target.spec) + ' ';
     }
     return result;
 }

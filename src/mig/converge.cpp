@@ -76,7 +76,7 @@ struct Difference {
     }
 };
 
-Difference difference_of(const gpu::Partitions& now, const Cut& wanted) {
+Difference difference_of(const gpu::Partitions& now, const Partitioning& wanted) {
     Difference difference;
     difference.create = wanted.instances;
     for (const gpu::MigInstance& there : now.instances) {
@@ -117,8 +117,8 @@ std::vector<Instance> instances_of(const gpu::Partitions& partitions,
     return instances;
 }
 
-Cut cut_of(const gpu::Partitions& partitions) {
-    Cut cut{.enabled = partitions.enabled};
+Partitioning partitioning_of(const gpu::Partitions& partitions) {
+    Partitioning cut{.enabled = partitions.enabled};
     if (cut.enabled) cut.instances = instances_of(partitions, {});
     for (Instance& instance : cut.instances) instance.busy = false;
     return cut;
@@ -166,8 +166,8 @@ Result<Done> Converger::call(const std::string& name, Tries tries,
     }
 }
 
-Result<gpu::Partitions> Converger::with_mode(const gpu::Uuid& gpu, const Cut& wanted) {
-    auto now = gpus_.look(gpu);
+Result<gpu::Partitions> Converger::with_mode(const gpu::Uuid& gpu, const Partitioning& wanted) {
+    auto now = gpus_.partitions(gpu);
     if (!now || (now->enabled == wanted.enabled && now->pending == wanted.enabled)) return now;
     if (!wanted.enabled) {
         auto emptied = change_instances(gpu, *now, {.enabled = true});
@@ -175,28 +175,29 @@ Result<gpu::Partitions> Converger::with_mode(const gpu::Uuid& gpu, const Cut& wa
     }
     auto changed = set_mode(gpu, wanted.enabled);
     if (!changed) return std::move(changed).error();
-    now = gpus_.look(gpu);
+    now = gpus_.partitions(gpu);
     if (!now || now->enabled == wanted.enabled) return now;
     return Error{ErrorCode::kConflict, std::string("MIG mode is still ") +
                                            (wanted.enabled ? "off" : "on") +
                                            " after the change; the machine must be rebooted"};
 }
 
-Result<Done> Converger::converge_mode(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
+Result<Done> Converger::converge_mode(const gpu::Uuid& gpu, unsigned index,
+                                      const Partitioning& wanted) {
     index_ = index;
     auto now = with_mode(gpu, wanted);
     if (!now) return std::move(now).error();
     return Done{};
 }
 
-Result<Done> Converger::converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted) {
+Result<Done> Converger::converge(const gpu::Uuid& gpu, unsigned index, const Partitioning& wanted) {
     index_ = index;
     auto now = with_mode(gpu, wanted);
     if (!now) return std::move(now).error();
     if (!wanted.enabled || difference_of(*now, wanted).empty()) return Done{};
     auto changed = change_instances(gpu, *now, wanted);
     if (!changed) return changed;
-    now = gpus_.look(gpu);
+    now = gpus_.partitions(gpu);
     if (!now) return std::move(now).error();
     if (difference_of(*now, wanted).empty()) return Done{};
     return Error{ErrorCode::kConflict,
@@ -266,7 +267,7 @@ Result<Done> Converger::create(const gpu::Uuid& gpu, const gpu::Partitions& now,
 }
 
 Result<Done> Converger::change_instances(const gpu::Uuid& gpu, const gpu::Partitions& now,
-                                         const Cut& wanted) {
+                                         const Partitioning& wanted) {
     const Difference difference = difference_of(now, wanted);
     for (const gpu::MigInstance* const gone : difference.destroy) {
         if (!is_busy(*gone, options_.held)) continue;

@@ -22,7 +22,7 @@ std::vector<Instance> instances_of(const gpu::Partitions& partitions,
                                    const std::set<std::string>& held);
 
 /// How a GPU is cut now.
-Cut cut_of(const gpu::Partitions& partitions);
+Partitioning partitioning_of(const gpu::Partitions& partitions);
 
 /// Takes GPUs to a cut, whatever they are now, each call of the driver between two checkpoints.
 class Converger {
@@ -37,12 +37,12 @@ public:
 
     /// Only the MIG mode, with a reset where it takes one. A reset may take GPUs of the same board
     /// along, and with them their instances: so first the modes of all, then the instances of all.
-    Result<Done> converge_mode(const gpu::Uuid& gpu, unsigned index, const Cut& wanted);
+    Result<Done> converge_mode(const gpu::Uuid& gpu, unsigned index, const Partitioning& wanted);
 
     /// Mode and instances.
     /// errors   kConflict: an instance that has to go is busy; kUnavailable: out of time; others
     ///          of gpu::Partitioner. The GPU is then somewhere in between
-    Result<Done> converge(const gpu::Uuid& gpu, unsigned index, const Cut& wanted);
+    Result<Done> converge(const gpu::Uuid& gpu, unsigned index, const Partitioning& wanted);
 
     /// Does one thing between two checkpoints.
     Result<Done> step(std::string_view name, const std::function<Result<Done>()>& action);
@@ -52,14 +52,14 @@ private:
     Result<Done> call(const std::string& name, Tries tries,
                       const std::function<Result<Done>()>& action);
     /// What the GPU looks like once its mode is as wanted.
-    Result<gpu::Partitions> with_mode(const gpu::Uuid& gpu, const Cut& wanted);
+    Result<gpu::Partitions> with_mode(const gpu::Uuid& gpu, const Partitioning& wanted);
     Result<Done> set_mode(const gpu::Uuid& gpu, bool enabled);
     Result<Done> destroy(const gpu::Uuid& gpu, const gpu::MigInstance& instance);
     Result<Done> create(const gpu::Uuid& gpu, const gpu::Partitions& now, const Instance& instance);
     Result<Done> add_compute(const gpu::Uuid& gpu, unsigned instance,
                              const std::vector<unsigned>& slices);
     Result<Done> change_instances(const gpu::Uuid& gpu, const gpu::Partitions& now,
-                                  const Cut& wanted);
+                                  const Partitioning& wanted);
     void tell(std::string_view what) const;
 
     gpu::Partitioner& gpus_;

@@ -16,7 +16,7 @@ using document::make_sequence;
 using document::Value;
 
 constexpr std::string_view kJournalFormat = "aliquot-mig-journal/1";
-constexpr std::string_view kWishFormat = "aliquot-mig-wish/1";
+constexpr std::string_view kLastAppliedFormat = "aliquot-mig-wish/1";
 constexpr unsigned kMostNumber = 1'000'000;
 
 std::string checksum(std::string_view text) {
@@ -40,7 +40,7 @@ std::string sealed(std::string_view format, Value body) {
            '\n';
 }
 
-Value to_node(const Cut& cut) {
+Value to_node(const Partitioning& cut) {
     Value instances = document::make_sequence();
     for (const Instance& instance : cut.instances) {
         Value one = make_mapping(
@@ -77,8 +77,8 @@ public:
         good_ = good_ && value.is_sequence();
         return value.items;
     }
-    Cut cut(const Value& node) {
-        Cut cut;
+    Partitioning cut(const Value& node) {
+        Partitioning cut;
         const Value& enabled = child(node, "enabled");
         good_ = good_ && enabled.kind == Value::Kind::kBool;
         cut.enabled = enabled.scalar == "true";
@@ -133,13 +133,13 @@ std::string to_json(const Journal& journal) {
     return sealed(kJournalFormat, std::move(body));
 }
 
-std::string to_json(const LastWish& wish) {
-    Value gpus = make_sequence(wish.gpus, [&](const LastWish::Entry& entry) {
+std::string to_json(const LastApplied& spec) {
+    Value gpus = make_sequence(spec.gpus, [&](const LastApplied::Entry& entry) {
         return make_mapping(
             {{"gpu", entry.gpu.text}, {"index", entry.index}, {"cut", to_node(entry.cut)}});
     });
     Value body = make_mapping({{"gpus", std::move(gpus)}});
-    return sealed(kWishFormat, std::move(body));
+    return sealed(kLastAppliedFormat, std::move(body));
 }
 
 Result<Journal> parse_journal(std::string_view text) {
@@ -162,19 +162,20 @@ Result<Journal> parse_journal(std::string_view text) {
     return Error{ErrorCode::kInvalidInput, "a field of the MIG journal is missing or wrong"};
 }
 
-Result<LastWish> parse_last_wish(std::string_view text) {
-    auto body = unsealed(kWishFormat, text);
+Result<LastApplied> parse_last_applied(std::string_view text) {
+    auto body = unsealed(kLastAppliedFormat, text);
     if (!body) return std::move(body).error();
     JournalReader reader;
-    LastWish wish;
+    LastApplied spec;
     for (const Value& item : reader.items(*body, "gpus")) {
-        LastWish::Entry entry{.gpu = {reader.text(item, "gpu")},
-                              .index = reader.number(reader.child(item, "index"))};
+        LastApplied::Entry entry{.gpu = {reader.text(item, "gpu")},
+                                 .index = reader.number(reader.child(item, "index"))};
         entry.cut = reader.cut(reader.child(item, "cut"));
-        wish.gpus.push_back(std::move(entry));
+        spec.gpus.push_back(std::move(entry));
     }
-    if (reader.good()) return wish;
-    return Error{ErrorCode::kInvalidInput, "a field of the last MIG wish is missing or wrong"};
+    if (reader.good()) return spec;
+    return Error{ErrorCode::kInvalidInput,
+                 "a field of the MIG layout applied last is missing or wrong"};
 }
 
 }  // namespace aliquot::mig

@@ -13,18 +13,18 @@
 namespace aliquot::mig {
 
 /// How a GPU is cut.
-struct Cut {
+struct Partitioning {
     bool enabled = false;             // MIG mode
     std::vector<Instance> instances;  // by start; `busy` does not matter
-    friend bool operator==(const Cut&, const Cut&) = default;
+    friend bool operator==(const Partitioning&, const Partitioning&) = default;
 };
 
 /// What happens to one GPU.
 struct JournalEntry {
     gpu::Uuid gpu;
     unsigned index = 0;  // the driver's, for messages
-    Cut before;
-    Cut wanted;
+    Partitioning before;
+    Partitioning wanted;
     friend bool operator==(const JournalEntry&, const JournalEntry&) = default;
 };
 
@@ -40,23 +40,23 @@ struct Journal {
 };
 
 /// What was reached last on each GPU: what is restored after a reboot.
-struct LastWish {
+struct LastApplied {
     struct Entry {
         gpu::Uuid gpu;
         unsigned index = 0;
-        Cut cut;
+        Partitioning cut;
         friend bool operator==(const Entry&, const Entry&) = default;
     };
     std::vector<Entry> gpus;  // by uuid
-    friend bool operator==(const LastWish&, const LastWish&) = default;
+    friend bool operator==(const LastApplied&, const LastApplied&) = default;
 };
 
 /// JSON with a checksum (FNV-1a, 64 bits, over its body).
 std::string to_json(const Journal& journal);
-std::string to_json(const LastWish& wish);
+std::string to_json(const LastApplied& spec);
 
 /// errors   kInvalidInput: not such a file, another version, or its checksum does not fit
 Result<Journal> parse_journal(std::string_view text);
-Result<LastWish> parse_last_wish(std::string_view text);
+Result<LastApplied> parse_last_applied(std::string_view text);
 
 }  // namespace aliquot::mig

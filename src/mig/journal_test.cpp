@@ -10,11 +10,12 @@ namespace aliquot::mig {
 namespace {
 
 Journal sample() {
-    Cut before{.enabled = false};
-    Cut wanted{.enabled = true,
-               .instances = {{.profile = "3g.20gb", .start = 0, .size = 4, .compute = {2, 1}},
-                             {.profile = "1g.5gb+me", .start = 4, .size = 1, .compute = {1}},
-                             {.profile = "1g.5gb", .start = 5, .size = 1}}};
+    Partitioning before{.enabled = false};
+    Partitioning wanted{
+        .enabled = true,
+        .instances = {{.profile = "3g.20gb", .start = 0, .size = 4, .compute = {2, 1}},
+                      {.profile = "1g.5gb+me", .start = 4, .size = 1, .compute = {1}},
+                      {.profile = "1g.5gb", .start = 5, .size = 1}}};
     return {.direction = Journal::Direction::kBack,
             .reason = "GPU 0: \"In use\"\n  by another: client",
             .gpus = {{{"GPU-0"}, 0, before, wanted}, {{"GPU-1"}, 1, wanted, before}}};
@@ -24,10 +25,10 @@ TEST(MigJournal, IsReadAsItWasWritten) {
     const auto read = parse_journal(to_json(sample()));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, sample());
-    const LastWish wish{{{{"GPU-0"}, 3, sample().gpus[0].wanted}}};
-    const auto wished = parse_last_wish(to_json(wish));
-    ASSERT_TRUE(wished) << wished.error().message;
-    EXPECT_EQ(*wished, wish);
+    const LastApplied spec{{{{"GPU-0"}, 3, sample().gpus[0].wanted}}};
+    const auto desired = parse_last_applied(to_json(spec));
+    ASSERT_TRUE(desired) << desired.error().message;
+    EXPECT_EQ(*desired, spec);
 }
 
 TEST(MigJournal, IsRefusedWhenAnyByteOfItsBodyIsAnotherOrMissing) {
@@ -38,8 +39,8 @@ TEST(MigJournal, IsRefusedWhenAnyByteOfItsBodyIsAnotherOrMissing) {
     std::string other = text;
     other.replace(other.find("3g.20gb"), 7, "4g.20gb");
     EXPECT_FALSE(parse_journal(other));
-    EXPECT_FALSE(parse_journal(to_json(LastWish{})));
-    EXPECT_FALSE(parse_last_wish(text));
+    EXPECT_FALSE(parse_journal(to_json(LastApplied{})));
+    EXPECT_FALSE(parse_last_applied(text));
     EXPECT_FALSE(
         parse_journal("{\"format\": \"aliquot-mig-journal/1\", \"checksum\": 1, \"body\": {}}"));
 }
@@ -62,7 +63,7 @@ TEST_F(StateDirectoryTest, KeepsAndForgetsAJournal) {
     EXPECT_EQ(**state->read_journal(), sample());
     ASSERT_TRUE(state->remove_journal().ok());
     EXPECT_FALSE(state->read_journal()->has_value());
-    EXPECT_TRUE(state->read_wish()->gpus.empty());
+    EXPECT_TRUE(state->read_last_applied()->gpus.empty());
 }
 
 TEST_F(StateDirectoryTest, SaysWhatToDoAboutADamagedJournal) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mig/wish.h"
+#include "mig/layout_spec.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,12 +18,12 @@ constexpr unsigned kMostInstances = 64;
 
 Error malformed(std::string_view item, const std::string& expected) {
     return {ErrorCode::kInvalidInput,
-            "wish '" + std::string(item.substr(0, 64)) + "': expected " + expected};
+            "layout '" + std::string(item.substr(0, 64)) + "': expected " + expected};
 }
 
 /// "slices=2", "memory=10Gi" or both with a blank between.
-Result<Want> with_amounts(std::string_view item, std::string_view words, unsigned count) {
-    Want want;
+Result<InstanceSpec> with_amounts(std::string_view item, std::string_view words, unsigned count) {
+    InstanceSpec want;
     want.count = count;
     while (!words.empty()) {
         const std::size_t end = std::min(words.find(' '), words.size());
@@ -47,8 +47,8 @@ Result<Want> with_amounts(std::string_view item, std::string_view words, unsigne
     return want;
 }
 
-Result<Want> parse_want(std::string_view item) {
-    Want want;
+Result<InstanceSpec> parse_want(std::string_view item) {
+    InstanceSpec want;
     std::string_view kind = item;
     if (const auto star = item.rfind('*'); star != std::string_view::npos) {
         const auto count = parse_number<unsigned>(trim(item.substr(star + 1)));
@@ -117,13 +117,13 @@ void pack(std::vector<Need>& needs, unsigned profile, unsigned capacity,
     for (auto& compute : instances) add(needs, {{profile}, std::move(compute), 1});
 }
 
-std::string describe(const Want& want) {
-    Want one = want;
+std::string describe(const InstanceSpec& want) {
+    InstanceSpec one = want;
     one.count = 1;
     return to_text({one});
 }
 
-Result<std::vector<unsigned>> choices_of(const Geometry& geometry, const Want& want) {
+Result<std::vector<unsigned>> choices_of(const Geometry& geometry, const InstanceSpec& want) {
     if (want.profile) {
         const auto found = geometry.find(whole_name(*want.profile));
         if (found) return std::vector{*found};
@@ -144,9 +144,9 @@ Result<std::vector<unsigned>> choices_of(const Geometry& geometry, const Want& w
 
 }  // namespace
 
-Result<Wish> parse_wish(std::string_view text) {
-    Wish wish;
-    if (trim(text) == "none") return wish;
+Result<LayoutSpec> parse_layout_spec(std::string_view text) {
+    LayoutSpec spec;
+    if (trim(text) == "none") return spec;
     unsigned total = 0;
     while (true) {
         const std::size_t end = std::min(text.find(','), text.size());
@@ -154,17 +154,17 @@ Result<Wish> parse_wish(std::string_view text) {
         if (!want) return std::move(want).error();
         total += want->count;
         if (total > kMostInstances) {
-            return Error{ErrorCode::kInvalidInput, "wish: more than 64 instances"};
+            return Error{ErrorCode::kInvalidInput, "layout: more than 64 instances"};
         }
-        wish.push_back(std::move(*want));
-        if (end == text.size()) return wish;
+        spec.push_back(std::move(*want));
+        if (end == text.size()) return spec;
         text.remove_prefix(end + 1);
     }
 }
 
-std::string to_text(const Wish& wish) {
+std::string to_text(const LayoutSpec& spec) {
     std::string text;
-    for (const Want& want : wish) {
+    for (const InstanceSpec& want : spec) {
         if (want.count == 0) continue;
         if (!text.empty()) text += ',';
         if (want.profile) {
@@ -173,7 +173,7 @@ std::string to_text(const Wish& wish) {
             if (want.slices != 0) text += "slices=" + std::to_string(want.slices);
             if (want.slices != 0 && want.memory_bytes != 0) text += ' ';
             if (want.memory_bytes != 0) {
-                // A rounded amount would be another wish.
+                // A rounded amount would be another spec.
                 const std::string amount = k8s::bytes_text(want.memory_bytes);
                 const auto read = k8s::parse_bytes(amount);
                 text += "memory=" + (read && *read == want.memory_bytes
@@ -186,10 +186,10 @@ std::string to_text(const Wish& wish) {
     return text.empty() ? "none" : text;
 }
 
-Result<std::vector<Need>> needs_of(const Geometry& geometry, const Wish& wish) {
+Result<std::vector<Need>> needs_of(const Geometry& geometry, const LayoutSpec& spec) {
     std::vector<Need> needs;
     std::map<unsigned, std::vector<unsigned>> parts;
-    for (const Want& want : wish) {
+    for (const InstanceSpec& want : spec) {
         if (want.count == 0) continue;
         auto choices = choices_of(geometry, want);
         if (!choices) return std::move(choices).error();
@@ -212,8 +212,8 @@ Result<std::vector<Need>> needs_of(const Geometry& geometry, const Wish& wish) {
     return needs;
 }
 
-Wish with_known_profiles(const Geometry& geometry, Wish wish) {
-    for (Want& want : wish) {
+LayoutSpec with_known_profiles(const Geometry& geometry, LayoutSpec spec) {
+    for (InstanceSpec& want : spec) {
         if (needs_of(geometry, {want})) continue;
         const Profile* best = nullptr;
         std::tuple<bool, unsigned, std::uint64_t> least;
@@ -234,7 +234,7 @@ Wish with_known_profiles(const Geometry& geometry, Wish wish) {
         auto name = gpu::parse_mig_profile(best->name);
         if (name) want = {.profile = std::move(*name), .count = want.count};
     }
-    return wish;
+    return spec;
 }
 
 std::string compute_name(std::string_view profile, unsigned slices, unsigned of) {

@@ -134,24 +134,25 @@ Result<std::vector<Instance>> parse_instances(std::string_view text, const Geome
 }
 
 std::variant<Plan, Refusal> plan(const Geometry& geometry, const std::vector<Instance>& now,
-                                 const Wish& wish, PlanOptions options) {
+                                 const LayoutSpec& spec, PlanOptions options) {
     Task task{.geometry = &geometry, .leave_busy = options.leave_busy};
     for (const Instance& instance : now) {
         (instance.busy ? task.busy : task.idle).push_back(instance);
     }
-    auto needs = needs_of(geometry, wish);
+    auto needs = needs_of(geometry, spec);
     if (needs) {
         task.needs = std::move(*needs);
         if (const auto solution = search(task)) return plan_of(task, *solution);
     }
-    return refuse(task, wish);
+    return refuse(task, spec);
 }
 
-bool is_reached(const Geometry& geometry, const std::vector<Instance>& now, const Wish& wish) {
+bool is_reached(const Geometry& geometry, const std::vector<Instance>& now,
+                const LayoutSpec& spec) {
     // What is there may not be moved, as if all of it were busy.
     std::vector<Instance> fixed = now;
     for (Instance& instance : fixed) instance.busy = true;
-    const auto answer = plan(geometry, fixed, wish);
+    const auto answer = plan(geometry, fixed, spec);
     const Plan* const reached = std::get_if<Plan>(&answer);
     return reached != nullptr && reached->steps.empty();
 }

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "mig/geometry.h"
-#include "mig/wish.h"
+#include "mig/layout_spec.h"
 
 namespace aliquot::mig {
 
@@ -37,38 +37,38 @@ struct Step {
     friend bool operator==(const Step&, const Step&) = default;
 };
 
-/// How to get from what is there to what is wished.
+/// How to get from what is there to what is desired.
 struct Plan {
     std::vector<Step> steps;       // to be done in this order: destroy, then create
     std::vector<Instance> layout;  // what is there then, by start
     unsigned room = 0;             // of the layout: mig::room()
 };
 
-/// Why a wish cannot be had, and what comes nearest.
+/// Why a spec cannot be had, and what comes nearest.
 struct Refusal {
     std::string reason;              // one line
     std::vector<Instance> blocking;  // the busy instances in the way, if these are the reason
-    Wish nearest;                    // a wish that can be had
+    LayoutSpec nearest;              // a spec that can be had
     std::vector<Instance> nearest_layout;
 };
 
 struct PlanOptions {
-    /// Busy instances that the wish does not name stay beside it; else they refuse it.
+    /// Busy instances that the spec does not name stay beside it; else they refuse it.
     bool leave_busy = false;
 };
 
 /// Plans one GPU. Exact: looks through all placements, so it finds one whenever there is one.
 /// A busy instance is never destroyed nor moved. Of all placements the one with the fewest steps;
-/// among these the one whose instances are the smallest that will do (wishes by slices or memory);
+/// among these the one whose instances are the smallest that will do (specs by slices or memory);
 /// among these the one that leaves the most room (mig::room); else the first in order.
 ///
 /// now      valid: no overlaps. A profile that `geometry` does not have may stand there; it counts
-///          as something that is not wished
+///          as something that is not desired
 /// returns  under 1 ms mostly; at most some 10 ms
 std::variant<Plan, Refusal> plan(const Geometry& geometry, const std::vector<Instance>& now,
-                                 const Wish& wish, PlanOptions options = {});
+                                 const LayoutSpec& spec, PlanOptions options = {});
 
-/// Whether what is there is what is wished; a busy instance more or less counts.
-bool is_reached(const Geometry& geometry, const std::vector<Instance>& now, const Wish& wish);
+/// Whether what is there is what is desired; a busy instance more or less counts.
+bool is_reached(const Geometry& geometry, const std::vector<Instance>& now, const LayoutSpec& spec);
 
 }  // namespace aliquot::mig

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planning time over transitions between all layouts of an A100: each of its 298 layouts to each
-// multiset, as a wish has no places.
+// multiset, as a spec has no places.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -32,13 +32,13 @@ std::vector<Instance> instances_of(const Layout& layout) {
     return instances;
 }
 
-Wish wish_of(const Layout& layout) {
-    Wish wish;
+LayoutSpec spec_of(const Layout& layout) {
+    LayoutSpec spec;
     for (const Slot slot : layout) {
-        wish.push_back(
+        spec.push_back(
             {.profile = *aliquot::gpu::parse_mig_profile(a100().profiles[slot.profile].name)});
     }
-    return wish;
+    return spec;
 }
 
 /// All 298 x 298; busy_percent of the instances are busy. Counters: microseconds of one plan.
@@ -46,21 +46,21 @@ void all_transitions(benchmark::State& state) {
     const auto busy_percent = static_cast<unsigned>(state.range(0));
     const auto all = layouts(a100(), Occupancy(a100()));
     std::vector<std::vector<Instance>> instances;
-    std::vector<Wish> wishes;
+    std::vector<LayoutSpec> specs;
     for (const Layout& layout : all) {
         instances.push_back(instances_of(layout));
-        wishes.push_back(wish_of(layout));
+        specs.push_back(spec_of(layout));
     }
     std::mt19937 random(1);
     std::vector<double> times;
     for (auto _ : state) {
         times.clear();
         for (const auto& from : instances) {
-            for (const Wish& wish : wishes) {
+            for (const LayoutSpec& spec : specs) {
                 std::vector<Instance> now = from;
                 for (Instance& instance : now) instance.busy = random() % 100 < busy_percent;
                 const auto begin = std::chrono::steady_clock::now();
-                benchmark::DoNotOptimize(plan(a100(), now, wish));
+                benchmark::DoNotOptimize(plan(a100(), now, spec));
                 const std::chrono::duration<double, std::micro> took =
                     std::chrono::steady_clock::now() - begin;
                 times.push_back(took.count());

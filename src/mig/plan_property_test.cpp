@@ -94,7 +94,7 @@ protected:
             all_.push_back(set);
             by_kind_[kind_of(set)].push_back(set);
         }
-        for (const auto& [kind, sets] : by_kind_) wishes_.emplace(kind, *parse_wish(kind));
+        for (const auto& [kind, sets] : by_kind_) specs_.emplace(kind, *parse_layout_spec(kind));
     }
 
     /// The most idle instances that any placement keeps; -1: there is no placement.
@@ -107,7 +107,7 @@ protected:
     }
 
     void check(Set now, Set busy, const std::string& kind) {
-        const auto answer = plan(geometry_, instances_of(now, busy), wishes_.at(kind));
+        const auto answer = plan(geometry_, instances_of(now, busy), specs_.at(kind));
         const int kept = most_kept(kind, now, busy);
         if (const Refusal* const refusal = std::get_if<Refusal>(&answer)) {
             ++refused_;
@@ -143,12 +143,12 @@ protected:
         for (const Instance& instance : refusal.nearest_layout) layout |= bit_of(instance);
         EXPECT_TRUE(holds(layout));
         EXPECT_EQ(layout & busy, busy);
-        EXPECT_EQ(wish_text(refusal.nearest), kind_of(layout));
+        EXPECT_EQ(spec_text(refusal.nearest), kind_of(layout));
     }
 
-    static std::string wish_text(const Wish& wish) {
+    static std::string spec_text(const LayoutSpec& spec) {
         std::map<std::string, unsigned> counts;
-        for (const Want& want : wish) counts[gpu::to_text(*want.profile)] += want.count;
+        for (const InstanceSpec& want : spec) counts[gpu::to_text(*want.profile)] += want.count;
         std::string text;
         for (const auto& [name, count] : counts) {
             text += (text.empty() ? "" : ",") + name + '*' + std::to_string(count);
@@ -159,7 +159,7 @@ protected:
     Geometry geometry_;
     std::vector<Set> all_;
     std::map<std::string, std::vector<Set>> by_kind_;
-    std::map<std::string, Wish> wishes_;
+    std::map<std::string, LayoutSpec> specs_;
     std::size_t planned_ = 0;
     std::size_t refused_ = 0;
 };
@@ -167,14 +167,14 @@ protected:
 TEST_F(Transitions, OfAnA100AreFoundWheneverThereIsOne) {
     ASSERT_EQ(all_.size(), 298U);
     ASSERT_EQ(by_kind_.size(), 38U);
-    // From each layout to each multiset: that is every transition, as the wish has no places.
+    // From each layout to each multiset: that is every transition, as the spec has no places.
     std::mt19937 random(20261121);
     for (const Set now : all_) {
         for (const auto& [kind, sets] : by_kind_) {
             check(now, 0, kind);
             check(now, now & static_cast<Set>(random()), kind);
             check(now, now & static_cast<Set>(random()) & static_cast<Set>(random()), kind);
-            // A busy part that the wished layout has too.
+            // A busy part that the desired layout has too.
             const Set common = now & sets[random() % sets.size()];
             check(now, common & static_cast<Set>(random()), kind);
             if (HasFailure()) FAIL() << "from " << kind_of(now) << " (" << now << ") to " << kind;

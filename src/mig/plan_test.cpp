@@ -16,21 +16,21 @@ const Geometry& geometry(std::string_view model) {
     return known.emplace(model, *geometry_of(*catalog::find_gpu_model(model))).first->second;
 }
 
-std::variant<Plan, Refusal> ask(std::string_view model, std::string_view now, std::string_view wish,
+std::variant<Plan, Refusal> ask(std::string_view model, std::string_view now, std::string_view spec,
                                 PlanOptions options = {}) {
     const Geometry& known = geometry(model);
     const auto instances = parse_instances(now, known);
     EXPECT_TRUE(instances.ok()) << (instances ? "" : instances.error().message);
-    const auto wished = parse_wish(wish);
-    EXPECT_TRUE(wished.ok()) << (wished ? "" : wished.error().message);
-    return plan(known, *instances, *wished, options);
+    const auto desired = parse_layout_spec(spec);
+    EXPECT_TRUE(desired.ok()) << (desired ? "" : desired.error().message);
+    return plan(known, *instances, *desired, options);
 }
 
 /// "-2g.10gb@0 +3g.20gb@4 = 3g.20gb@4", or the reason and the nearest.
-std::string answer(std::string_view model, std::string_view now, std::string_view wish,
+std::string answer(std::string_view model, std::string_view now, std::string_view spec,
                    PlanOptions options = {}) {
     const Geometry& known = geometry(model);
-    const auto result = ask(model, now, wish, options);
+    const auto result = ask(model, now, spec, options);
     std::string text;
     if (const Refusal* const refusal = std::get_if<Refusal>(&result)) {
         return refusal->reason + " | " + to_text(refusal->nearest);
@@ -124,20 +124,20 @@ TEST(MigPlan, NamesTheBusyInstanceThatBlocks) {
               "4g.20gb,1g.5gb*2 does not fit beside 1g.5gb@0, which is busy and cannot move "
               "(free: 5 of 7 compute slices) | 2g.10gb,1g.5gb*2");
     EXPECT_EQ(answer("a100-40", "2g.10gb@0:busy", "3g.20gb"),
-              "2g.10gb@0 is busy and not in the wish 3g.20gb: busy instances stay; wish for it "
+              "2g.10gb@0 is busy and not in the layout 3g.20gb: busy instances stay; name it "
               "too, or end what runs there | 2g.10gb");
     EXPECT_EQ(answer("a100-40", "2g.10gb@0:busy", "3g.20gb", {.leave_busy = true}),
               "+3g.20gb@4 = 2g.10gb@0 (busy) 3g.20gb@4");
 }
 
-TEST(MigPlan, TakesAnInstanceOfAnUnknownProfileForOneThatIsNotWished) {
+TEST(MigPlan, TakesAnInstanceOfAnUnknownProfileForOneThatIsNotDesired) {
     const Geometry& known = geometry("a100-40");
     std::vector<Instance> now{{.profile = "2g.99gb", .start = 0, .size = 2, .compute = {2}}};
-    auto result = plan(known, now, *parse_wish("7g.40gb"));
+    auto result = plan(known, now, *parse_layout_spec("7g.40gb"));
     ASSERT_TRUE(std::holds_alternative<Plan>(result));
     EXPECT_EQ(std::get<Plan>(result).steps.size(), 2U);
     now[0].busy = true;
-    result = plan(known, now, *parse_wish("3g.20gb"));
+    result = plan(known, now, *parse_layout_spec("3g.20gb"));
     ASSERT_TRUE(std::holds_alternative<Refusal>(result));
     EXPECT_THAT(std::get<Refusal>(result).reason, HasSubstr("2g.99gb@0 is busy"));
 }
@@ -145,10 +145,10 @@ TEST(MigPlan, TakesAnInstanceOfAnUnknownProfileForOneThatIsNotWished) {
 TEST(MigPlan, KnowsWhenNothingIsToBeDone) {
     const Geometry& known = geometry("a100-40");
     const auto now = parse_instances("3g.20gb@0,1g.5gb@4:busy", known);
-    EXPECT_TRUE(is_reached(known, *now, *parse_wish("1g.5gb,3g.20gb")));
-    EXPECT_TRUE(is_reached(known, *now, *parse_wish("slices=1,memory=12Gi")));
-    EXPECT_FALSE(is_reached(known, *now, *parse_wish("3g.20gb")));
-    EXPECT_FALSE(is_reached(known, *now, *parse_wish("1g.5gb,3g.20gb,1g.5gb")));
+    EXPECT_TRUE(is_reached(known, *now, *parse_layout_spec("1g.5gb,3g.20gb")));
+    EXPECT_TRUE(is_reached(known, *now, *parse_layout_spec("slices=1,memory=12Gi")));
+    EXPECT_FALSE(is_reached(known, *now, *parse_layout_spec("3g.20gb")));
+    EXPECT_FALSE(is_reached(known, *now, *parse_layout_spec("1g.5gb,3g.20gb,1g.5gb")));
 }
 
 TEST(MigInstances, AreReadAgainstTheGpu) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a wish cannot be had, and what comes nearest.
+// Why a spec cannot be had, and what comes nearest.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -34,7 +34,7 @@ std::string starts_of(const Geometry& geometry, const std::vector<Need>& needs) 
 }
 
 /// Why the needs do not fit even on an empty GPU.
-std::string geometry_reason(const Geometry& geometry, const Task& task, const Wish& wish) {
+std::string geometry_reason(const Geometry& geometry, const Task& task, const LayoutSpec& spec) {
     unsigned slices = 0;
     unsigned memory = 0;
     for (const Need& need : task.needs) {
@@ -48,19 +48,19 @@ std::string geometry_reason(const Geometry& geometry, const Task& task, const Wi
         memory += need.count * least_memory;
         const Profile& profile = geometry.profiles[need.choices.front()];
         if (need.choices.size() == 1 && need.count > profile.most) {
-            return to_text(wish) + " does not fit: " + std::to_string(need.count) + " times " +
+            return to_text(spec) + " does not fit: " + std::to_string(need.count) + " times " +
                    profile.name + ", but a GPU takes at most " + std::to_string(profile.most);
         }
     }
     if (slices > geometry.slices) {
-        return to_text(wish) + " does not fit: it needs " + std::to_string(slices) +
+        return to_text(spec) + " does not fit: it needs " + std::to_string(slices) +
                " compute slices and the GPU has " + std::to_string(geometry.slices);
     }
     if (memory > geometry.memory_slices) {
-        return to_text(wish) + " does not fit: it needs " + std::to_string(memory) +
+        return to_text(spec) + " does not fit: it needs " + std::to_string(memory) +
                " memory slices and the GPU has " + std::to_string(geometry.memory_slices);
     }
-    return to_text(wish) + " does not fit: no way to place it on " +
+    return to_text(spec) + " does not fit: no way to place it on " +
            std::to_string(geometry.memory_slices) + " memory slices (" +
            starts_of(geometry, task.needs) + ")";
 }
@@ -76,8 +76,8 @@ std::vector<Instance> in_the_way(const Task& task) {
     return blocking.empty() ? task.busy : blocking;
 }
 
-/// Whether the wish has a need for each of these instances.
-bool are_wished(const Task& task, const std::vector<Instance>& instances) {
+/// Whether the spec has a need for each of these instances.
+bool are_desired(const Task& task, const std::vector<Instance>& instances) {
     std::vector<unsigned> left;
     for (const Need& need : task.needs) left.push_back(need.count);
     for (const Instance& instance : instances) {
@@ -100,16 +100,17 @@ bool are_wished(const Task& task, const std::vector<Instance>& instances) {
     return true;
 }
 
-std::string busy_reason(const Task& task, const std::vector<Instance>& blocking, const Wish& wish) {
+std::string busy_reason(const Task& task, const std::vector<Instance>& blocking,
+                        const LayoutSpec& spec) {
     const std::string names = list_of(blocking);
     const bool one = blocking.size() == 1;
-    if (!task.leave_busy && !are_wished(task, blocking)) {
-        return names + (one ? " is" : " are") + " busy and not in the wish " + to_text(wish) +
-               ": busy instances stay; wish for " + (one ? "it" : "them") +
+    if (!task.leave_busy && !are_desired(task, blocking)) {
+        return names + (one ? " is" : " are") + " busy and not in the layout " + to_text(spec) +
+               ": busy instances stay; name " + (one ? "it" : "them") +
                " too, or end what runs there";
     }
     const Occupancy taken = occupied(*task.geometry, task.busy);
-    return to_text(wish) + " does not fit beside " + names + ", which " + (one ? "is" : "are") +
+    return to_text(spec) + " does not fit beside " + names + ", which " + (one ? "is" : "are") +
            " busy and cannot move (free: " +
            std::to_string(task.geometry->slices - std::min(task.geometry->slices, taken.slices)) +
            " of " + std::to_string(task.geometry->slices) + " compute slices)";
@@ -163,7 +164,7 @@ std::vector<Kind> kinds_of(const Geometry& geometry, const std::vector<Need>& ne
     return kinds;
 }
 
-/// The GPU with the plain profiles and those that the wish or a busy instance names.
+/// The GPU with the plain profiles and those that the spec or a busy instance names.
 Geometry without_strangers(const Task& task, const std::vector<Need>& needs) {
     std::vector<std::string_view> names;
     for (unsigned p = 0; p < task.geometry->profiles.size(); ++p) {
@@ -178,28 +179,28 @@ Geometry without_strangers(const Task& task, const std::vector<Need>& needs) {
     return only(*task.geometry, names);
 }
 
-Wish wish_of(const Geometry& geometry, const std::vector<Kind>& kinds) {
-    Wish wish;
+LayoutSpec spec_of(const Geometry& geometry, const std::vector<Kind>& kinds) {
+    LayoutSpec spec;
     for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind) {
         auto name = gpu::parse_mig_profile(geometry.profiles[kind->profile].name);
         if (!name) continue;
-        if (!wish.empty() && wish.back().profile == *name) {
-            ++wish.back().count;
+        if (!spec.empty() && spec.back().profile == *name) {
+            ++spec.back().count;
         } else {
-            wish.push_back({.profile = std::move(*name)});
+            spec.push_back({.profile = std::move(*name)});
         }
     }
-    return wish;
+    return spec;
 }
 
-/// Puts the most similar wish that can be had into the refusal.
-void add_nearest(const Task& task, const Wish& wish, Refusal& refusal) {
-    const auto needs = needs_of(*task.geometry, with_known_profiles(*task.geometry, wish));
+/// Puts the most similar spec that can be had into the refusal.
+void add_nearest(const Task& task, const LayoutSpec& spec, Refusal& refusal) {
+    const auto needs = needs_of(*task.geometry, with_known_profiles(*task.geometry, spec));
     if (!needs) return;
     const Geometry geometry = without_strangers(task, *needs);
-    const auto own_needs = needs_of(geometry, with_known_profiles(geometry, wish));
+    const auto own_needs = needs_of(geometry, with_known_profiles(geometry, spec));
     if (!own_needs) return;
-    const std::vector<Kind> wished = kinds_of(geometry, *own_needs);
+    const std::vector<Kind> desired = kinds_of(geometry, *own_needs);
     std::vector<Kind> fixed;
     for (const Instance& instance : task.busy) {
         if (const auto p = geometry.find(instance.profile)) {
@@ -214,13 +215,13 @@ void add_nearest(const Task& task, const Wish& wish, Refusal& refusal) {
         for (const Slot slot : layout) kinds.push_back(kind_of(geometry, slot.profile));
         std::ranges::sort(kinds);
         if (!seen.insert(kinds).second) continue;
-        const std::tuple rank{distance(wished, kinds), std::size_t{64} - kinds.size()};
+        const std::tuple rank{distance(desired, kinds), std::size_t{64} - kinds.size()};
         if (rank >= least) continue;
         least = rank;
         best = std::move(kinds);
     }
-    refusal.nearest = wish_of(geometry, best);
-    // A busy instance that is split stays as it is, whatever the wish says of it.
+    refusal.nearest = spec_of(geometry, best);
+    // A busy instance that is split stays as it is, whatever the spec says of it.
     Task nearest{.geometry = &geometry, .busy = task.busy, .idle = task.idle};
     for (Instance& instance : nearest.busy) {
         const auto p = geometry.find(instance.profile);
@@ -246,9 +247,9 @@ void add_nearest(const Task& task, const Wish& wish, Refusal& refusal) {
 
 }  // namespace
 
-Refusal refuse(const Task& task, const Wish& wish) {
+Refusal refuse(const Task& task, const LayoutSpec& spec) {
     Refusal refusal;
-    const auto needs = needs_of(*task.geometry, wish);
+    const auto needs = needs_of(*task.geometry, spec);
     if (!needs) {
         refusal.reason = needs.error().message;
     } else {
@@ -257,12 +258,12 @@ Refusal refuse(const Task& task, const Wish& wish) {
         empty.idle.clear();
         if (search(empty)) {
             refusal.blocking = in_the_way(task);
-            refusal.reason = busy_reason(task, refusal.blocking, wish);
+            refusal.reason = busy_reason(task, refusal.blocking, spec);
         } else {
-            refusal.reason = geometry_reason(*task.geometry, empty, wish);
+            refusal.reason = geometry_reason(*task.geometry, empty, spec);
         }
     }
-    add_nearest(task, wish, refusal);
+    add_nearest(task, spec, refusal);
     return refusal;
 }
 

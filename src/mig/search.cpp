@@ -34,7 +34,7 @@ public:
     }
 
 private:
-    // A busy instance that the wish names counts to it, even where an idle one would do as well.
+    // A busy instance that the spec names counts to it, even where an idle one would do as well.
     static constexpr int kServed = 1000;
 
     /// Less is better.

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "mig/geometry.h"
+#include "mig/layout_spec.h"
 #include "mig/plan.h"
-#include "mig/wish.h"
 
 namespace aliquot::mig {
 
@@ -37,6 +37,6 @@ std::optional<Solution> search(const Task& task);
 Occupancy occupied(const Geometry& geometry, const std::vector<Instance>& instances);
 
 /// Why search() found nothing.
-Refusal refuse(const Task& task, const Wish& wish);
+Refusal refuse(const Task& task, const LayoutSpec& spec);
 
 }  // namespace aliquot::mig

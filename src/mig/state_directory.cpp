@@ -12,7 +12,7 @@ namespace aliquot::mig {
 namespace {
 
 constexpr const char* kJournal = "/journal.json";
-constexpr const char* kWish = "/wish.json";
+constexpr const char* kLastApplied = "/wish.json";
 constexpr const char* kLock = "/lock";
 constexpr std::chrono::milliseconds kPollLock{20};  // flock() that waits has no limit
 constexpr std::size_t kMostBytes = 1U << 20U;
@@ -85,17 +85,17 @@ Result<Done> StateDirectory::remove_journal() const {
     return settle();
 }
 
-Result<LastWish> StateDirectory::read_wish() const {
-    const auto text = root_->read(path_ + kWish, kMostBytes);
-    if (!text && text.error().code == ErrorCode::kNotFound) return LastWish{};
+Result<LastApplied> StateDirectory::read_last_applied() const {
+    const auto text = root_->read(path_ + kLastApplied, kMostBytes);
+    if (!text && text.error().code == ErrorCode::kNotFound) return LastApplied{};
     if (!text) return text.error();
-    auto wish = parse_last_wish(*text);
-    if (!wish) return std::move(wish).error().during(root_->resolve(path_ + kWish).native());
-    return wish;
+    auto spec = parse_last_applied(*text);
+    if (!spec) return std::move(spec).error().during(root_->resolve(path_ + kLastApplied).native());
+    return spec;
 }
 
-Result<Done> StateDirectory::write_wish(const LastWish& wish) const {
-    return write(path_ + kWish, to_json(wish));
+Result<Done> StateDirectory::write_last_applied(const LastApplied& spec) const {
+    return write(path_ + kLastApplied, to_json(spec));
 }
 
 Result<Done> StateDirectory::write(const std::string& file, const std::string& text) const {

@@ -37,8 +37,8 @@ public:
     [[nodiscard]] Result<Done> remove_journal() const;
 
     /// Without entries when there is none.
-    [[nodiscard]] Result<LastWish> read_wish() const;
-    [[nodiscard]] Result<Done> write_wish(const LastWish& wish) const;
+    [[nodiscard]] Result<LastApplied> read_last_applied() const;
+    [[nodiscard]] Result<Done> write_last_applied(const LastApplied& spec) const;
 
 private:
     StateDirectory(const os::Root& root, std::string path, int lock, int directory);

@@ -82,7 +82,7 @@ Result<StubNode::Instance*> StubPartitioner::find(StubNode::Gpu& gpu, unsigned i
     return not_found("no such instance");
 }
 
-Result<gpu::Partitions> StubPartitioner::look(const gpu::Uuid& gpu) {
+Result<gpu::Partitions> StubPartitioner::partitions(const gpu::Uuid& gpu) {
     auto found = open(gpu, "look");
     if (!found) return std::move(found).error();
     const StubNode::Gpu& one = **found;

@@ -53,7 +53,7 @@ public:
     [[nodiscard]] std::string text(unsigned gpu) const;
     [[nodiscard]] const Geometry& geometry() const { return geometry_; }
 
-    Result<gpu::Partitions> look(const gpu::Uuid& gpu) override;
+    Result<gpu::Partitions> partitions(const gpu::Uuid& gpu) override;
     Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled) override;
     Result<Done> reset(const gpu::Uuid& gpu,
                        const std::set<gpu::Uuid>& may_lose_instances) override;

@@ -38,8 +38,8 @@ std::optional<Refusal> mode_refusal(const gpu::Partitions& now, const gpu::Uuid&
 }
 
 void plan_instances(Survey& survey, const Geometry& geometry, const std::vector<Instance>& there,
-                    const GpuWish& wish, const ApplyOptions& options) {
-    auto answer = plan(geometry, there, wish.wish, {.leave_busy = options.leave_busy});
+                    const GpuSpec& spec, const ApplyOptions& options) {
+    auto answer = plan(geometry, there, spec.spec, {.leave_busy = options.leave_busy});
     if (Refusal* const refusal = std::get_if<Refusal>(&answer)) {
         survey.report.refusal = std::move(*refusal);
         return;
@@ -53,33 +53,33 @@ void plan_instances(Survey& survey, const Geometry& geometry, const std::vector<
 
 }  // namespace
 
-Result<Survey> survey(gpu::Partitioner& gpus, const GpuWish& wish, const ApplyOptions& options) {
-    const auto now = gpus.look(wish.gpu);
+Result<Survey> survey(gpu::Partitioner& gpus, const GpuSpec& spec, const ApplyOptions& options) {
+    const auto now = gpus.partitions(spec.gpu);
     if (!now) return now.error();
     Survey survey;
-    survey.report.gpu = wish.gpu;
-    survey.report.index = wish.index;
-    survey.report.enabled = wish.enabled;
-    survey.report.mode_changes = now->enabled != wish.enabled || now->pending != wish.enabled;
-    survey.entry = {.gpu = wish.gpu,
-                    .index = wish.index,
-                    .before = cut_of(*now),
-                    .wanted = {.enabled = wish.enabled}};
+    survey.report.gpu = spec.gpu;
+    survey.report.index = spec.index;
+    survey.report.enabled = spec.enabled;
+    survey.report.mode_changes = now->enabled != spec.enabled || now->pending != spec.enabled;
+    survey.entry = {.gpu = spec.gpu,
+                    .index = spec.index,
+                    .before = partitioning_of(*now),
+                    .wanted = {.enabled = spec.enabled}};
     std::vector<Instance> there;
     if (now->enabled) there = instances_of(*now, options.held);
     if (survey.report.mode_changes) {
-        survey.report.refusal = mode_refusal(*now, wish.gpu, there, wish.enabled, options);
+        survey.report.refusal = mode_refusal(*now, spec.gpu, there, spec.enabled, options);
     }
-    if (wish.enabled && !survey.report.refusal) {
+    if (spec.enabled && !survey.report.refusal) {
         auto geometry = geometry_of(*now);
-        if (!geometry && wish.known_geometry) geometry = *wish.known_geometry;
-        if (!geometry && wish.wish.empty()) geometry = Geometry{};
+        if (!geometry && spec.known_geometry) geometry = *spec.known_geometry;
+        if (!geometry && spec.spec.empty()) geometry = Geometry{};
         if (!geometry) {
             return Error{ErrorCode::kUnsupported,
                          "the driver lists the profiles of this GPU only while MIG is on, and no "
-                         "table knows them: apply the wish 'none' first"};
+                         "table knows them: apply the layout 'none' first"};
         }
-        plan_instances(survey, *geometry, there, wish, options);
+        plan_instances(survey, *geometry, there, spec, options);
     } else if (!survey.report.refusal) {
         for (const Instance& instance : there) {
             survey.report.steps.push_back({Step::Action::kDestroy, instance});

@@ -13,6 +13,6 @@ struct Survey {
 };
 
 /// errors   of gpu::Partitioner::look; kUnsupported: its profiles are not known
-Result<Survey> survey(gpu::Partitioner& gpus, const GpuWish& wish, const ApplyOptions& options);
+Result<Survey> survey(gpu::Partitioner& gpus, const GpuSpec& spec, const ApplyOptions& options);
 
 }  // namespace aliquot::mig

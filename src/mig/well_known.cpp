@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "all-";
 
-Want want_of(const Profile& profile, unsigned count) {
-    Want want{.count = count};
+InstanceSpec want_of(const Profile& profile, unsigned count) {
+    InstanceSpec want{.count = count};
     if (auto name = gpu::parse_mig_profile(profile.name)) want.profile = *std::move(name);
     return want;
 }
@@ -32,9 +32,9 @@ std::optional<WellKnown> balanced(const Geometry& geometry) {
     const Profile* const eighth = all >= 8 ? of_size(geometry, all / 8, true) : nullptr;
     WellKnown known;
     // A GPU of four memory slices has no smaller part than a quarter.
-    known.wish.push_back(want_of(eighth != nullptr ? *eighth : *quarter, 2));
-    if (eighth != nullptr) known.wish.push_back(want_of(*quarter, 1));
-    known.wish.push_back(want_of(*half, 1));
+    known.spec.push_back(want_of(eighth != nullptr ? *eighth : *quarter, 2));
+    if (eighth != nullptr) known.spec.push_back(want_of(*quarter, 1));
+    known.spec.push_back(want_of(*half, 1));
     return known;
 }
 
@@ -51,7 +51,7 @@ std::optional<WellKnown> well_known(std::string_view name, const Geometry& geome
     const auto profile = geometry.find(rest);
     if (!profile) return std::nullopt;
     WellKnown known;
-    known.wish.push_back(
+    known.spec.push_back(
         want_of(geometry.profiles[*profile], further(geometry, Occupancy(geometry), *profile)));
     return known;
 }

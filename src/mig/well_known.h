@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "mig/geometry.h"
-#include "mig/wish.h"
+#include "mig/layout_spec.h"
 
 namespace aliquot::mig {
 
@@ -16,7 +16,7 @@ namespace aliquot::mig {
 /// two).
 struct WellKnown {
     bool enabled = true;
-    Wish wish;
+    LayoutSpec spec;
 };
 /// Empty: the name is not one of these, or this GPU has no such profile.
 /// source   NVIDIA mig-parted, the configurations that its manager generates

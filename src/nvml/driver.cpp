@@ -148,9 +148,9 @@ Result<Done> Driver::set_memory_limit(const gpu::Uuid& gpu, const std::string& c
         });
 }
 
-Result<gpu::Partitions> Driver::look(const gpu::Uuid& gpu) {
+Result<gpu::Partitions> Driver::partitions(const gpu::Uuid& gpu) {
     return implementation_->ask<gpu::Partitions>(
-        "partitions of " + gpu.text, [gpu](Session& session) { return session.look(gpu); });
+        "partitions of " + gpu.text, [gpu](Session& session) { return session.partitions(gpu); });
 }
 
 Result<gpu::ModeChange> Driver::set_mode(const gpu::Uuid& gpu, bool enabled) {

@@ -57,7 +57,7 @@ public:
     Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode) override;
     Result<Done> set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
                                   std::uint64_t bytes) override;
-    Result<gpu::Partitions> look(const gpu::Uuid& gpu) override;
+    Result<gpu::Partitions> partitions(const gpu::Uuid& gpu) override;
     Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled) override;
     /// Runs the driver's nvidia-smi, found beneath the driver root.
     Result<Done> reset(const gpu::Uuid& gpu,

@@ -39,7 +39,7 @@ TEST(Partitions, TellsProfilesAndInstances) {
     const Bench bench(kNew);
     bench->mig.instances[1] = instance(9, 0, 4, {1, 2, 0});
     bench->mig.instances[1].compute[1].process = 77;
-    const auto seen = bench.driver()->look(kGpu);
+    const auto seen = bench.driver()->partitions(kGpu);
     ASSERT_TRUE(seen) << seen.error().message;
     EXPECT_TRUE(seen->enabled);
     EXPECT_TRUE(seen->pending);
@@ -67,7 +67,7 @@ TEST(Partitions, TellsProfilesAndInstances) {
 TEST(Partitions, NamesProfilesOfADriverWithoutNames) {
     const Bench bench(kNew);
     bench->mig.names = false;
-    const auto seen = bench.driver()->look(kGpu);
+    const auto seen = bench.driver()->partitions(kGpu);
     ASSERT_TRUE(seen) << seen.error().message;
     EXPECT_THAT(names(seen->profiles), ElementsAre("3g.8gb", "1g.2gb", "1g.2gb+me", "1g.4gb"));
 }
@@ -75,7 +75,7 @@ TEST(Partitions, NamesProfilesOfADriverWithoutNames) {
 TEST(Partitions, PutsTheA30Right) {
     const Bench bench(kNew);
     bench->mig.a30 = true;
-    const auto seen = bench.driver()->look(kGpu);
+    const auto seen = bench.driver()->partitions(kGpu);
     ASSERT_TRUE(seen) << seen.error().message;
     ASSERT_EQ(seen->profiles.size(), 1U);
     EXPECT_EQ(seen->profiles[0].name, "2g.2gb");
@@ -91,7 +91,7 @@ TEST(Partitions, AreMadeAndUnmade) {
     ASSERT_TRUE(made) << made.error().message;
     const auto compute = driver->create_compute(kGpu, *made, 1);
     ASSERT_TRUE(compute) << compute.error().message;
-    auto seen = driver->look(kGpu);
+    auto seen = driver->partitions(kGpu);
     ASSERT_TRUE(seen && seen->instances.size() == 1);
     EXPECT_EQ(seen->instances[0].placement, (gpu::MigPlacement{2, 1}));
     EXPECT_EQ(seen->instances[0].compute[0].device.text, "MIG-0-0");
@@ -102,7 +102,7 @@ TEST(Partitions, AreMadeAndUnmade) {
     EXPECT_EQ(full.error().code, ErrorCode::kConflict);
     EXPECT_TRUE(driver->destroy_compute(kGpu, *made, *compute));
     EXPECT_TRUE(driver->destroy(kGpu, *made));
-    seen = driver->look(kGpu);
+    seen = driver->partitions(kGpu);
     ASSERT_TRUE(seen);
     EXPECT_THAT(seen->instances, IsEmpty());
 }
@@ -124,15 +124,15 @@ TEST(Partitions, SaysWhyItRefuses) {
     EXPECT_EQ(driver->create(kGpu, 33, {0, 1}).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(driver->create_compute(kGpu, 0, 3).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(driver->destroy(kGpu, 3).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(driver->look({"GPU-0"}).error().code, ErrorCode::kUnsupported);
-    EXPECT_EQ(driver->look({"GPU-9"}).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(driver->partitions({"GPU-0"}).error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(driver->partitions({"GPU-9"}).error().code, ErrorCode::kNotFound);
     bench->mig.set_error = 4;
     const auto forbidden = driver->set_mode(kGpu, false);
     ASSERT_FALSE(forbidden);
     EXPECT_EQ(forbidden.error().code, ErrorCode::kPermission);
     EXPECT_THAT(forbidden.error().message, HasSubstr("NVIDIA_MIG_CONFIG_DEVICES"));
     const Bench old(kOld);
-    EXPECT_EQ(old.driver()->look(kGpu).error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(old.driver()->partitions(kGpu).error().code, ErrorCode::kUnsupported);
 }
 
 TEST(Partitions, ModeIsChangedAtOnceOrWithTheNextReset) {

@@ -43,7 +43,7 @@ public:
     Result<FaultEvents::Look> look_for_faults(std::chrono::milliseconds wait);
 
     // As gpu::Partitioner; in session_partitions.cpp.
-    Result<gpu::Partitions> look(const gpu::Uuid& gpu);
+    Result<gpu::Partitions> partitions(const gpu::Uuid& gpu);
     Result<gpu::ModeChange> set_mode(const gpu::Uuid& gpu, bool enabled);
     Result<Done> reset(const gpu::Uuid& gpu, const std::set<gpu::Uuid>& may_lose_instances);
     Result<unsigned> create(const gpu::Uuid& gpu, unsigned profile_id, gpu::MigPlacement placement);

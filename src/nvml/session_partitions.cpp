@@ -92,7 +92,7 @@ Result<T> Session::ask_gpu(const gpu::Uuid& gpu, const std::string& subject, Que
     });
 }
 
-Result<gpu::Partitions> Session::look(const gpu::Uuid& gpu) {
+Result<gpu::Partitions> Session::partitions(const gpu::Uuid& gpu) {
     return ask_gpu<gpu::Partitions>(gpu, "MIG instances", [this](nvmlDevice_t device) {
         const auto ground = partitioned_gpu(*library_, device);
         if (ground.ok()) return look_at_partitions(*library_, ground.value, profiles_[device]);

@@ -35,7 +35,7 @@ gpu::Gpu seen_gpu(World& world, std::size_t index) {
 }
 
 gpu::Partitions look(World& world, const gpu::Uuid& gpu) {
-    auto partitions = world.driver().look(gpu);
+    auto partitions = world.driver().partitions(gpu);
     EXPECT_TRUE(partitions) << partitions.error().message;
     return partitions ? *std::move(partitions) : gpu::Partitions{};
 }
@@ -187,7 +187,7 @@ TEST(Partitioner, RefusesWhatOverlapsAndWhatIsNot) {
     EXPECT_EQ(full.error().code, ErrorCode::kConflict);
     EXPECT_EQ(partitioner.destroy(uuid, 99).error().code, ErrorCode::kNotFound);
     World plain("a2:1");
-    EXPECT_EQ(plain.driver().look(first_gpu(plain)).error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(plain.driver().partitions(first_gpu(plain)).error().code, ErrorCode::kUnsupported);
     EXPECT_EQ(plain.driver().set_mode(first_gpu(plain), true).error().code,
               ErrorCode::kUnsupported);
 }

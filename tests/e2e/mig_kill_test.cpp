@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SIGKILL at every step of a MIG change, on the simulated driver library: whoever comes next finds
-// the wish reached or everything as it was.
+// the spec reached or everything as it was.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -49,7 +49,7 @@ protected:
     }
 
     /// Changes both GPUs, or does what a restart begins with; ended at its `last` step.
-    int act(bool recovery, unsigned last, const std::string& wish) const {
+    int act(bool recovery, unsigned last, const std::string& spec) const {
         return in_child([&] {
             return with_node([&](nvml::Driver& driver, const gpu::Inventory& inventory) {
                 os::SystemClock clock;
@@ -63,12 +63,13 @@ protected:
                     mig::StateDirectory::open(root, "/mig", std::chrono::seconds{30}, clock);
                 if (!state) return false;
                 if (recovery) return mig::recover(driver, *state, options, clock).ok();
-                std::vector<mig::GpuWish> wishes;
+                std::vector<mig::GpuSpec> specs;
                 for (const gpu::Gpu& gpu : inventory.gpus) {
-                    wishes.push_back(
-                        {.gpu = gpu.uuid, .index = gpu.index, .wish = *mig::parse_wish(wish)});
+                    specs.push_back({.gpu = gpu.uuid,
+                                     .index = gpu.index,
+                                     .spec = *mig::parse_layout_spec(spec)});
                 }
-                const auto report = mig::apply(driver, *state, wishes, options, clock);
+                const auto report = mig::apply(driver, *state, specs, options, clock);
                 return report && report->reached;
             });
         });
@@ -81,10 +82,10 @@ protected:
             return with_node([&](nvml::Driver& driver, const gpu::Inventory& inventory) {
                 std::ofstream out(file);
                 for (const gpu::Gpu& gpu : inventory.gpus) {
-                    const auto now = driver.look(gpu.uuid);
+                    const auto now = driver.partitions(gpu.uuid);
                     if (!now) return false;
                     out << (gpu.index == 0 ? "" : " / ") << (now->enabled ? "" : "off");
-                    for (const auto& instance : mig::cut_of(*now).instances) {
+                    for (const auto& instance : mig::partitioning_of(*now).instances) {
                         out << instance.profile.substr(0, 2) << '@' << instance.start
                             << (instance.compute.empty() ? "!" : "") << ' ';
                     }
@@ -103,7 +104,7 @@ protected:
 };
 
 TEST_F(MigKill, AtAnyStepLeavesNothingHalf) {
-    constexpr const char* kWished = "2g@0 1g@2 1g@3 3g@4  / 1g@0 1g@1 2g@2 3g@4 ";
+    constexpr const char* kDesired = "2g@0 1g@2 1g@3 3g@4  / 1g@0 1g@1 2g@2 3g@4 ";
     for (unsigned last = 1;; ++last) {
         ASSERT_TRUE(node_->cut(0, "7g.40gb"));
         ASSERT_TRUE(node_->cut(1, "1g.10gb@0,1g.10gb@6"));
@@ -112,10 +113,10 @@ TEST_F(MigKill, AtAnyStepLeavesNothingHalf) {
         ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << "step " << last;
         ASSERT_EQ(act(true, 0, ""), 0) << "step " << last;
         const std::string now = layout();
-        EXPECT_TRUE(now == before || now == kWished) << "step " << last << ": " << now;
+        EXPECT_TRUE(now == before || now == kDesired) << "step " << last << ": " << now;
         EXPECT_FALSE(std::filesystem::exists(directory_ / "mig/journal.json"));
         if (!WIFSIGNALED(status)) {
-            EXPECT_EQ(now, kWished);
+            EXPECT_EQ(now, kDesired);
             EXPECT_GT(last, 20U);
             break;
         }

@@ -104,7 +104,7 @@ protected:
     /// A scrape and a probe, each by a client that nobody knows yet, are answered.
     void expect_scrape(const std::string& when) {
         for (const auto& [port, path] : {std::pair{port_, "/metrics"}, {probe_port_, "/live"}}) {
-            std::optional<http::TestAnswer> answer;
+            std::optional<http::TestResponse> answer;
             // The first measurement takes a moment after the start.
             for (int i = 0; i < 500 && (!answer || answer->status == 503); ++i) {
                 if (answer) std::this_thread::sleep_for(20ms);
@@ -210,7 +210,7 @@ protected:
     }
     /// 0: no answer.
     int ask(std::size_t bytes, bool many_values) const {
-        TestClient client(port_, TestClient::TlsWish{});
+        TestClient client(port_, TestClient::TlsSettings{});
         const std::string body = review_of(bytes, many_values);
         client.send(head_of(body.size()) + body);
         const auto answer = client.receive();
@@ -225,7 +225,7 @@ TEST_F(ControllerPorts, HalfSentReviewsDoNotKillTheController) {
     Clients held;
     const std::string half = head_of(3U << 20U) + std::string(2900U << 10U, ' ');
     for (int i = 0; i < 150; ++i) {
-        held.push_back(std::make_unique<TestClient>(port_, TestClient::TlsWish{}));
+        held.push_back(std::make_unique<TestClient>(port_, TestClient::TlsSettings{}));
         held.back()->send(half);
         EXPECT_EQ(i % 25 == 24 ? ask(5000, true) : 200, 200) << i;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a MIG configuration, a wish, a list of instances or a journal: nothing crashes, every
+// Any bytes as a MIG configuration, a spec, a list of instances or a journal: nothing crashes, every
 // problem has a place inside the text, and what was read can be written and read again.
 #include <algorithm>
 #include <cstdint>
@@ -28,30 +28,30 @@ void read_config(std::string_view text) {
         const auto targets = aliquot::mig::targets_of(config, boards);
         expect(!targets || targets->size() <= boards.size());
         for (const auto& rule : config.rules) {
-            expect(rule.enabled || rule.wish.empty());
-            const auto again = aliquot::mig::parse_wish(to_text(rule.wish));
-            expect(!rule.wish.empty() || again.ok());
+            expect(rule.enabled || rule.spec.empty());
+            const auto again = aliquot::mig::parse_layout_spec(to_text(rule.spec));
+            expect(!rule.spec.empty() || again.ok());
         }
     }
 }
 
-void plan_wish(std::string_view text) {
+void plan_spec(std::string_view text) {
     static const auto kGeometry =
         *aliquot::mig::geometry_of(*aliquot::catalog::find_gpu_model("a100-40"));
     const std::size_t line = std::min(text.find('\n'), text.size());
-    const auto wish = aliquot::mig::parse_wish(text.substr(0, line));
+    const auto spec = aliquot::mig::parse_layout_spec(text.substr(0, line));
     const auto now =
         aliquot::mig::parse_instances(text.substr(std::min(line + 1, text.size())), kGeometry);
-    if (!wish || !now) return;
-    const auto again = aliquot::mig::parse_wish(to_text(*wish));
-    expect(again && *again == *wish);
-    const auto answer = aliquot::mig::plan(kGeometry, *now, *wish);
+    if (!spec || !now) return;
+    const auto again = aliquot::mig::parse_layout_spec(to_text(*spec));
+    expect(again && *again == *spec);
+    const auto answer = aliquot::mig::plan(kGeometry, *now, *spec);
     if (const auto* const refusal = std::get_if<aliquot::mig::Refusal>(&answer)) {
         expect(!refusal->reason.empty());
         return;
     }
     const auto& found = std::get<aliquot::mig::Plan>(answer);
-    expect(aliquot::mig::is_reached(kGeometry, found.layout, *wish));
+    expect(aliquot::mig::is_reached(kGeometry, found.layout, *spec));
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ void plan_wish(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     read_config(text);
-    plan_wish(text);
+    plan_spec(text);
     if (const auto journal = aliquot::mig::parse_journal(text)) {
         expect(*aliquot::mig::parse_journal(to_json(*journal)) == *journal);
     }

@@ -14,7 +14,7 @@ using document::make_sequence;
 using document::only_if;
 using document::Value;
 
-Value report_node(const mig::Report& report) {
+Value report_node(const mig::ApplyReport& report) {
     Value gpus = make_sequence(report.gpus, [&](const mig::GpuReport& gpu) {
         return make_mapping(
             {{"index", gpu.index},
@@ -33,7 +33,7 @@ Value report_node(const mig::Report& report) {
                          {"gpus", std::move(gpus)}});
 }
 
-void print_report(std::ostream& out, const mig::Report& report) {
+void print_report(std::ostream& out, const mig::ApplyReport& report) {
     if (!report.recovered.empty()) {
         out << "brought an earlier change to its end: " << report.recovered << '\n';
     }
@@ -80,12 +80,12 @@ void mig_apply(Context& context, const MigOptions& words) {
                         "; nothing was changed (with --pod-resources-socket none only running "
                         "processes count as busy)");
     }
-    std::vector<mig::GpuWish> wishes;
+    std::vector<mig::GpuSpec> specs;
     if (!words.restore) {
-        auto wished = wishes_of(context, words, *node);
-        if (!wished) return;
-        wishes = std::move(*wished);
-        if (wishes.empty()) {
+        auto desired = specs_of(context, words, *node);
+        if (!desired) return;
+        specs = std::move(*desired);
+        if (specs.empty()) {
             return fail(context, kFindings, "the configuration is for no GPU of this node");
         }
     } else if (!words.file.empty() || !words.want.empty()) {
@@ -98,7 +98,7 @@ void mig_apply(Context& context, const MigOptions& words) {
     const mig::ApplyOptions options = options_of(context, words, *node);
     const auto report = words.restore
                             ? mig::restore(*node->partitioner, *state, options, clock)
-                            : mig::apply(*node->partitioner, *state, wishes, options, clock);
+                            : mig::apply(*node->partitioner, *state, specs, options, clock);
     if (!report) return fail(context, kCouldNotRun, report.error().message);
     if (words.format == "table") {
         print_report(context.out, *report);

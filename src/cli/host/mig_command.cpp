@@ -34,7 +34,7 @@ void add_choice(command_line::Command* command, MigOptions& words) {
     command->add_flag("--all", words.all, "All GPUs of this node that have MIG");
 }
 
-void add_wish(command_line::Command* command, MigOptions& words, bool positional) {
+void add_spec(command_line::Command* command, MigOptions& words, bool positional) {
     if (positional) {
         command->add_option("FILE", words.file, "Configurations, as mig-parted reads them", " ");
     } else {
@@ -98,7 +98,7 @@ void add_reading(command_line::Command& group, Context& context) {
             "Exit code 0: they are; 1: a GPU is not; 2: usage error or invalid file; 3: no driver.",
             mig_assert);
     command->footer("aliquot mig assert --config mig.yaml --select all-balanced");
-    add_wish(command, *words, false);
+    add_spec(command, *words, false);
     add_choice(command, *words);
     add_node(command, *words);
 }
@@ -117,7 +117,7 @@ void add_plan(command_line::Command& group, Context& context) {
         "aliquot mig plan --gpu a100-40 --now 3g.20gb@0,1g.5gb@4:busy --want 3g.20gb,1g.5gb*3 -o "
         "json\n"
         "aliquot mig plan mig.yaml --select all-balanced    # for this node's GPUs");
-    add_wish(command, *words, true);
+    add_spec(command, *words, true);
     command->add_option("--gpu", words->model, "Plan for a model from the tables", "MODEL");
     command->add_option("--now", words->now,
                         "With --gpu: the existing instances, PROFILE@START[:busy]", "INSTANCES");
@@ -141,7 +141,7 @@ void add_apply(command_line::Command& group, Context& context) {
         "aliquot mig apply --config mig.yaml --select all-balanced\n"
         "aliquot mig apply --gpu-index 0 --want 3g.20gb,1g.5gb*4 --dry-run\n"
         "aliquot mig apply --restore      # after a reboot: as it was applied last");
-    add_wish(command, *words, false);
+    add_spec(command, *words, false);
     add_choice(command, *words);
     command->add_flag("--restore", words->restore,
                       "Partition GPUs that have no instances as they were applied last");

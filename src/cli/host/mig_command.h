@@ -28,7 +28,7 @@ namespace aliquot::cli {
 struct MigOptions {
     std::string file;               // of configurations
     std::string select;             // one of them
-    std::string want;               // a wish, "none" or "off"
+    std::string want;               // a spec, "none" or "off"
     std::string now;                // instances that are there, offline
     std::string model;              // offline
     std::vector<std::string> gpus;  // indices or uuids
@@ -57,14 +57,14 @@ struct MigNode {
 };
 Result<MigNode> open_mig_node(const MigOptions& words);
 
-/// What the words wish for: of every GPU that a configuration names, or of those that the words
+/// What the words spec for: of every GPU that a configuration names, or of those that the words
 /// name. Says why not and sets the exit code otherwise.
-std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigOptions& words,
-                                                   const MigNode& node);
+std::optional<std::vector<mig::GpuSpec>> specs_of(Context& context, const MigOptions& words,
+                                                  const MigNode& node);
 
-/// The wish of --want, or of the one configuration that fits board 0 of a model.
-std::optional<mig::Wish> offline_wish(Context& context, const MigOptions& words,
-                                      const catalog::GpuModel& model);
+/// The spec of --want, or of the one configuration that fits board 0 of a model.
+std::optional<mig::LayoutSpec> offline_spec(Context& context, const MigOptions& words,
+                                            const catalog::GpuModel& model);
 
 void mig_profiles(Context& context, const MigOptions& words);
 void mig_plan(Context& context, const MigOptions& words);

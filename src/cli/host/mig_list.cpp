@@ -29,7 +29,7 @@ std::vector<Looked> look_at(const MigNode& node) {
     for (const gpu::Gpu& gpu : node.inventory.gpus) {
         Looked looked{.gpu = &gpu};
         if (gpu.mig_capable) {
-            auto partitions = node.partitioner->look(gpu.uuid);
+            auto partitions = node.partitioner->partitions(gpu.uuid);
             if (partitions) {
                 looked.partitions = std::move(*partitions);
                 if (looked.partitions.enabled) {
@@ -153,21 +153,21 @@ std::optional<MigNode> opened(Context& context, const MigOptions& words) {
     return std::move(*node);
 }
 
-/// Why a GPU is not as wished; empty: it is.
-std::string difference(const MigNode& node, const mig::GpuWish& wish) {
-    const auto now = node.partitioner->look(wish.gpu);
+/// Why a GPU is not as desired; empty: it is.
+std::string difference(const MigNode& node, const mig::GpuSpec& spec) {
+    const auto now = node.partitioner->partitions(spec.gpu);
     if (!now) return now.error().message;
-    if (now->enabled != wish.enabled) {
-        return std::string("MIG mode is ") + (now->enabled ? "on" : "off") + ", wished " +
-               (wish.enabled ? "on" : "off");
+    if (now->enabled != spec.enabled) {
+        return std::string("MIG mode is ") + (now->enabled ? "on" : "off") + ", expected " +
+               (spec.enabled ? "on" : "off");
     }
-    if (!wish.enabled) return "";
+    if (!spec.enabled) return "";
     auto geometry = mig::geometry_of(*now);
-    if (!geometry && wish.known_geometry) geometry = *wish.known_geometry;
+    if (!geometry && spec.known_geometry) geometry = *spec.known_geometry;
     if (!geometry) return geometry.error().message;
     const auto instances = mig::instances_of(*now, {});
-    if (mig::is_reached(*geometry, instances, wish.wish)) return "";
-    return "is cut into " + layout_text(instances) + "; wished " + mig::to_text(wish.wish);
+    if (mig::is_reached(*geometry, instances, spec.spec)) return "";
+    return "is cut into " + layout_text(instances) + "; expected " + mig::to_text(spec.spec);
 }
 
 }  // namespace
@@ -197,14 +197,14 @@ void mig_list(Context& context, const MigOptions& words) {
 void mig_assert(Context& context, const MigOptions& words) {
     const auto node = opened(context, words);
     if (!node) return;
-    const auto wishes = wishes_of(context, words, *node);
-    if (!wishes) return;
+    const auto specs = specs_of(context, words, *node);
+    if (!specs) return;
     const bool named = !words.gpus.empty() || words.file.empty();
     for (const gpu::Gpu& gpu : node->inventory.gpus) {
-        const auto wish = std::ranges::find(*wishes, gpu.uuid, &mig::GpuWish::gpu);
+        const auto spec = std::ranges::find(*specs, gpu.uuid, &mig::GpuSpec::gpu);
         std::string differs;
-        if (wish != wishes->end()) {
-            differs = difference(*node, *wish);
+        if (spec != specs->end()) {
+            differs = difference(*node, *spec);
         } else if (gpu.mig_capable && !named) {
             differs = "no rule of the configuration is for it";
         }
@@ -212,7 +212,7 @@ void mig_assert(Context& context, const MigOptions& words) {
         context.exit_code = kFindings;
         context.out << "GPU " << gpu.index << ": " << differs << '\n';
     }
-    if (context.exit_code == kOk) context.out << "all GPUs are as wished\n";
+    if (context.exit_code == kOk) context.out << "all GPUs are as requested\n";
 }
 
 void mig_export(Context& context, const MigOptions& words) {

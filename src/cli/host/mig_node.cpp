@@ -117,11 +117,11 @@ std::optional<mig::NamedConfig> selected_config(Context& context, const MigOptio
     return std::nullopt;
 }
 
-mig::GpuWish wish_for(const gpu::Gpu& gpu, bool enabled, mig::Wish wish) {
+mig::GpuSpec spec_for(const gpu::Gpu& gpu, bool enabled, mig::LayoutSpec spec) {
     return {.gpu = gpu.uuid,
             .index = gpu.index,
             .enabled = enabled,
-            .wish = std::move(wish),
+            .spec = std::move(spec),
             .known_geometry = mig::known_geometry(gpu)};
 }
 
@@ -143,24 +143,25 @@ Result<MigNode> open_mig_node(const MigOptions& words) {
     return node;
 }
 
-std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigOptions& words,
-                                                   const MigNode& node) {
-    std::vector<mig::GpuWish> wishes;
+std::optional<std::vector<mig::GpuSpec>> specs_of(Context& context, const MigOptions& words,
+                                                  const MigNode& node) {
+    std::vector<mig::GpuSpec> specs;
     if (words.file.empty() == words.want.empty()) {
-        fail(context, kUsage, "say what is wished: either --want, or --config and --select");
+        fail(context, kUsage, "no layout given: expected either --want, or --config and --select");
         return std::nullopt;
     }
     if (!words.want.empty()) {
         const bool off = words.want == "off";
-        auto wish = off ? Result<mig::Wish>(mig::Wish{}) : mig::parse_wish(words.want);
-        if (!wish) {
-            fail(context, kUsage, wish.error().message);
+        auto spec =
+            off ? Result<mig::LayoutSpec>(mig::LayoutSpec{}) : mig::parse_layout_spec(words.want);
+        if (!spec) {
+            fail(context, kUsage, spec.error().message);
             return std::nullopt;
         }
         const auto gpus = chosen_gpus(context, words, node);
         if (!gpus) return std::nullopt;
-        for (const gpu::Gpu* const gpu : *gpus) wishes.push_back(wish_for(*gpu, !off, *wish));
-        return wishes;
+        for (const gpu::Gpu* const gpu : *gpus) specs.push_back(spec_for(*gpu, !off, *spec));
+        return specs;
     }
     const auto config = selected_config(context, words);
     if (!config) return std::nullopt;
@@ -175,22 +176,22 @@ std::optional<std::vector<mig::GpuWish>> wishes_of(Context& context, const MigOp
             words.gpus.empty() || std::ranges::any_of(words.gpus, [&](const std::string& word) {
                 return find_gpu(node.inventory, word) == gpu;
             });
-        if (named) wishes.push_back(wish_for(*gpu, target.enabled, target.wish));
+        if (named) specs.push_back(spec_for(*gpu, target.enabled, target.spec));
     }
-    return wishes;
+    return specs;
 }
 
-std::optional<mig::Wish> offline_wish(Context& context, const MigOptions& words,
-                                      const catalog::GpuModel& model) {
+std::optional<mig::LayoutSpec> offline_spec(Context& context, const MigOptions& words,
+                                            const catalog::GpuModel& model) {
     if (words.file.empty() == words.want.empty()) {
-        fail(context, kUsage, "say what is wished: either --want, or a FILE and --select");
+        fail(context, kUsage, "no layout given: expected either --want, or FILE and --select");
         return std::nullopt;
     }
     if (!words.want.empty()) {
-        auto wish =
-            words.want == "off" ? Result<mig::Wish>(mig::Wish{}) : mig::parse_wish(words.want);
-        if (wish) return std::move(*wish);
-        fail(context, kUsage, wish.error().message);
+        auto spec = words.want == "off" ? Result<mig::LayoutSpec>(mig::LayoutSpec{})
+                                        : mig::parse_layout_spec(words.want);
+        if (spec) return std::move(*spec);
+        fail(context, kUsage, spec.error().message);
         return std::nullopt;
     }
     const auto config = selected_config(context, words);
@@ -205,7 +206,7 @@ std::optional<mig::Wish> offline_wish(Context& context, const MigOptions& words,
                                   return take_number<std::uint32_t>(id, 16) == device;
                               });
                           });
-        if (fits) return rule->wish;
+        if (fits) return rule->spec;
     }
     fail(context, kFindings,
          "configuration " + config->name + " has no rule for " + std::string(model.name));

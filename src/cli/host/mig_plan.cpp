@@ -98,7 +98,7 @@ std::optional<std::vector<Listed>> listed_gpus(Context& context, const MigOption
     for (const gpu::Gpu& gpu : node->inventory.gpus) {
         if (!gpu.mig_capable) continue;
         const std::string name = "GPU " + std::to_string(gpu.index) + "  " + gpu.model;
-        const auto now = node->partitioner->look(gpu.uuid);
+        const auto now = node->partitioner->partitions(gpu.uuid);
         auto geometry = now ? mig::geometry_of(*now) : Result<mig::Geometry>(now.error());
         const auto* const model = catalog::find_gpu_model(gpu.model);
         if (!geometry && model != nullptr) geometry = mig::geometry_of(*model);
@@ -125,9 +125,9 @@ void plan_offline(Context& context, const MigOptions& words) {
     if (!geometry) return fail(context, kFindings, geometry.error().message);
     const auto now = mig::parse_instances(words.now, *geometry);
     if (!now) return fail(context, kUsage, "--now: " + now.error().message);
-    const auto wish = offline_wish(context, words, *model);
-    if (!wish) return;
-    const auto answer = mig::plan(*geometry, *now, *wish, {.leave_busy = words.leave_busy});
+    const auto spec = offline_spec(context, words, *model);
+    if (!spec) return;
+    const auto answer = mig::plan(*geometry, *now, *spec, {.leave_busy = words.leave_busy});
     if (const auto* const refusal = std::get_if<mig::Refusal>(&answer)) {
         context.exit_code = kFindings;
         if (words.format == "table") return print_refusal(context.out, *refusal);
@@ -175,16 +175,16 @@ void plan_node(Context& context, const MigOptions& words) {
     }
     if (!node->remark.empty())
         context.err << "aliquot: " << node->remark << "; only running processes count as busy\n";
-    const auto wishes = wishes_of(context, words, *node);
-    if (!wishes) return;
+    const auto specs = specs_of(context, words, *node);
+    if (!specs) return;
     const mig::ApplyOptions options{
         .leave_busy = words.leave_busy, .allow_reset = !words.no_reset, .held = node->held};
     Value gpus = document::make_sequence();
-    for (const mig::GpuWish& wish : *wishes) {
-        const auto survey = mig::survey(*node->partitioner, wish, options);
+    for (const mig::GpuSpec& spec : *specs) {
+        const auto survey = mig::survey(*node->partitioner, spec, options);
         if (!survey) {
             return fail(context, kCouldNotRun,
-                        "GPU " + std::to_string(wish.index) + ": " + survey.error().message);
+                        "GPU " + std::to_string(spec.index) + ": " + survey.error().message);
         }
         if (survey->report.refusal) context.exit_code = kFindings;
         gpus.items.push_back(planned_node(survey->report));

@@ -110,6 +110,7 @@ Lane* lane_of(CUstream stream, bool per_thread) {
     lane->thread = of_thread ? &t_thread : nullptr;
     lane->start = nullptr;
     lane->last = nullptr;
+    lane->is_held = false;
     lane->epoch.store(~0U, std::memory_order_relaxed);
     lane->key.store(key, std::memory_order_release);
     return enter(*all, key, lane) ? lane : nullptr;

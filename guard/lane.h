@@ -25,6 +25,7 @@ struct Lane {
     Mark* start = nullptr;  // work is under way since here; nullptr: none
     Mark* last = nullptr;   // the end of what was closed last
     unsigned batch = 0;     // that it is under way for
+    bool is_held = false;   // something is in it that waits, so a mark may be passed much later
     Lane* next_free = nullptr;
 };
 

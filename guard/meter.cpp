@@ -41,7 +41,7 @@ unsigned Meter::in_flight() const { return last_batch_ - first_batch_; }
 std::uint64_t Meter::overdue(std::uint64_t now) const {
     for (unsigned i = first_batch_; i != last_batch_; ++i) {
         const Batch& one = batches_[i % kBatches];
-        if (one.finished) continue;
+        if (one.finished || one.held) continue;
         const std::uint64_t due = one.opened_ns + expected_ns_;
         return now > due ? now - due : 0;
     }
@@ -143,6 +143,9 @@ void Meter::touch(Lane& lane, bool chained) {
     if (lane_ != &lane && lane_ != nullptr) lanes_until_ = last_batch_ + kSeveral;
     lane_ = &lane;
     lane.batch = last_batch_;
+    Batch& now = batch(last_batch_);
+    if (lane.is_held && lane.last != nullptr && is_done(*lane.last)) lane.is_held = false;
+    now.held = now.held || lane.is_held;
     if (lane.start != nullptr) return;
     if (lane.last != nullptr && (chained || !is_done(*lane.last))) {
         lane.start = lane.last;
@@ -150,8 +153,7 @@ void Meter::touch(Lane& lane, bool chained) {
         return;
     }
     lane.start = record(lane);
-    Batch& now = batch(last_batch_);
-    if (lane.start == nullptr || head_ != tail_ || touched_ > 1) return;
+    if (lane.start == nullptr || head_ != tail_ || touched_ > 1 || lane.is_held) return;
     now.marking_ns = lane.start->recorded_ns;
     now.marked_ns = kernel::now_ns();
     // Nothing else is under way: this is now.
@@ -245,6 +247,12 @@ void Meter::catch_up(Lane& lane) {
     whole.opened_ns = least(whole.opened_ns, lane.last->recorded_ns);
     touch(lane, true);
     end_lane(lane);
+}
+
+void Meter::hold(Lane& lane) {
+    release(lane.start);
+    release(lane.last);
+    lane.is_held = true;
 }
 
 void Meter::note_pause() { left_ns_ = kernel::now_ns(); }

@@ -41,6 +41,7 @@ struct Batch {
     std::uint32_t lanes;     // that it went over
     bool capped;             // it is paid for
     bool whole;              // no idle time of the device is in it, however long its calls took
+    bool held;               // some of it waits for something that is no work
     bool closed;
     bool finished;
     std::uint64_t opened_ns;
@@ -117,6 +118,8 @@ public:
     void close_own(Lane& lane);
     /// A launch went to the device after its batch was closed.
     void catch_up(Lane& lane);
+    /// Something is about to go into the lane that waits; what is before it was closed.
+    void hold(Lane& lane);
     /// Settles what the device has done.
     void harvest();
     /// The program or the guard has waited: that is no pace of launches.

@@ -24,6 +24,13 @@ CUresult queued(CUstream stream, bool per_thread, Arguments... arguments) {
     return result;
 }
 
+/// Something in a stream that the device waits for: what the stream has done before ends here.
+template <auto kCall, class... Arguments>
+CUresult held(CUstream stream, bool per_thread, Arguments... arguments) {
+    if (!is_unshared()) before_hold(stream, per_thread);
+    return (g_driver.*kCall)(arguments...);
+}
+
 /// Work in the default stream that is done when the call returns, as a rule.
 template <auto kCall, class... Arguments>
 CUresult done_at_once(bool per_thread, Arguments... arguments) {

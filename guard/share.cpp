@@ -142,6 +142,18 @@ void after_copy() {
     after_launch();
 }
 
+void before_hold(CUstream stream, bool per_thread) {
+    const Inside inside;
+    if (!inside || is_capturing(stream, per_thread)) return;
+    const CaptureRelaxed relaxed;
+    Lane* lane = lane_of(stream, per_thread);
+    if (lane == nullptr) return;
+    Meter& meter = g_gates[lane->place].meter;
+    const ThreadLocked locked(meter.lock);
+    if (lane->start != nullptr) meter.close(take_unspent(meter));
+    meter.hold(*lane);
+}
+
 void before_wait() {
     const Inside inside;
     if (!inside) return;

@@ -73,6 +73,10 @@ inline void after_launch() {
 /// The same after a copy, whose call may take as long as the device does.
 void after_copy();
 
+/// Before something goes into a stream that holds it up and is no work: a word that it waits for, a
+/// function of the host.
+void before_hold(CUstream stream, bool per_thread);
+
 /// Around calls by which the program waits for the device, or asks whether it is done.
 void before_wait();
 void after_wait();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -36,6 +37,7 @@ struct Program {
     unsigned depth = 1;
     double cpu_us = 0;    // between launches
     double pause_us = 0;  // the same, asleep
+    double hold_us = 0;   // in the stream, behind each kernel: nothing that the device does
     Wait wait = Wait::kOwn;
     bool default_stream = false;
     bool per_thread = false;
@@ -101,6 +103,8 @@ private:
             for (unsigned i = 0; i < program_.depth && !over_; ++i) {
                 gpu_.launch(streams_[next], program_.per_thread, duration(random), program_.slots,
                             guarded_);
+                if (program_.hold_us > 0)
+                    gpu_.hold(streams_[next], program_.per_thread, ns(program_.hold_us), guarded_);
                 if (program_.threads == 1 && i + 1 < program_.depth) step(next);
                 if (program_.cpu_us > 0) compute(ns(program_.cpu_us));
                 if (program_.pause_us > 0) sleep_until(now() + ns(program_.pause_us));

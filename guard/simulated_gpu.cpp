@@ -113,6 +113,13 @@ void Gpu::launch(CUstream stream, bool per_thread, std::uint64_t duration_ns, un
     if (guarded) after_launch();
 }
 
+void Gpu::hold(CUstream stream, bool per_thread, std::uint64_t duration_ns, bool guarded) {
+    if (guarded) before_hold(stream, per_thread);
+    compute(costs_.launch_ns);
+    Stream& held = stream_of(stream, per_thread);
+    held.end_ns = std::max(now(), end_of(held)) + duration_ns;
+}
+
 void Gpu::wait(CUstream stream, bool per_thread, bool guarded) {
     if (guarded) before_wait();
     compute(costs_.wait_ns);

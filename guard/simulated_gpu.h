@@ -33,6 +33,8 @@ public:
     /// Calls of a program, as the guard's hooks make them: with the guard, or without.
     void launch(CUstream stream, bool per_thread, std::uint64_t duration_ns, unsigned slots,
                 bool guarded);
+    /// A function of the host, or a word to wait for, that holds the stream up for so long.
+    void hold(CUstream stream, bool per_thread, std::uint64_t duration_ns, bool guarded);
     void wait(CUstream stream, bool per_thread, bool guarded);
     bool ask(CUstream stream, bool guarded);
 

@@ -21,7 +21,7 @@
 /// always holds the right guard: versions lie side by side).
 namespace aliquot::abi {
 
-inline constexpr std::uint32_t kRegionAbi = 1;
+inline constexpr std::uint32_t kRegionAbi = 2;
 inline constexpr std::uint64_t kConfigMagic = 0x47'46'43'51'49'4c'41'00;  // "\0ALIQCFG"
 inline constexpr std::uint64_t kLedgerMagic = 0x52'47'44'51'49'4c'41'00;  // "\0ALIQDGR"
 inline constexpr std::uint64_t kNodeMagic = 0x45'44'4f'4e'51'4c'41'00;    // "\0ALQNODE"
@@ -110,10 +110,26 @@ enum Remark : std::uint32_t {
     kRemarkPersistentKernel = 256,  // work did not end within the longest wait
 };
 
-/// Totals of one device. Byte figures change under Ledger::lock only; anybody reads them.
+/// A figure that only the holder of Ledger::lock changes, by compare-and-swap, anybody reads: its low
+/// 48 bits, and above them the generation of the lock at its last change. A holder that is stopped
+/// loses the lock after a while: whoever takes it gives the lock and all these words the next
+/// generation, so that no store of the old holder comes through when it goes on.
+struct Fenced {
+    std::atomic<std::uint64_t> word;
+
+    [[nodiscard]] std::uint64_t load(std::memory_order order = std::memory_order_seq_cst) const;
+};
+inline constexpr unsigned kFencedShift = 48;
+inline constexpr std::uint64_t kMostFenced = (std::uint64_t{1} << kFencedShift) - 1;
+
+inline std::uint64_t Fenced::load(std::memory_order order) const {
+    return word.load(order) & kMostFenced;
+}
+
+/// Totals of one device.
 struct alignas(64) DeviceLedger {
-    DeviceUuid uuid;
-    std::atomic<std::uint64_t> used_bytes;  // the sum over living slots of tracked and overhead
+    DeviceUuid uuid;    // its halves change by compare-and-swap
+    Fenced used_bytes;  // the sum over living slots of tracked and overhead
     std::atomic<std::uint64_t> peak_bytes;
     std::atomic<std::uint64_t> denied;  // requests answered with out of memory
     std::atomic<std::uint64_t> denied_bytes;
@@ -133,11 +149,11 @@ static_assert(sizeof(DeviceLedger) == 128);
 
 /// What one process uses of one device.
 struct SlotDevice {
-    std::atomic<std::uint64_t> tracked_bytes;   // what it allocated through the driver
-    std::atomic<std::uint64_t> managed_bytes;   // of these: managed memory, maybe not on the device
-    std::atomic<std::uint64_t> overhead_bytes;  // the rest: estimate, or the driver's figure
-    std::atomic<std::uint32_t> changes;         // counts changes of the above by the process itself
-    std::atomic<std::uint32_t> contexts;        // contexts that are alive
+    Fenced tracked_bytes;                 // what it allocated through the driver
+    Fenced managed_bytes;                 // of these: managed memory, maybe not on the device
+    Fenced overhead_bytes;                // the rest: estimate, or the driver's figure
+    std::atomic<std::uint32_t> changes;   // counts changes of the above by the process itself
+    std::atomic<std::uint32_t> contexts;  // contexts that are alive
 };
 static_assert(sizeof(SlotDevice) == 32);
 
@@ -161,16 +177,20 @@ struct Ledger {
     std::uint32_t abi;
     std::uint32_t size;    // sizeof(Ledger)
     std::uint64_t region;  // random, not 0: names this container on the node page
-    /// 0: free; else slot index + 1 of the process inside, with kLockWaiters. A futex.
+    /// In kLockHolder the slot index + 1 of the process inside, 0: free; above it, in kLockGeneration,
+    /// how often it was taken from somebody (Fenced); kLockWaiters. A futex.
     std::atomic<std::uint32_t> lock;
-    std::atomic<std::uint32_t> recoveries;  // times a process died inside
-    std::atomic<std::uint32_t> slots_high;  // no slot from here on was ever used
-    std::uint32_t reserved0;
+    std::atomic<std::uint32_t> recoveries;  // times a process died or was stopped inside
+    Fenced slots_high;                      // no slot from here on was ever used
     std::uint64_t reserved[11];
     DeviceLedger devices[kRegionDevices];  // claimed by uuid under the lock, then for ever
     Slot slots[kRegionSlots];
 };
+inline constexpr std::uint32_t kLockHolder = 0xfff;
+inline constexpr unsigned kLockShift = 12;
+inline constexpr std::uint32_t kLockGeneration = 0xffffU << kLockShift;
 inline constexpr std::uint32_t kLockWaiters = 0x8000'0000;
+static_assert(kRegionSlots < kLockHolder);
 /// Lock bytes lie far behind the content, where no read or write ever goes.
 inline constexpr std::uint64_t kSlotLockOffset = std::uint64_t{1} << 40;
 

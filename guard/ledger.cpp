@@ -13,7 +13,7 @@ const abi::DeviceLimits* Ledger::limits_of(const abi::DeviceUuid& uuid, unsigned
                                            abi::DeviceLimits& room) const {
     if (config_ != nullptr) {
         for (const abi::DeviceLimits& limits : config_->devices)
-            if (same(limits.uuid, uuid)) return &limits;
+            if (words_of(limits.uuid) == words_of(uuid)) return &limits;
         return &room;
     }
     const unsigned index =
@@ -33,7 +33,7 @@ void Ledger::set_limits(Device& device, unsigned container_index) {
 
 unsigned Ledger::find(const abi::DeviceUuid& uuid) const {
     for (unsigned i = 0; i < abi::kRegionDevices; ++i)
-        if (same(ledger_->devices[i].uuid, uuid)) return i;
+        if (words_in(ledger_->devices[i]) == words_of(uuid)) return i;
     return kNone;
 }
 
@@ -43,9 +43,10 @@ unsigned Ledger::foreign_place() const {
     if (config_ == nullptr) return kNone;
     for (unsigned i = 0; i < abi::kRegionDevices; ++i) {
         bool ours = knows(i);
+        const UuidWords uuid = words_in(ledger_->devices[i]);
         for (const abi::DeviceLimits& limits : config_->devices)
-            ours = ours || same(limits.uuid, ledger_->devices[i].uuid);
-        for (unsigned s = 0; s < ledger_->slots_high.load() && s < abi::kRegionSlots; ++s) {
+            ours = ours || words_of(limits.uuid) == uuid;
+        for (unsigned s = 0; s < high(); ++s) {
             const abi::SlotDevice& use = ledger_->slots[s].devices[i];
             ours = ours || (value(ledger_->slots[s].owner) != 0 &&
                             (value(use.tracked_bytes) != 0 || value(use.overhead_bytes) != 0 ||
@@ -58,13 +59,19 @@ unsigned Ledger::foreign_place() const {
 
 unsigned Ledger::place_of(const abi::DeviceUuid& uuid, unsigned container_index) {
     const Locked locked(*this);
+    const UuidWords wanted = words_of(uuid);
     unsigned place = find(uuid);
-    if (place == kNone) {
-        place = find(abi::DeviceUuid{});
-        if (place == kNone) place = foreign_place();
-        if (place == kNone) return kNone;
-        set(ledger_->devices[place].used_bytes, 0);
-        ledger_->devices[place].uuid = uuid;
+    while (place == kNone) {
+        unsigned room = kNone;
+        // One that a process was stopped or killed at has the first half.
+        for (unsigned i = 0; i < abi::kRegionDevices && room == kNone; ++i)
+            if (words_in(ledger_->devices[i]) == UuidWords{{wanted.half[0], 0}}) room = i;
+        if (room == kNone) room = find(abi::DeviceUuid{});
+        if (room == kNone) room = foreign_place();
+        if (room == kNone) return kNone;
+        // Without the lock by now somebody else may be at it too: whoever wins, another look.
+        replace(ledger_->devices[room], words_in(ledger_->devices[room]), wanted);
+        place = find(uuid);
     }
     const std::uint32_t bit = 1U << place;
     if ((devices_known_.load(std::memory_order_relaxed) & bit) == 0) {
@@ -77,70 +84,78 @@ unsigned Ledger::place_of(const abi::DeviceUuid& uuid, unsigned container_index)
 
 // ---- bytes ------------------------------------------------------------------------------------
 
-/// Under the lock.
-void Ledger::change(unsigned place, std::uint64_t bytes, bool add, Part part) {
-    abi::SlotDevice& own = ledger_->slots[slot_].devices[place];
+bool Ledger::change(std::uint16_t generation, unsigned place, std::uint64_t bytes, bool add,
+                    Part part) {
+    abi::SlotDevice& mine = own(place);
     abi::DeviceLedger& totals = ledger_->devices[place];
-    std::atomic<std::uint64_t>& figure =
-        part == Part::kOverhead ? own.overhead_bytes : own.tracked_bytes;
+    abi::Fenced& figure = part == Part::kOverhead ? mine.overhead_bytes : mine.tracked_bytes;
     const std::uint64_t before = value(figure);
+    const std::uint64_t sum = value(totals.used_bytes);
     if (!add && bytes > before) bytes = before;
-    set(figure, add ? before + bytes : before - bytes);
+    // This one store is the change. Should the lock be lost before it, nothing has happened; should it
+    // be lost after it, whoever takes it makes the sums anew.
+    if (!put(figure, generation, add ? before + bytes : before - bytes)) return false;
     if (part == Part::kManaged)
-        set(own.managed_bytes,
-            add ? value(own.managed_bytes) + bytes : less(value(own.managed_bytes), bytes));
-    const std::uint64_t used =
-        add ? value(totals.used_bytes) + bytes : less(value(totals.used_bytes), bytes);
-    set(totals.used_bytes, used);
-    if (used > value(totals.peak_bytes)) set(totals.peak_bytes, used);
-    own.changes.store(own.changes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        alter(mine.managed_bytes,
+              [=](std::uint64_t managed) { return add ? managed + bytes : less(managed, bytes); });
+    const std::uint64_t used = add ? sum + bytes : less(sum, bytes);
+    if (put(totals.used_bytes, generation, used)) raise_to(totals.peak_bytes, used);
+    mine.changes.store(mine.changes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return true;
 }
 
 bool Ledger::grow(unsigned place, std::uint64_t bytes, Part part) {
     take_truth();
     const Device& device = devices_[place];
     const std::uint64_t limit = device.memory_limit();
-    const Locked locked(*this);
-    if (limit != 0) {
-        const std::uint64_t used = value(ledger_->devices[place].used_bytes);
-        if (used > limit || bytes > limit - used) return false;
+    for (;;) {
+        const Locked locked(*this);
+        if (limit != 0) {
+            const std::uint64_t used = value(ledger_->devices[place].used_bytes);
+            if (used > limit || bytes > limit - used) return false;
+        }
+        if (change(locked.generation, place, bytes, true, part)) return true;
     }
-    change(place, bytes, true, part);
-    return true;
 }
 
 void Ledger::force(unsigned place, std::uint64_t bytes, Part part) {
-    const Locked locked(*this);
-    change(place, bytes, true, part);
+    for (bool done = false; !done;) {
+        const Locked locked(*this);
+        done = change(locked.generation, place, bytes, true, part);
+    }
 }
 
 void Ledger::shrink(unsigned place, std::uint64_t bytes, Part part) {
-    const Locked locked(*this);
-    change(place, bytes, false, part);
+    for (bool done = false; !done;) {
+        const Locked locked(*this);
+        done = change(locked.generation, place, bytes, false, part);
+    }
 }
 
 void Ledger::set_overhead(unsigned place, std::uint64_t bytes) {
-    const Locked locked(*this);
-    const std::uint64_t before = value(own(place).overhead_bytes);
-    if (bytes > before)
-        change(place, bytes - before, true, Part::kOverhead);
-    else
-        change(place, before - bytes, false, Part::kOverhead);
+    for (bool done = false; !done;) {
+        const Locked locked(*this);
+        const std::uint64_t before = value(own(place).overhead_bytes);
+        done = bytes > before
+                   ? change(locked.generation, place, bytes - before, true, Part::kOverhead)
+                   : change(locked.generation, place, before - bytes, false, Part::kOverhead);
+    }
 }
 
 void Ledger::count_context(unsigned place, int change_by) {
-    const Locked locked(*this);
     abi::SlotDevice& mine = own(place);
-    const std::uint32_t before = mine.contexts.load(std::memory_order_relaxed);
-    std::uint32_t after = before;
-    if (change_by > 0)
-        after = before + 1;
-    else if (before != 0)
-        after = before - 1;
-    mine.contexts.store(after, std::memory_order_relaxed);
-    mine.changes.store(mine.changes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (before != 0 && after == 0)
-        change(place, value(mine.overhead_bytes), false, Part::kOverhead);
+    mine.changes.fetch_add(1, std::memory_order_relaxed);
+    std::uint32_t before = mine.contexts.load(std::memory_order_relaxed);
+    std::uint32_t after = 0;
+    do after = change_by > 0 ? before + 1 : before - (before != 0 ? 1 : 0);
+    while (!mine.contexts.compare_exchange_weak(before, after));
+    if (before == 0 || after != 0) return;
+    for (bool done = false; !done;) {
+        const Locked locked(*this);
+        // Another thread may have made one by now.
+        done = mine.contexts.load() != 0 ||
+               change(locked.generation, place, value(mine.overhead_bytes), false, Part::kOverhead);
+    }
 }
 
 void Ledger::note_denied(unsigned place, std::uint64_t bytes) {
@@ -174,15 +189,17 @@ void Ledger::expect_truth() {
 void Ledger::take_truth() {
     if (config_ == nullptr || !joined()) return;
     if (value(config_->truth_changes) == truth_seen_.load(std::memory_order_relaxed)) return;
-    const Locked locked(*this);
-    merge_truth();
+    for (bool done = false; !done;) {
+        const Locked locked(*this);
+        done = merge_truth(locked.generation);
+    }
 }
 
-/// Under the lock.
-void Ledger::merge_truth() {
+bool Ledger::merge_truth(std::uint16_t generation) {
     const std::uint64_t changes = config_->truth_changes.load(std::memory_order_acquire);
     truth_seen_.store(changes, std::memory_order_relaxed);
-    for (unsigned i = 0; i < ledger_->slots_high.load() && i < abi::kRegionSlots; ++i) {
+    const unsigned end = high();
+    for (unsigned i = 0; i < end; ++i) {
         abi::Slot& slot = ledger_->slots[i];
         const abi::ProcessTruth& truth = config_->truth[i];
         const std::uint64_t owner = value(slot.owner);
@@ -195,24 +212,26 @@ void Ledger::merge_truth() {
             overhead[c] = truth.overhead_bytes[c].load(std::memory_order_acquire);
         if (truth.owner.load(std::memory_order_relaxed) != owner) continue;
         for (unsigned d = 0; d < abi::kRegionDevices; ++d) {
-            if (none(ledger_->devices[d].uuid)) break;
+            const UuidWords uuid = words_in(ledger_->devices[d]);
+            if (uuid == UuidWords{}) break;
             unsigned place = kNone;
             for (unsigned c = 0; c < abi::kRegionDevices; ++c)
-                if (same(config_->devices[c].uuid, ledger_->devices[d].uuid)) place = c;
+                if (words_of(config_->devices[c].uuid) == uuid) place = c;
             if (place == kNone || overhead[place] == abi::kNotMeasured) continue;
-            set(slot.devices[d].overhead_bytes, overhead[place]);
+            if (!put(slot.devices[d].overhead_bytes, generation, overhead[place])) return false;
         }
     }
-    recount();
+    if (!recount(generation)) return false;
     for (unsigned d = 0; d < abi::kRegionDevices; ++d) {
         if ((devices_known_.load(std::memory_order_acquire) & 1U << d) == 0) continue;
         const std::uint64_t limit = devices_[d].memory_limit();
         if (limit != 0 && used(d) > limit) remark(d, abi::kRemarkOverLimit);
     }
+    return true;
 }
 
 bool Ledger::process(int pid, unsigned place, int& own_pid, std::uint64_t& bytes) const {
-    for (unsigned i = 0; i < ledger_->slots_high.load() && i < abi::kRegionSlots; ++i) {
+    for (unsigned i = 0; i < high(); ++i) {
         const abi::Slot& slot = ledger_->slots[i];
         const std::uint64_t owner = value(slot.owner);
         if (owner == 0) continue;

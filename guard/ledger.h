@@ -10,7 +10,9 @@
 ///
 /// Every figure that a limit is held against is changed under one lock that survives the death of
 /// its holder at any instruction: the lock names the holder's slot, a slot is alive while its byte
-/// of the file is locked, and the sums can always be made again from the slots.
+/// of the file is locked, and the sums can always be made again from the slots. It also survives a
+/// holder that is stopped, and goes on when another one has the lock (abi::Fenced): what one store
+/// of it has not done by then it does again, with the lock.
 namespace aliquot::guard {
 
 inline constexpr unsigned kNone = ~0U;
@@ -78,6 +80,9 @@ public:
     void note_denied(unsigned place, std::uint64_t bytes);
     void remark(unsigned place, abi::Remark remark);
 
+    /// How long a holder of the lock that lives may keep it; two looks of 2 ms at the least.
+    void set_patience(std::uint64_t ns) { patience_ns_ = ns; }
+
     /// Gives back what dead processes hold. Some system calls per slot: before a refusal only.
     void reap();
     /// The same at most ten times a second, where there are other processes.
@@ -103,12 +108,14 @@ public:
     bool process(int pid, unsigned place, int& own_pid, std::uint64_t& bytes) const;
 
 private:
+    /// The lock as long as this lives, unless somebody takes it away in between.
     class Locked {
     public:
-        explicit Locked(Ledger& ledger) : ledger_(ledger) { ledger_.lock(); }
-        ~Locked() { ledger_.unlock(); }
+        explicit Locked(Ledger& ledger) : generation(ledger.lock()), ledger_(ledger) {}
+        ~Locked() { ledger_.unlock(generation); }
         Locked(const Locked&) = delete;
         Locked& operator=(const Locked&) = delete;
+        const std::uint16_t generation;
 
     private:
         Ledger& ledger_;
@@ -119,12 +126,20 @@ private:
     const char* attach_private();
     bool claim(int descriptor, unsigned index, std::uint64_t owner);
     bool is_alive(unsigned index, int descriptor) const;
-    void change(unsigned place, std::uint64_t bytes, bool add, Part part);
-    void recount();
-    void merge_truth();
-    void clear_slot(unsigned index);
-    void lock();
-    void unlock();
+    // Under the lock of that generation. Where they return false it was taken away, and nothing or
+    // only a part was done: again, with the lock.
+    bool change(std::uint16_t generation, unsigned place, std::uint64_t bytes, bool add, Part part);
+    bool recount(std::uint16_t generation);
+    bool merge_truth(std::uint16_t generation);
+    bool clear_slot(std::uint16_t generation, unsigned index);
+    bool reap_with(std::uint16_t generation, int descriptor);
+    bool enter(std::uint16_t generation, std::uint64_t owner);
+    bool fence_off_others(std::uint16_t generation);
+
+    std::uint16_t lock();
+    void unlock(std::uint16_t generation);
+    void free_of(unsigned index);
+    [[nodiscard]] unsigned high() const;
     [[nodiscard]] int reopen() const;
     void set_limits(Device& device, unsigned container_index);
     [[nodiscard]] unsigned foreign_place() const;
@@ -133,7 +148,8 @@ private:
     abi::Ledger* ledger_ = nullptr;
     const Settings* settings_ = nullptr;
     unsigned slot_ = kNone;
-    std::uint64_t own_pid_namespace_ = 0;  // inode; 0: not known
+    std::uint64_t patience_ns_ = 1'000'000'000;  // for a lock whose holder lives
+    std::uint64_t own_pid_namespace_ = 0;        // inode; 0: not known
     bool private_ = false;  // nobody but this process and its forks: liveness goes by pid
     std::atomic<std::uint64_t> truth_seen_{0};
     std::atomic<std::uint64_t> reaped_ticks_{0};

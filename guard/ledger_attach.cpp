@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "guard/figures.h"
 #include "guard/kernel.h"
 #include "guard/ledger.h"
 
@@ -222,6 +223,20 @@ bool Ledger::claim(int descriptor, unsigned index, std::uint64_t owner) {
     return kernel::lock_byte(descriptor, F_OFD_SETLK, F_WRLCK, abi::kSlotLockOffset + index) == 0;
 }
 
+/// The slot is ours: nobody else writes what is not fenced.
+bool Ledger::enter(std::uint16_t generation, std::uint64_t owner) {
+    abi::Slot& slot = ledger_->slots[slot_];
+    if (!clear_slot(generation, slot_)) return false;
+    for (abi::SlotDevice& device : slot.devices)
+        device.contexts.store(0, std::memory_order_relaxed);
+    slot.truth_from.store(0, std::memory_order_relaxed);
+    slot.start_time = start_time_of(kernel::own_pid());
+    slot.pid_namespace = own_pid_namespace_ = inode_of_pid_namespace();
+    slot.owner.store(owner, std::memory_order_release);
+    if (high() <= slot_ && !put(ledger_->slots_high, generation, slot_ + 1)) return false;
+    return recount(generation);
+}
+
 const char* Ledger::join() {
     if (joined()) return nullptr;
     int file = -1;
@@ -257,25 +272,13 @@ const char* Ledger::join() {
         kernel::close(file);
         if (anchor == nullptr) return "the ledger's lock cannot be kept";
     }
-    // Whoever had this slot may have died inside the lock.
-    std::uint32_t word = ledger_->lock.load();
-    // Taken in the meantime by somebody who found that out too: then it is theirs.
-    if ((word & ~abi::kLockWaiters) == index + 1 &&
-        ledger_->lock.compare_exchange_strong(word, 0)) {
-        ledger_->recoveries.fetch_add(1);
-        kernel::wake(ledger_->lock, 1, true);
-    }
+    free_of(index);
     slot_ = index;
-    lock();
-    clear_slot(index);
-    abi::Slot& slot = ledger_->slots[index];
-    slot.start_time = start_time_of(pid);
-    slot.pid_namespace = own_pid_namespace_ = inode_of_pid_namespace();
-    slot.owner.store(owner, std::memory_order_release);
-    if (ledger_->slots_high.load() <= index) ledger_->slots_high.store(index + 1);
-    recount();
-    unlock();
-    if (ledger_->slots_high.load() > 1) reap();
+    for (bool done = false; !done;) {
+        const Locked locked(*this);
+        done = enter(locked.generation, owner);
+    }
+    if (high() > 1) reap();
     return nullptr;
 }
 

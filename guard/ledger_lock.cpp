@@ -9,65 +9,105 @@
 namespace aliquot::guard {
 namespace {
 
-constexpr std::uint64_t kPatience = 1'000'000'000;  // for a lock whose holder lives
-constexpr std::uint64_t kLook = 2'000'000;          // between looks whether it does
+constexpr std::uint64_t kLook = 2'000'000;  // between looks whether it does
 
 }  // namespace
 
-void Ledger::lock() {
+unsigned Ledger::high() const {
+    const std::uint64_t high = ledger_->slots_high.load(std::memory_order_acquire);
+    return high < abi::kRegionSlots ? static_cast<unsigned>(high) : abi::kRegionSlots;
+}
+
+std::uint16_t Ledger::lock() {
     const std::uint32_t self = slot_ + 1;
-    std::uint32_t word = 0;
-    if (ledger_->lock.compare_exchange_strong(word, self, std::memory_order_acquire)) return;
+    std::atomic<std::uint32_t>& lock = ledger_->lock;
+    std::uint32_t word = lock.load(std::memory_order_relaxed);
     for (unsigned spin = 0; spin < 200; ++spin) {
-        word = 0;
-        if (ledger_->lock.compare_exchange_weak(word, self, std::memory_order_acquire)) return;
+        if ((word & abi::kLockHolder) == 0 &&
+            lock.compare_exchange_weak(word, word | self, std::memory_order_acquire))
+            return lock_generation(word);
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
+        word = lock.load(std::memory_order_relaxed);
     }
     const std::uint64_t since = kernel::now_ns();
     std::uint64_t looked = since;
     std::uint32_t holder = 0;
     int file = -1;
     for (;;) {
-        word = ledger_->lock.load(std::memory_order_relaxed);
-        if (word == 0) {
-            if (ledger_->lock.compare_exchange_strong(word, self | abi::kLockWaiters,
-                                                      std::memory_order_acquire))
+        word = lock.load(std::memory_order_relaxed);
+        if ((word & abi::kLockHolder) == 0) {
+            if (lock.compare_exchange_strong(word, word | self | abi::kLockWaiters,
+                                             std::memory_order_acquire))
                 break;
             continue;
         }
         if ((word & abi::kLockWaiters) == 0 &&
-            !ledger_->lock.compare_exchange_strong(word, word | abi::kLockWaiters))
+            !lock.compare_exchange_strong(word, word | abi::kLockWaiters))
             continue;
         word |= abi::kLockWaiters;
-        kernel::wait(ledger_->lock, word, kLook, true);
+        kernel::wait(lock, word, kLook, true);
         const std::uint64_t now = kernel::now_ns();
-        const std::uint32_t seen = ledger_->lock.load(std::memory_order_relaxed);
+        const std::uint32_t seen = lock.load(std::memory_order_relaxed);
         if (seen != word || now - looked < kLook) continue;
         const bool still = seen == holder;
         holder = seen;
         looked = now;
-        const unsigned index = (seen & ~abi::kLockWaiters) - 1;
+        const unsigned index = (seen & abi::kLockHolder) - 1;
         if (file < 0) file = reopen();
         const bool dead = index != slot_ && (index >= abi::kRegionSlots || !is_alive(index, file));
-        if (!dead && !(still && now - since > kPatience)) continue;
-        if (!ledger_->lock.compare_exchange_strong(word, self | abi::kLockWaiters)) continue;
+        if (!dead && !(still && now - since > patience_ns_)) continue;
+        const auto next = static_cast<Generation>(lock_generation(word) + 1);
+        if (!lock.compare_exchange_strong(
+                word, std::uint32_t{next} << abi::kLockShift | self | abi::kLockWaiters))
+            continue;
         ledger_->recoveries.fetch_add(1);
-        recount();
-        break;
+        word = std::uint32_t{next} << abi::kLockShift;
+        if (fence_off_others(next) && recount(next)) break;
+        // We were stopped ourselves, and somebody has taken it from us.
     }
     if (file >= 0) kernel::close(file);
+    return lock_generation(word);
 }
 
-void Ledger::unlock() {
-    const std::uint32_t self = slot_ + 1;
-    std::uint32_t word = self;
-    if (ledger_->lock.compare_exchange_strong(word, 0, std::memory_order_release)) return;
+/// From here on nothing comes through of what earlier holders have not done yet; what they have done
+/// is in the figures.
+bool Ledger::fence_off_others(std::uint16_t generation) {
+    // First how many there are: a slot beyond is written by nobody but the process that has it.
+    if (!fence_off(ledger_->slots_high, generation)) return false;
+    const unsigned end = high();
+    for (unsigned i = 0; i < end; ++i)
+        for (abi::SlotDevice& device : ledger_->slots[i].devices)
+            if (!fence_off(device.tracked_bytes, generation) ||
+                !fence_off(device.managed_bytes, generation) ||
+                !fence_off(device.overhead_bytes, generation))
+                return false;
+    for (abi::DeviceLedger& totals : ledger_->devices)
+        if (!fence_off(totals.used_bytes, generation)) return false;
+    return true;
+}
+
+void Ledger::unlock(std::uint16_t generation) {
+    const std::uint32_t free = std::uint32_t{generation} << abi::kLockShift;
+    std::uint32_t word = free | (slot_ + 1);
+    if (ledger_->lock.compare_exchange_strong(word, free, std::memory_order_release)) return;
     // Not ours any more: somebody lost patience with us while we were stopped.
-    if ((word & ~abi::kLockWaiters) != self) return;
-    if (ledger_->lock.compare_exchange_strong(word, 0, std::memory_order_release))
+    if ((word & ~abi::kLockWaiters) != (free | (slot_ + 1))) return;
+    if (ledger_->lock.compare_exchange_strong(word, free, std::memory_order_release))
         kernel::wake(ledger_->lock, 1, true);
+}
+
+/// Whoever had this slot before us may have died inside the lock.
+void Ledger::free_of(unsigned index) {
+    std::uint32_t word = ledger_->lock.load();
+    if ((word & abi::kLockHolder) != index + 1) return;
+    const auto next = static_cast<Generation>(lock_generation(word) + 1);
+    // Taken in the meantime by somebody who found that out too: then it is theirs.
+    if (!ledger_->lock.compare_exchange_strong(word, std::uint32_t{next} << abi::kLockShift))
+        return;
+    ledger_->recoveries.fetch_add(1);
+    kernel::wake(ledger_->lock, 1, true);
 }
 
 bool Ledger::is_alive(unsigned index, int descriptor) const {
@@ -85,21 +125,18 @@ bool Ledger::is_alive(unsigned index, int descriptor) const {
     return start == 0 || slot.start_time == 0 || start == slot.start_time;
 }
 
-void Ledger::clear_slot(unsigned index) {
-    for (abi::SlotDevice& device : ledger_->slots[index].devices) {
-        set(device.tracked_bytes, 0);
-        set(device.managed_bytes, 0);
-        set(device.overhead_bytes, 0);
-        device.contexts.store(0, std::memory_order_relaxed);
-    }
-    ledger_->slots[index].truth_from.store(0, std::memory_order_relaxed);
+bool Ledger::clear_slot(std::uint16_t generation, unsigned index) {
+    for (abi::SlotDevice& device : ledger_->slots[index].devices)
+        if (!put(device.tracked_bytes, generation, 0) ||
+            !put(device.managed_bytes, generation, 0) || !put(device.overhead_bytes, generation, 0))
+            return false;
+    return true;
 }
 
-void Ledger::recount() {
+bool Ledger::recount(std::uint16_t generation) {
     std::uint64_t used[abi::kRegionDevices] = {};
-    unsigned high = ledger_->slots_high.load();
-    if (high > abi::kRegionSlots) high = abi::kRegionSlots;
-    for (unsigned i = 0; i < high; ++i) {
+    const unsigned end = high();
+    for (unsigned i = 0; i < end; ++i) {
         const abi::Slot& slot = ledger_->slots[i];
         if (value(slot.owner) == 0) continue;
         for (unsigned d = 0; d < abi::kRegionDevices; ++d)
@@ -107,33 +144,41 @@ void Ledger::recount() {
     }
     for (unsigned d = 0; d < abi::kRegionDevices; ++d) {
         abi::DeviceLedger& totals = ledger_->devices[d];
-        set(totals.used_bytes, used[d]);
-        if (value(totals.peak_bytes) < used[d]) set(totals.peak_bytes, used[d]);
+        if (!put(totals.used_bytes, generation, used[d])) return false;
+        raise_to(totals.peak_bytes, used[d]);
     }
+    return true;
+}
+
+bool Ledger::reap_with(std::uint16_t generation, int descriptor) {
+    bool found = false;
+    const unsigned end = high();
+    for (unsigned i = 0; i < end; ++i) {
+        abi::Slot& slot = ledger_->slots[i];
+        std::uint64_t owner = value(slot.owner);
+        if (i == slot_ || owner == 0 || is_alive(i, descriptor)) continue;
+        if (!clear_slot(generation, i)) return false;
+        // The next one may have it by now.
+        slot.owner.compare_exchange_strong(owner, 0);
+        found = true;
+    }
+    if (found && !recount(generation)) return false;
+    unsigned still = end;
+    while (still > 1 && value(ledger_->slots[still - 1].owner) == 0) --still;
+    return put(ledger_->slots_high, generation, still);
 }
 
 void Ledger::reap() {
     const int file = reopen();
-    {
+    for (bool done = false; !done;) {
         const Locked locked(*this);
-        bool found = false;
-        for (unsigned i = 0; i < ledger_->slots_high.load() && i < abi::kRegionSlots; ++i) {
-            if (i == slot_ || value(ledger_->slots[i].owner) == 0 || is_alive(i, file)) continue;
-            clear_slot(i);
-            ledger_->slots[i].owner.store(0, std::memory_order_relaxed);
-            found = true;
-        }
-        if (found) recount();
-        unsigned high = ledger_->slots_high.load();
-        while (high > 1 && high <= abi::kRegionSlots && value(ledger_->slots[high - 1].owner) == 0)
-            --high;
-        ledger_->slots_high.store(high);
+        done = reap_with(locked.generation, file);
     }
     if (file >= 0) kernel::close(file);
 }
 
 void Ledger::reap_sometimes() {
-    if (ledger_->slots_high.load(std::memory_order_relaxed) <= 1) return;
+    if (high() <= 1) return;
     const std::uint64_t now = kernel::ticks();
     if (now - reaped_ticks_.load(std::memory_order_relaxed) < kernel::tenth_of_ticks()) return;
     reaped_ticks_.store(now, std::memory_order_relaxed);
@@ -143,7 +188,7 @@ void Ledger::reap_sometimes() {
 std::uint64_t Ledger::used_by_the_living(unsigned place) const {
     const int file = reopen();
     std::uint64_t used = 0;
-    for (unsigned i = 0; i < ledger_->slots_high.load() && i < abi::kRegionSlots; ++i) {
+    for (unsigned i = 0; i < high(); ++i) {
         const abi::Slot& slot = ledger_->slots[i];
         if (value(slot.owner) != 0 && is_alive(i, file))
             used += value(slot.devices[place].tracked_bytes) +

@@ -61,16 +61,16 @@ public:
         slot.start_time = start_time;
         slot.pid_namespace = pid_namespace;
         slot.owner = std::uint64_t{pid} << 32U | (index + 1);
-        if (ledger_->slots_high <= index) ledger_->slots_high = index + 1;
+        if (ledger_->slots_high.load() <= index) ledger_->slots_high.word = index + 1;
     }
     void leave(unsigned index) { locks_.erase(index); }
 
     void use(unsigned index, std::string_view uuid, std::uint64_t tracked,
              std::uint64_t managed = 0, std::uint64_t overhead = 0) {
         abi::SlotDevice& use = ledger_->slots[index].devices[device(uuid)];
-        use.tracked_bytes = tracked;
-        use.managed_bytes = managed;
-        use.overhead_bytes = overhead;
+        use.tracked_bytes.word = tracked;
+        use.managed_bytes.word = managed;
+        use.overhead_bytes.word = overhead;
         use.contexts = 1;
         use.changes.fetch_add(1);
     }

@@ -26,6 +26,9 @@ public:
     [[nodiscard]] std::uint64_t number(std::size_t offset) const {
         return at<std::uint64_t>(offset);
     }
+    [[nodiscard]] std::uint64_t fenced(std::size_t offset) const {
+        return number(offset) & abi::kMostFenced;
+    }
 
 private:
     std::span<const std::byte> bytes_;
@@ -34,7 +37,7 @@ private:
 LedgerDevice read_device(const Bytes& bytes, std::size_t base) {
     using Device = abi::DeviceLedger;
     return {.uuid = bytes.at<abi::DeviceUuid>(base + offsetof(Device, uuid)),
-            .used_bytes = bytes.number(base + offsetof(Device, used_bytes)),
+            .used_bytes = bytes.fenced(base + offsetof(Device, used_bytes)),
             .peak_bytes = bytes.number(base + offsetof(Device, peak_bytes)),
             .denied = bytes.number(base + offsetof(Device, denied)),
             .denied_bytes = bytes.number(base + offsetof(Device, denied_bytes)),
@@ -47,9 +50,9 @@ LedgerDevice read_device(const Bytes& bytes, std::size_t base) {
 
 SlotUse read_use(const Bytes& bytes, std::size_t base) {
     using Use = abi::SlotDevice;
-    return {.tracked_bytes = bytes.number(base + offsetof(Use, tracked_bytes)),
-            .managed_bytes = bytes.number(base + offsetof(Use, managed_bytes)),
-            .overhead_bytes = bytes.number(base + offsetof(Use, overhead_bytes)),
+    return {.tracked_bytes = bytes.fenced(base + offsetof(Use, tracked_bytes)),
+            .managed_bytes = bytes.fenced(base + offsetof(Use, managed_bytes)),
+            .overhead_bytes = bytes.fenced(base + offsetof(Use, overhead_bytes)),
             .changes = bytes.at<std::uint32_t>(base + offsetof(Use, changes)),
             .contexts = bytes.at<std::uint32_t>(base + offsetof(Use, contexts))};
 }
@@ -70,8 +73,8 @@ const SlotView* LedgerView::find(unsigned index, std::uint64_t owner) const {
 }
 
 std::size_t used_end(std::span<const std::byte> head) {
-    const auto high = Bytes(head).at<std::uint32_t>(offsetof(abi::Ledger, slots_high));
-    return kLedgerHead + std::min<std::size_t>(high, abi::kRegionSlots) * sizeof(abi::Slot);
+    const auto high = Bytes(head).fenced(offsetof(abi::Ledger, slots_high));
+    return kLedgerHead + std::min<std::uint64_t>(high, abi::kRegionSlots) * sizeof(abi::Slot);
 }
 
 Result<LedgerView> parse_ledger(std::span<const std::byte> content, std::uint64_t size) {

@@ -114,7 +114,7 @@ TEST(Ledger, AnyContentBehindTheHeadIsRead) {
 TEST(Ledger, WhatNoProcessHasUsedIsNotRead) {
     std::vector<std::byte> bytes(sizeof(abi::Ledger), std::byte{1});
     const std::uint32_t version[2]{abi::kRegionAbi, sizeof(abi::Ledger)};
-    const std::uint32_t high = 3;
+    const std::uint64_t high = 3;
     std::memcpy(bytes.data(), &abi::kLedgerMagic, sizeof abi::kLedgerMagic);
     std::memcpy(bytes.data() + offsetof(abi::Ledger, abi), version, sizeof version);
     std::memcpy(bytes.data() + offsetof(abi::Ledger, slots_high), &high, sizeof high);

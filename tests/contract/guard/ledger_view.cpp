@@ -72,7 +72,7 @@ std::uint64_t LedgerView::tracked(pid_t pid, unsigned gpu) const {
     const unsigned place = device_place(gpu);
     const unsigned slot = slot_of(pid);
     if (place == abi::kRegionDevices || slot == abi::kRegionSlots) return 0;
-    return ledger_->slots[slot].devices[place].tracked_bytes;
+    return ledger_->slots[slot].devices[place].tracked_bytes.load();
 }
 
 std::uint64_t LedgerView::used(unsigned gpu) const {
@@ -98,7 +98,7 @@ std::uint64_t LedgerView::sum_of_slots(unsigned gpu) const {
     if (place == abi::kRegionDevices) return 0;
     for (const abi::Slot& slot : ledger_->slots) {
         if (slot.owner.load() == 0) continue;
-        sum += slot.devices[place].tracked_bytes + slot.devices[place].overhead_bytes;
+        sum += slot.devices[place].tracked_bytes.load() + slot.devices[place].overhead_bytes.load();
     }
     return sum;
 }
